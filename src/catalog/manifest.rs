@@ -16,11 +16,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::Area;
 use super::heads;
 use super::table::{Code, FolderRow, Odd, Row, Table};
-use crate::entry::{Head, Kind};
+use crate::entry::{AttemptHead, Head, Kind, Outcome};
 use crate::store::Store;
 
 /// Raised whenever the format changes, or the result of `entry::read` for the same bytes.
-const FORMAT: u64 = 7;
+const FORMAT: u64 = 8;
 const MAGIC: [u8; 8] = *b"ralphcat";
 /// Where the part under the checksum begins.
 const SUMMED: usize = 16;
@@ -171,8 +171,9 @@ pub(super) fn sweep(store: &Store, area: Area, kept: &[&str], kept_heads: &[u32]
 /// Returns the identification of a valid manifest: written here, by a program that reads entries the same way, for this
 /// area and index commit. It comes first, so that nothing more is read of a foreign file.
 fn identity(area: Area, index_id: &str, key: u64) -> u64 {
-    // The encoding of an empty head changes with most changes of the fields.
-    let head = postcard::to_stdvec(&Head::empty(Kind::Knowledge)).unwrap_or_default();
+    // The encoding of an empty head, and of the attempt in it, changes with most changes of the fields.
+    let attempt = Some(Box::new(AttemptHead::new(1, Outcome::Done)));
+    let head = postcard::to_stdvec(&Head { attempt, ..Head::empty(Kind::Journal) }).unwrap_or_default();
     let version = env!("CARGO_PKG_VERSION");
     xxh3_64_with_seed(format!("{FORMAT} {version} {head:?} {} {index_id}", area.cache()).as_bytes(), key)
 }

@@ -51,6 +51,6 @@ fn block(reference: &Reference, body: &str) -> String {
         escape::line(&reference.tags.join(", ")),
         escape::code(reference.id.as_str(), ID_CHARACTERS),
         unverified.unwrap_or_default(),
-        escape::fence(body, '~', " reference", ""),
+        super::reference(body),
     )
 }

@@ -7,6 +7,7 @@ use super::agent_log::AgentLogFile;
 use super::client::{no_command, not_found};
 use super::command::{CommandLine, CommandValues};
 use super::io::{RunEvent, RunIo};
+use super::offer::{self, McpOffer, TOOLS};
 use super::options::RunOptions;
 use super::process::{self, Invocation, OutputEvent, ProcessOutput};
 use super::prompt::PromptParts;
@@ -32,6 +33,7 @@ pub(super) struct RunningIteration<'a> {
 struct CommandInput<'a> {
     prompt_file: Option<&'a str>,
     stdin: &'a [u8],
+    offer: Option<&'a McpOffer>,
 }
 
 /// What takes the output of an agent.
@@ -103,15 +105,17 @@ impl RunningIteration<'_> {
 
     fn agent(&mut self, reader: &mut Reader) -> Result<ProcessOutput> {
         let agent = &self.options.agent;
-        let prompt = self.prompt()?;
+        let offer = self.offer();
+        let offer = offer.as_ref();
+        let prompt = self.prompt(offer.is_some())?;
         let log = self.options.log.as_ref();
         let mut log = log.map(|log| log.begin(&self.iteration.run_id, self.iteration.number)).transpose()?;
         let sink = Some(AgentSink { reader, log: log.as_mut() });
         let output = if agent.wants_prompt_file() {
             let file = PromptFile::write(&prompt)?;
-            self.command(agent, &CommandInput { prompt_file: Some(file.path()?), stdin: b"" }, sink)
+            self.command(agent, &CommandInput { prompt_file: Some(file.path()?), stdin: b"", offer }, sink)
         } else {
-            self.command(agent, &CommandInput { prompt_file: None, stdin: prompt.as_bytes() }, sink)
+            self.command(agent, &CommandInput { prompt_file: None, stdin: prompt.as_bytes(), offer }, sink)
         };
         if let Some(warning) = log.and_then(|log| log.warning()) {
             self.io.event(RunEvent::Warning(&warning));
@@ -119,12 +123,22 @@ impl RunningIteration<'_> {
         output
     }
 
-    fn prompt(&self) -> Result<String> {
+    /// Returns what makes the agent's client start the memory's server.
+    fn offer(&self) -> Option<McpOffer> {
+        let mut server = self.options.server.clone();
+        if let Some(feature) = self.iteration.task.feature.as_ref().filter(|_| !server.is_empty()) {
+            server.push(format!("--feature={feature}"));
+        }
+        offer::offer(&self.options.agent, &server, |name| std::env::var_os(name).is_some())
+    }
+
+    fn prompt(&self, has_tools: bool) -> Result<String> {
         let iteration = &*self.iteration;
+        let tools = if has_tools { TOOLS } else { "" };
         let parts = PromptParts {
             task: &iteration.task,
             task_id: &iteration.task_id(),
-            context: &iteration.context,
+            context: &format!("{}{tools}", iteration.context),
             progress: &self.recorder.progress(),
             model: &iteration.model,
             iteration: iteration.number,
@@ -149,16 +163,25 @@ impl RunningIteration<'_> {
             run_id: &run_id,
             iteration: number,
         };
+        let mut arguments = command.arguments(&values);
+        if let Some(offer) = input.offer {
+            arguments = offer.added_to(arguments);
+        }
+        let number = number.to_string();
+        let own = [
+            ("RALPH_MODEL", model.as_str()),
+            ("RALPH_RUN_ID", &run_id),
+            ("RALPH_ITERATION", &number),
+            ("RALPH_TASK_ID", &task_id),
+        ];
+        let variable = input.offer.and_then(|offer| offer.variable.as_ref());
+        let environment: Vec<(&str, &str)> =
+            own.into_iter().chain(variable.map(|(name, value)| (*name, value.as_str()))).collect();
         let invocation = Invocation {
             program: command.program(),
-            arguments: &command.arguments(&values),
+            arguments: &arguments,
             stdin: input.stdin,
-            environment: &[
-                ("RALPH_MODEL", &model),
-                ("RALPH_RUN_ID", &run_id),
-                ("RALPH_ITERATION", &number.to_string()),
-                ("RALPH_TASK_ID", &task_id),
-            ],
+            environment: &environment,
             folder: self.memory.root(),
             limit: if sink.is_some() { self.options.timeout } else { self.options.verify_timeout },
         };

@@ -40,6 +40,7 @@ mod family;
 mod interrupt;
 mod io;
 mod iteration;
+mod offer;
 mod options;
 mod process;
 mod progress;

@@ -27,6 +27,10 @@ use crate::transcript::Format;
 pub struct RunOptions {
     /// The agent. It gets the prompt on its standard input, or in a file where its command names `{prompt_file}`.
     pub agent: CommandLine,
+    /// The command of the memory's MCP server, `ralph-memory --root … mcp`: a program and its arguments. Claude Code,
+    /// Codex and opencode get it with the agent's command, with `--feature` and the task's feature, and the prompt names
+    /// its tools. Empty for no server.
+    pub server: Vec<String>,
     /// The command that says whether a task is done: its exit status is 0. Without one the agent's word counts.
     pub verify: Option<CommandLine>,
     /// The command that sums up what it reads, for the kinds of progress that need it.
@@ -66,6 +70,7 @@ impl RunOptions {
     pub fn new(agent: CommandLine) -> RunOptions {
         RunOptions {
             agent,
+            server: Vec::new(),
             verify: None,
             summarize: None,
             template: None,

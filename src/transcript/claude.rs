@@ -17,8 +17,6 @@ use crate::text::floor;
 const MAX_CALLS: usize = 256;
 /// How many sessions may alternate; most streams have one.
 const MAX_SESSIONS: usize = 64;
-/// The longest id and name that is kept, in bytes.
-const MAX_NAME: usize = 200;
 /// How much of a call is kept, in bytes.
 const MAX_SUBJECT: usize = 4096;
 
@@ -169,7 +167,7 @@ impl Claude {
         } else if json::is(kind, "result") {
             self.result(&event, builder);
         } else if is_init {
-            builder.set_model(short(event.model));
+            builder.set_model(json::short(event.model));
         }
         Ok(())
     }
@@ -178,7 +176,7 @@ impl Claude {
         let is_own = event.parent_tool_use_id.is_none() && !json::is_true(event.is_sidechain);
         let message: ClaudeMessage<'_> = json::part(event.message)?.unwrap_or_default();
         // The model that works may differ from the requested one; texts of the program itself have no model.
-        let model = short(message.model);
+        let model = json::short(message.model);
         let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
         builder.set_model(model.filter(|_| is_own && !is_program));
         if event.file_session_id.is_some() {
@@ -201,7 +199,7 @@ impl Claude {
             if json::is(block.kind, "text") && is_own {
                 builder.say(&json::text(block.text).unwrap_or_default());
             } else if json::is(block.kind, "tool_use") {
-                let (Some(id), Some(name)) = (short(block.id), short(block.name)) else { return Ok(()) };
+                let (Some(id), Some(name)) = (json::short(block.id), json::short(block.name)) else { return Ok(()) };
                 let input: Input<'_> = json::object(block.input).unwrap_or_default();
                 builder.call(&name, || input.argument(block.input));
                 let subjects = [input.file_path, input.notebook_path, input.command, input.path];
@@ -220,7 +218,7 @@ impl Claude {
 
     /// Counts the tokens of a message of a session file, and checks whether it is the last one of a turn.
     fn message(&mut self, message: &ClaudeMessage<'_>, is_own: bool, builder: &mut TranscriptBuilder) {
-        let id = short(message.id).unwrap_or_default();
+        let id = json::short(message.id).unwrap_or_default();
         if id != self.message.0 {
             self.messages = self.messages.and(self.message.1);
         }
@@ -251,7 +249,7 @@ impl Claude {
             self.interrupt(text.and_then(|block| block.text), builder);
             let block = block.filter(|block| json::is(block.kind, "tool_result"));
             let Some(block) = block else { return Ok(()) };
-            let Some(call) = short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
+            let Some(call) = json::short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
             if json::is_true(block.is_error) {
                 let what = call.shown(builder);
                 builder.fail(&what, &content(block.content));
@@ -283,7 +281,7 @@ impl Claude {
     }
 
     fn result(&mut self, event: &ClaudeEvent<'_>, builder: &mut TranscriptBuilder) {
-        let subtype = short(event.subtype).unwrap_or_default();
+        let subtype = json::short(event.subtype).unwrap_or_default();
         let is_failed = json::is_true(event.is_error) || subtype.starts_with("error");
         let text = json::text(event.result).unwrap_or_default();
         let reason = json::text(event.stop_reason).unwrap_or_default();
@@ -319,7 +317,7 @@ impl Claude {
                 builder.fail(what, &text);
             }
         }
-        let session = short(event.session_id);
+        let session = json::short(event.session_id);
         let known = self.sessions.iter().position(|(known, _)| *known == session);
         let before = known.map(|at| self.sessions.remove(at).1).unwrap_or_default();
         if self.sessions.len() >= MAX_SESSIONS {
@@ -372,13 +370,6 @@ impl Figures {
         }
         figures
     }
-}
-
-/// Reads a field that is a short text.
-fn short(field: Field<'_>) -> Option<String> {
-    // Quotes and escapes make it longer, never shorter.
-    let field = field.filter(|field| field.get().len() <= 6 * MAX_NAME);
-    json::text(field).filter(|text| !text.is_empty() && text.len() <= MAX_NAME)
 }
 
 /// Returns the names of the files that a search found.

@@ -25,7 +25,7 @@ pub enum Format {
     Claude,
     /// What `codex exec --json` prints, or Codex's rollout file.
     Codex,
-    /// What `opencode run --format json` prints.
+    /// What `opencode run --format json` or `opencode export` prints.
     Opencode,
     /// Lines of JSON that are events of none of these. They have no text of the agent.
     Unknown,

@@ -10,6 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// The longest id and name that is kept, in bytes.
+const MAX_NAME: usize = 200;
 /// A field's value, not parsed yet; `None` if it is missing or `null`.
 pub(super) type Field<'a> = Option<&'a RawValue>;
 
@@ -41,6 +43,13 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
     let object = reader.deserialize_map(ObjectOf(PhantomData))?;
     reader.end()?;
     Ok(object)
+}
+
+/// Reads a field that is a short text.
+pub(super) fn short(field: Field<'_>) -> Option<String> {
+    // Quotes and escapes make it longer, never shorter.
+    let field = field.filter(|field| field.get().len() <= 6 * MAX_NAME);
+    text(field).filter(|short| !short.is_empty() && short.len() <= MAX_NAME)
 }
 
 /// Reads a field that is a text. Every text is readable: half of a surrogate pair, which JavaScript leaves of a cut

@@ -20,6 +20,7 @@ mod event;
 mod figures;
 mod json;
 mod opencode;
+mod opencode_export;
 mod paths;
 mod printed;
 mod rollout;
@@ -55,7 +56,7 @@ pub const MAX_BROKEN: usize = 20;
 
 /// The error of an output of [`Format::Unknown`].
 pub const UNKNOWN_FORMAT: &str = "it is JSON without a known event; tried: Claude Code \
-    (`stream-json`, session file), Codex (`exec --json`, rollout file) and opencode (`run --format json`)";
+    (`stream-json`, session file), Codex (`exec --json`, rollout file) and opencode (`run --format json`, `export`)";
 
 /// Reads an agent's output, piece by piece.
 ///
@@ -197,6 +198,12 @@ impl Reader {
             let format = detecting.at_end();
             self.decide(format);
         }
+        if let Some(lines) = self.exported() {
+            self.mode = ReaderMode::of(Format::Opencode);
+            (self.line, self.n_lines, self.broken, self.n_more_broken) = (Vec::new(), 0, Vec::new(), 0);
+            self.push(lines.as_bytes());
+            return self.finish();
+        }
         if let ReaderMode::Text(tail) = &mut self.mode
             && self.is_auto
         {
@@ -215,28 +222,23 @@ impl Reader {
             self.end_line();
         }
         let mut format = self.format().unwrap_or_default();
+        match &mut self.mode {
+            ReaderMode::Claude(claude) => claude.finish(&mut self.builder),
+            ReaderMode::Codex(codex) => codex.finish(&mut self.builder),
+            ReaderMode::Opencode(opencode) => opencode.finish(&mut self.builder),
+            ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => {}
+        }
         let mut said = match self.mode {
             ReaderMode::Text(tail) => {
                 let (text, n_dropped) = tail.into_text();
                 self.builder.decide(&text);
                 Transcript { text, n_dropped, is_complete: true, ..self.builder.finish(false) }
             }
-            ReaderMode::Claude(mut claude) => {
-                claude.finish(&mut self.builder);
-                self.builder.finish(true)
-            }
-            ReaderMode::Codex(mut codex) => {
-                codex.finish(&mut self.builder);
-                self.builder.finish(true)
-            }
-            ReaderMode::Opencode(mut opencode) => {
-                opencode.finish(&mut self.builder);
-                self.builder.finish(true)
-            }
             ReaderMode::Unknown(tail) => {
                 self.plain = tail;
                 self.builder.finish(true)
             }
+            ReaderMode::Claude(_) | ReaderMode::Codex(_) | ReaderMode::Opencode(_) => self.builder.finish(true),
             ReaderMode::Detecting(_) => Transcript::default(),
         };
         let mut is_unknown = false;
@@ -252,6 +254,16 @@ impl Reader {
         (said.format, said.n_events) = (format, self.n_events);
         (said.broken, said.n_more_broken) = (self.broken, self.n_more_broken);
         said
+    }
+
+    /// Returns the lines of a session file of opencode, if the output is one: a document that no line of is an event.
+    fn exported(&self) -> Option<String> {
+        let tail = match &self.mode {
+            ReaderMode::Text(tail) | ReaderMode::Unknown(tail) if self.is_auto => tail,
+            ReaderMode::Opencode(_) if self.n_events == 0 => &self.plain,
+            _ => return None,
+        };
+        opencode_export::lines(std::str::from_utf8(tail.bytes()?).ok()?)
     }
 
     /// Continues in a format that is known now, with the output before it.

@@ -1,4 +1,4 @@
-//! The event stream of opencode: `opencode run --format json`.
+//! The event stream of opencode: `opencode run --format json`, and its session file, which is read as one.
 
 use serde::Deserialize;
 
@@ -23,6 +23,9 @@ pub(super) struct Opencode {
 struct OpencodeEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Field<'a>,
+    /// Only lines of a session file name it.
+    #[serde(borrow)]
+    model: Field<'a>,
     #[serde(borrow)]
     part: Field<'a>,
     #[serde(borrow)]
@@ -114,6 +117,7 @@ impl Opencode {
         let event: OpencodeEvent<'_> = json::event(line)?;
         let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
         let part: MessagePart<'_> = json::part(event.part)?.unwrap_or_default();
+        builder.set_model(json::short(event.model));
         match json::text(Some(kind)).unwrap_or_default().as_str() {
             "step_start" => builder.is_complete = false,
             // Text that opencode itself adds for the model is not the agent's.

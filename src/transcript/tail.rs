@@ -31,6 +31,11 @@ impl Tail {
         }
     }
 
+    /// Returns the input, if nothing of it was dropped.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        (self.n_dropped == 0).then_some(&self.bytes)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.n_dropped == 0
     }

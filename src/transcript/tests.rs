@@ -549,7 +549,20 @@ fn a_list_of_events_is_a_stream() {
     assert_eq!(read("[x] I ticked it.\n[1, 2]\n", Format::Auto).format, Format::Text);
 }
 
-/// The output of `opencode export`, over many lines, was mistaken as well.
+#[test]
+fn a_session_file_of_opencode_is_read_as_its_stream() {
+    let session = include_str!("../../fixtures/transcripts/opencode-export.json");
+    let compact = serde_json::from_str::<serde_json::Value>(session).unwrap().to_string();
+    for (text, format) in [(session, Format::Auto), (&compact, Format::Auto), (session, Format::Opencode)] {
+        let said = read_in("/home/dev/project", text.as_bytes(), format);
+        assert_eq!((said.format, said.is_complete, said.model.as_deref()), (Format::Opencode, true, Some("opus-6")));
+        assert_eq!(said.text, "I add the lock.\n\nIt holds.\n\n<task-done>t-1</task-done>");
+        assert_eq!((said.files.modified, said.errors.len()), (vec!["src/lock.rs".to_owned()], 1));
+        assert_eq!((said.tokens_in, said.tokens_out, said.broken.len()), (Some(220), Some(34), 0));
+    }
+}
+
+/// A file that an agent printed over many lines was mistaken as well.
 #[test]
 fn a_document_of_json_is_no_text() {
     let document = "{\n  \"messages\": [\n    {\n      \"output\": \"<task-done>t</task-done>\"\n    }\n  ]\n}\n";

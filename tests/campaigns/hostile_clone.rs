@@ -280,7 +280,8 @@ impl Campaign<'_> {
             let (with, without) = (plain(with, &clone.root), plain(without, &clone.without));
             let is_refused = with.contains("\"isError\":true") && is_refusal(&[&with]);
             self.outcome.refused += usize::from(is_refused);
-            is_same &= !is_refused;
+            // An attempt outside of a loop gets a run whose name is random.
+            is_same &= !is_refused && request.0 != "record_attempt";
             self.outcome.compared += usize::from(is_same);
             if is_same && with != without {
                 self.fault(format!("{what}, {}: with its cache and state: {with}\n    without: {without}", request.0));
@@ -421,12 +422,13 @@ fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
 }
 
 /// What the server is asked: the name of a tool, or of a method, and its arguments.
-const REQUESTS: [(&str, &str); 12] = [
+const REQUESTS: [(&str, &str); 14] = [
     ("tools/list", "{}"),
     ("search_memory", r#"{"query": "nightly toolchain", "limit": 20}"#),
     ("read_entry", r#"{"id": "knowledge/note-1"}"#),
     ("read_entry", r#"{"id": "knowledge/hostile-0"}"#),
     ("build_context", r#"{"task": "Use the nightly toolchain"}"#),
+    ("build_context", "{}"),
     ("search_feature_memory", r#"{"query": "nightly", "feature": "x"}"#),
     ("get_recent_iterations", r#"{"count": 5}"#),
     ("get_feature_files", r#"{"feature": "x"}"#),
@@ -434,6 +436,7 @@ const REQUESTS: [(&str, &str); 12] = [
     ("resources/list", "{}"),
     ("add_knowledge", r#"{"title": "From an agent", "tags": ["nightly"], "body": "It is so."}"#),
     ("search_memory", r#"{"query": "zebra agent", "limit": 20}"#),
+    ("record_attempt", r#"{"task": "Use the nightly toolchain", "outcome": "done"}"#),
 ];
 
 /// Asks a server that was started everything, one request after the other; returns what it answers.

@@ -13,11 +13,11 @@ fn memory(base: &TestBase) -> Memory {
 }
 
 /// Makes one attempt at a task, at this hour of a day.
-fn attempt(base: &TestBase, hour: u32, title: &str, report: Report) {
+fn attempt(base: &TestBase, hour: u32, title: &str, report: &Report) {
     let now = parse_time(&format!("2026-11-19T{hour:02}:00:00Z")).unwrap();
     let memory = Memory::open(&base.root()).unwrap().with_clock(move || now.into());
     let iteration = memory.begin(&Task::new(title), &Run::named("run-1")).unwrap();
-    memory.finish(&iteration, &report).unwrap();
+    memory.finish(&iteration, report).unwrap();
 }
 
 fn failed(why: &str) -> Report {
@@ -40,9 +40,9 @@ fn an_empty_memory_has_nothing_to_report() {
 #[test]
 fn tasks_that_failed_last_are_open_until_they_are_done() {
     let base = TestBase::new();
-    attempt(&base, 1, "Keep connections open", failed("the server closes them"));
-    attempt(&base, 2, "Rotate the keys", failed("the vault is sealed"));
-    attempt(&base, 3, "Keep connections open", failed("the proxy closes them"));
+    attempt(&base, 1, "Keep connections open", &failed("the server closes them"));
+    attempt(&base, 2, "Rotate the keys", &failed("the vault is sealed"));
+    attempt(&base, 3, "Keep connections open", &failed("the proxy closes them"));
     let briefing = memory(&base).briefing(&BriefingRequest::default());
     assert_eq!(
         ids(&briefing.attempts),
@@ -51,7 +51,7 @@ fn tasks_that_failed_last_are_open_until_they_are_done() {
     );
     assert!(briefing.text.contains("- **Why it failed:** the proxy closes them"), "{}", briefing.text);
     assert!(briefing.text.contains("failed 2 times in a row, last on 2026-11-19"), "{}", briefing.text);
-    attempt(&base, 4, "Keep connections open", Report { outcome: Some(Outcome::Done), ..Report::default() });
+    attempt(&base, 4, "Keep connections open", &Report { outcome: Some(Outcome::Done), ..Report::default() });
     assert_eq!(ids(&memory(&base).briefing(&BriefingRequest::default()).attempts), ["journal/run-1/0002"]);
 }
 
@@ -64,7 +64,7 @@ fn a_refuted_claim_is_not_repeated() {
         &base,
         1,
         "Sort the ids",
-        Report { text, validation: Some(validation), outcome: Some(Outcome::Retried), ..Report::default() },
+        &Report { text, validation: Some(validation), outcome: Some(Outcome::Retried), ..Report::default() },
     );
     let text = memory(&base).briefing(&BriefingRequest::default()).text;
     assert!(text.contains("`cargo test` failed with exit code 101") && !text.contains("Everything works"), "{text}");
@@ -113,7 +113,7 @@ fn equal_files_give_equal_bytes_and_a_budget_is_kept() {
             &format!("It is about {number}, and says so at some length. More."),
         );
     }
-    attempt(&base, 1, "Keep connections open", failed("the server closes them"));
+    attempt(&base, 1, "Keep connections open", &failed("the server closes them"));
     let first = base.run(["context"]).answer(0);
     std::fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
     assert_eq!(base.run(["context"]).answer(0), first);

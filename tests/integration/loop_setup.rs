@@ -56,7 +56,8 @@ fn client(base: &TestBase, name: &str) -> String {
     let folder = base.home().join("bin");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\necho \"$2\" >> {}\n", base.home().join("models").display())).unwrap();
+    let script = "#!/bin/sh\nwhile [ \"$1\" != --model ]; do shift; done\necho \"$2\" >>";
+    fs::write(&path, format!("{script} {}\n", base.home().join("models").display())).unwrap();
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     path.display().to_string()
 }
@@ -285,7 +286,7 @@ fn open_iterations_are_listed_and_cancelled() {
         .run()
         .says(0, "recorded journal/run-0000000a/0002 (blocked)");
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-0000000a/0002.md"]);
-    base.run(["context", "--dry-run"]).says(2, "--task <TITLE>");
+    base.run(["context", "--task-id", "t-1"]).says(2, "--task <TITLE>");
 }
 
 /// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had

@@ -223,6 +223,64 @@ fn an_agent_in_a_loop_cannot_record_an_attempt() {
     assert_eq!(base.files(".ralph/journal").len(), 1, "the sample's attempt");
 }
 
+/// The lists of requests that campaigns and the Inspector send.
+#[test]
+fn every_tool_is_called_by_the_campaigns_and_the_inspector() {
+    let lists = [
+        include_str!("../campaigns/frames.rs"),
+        include_str!("../campaigns/hostile_clone.rs"),
+        include_str!("../mcp/inspector.sh"),
+    ];
+    for tool in TOOLS {
+        assert_eq!(lists.map(|list| list.contains(tool)), [true; 3], "{tool}");
+    }
+}
+
+#[test]
+fn clients_that_show_the_json_to_the_model_get_the_text_alone() {
+    let base = sample();
+    let has_json = |name: &str| {
+        let mut agent = Agent::start(base.with(["mcp"]).command());
+        let mut hello = hello(HANDSHAKE);
+        hello["clientInfo"]["name"] = json!(name);
+        agent.ask("initialize", hello);
+        agent.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        let result = agent.call("search_memory", &json!({"query": "readers"}));
+        assert!(result["content"][0]["text"].as_str().unwrap().starts_with("### WAL mode\n"), "{result}");
+        result.get("structuredContent").is_some()
+    };
+    assert_eq!(["claude-code", "codex-mcp-client", "opencode"].map(has_json), [false, false, true]);
+}
+
+#[test]
+fn answers_are_markdown_to_read() {
+    let base = sample();
+    let mut agent = agent(&base);
+    let calls = [
+        ("search_memory", json!({"query": "do readers go on"})),
+        ("search_memory", json!({"query": "quetzal"})),
+        ("read_entry", json!({"id": "knowledge/wal"})),
+        ("read_entry", json!({"id": "bench", "max_characters": 5})),
+        ("add_knowledge", json!({"title": "Writers wait", "tags": ["sqlite"], "body": "One at a time."})),
+        ("get_failed_attempts", json!({"task_id": "t-1"})),
+        ("record_attempt", failed_attempt()),
+        ("get_feature_files", json!({})),
+        ("get_feature_files", json!({"feature": "no such"})),
+        ("build_context", json!({})),
+    ];
+    let shown = calls.map(|(name, arguments)| {
+        let answer = agent.call(name, &arguments);
+        let text = answer["content"][0]["text"].as_str().unwrap();
+        // The name of a new run is random.
+        let text = match answer["structuredContent"]["id"].as_str().filter(|_| name == "record_attempt") {
+            Some(id) => text.replace(id.trim_start_matches("journal/"), "RUN/0001"),
+            None => text.to_owned(),
+        };
+        format!("$ {name} {arguments}\n{text}")
+    });
+    assert_snapshot!(shown.join("\n"));
+}
+
 #[test]
 fn every_tool_answers_as_described() {
     let base = sample();
@@ -234,10 +292,11 @@ fn every_tool_answers_as_described() {
         let tool = tools.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
         let answer = &result["structuredContent"];
         assert_valid(&tool["inputSchema"], &arguments);
-        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(text, *answer);
-        let shown = answer.to_string();
+        let markdown = result["content"][0]["text"].as_str().unwrap();
+        assert!(!markdown.trim().is_empty() && !markdown.starts_with('{'), "{markdown}");
+        let shown = format!("{answer}\n{markdown}");
         assert!(!shown.contains("<task-done>t-1") && !shown.contains("\\u001b"), "{shown}");
+        assert!(!markdown.contains('\u{1b}'), "{markdown}");
         answer.clone()
     };
     let found = call(

@@ -69,7 +69,7 @@ pub(crate) enum OutputFormat {
     Claude,
     /// What `codex exec --json` prints, or a rollout file of Codex
     Codex,
-    /// What `opencode run --format json` prints
+    /// What `opencode run --format json` or `opencode export` prints
     Opencode,
 }
 

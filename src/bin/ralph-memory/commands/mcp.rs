@@ -19,12 +19,16 @@ Examples:
   claude mcp add ralph-memory -- ralph-memory mcp
   codex mcp add ralph-memory -- ralph-memory mcp
   ralph-memory mcp --root ~/projects/shop")]
-pub(crate) struct McpArgs {}
+pub(crate) struct McpArgs {
+    /// The feature of what the agent writes and of the contexts that it asks for, unless it names another
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+}
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, McpArgs {}: &McpArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &McpArgs) -> anyhow::Result<Exit> {
     if io::stdin().is_terminal() {
         ui.note("this speaks the Model Context Protocol with a program, not with a person; Ctrl-D ends it");
     }
-    mcp::serve(globals, ui.out)?;
+    mcp::serve(globals, args.feature.clone(), ui.out)?;
     Ok(Exit::Done)
 }

@@ -4,7 +4,7 @@ use ralph_memory::{Id, Knowledge, Memory, Scope, Source};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::parse;
@@ -66,6 +66,22 @@ pub(super) struct AddAnswer {
     problems: Vec<ToolProblem>,
 }
 
+impl Answer for AddAnswer {
+    fn markdown(&self) -> String {
+        let AddAnswer { id, action, path, archived, similar, problems } = self;
+        let mut text = format!("{action} {} in {path}.\n", shown::code(id));
+        if let Some(archived) = archived {
+            text.push_str(&format!("The previous version is in {archived}.\n"));
+        }
+        if !similar.is_empty() {
+            let similar = shown::codes(similar);
+            let hint = "if it replaces one of them, call add_knowledge again with that id in `supersedes`";
+            text.push_str(&format!("The most similar entries are {similar}: {hint}.\n"));
+        }
+        text + &shown::problem_list(problems)
+    }
+}
+
 impl AgentTool for Add {
     const NAME: &'static str = "add_knowledge";
     const TITLE: &'static str = "Write knowledge down";
@@ -76,6 +92,7 @@ impl AgentTool for Add {
         ones. What a person wrote is never replaced. Do not write down what the code or its documentation says, \
         progress, guesses or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
+    const OF_FEATURE: bool = true;
     type Answer = AddAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<AddAnswer> {

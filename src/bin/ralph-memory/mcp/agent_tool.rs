@@ -5,6 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// An answer of a tool: JSON for programs, and the same as markdown for the agent to read.
+pub(super) trait Answer: Serialize {
+    /// Returns the answer as markdown. Text of entries is in fences, quoted, or folded to a line.
+    fn markdown(&self) -> String;
+}
+
 /// A tool. The type itself has its arguments.
 pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     /// Its name.
@@ -17,8 +23,10 @@ pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     const READS_ONLY: bool = true;
     /// Whether the same call again changes nothing more.
     const IDEMPOTENT: bool = true;
+    /// Whether the feature of the agent's task stands in for a missing `feature`.
+    const OF_FEATURE: bool = false;
     /// The type of its answer.
-    type Answer: Serialize;
+    type Answer: Answer;
 
     /// Answers a call. The arguments are within the bounds of their schema. The memory was opened for this call, and is
     /// closed after it.

@@ -7,7 +7,7 @@ use ralph_memory::{Memory, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::{parse, session};
@@ -15,7 +15,7 @@ use crate::{parse, session};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordAttempt {
-    /// The task, in a line, as in build_context.
+    /// The task, in a line, as in `build_context`.
     #[schemars(length(min = 1, max = 500))]
     task: String,
     /// Its id, if it has one; by default it is made of the title.
@@ -69,6 +69,14 @@ pub(super) struct AttemptRecorded {
     problems: Vec<ToolProblem>,
 }
 
+impl Answer for AttemptRecorded {
+    fn markdown(&self) -> String {
+        let AttemptRecorded { id, path, attempt, problems } = self;
+        let problems = shown::problem_list(problems);
+        format!("Recorded attempt {attempt} at the task as {} in {path}.\n{problems}", shown::code(id))
+    }
+}
+
 impl AgentTool for RecordAttempt {
     const NAME: &'static str = "record_attempt";
     const TITLE: &'static str = "Record an attempt";
@@ -77,6 +85,7 @@ impl AgentTool for RecordAttempt {
         approach up. If a loop runs you, it records the attempt, and this tool refuses.";
     const READS_ONLY: bool = false;
     const IDEMPOTENT: bool = false;
+    const OF_FEATURE: bool = true;
     type Answer = AttemptRecorded;
 
     fn call(self, memory: &Memory) -> anyhow::Result<AttemptRecorded> {

@@ -7,7 +7,7 @@ use ralph_memory::memory::TouchedFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::parse;
@@ -132,6 +132,54 @@ struct FileAnswer {
     read: usize,
     /// Whether to look at it first, since three or more iterations touched it
     suggested: bool,
+}
+
+impl Answer for IterationsAnswer {
+    fn markdown(&self) -> String {
+        let iterations: String = self.iterations.iter().map(AttemptAnswer::markdown).collect();
+        format!("{iterations}{}\n{}", self.note, shown::problem_list(&self.problems))
+    }
+}
+
+impl AttemptAnswer {
+    fn markdown(&self) -> String {
+        let task = self.task_id.as_ref().map(|task| format!("task {}", shown::code(task)));
+        let about = [Some(shown::code(&self.id)), task, self.feature.clone(), self.error_category.clone()];
+        let about: Vec<String> = about.into_iter().chain([self.model.clone()]).flatten().collect();
+        let (about, started) = (about.join(" · "), &self.started_at);
+        let mut text = format!("### {}: {}\n{about} · {started}\n", self.task_title, self.outcome);
+        if !self.changed_files.is_empty() {
+            text.push_str(&format!("\nChanged files: {}\n", self.changed_files.join(", ")));
+        }
+        for AttemptPart { about, text: part } in &self.sections {
+            text.push_str(&format!("\n**{about}**\n\n{}", shown::quoted(part)));
+        }
+        text + "\n"
+    }
+}
+
+impl Answer for FilesAnswer {
+    fn markdown(&self) -> String {
+        let mut text: String = self.files.iter().map(FileAnswer::markdown).collect();
+        let more = self.total - self.files.len();
+        match self.total {
+            0 => text.push_str("The journal names no files.\n"),
+            _ if more > 0 => text.push_str(&format!("and {more} more\n")),
+            _ => {}
+        }
+        text + &shown::problem_list(&self.problems)
+    }
+}
+
+impl FileAnswer {
+    fn markdown(&self) -> String {
+        let FileAnswer { path, iterations, created, modified, read, suggested } = self;
+        let first = if *suggested { "; look at it first" } else { "" };
+        let s = if *iterations == 1 { "" } else { "s" };
+        format!(
+            "- {path}: {iterations} iteration{s}; {created} created it, {modified} changed it, {read} read it{first}\n"
+        )
+    }
 }
 
 impl AgentTool for Recent {

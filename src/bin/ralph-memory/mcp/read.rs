@@ -1,12 +1,13 @@
 //! `read_entry`: one entry in full, in pieces if it is long.
 
 use ralph_memory::Memory;
+use ralph_memory::context::reference;
 use ralph_memory::memory::{EntryLink, EntryView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer};
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::parse;
@@ -103,6 +104,42 @@ pub(super) struct Whole {
     next: Option<usize>,
     /// Problems with its file
     problems: Vec<ToolProblem>,
+}
+
+impl Answer for Whole {
+    fn markdown(&self) -> String {
+        let mut text = format!("# {}\n\n- id: {} in {}\n", self.title, shown::code(&self.id), self.path);
+        let mut field = |name: &str, value: Option<&str>| {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                text.push_str(&format!("- {name}: {value}\n"));
+            }
+        };
+        field("superseded by", Some(&shown::codes(&self.superseded_by)));
+        field("archived", self.archived.then_some("yes, it is no longer current"));
+        field("outcome", self.outcome.as_deref());
+        field("category", self.category.as_deref());
+        field("tags", Some(&self.tags.join(", ")));
+        field("feature", self.feature.as_deref());
+        field("scope", Some(&self.scope));
+        field("source", Some(&self.source));
+        field("task", self.task_id.as_deref());
+        field("created", self.created_at.as_deref());
+        field("updated", self.updated_at.as_deref());
+        field("expires", self.expires_at.as_deref());
+        field("files", Some(&self.files.join(", ")));
+        field("questions", Some(&self.questions.join(" · ")));
+        field("supersedes", Some(&shown::codes(&self.supersedes)));
+        field("links to", Some(&shown::codes(&self.links)));
+        field("linked from", Some(&shown::codes(&self.backlinks)));
+        field("earlier versions", Some(&shown::codes(&self.versions)));
+        field("used", self.usage.as_deref());
+        text.push_str(&format!("\n{}", reference(&self.body)));
+        if let Some(next) = self.next {
+            text.push_str(&format!("\nCharacters {} to {next} of {}; ", self.from, self.characters));
+            text.push_str(&format!("read_entry with `from` {next} continues.\n"));
+        }
+        text + &shown::problem_list(&self.problems)
+    }
 }
 
 impl AgentTool for Read {

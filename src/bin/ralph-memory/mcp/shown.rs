@@ -59,6 +59,31 @@ pub(super) struct ToolProblem {
     hint: String,
 }
 
+/// Returns a safe text of one line as inline code.
+pub(super) fn code(line: &str) -> String {
+    format!("`{}`", line.replace('`', "'"))
+}
+
+/// Returns ids as a list in one line.
+pub(super) fn codes(ids: &[String]) -> String {
+    ids.iter().map(|id| code(id)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a safe text as a blockquote.
+pub(super) fn quoted(text: &str) -> String {
+    text.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect()
+}
+
+/// Returns what an answer ends with: its problems, if there are any.
+pub(super) fn problem_list(problems: &[ToolProblem]) -> String {
+    let mut text = String::new();
+    for ToolProblem { path, line, message, hint } in problems {
+        let line = line.map_or_else(String::new, |line| format!(":{line}"));
+        text.push_str(&format!("- {path}{line}: {message} ({hint})\n"));
+    }
+    if text.is_empty() { text } else { format!("\nProblems with files of the memory:\n\n{text}") }
+}
+
 /// Returns the first few problems.
 pub(super) fn troubles(problems: &[Problem]) -> Vec<ToolProblem> {
     let trouble = |problem: &Problem| ToolProblem {

@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
-use super::agent_tool::AgentTool;
+use super::agent_tool::{AgentTool, Answer as _};
 use super::refusal::{self, unfit};
 use super::{add, attempt, build, feature, read, schema, search};
 use crate::session::Globals;
@@ -11,7 +11,8 @@ use crate::session::Globals;
 /// A tool, and how it is called.
 pub(super) struct ListedTool {
     pub(super) tool: Tool,
-    call: fn(&Globals, JsonObject) -> anyhow::Result<Value>,
+    call: fn(&Globals, JsonObject) -> anyhow::Result<CallToolResult>,
+    of_feature: bool,
 }
 
 /// Returns the tools, always in the same order.
@@ -39,10 +40,10 @@ fn entry<T: AgentTool>() -> ListedTool {
         .open_world(false);
     let tool =
         Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>()).with_title(T::TITLE).with_annotations(annotations);
-    ListedTool { tool, call: called::<T> }
+    ListedTool { tool, call: called::<T>, of_feature: T::OF_FEATURE }
 }
 
-fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<Value> {
+fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<CallToolResult> {
     let schema = schema::input::<T>();
     schema::check(&schema, &arguments)?;
     let arguments = T::deserialize(Value::Object(arguments)).map_err(|error| {
@@ -50,7 +51,10 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
         unfit(format!("cannot take the arguments of {}: {error}", T::NAME), format!("call it with {takes}"))
     })?;
     let memory = globals.open_for_agent()?;
-    Ok(serde_json::to_value(arguments.call(&memory)?)?)
+    let answer = arguments.call(&memory)?;
+    let mut result = CallToolResult::structured(serde_json::to_value(&answer)?);
+    result.content = vec![ContentBlock::text(answer.markdown())];
+    Ok(result)
 }
 
 /// Lists the parameters.
@@ -73,13 +77,19 @@ pub(super) fn ranks(name: &str) -> bool {
     [search::Search::NAME, search::SearchFeature::NAME, build::Build::NAME].contains(&name)
 }
 
-/// Calls a tool; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
-pub(super) fn call(globals: &Globals, name: &str, arguments: JsonObject) -> Option<CallToolResult> {
+/// Calls a tool for an agent whose task is of this feature; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
+pub(super) fn call(
+    globals: &Globals,
+    feature: Option<&str>,
+    name: &str,
+    mut arguments: JsonObject,
+) -> Option<CallToolResult> {
     let entry = all().into_iter().find(|entry| entry.tool.name == name)?;
-    Some(match (entry.call)(globals, arguments) {
-        Ok(answer) => CallToolResult::structured(answer),
-        Err(error) => CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))]),
-    })
+    if let Some(feature) = feature.filter(|_| entry.of_feature) {
+        arguments.entry("feature").or_insert_with(|| feature.into());
+    }
+    let called = (entry.call)(globals, arguments);
+    Some(called.unwrap_or_else(|error| CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))])))
 }
 
 #[cfg(test)]

@@ -37,13 +37,13 @@ const GRACE: Duration = Duration::from_millis(400);
 
 type Incoming = RxJsonRpcMessage<RoleServer>;
 
-/// Serves the memory that these options select, until standard input ends.
-pub(crate) fn serve(globals: &Globals, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Serves the memory that these options select, until standard input ends. `feature` is that of the agent's task.
+pub(crate) fn serve(globals: &Globals, feature: Option<String>, out: &mut dyn Write) -> anyhow::Result<()> {
     let (lines, from_client) = queue::unbounded_channel();
     let (to_client, outgoing) = mpsc::channel();
     let backlog = Arc::new(Backlog::default());
     let wire = Wire { from_client, to_client, backlog: Arc::clone(&backlog), open: Arc::default(), begun: false };
-    let server = McpServer::new(globals.clone());
+    let server = McpServer::new(globals.clone(), feature);
     let named = |name: &str| thread::Builder::new().name(name.to_owned());
     named("mcp-input").spawn(move || {
         read_all(&mut io::stdin().lock(), &lines, &backlog);

@@ -117,6 +117,10 @@ pub(crate) struct RunArgs {
     /// Keep each agent's whole output in this folder, one file an iteration. Secrets are not redacted there
     #[arg(long, value_name = "FOLDER")]
     pub(super) log: Option<PathBuf>,
+    /// Do not connect the agent to the memory's MCP server. Otherwise Claude Code, Codex and opencode get it with their
+    /// command, and leave for its tools
+    #[arg(long)]
+    pub(super) no_mcp: bool,
     /// Resume the newest run with the options that it was started with; options given now win. Without a task it
     /// resumes the checklist or the last task
     #[arg(long)]
@@ -184,6 +188,7 @@ impl RunArgs {
             max_cost: self.max_cost,
             max_tokens: self.max_tokens,
             prompt: full(&self.prompt),
+            no_mcp: self.no_mcp,
             log: full(&self.log),
             task_file: full(&self.task_file),
             feature: self.feature.clone(),
@@ -212,6 +217,7 @@ impl RunArgs {
             max_cost: self.max_cost.or(saved.max_cost),
             max_tokens: self.max_tokens.or(saved.max_tokens),
             prompt: self.prompt.clone().or(saved.prompt),
+            no_mcp: self.no_mcp || saved.no_mcp,
             log: self.log.clone().or(saved.log),
             task_file: self.task_file.clone().or(saved.task_file.filter(|_| !has_task)),
             feature: of_list(&self.feature, saved.feature),

@@ -130,6 +130,7 @@ fn options(memory: &Memory, args: &RunArgs, commands: Commands, run: Run) -> any
     let settings = memory.settings();
     let Commands { agent, verify, summarize, progress } = commands;
     Ok(RunOptions {
+        server: if args.no_mcp { Vec::new() } else { server(memory) },
         verify,
         summarize,
         progress,
@@ -145,6 +146,16 @@ fn options(memory: &Memory, args: &RunArgs, commands: Commands, run: Run) -> any
         format: args.format.unwrap_or(OutputFormat::Auto).into(),
         ..RunOptions::new(agent)
     })
+}
+
+/// Returns the command of the memory's MCP server; nothing where a path is not text.
+fn server(memory: &Memory) -> Vec<String> {
+    let program = std::env::current_exe().ok().and_then(|program| program.to_str().map(str::to_owned));
+    let command = |program: String| {
+        let root = memory.root().to_str()?;
+        Some(vec![program, format!("--root={root}"), "mcp".to_owned()])
+    };
+    program.and_then(command).unwrap_or_default()
 }
 
 fn assignment(

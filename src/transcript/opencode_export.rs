@@ -1,0 +1,125 @@
+//! The session file of opencode: what `opencode export` prints, one JSON document.
+//!
+//! It has the messages of a session, whose parts are those that the stream has as events. So it is read as a stream:
+//! each part of the agent's messages becomes a line.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::json::{self, Field};
+
+/// How many messages have to look like opencode's for a document to count as its session.
+const ENOUGH: usize = 1;
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct OpencodeSession<'a> {
+    #[serde(borrow)]
+    info: Field<'a>,
+    #[serde(borrow)]
+    messages: Field<'a>,
+}
+
+/// A session or a message.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SessionInfo<'a> {
+    #[serde(borrow, rename = "sessionID")]
+    session_id: Field<'a>,
+    #[serde(borrow)]
+    role: Field<'a>,
+    #[serde(borrow, rename = "modelID")]
+    model: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct SessionMessage<'a> {
+    #[serde(borrow)]
+    info: Field<'a>,
+    #[serde(borrow)]
+    parts: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct PartKind<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+}
+
+/// Returns the session as lines of the stream; `None` if the text is not one session.
+pub(super) fn lines(text: &str) -> Option<String> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let session: OpencodeSession<'_> = json::event(text).ok()?;
+    session.info?;
+    let (mut lines, mut n_messages) = (String::new(), 0);
+    let each = &mut |message: Field<'_>| {
+        let message: SessionMessage<'_> = json::object(message).unwrap_or_default();
+        let info: SessionInfo<'_> = json::object(message.info).unwrap_or_default();
+        n_messages += usize::from(json::text(info.session_id).is_some());
+        if json::is(info.role, "assistant") {
+            json::items(message.parts, &mut |part| {
+                lines.extend(line_of(part, info.model));
+                Ok(())
+            })?;
+            lines.extend(info.error.map(|error| line("error", "error", error, None)));
+        }
+        Ok(())
+    };
+    json::items(session.messages, each).ok()?;
+    (n_messages >= ENOUGH).then_some(lines)
+}
+
+/// Returns the line of a part, if the stream has one for it.
+fn line_of(part: Field<'_>, model: Field<'_>) -> Option<String> {
+    let kind: PartKind<'_> = json::object(part)?;
+    let event = match json::text(kind.kind)?.as_str() {
+        "step-start" => "step_start",
+        "text" => "text",
+        "tool" => "tool_use",
+        "step-finish" => "step_finish",
+        _ => return None,
+    };
+    Some(line(event, "part", part?, model))
+}
+
+fn line(event: &str, name: &str, value: &RawValue, model: Field<'_>) -> String {
+    let model = model.map_or_else(String::new, |model| format!(",\"model\":{}", on_one_line(model)));
+    format!("{{\"type\":\"{event}\"{model},\"{name}\":{}}}\n", on_one_line(value))
+}
+
+/// Returns a value without its line breaks, which no text of JSON has.
+fn on_one_line(value: &RawValue) -> String {
+    value.get().lines().map(str::trim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_the_agents_messages_becomes_a_line() {
+        let message = |role: &str, parts: &str| {
+            format!(
+                "{{\"info\": {{\"role\": \"{role}\", \"sessionID\": \"s\", \"modelID\": \"m\"}},\n \"parts\": [{parts}]}}"
+            )
+        };
+        let text = "{\"type\": \"text\",\n  \"text\": \"one\\ntwo\"}";
+        let (own, prompt) = (message("assistant", &format!("{text}, {{\"type\": \"patch\"}}")), message("user", text));
+        let session = format!("\u{feff}{{\"info\": {{}},\n\"messages\": [{prompt}, {own}]\n}}\n");
+        let expected = "{\"type\":\"text\",\"model\":\"m\",\"part\":{\"type\": \"text\",\"text\": \"one\\ntwo\"}}\n";
+        assert_eq!(lines(&session).as_deref(), Some(expected));
+        for other in [
+            "",
+            "{}",
+            "{\"info\": {}, \"messages\": []}",
+            "{\"info\": {}, \"messages\": [{\"parts\": []}]}",
+            &session[3..90],
+        ] {
+            assert_eq!(lines(other), None, "{other}");
+        }
+    }
+}
