@@ -30,7 +30,7 @@ pub enum ImportSource {
     Jsonl,
     /// The `SQLite` database of `RefoundAI/ralph`.
     Ralph,
-    /// NumberedAttempt sessions of Claude Code and Codex.
+    /// Past sessions of Claude Code and Codex.
     Transcripts,
     /// What [`Memory::export`](crate::Memory::export) gave.
     Export,

@@ -1,4 +1,4 @@
-//! NumberedAttempt sessions of Claude Code and Codex: what was tried, and how it ended. One attempt for each session in which files
+//! Past sessions of Claude Code and Codex: what was tried, and how it ended. One attempt for each session in which files
 //! changed or the agent reported something.
 
 use chrono::TimeDelta;
