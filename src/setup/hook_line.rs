@@ -3,26 +3,7 @@
 //! It is frozen: Codex trusts a hook by the hash of its definition, so a registered line never changes, whatever the
 //! program does behind it.
 
-/// An event of a session that `ralph-memory hook` handles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HookEvent {
-    SessionStart,
-    Prompt,
-    Stop,
-    SessionEnd,
-}
-
-impl HookEvent {
-    /// Its name on the command line.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            HookEvent::SessionStart => "session-start",
-            HookEvent::Prompt => "prompt",
-            HookEvent::Stop => "stop",
-            HookEvent::SessionEnd => "session-end",
-        }
-    }
-}
+use crate::hook::HookEvent;
 
 /// Returns the line for an event. An older program that lacks the command, or a missing one, must do no harm: exit
 /// code 2 of a hook ends a prompt, or makes an agent continue for ever.

@@ -1,7 +1,7 @@
 //! The hooks of clients: the form of an entry, the names of the events, and the limits.
 
 use super::config_value::ConfigValue;
-use super::hook_line::HookEvent;
+use crate::hook::HookEvent;
 
 /// The form of a hook's entry.
 #[derive(Debug, Clone, Copy)]

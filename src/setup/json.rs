@@ -9,8 +9,9 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use super::config_value::{ConfigValue, Layout, quoted};
-use super::hook_line::{HookEvent, is_own_program, program_of};
+use super::hook_line::{is_own_program, program_of};
 use super::insertion::{Insertion, begins_line, indent_at, line_end, with_blank_lines};
+use crate::hook::HookEvent;
 
 /// Something that a file should contain.
 #[derive(Debug, Clone)]

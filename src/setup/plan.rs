@@ -19,7 +19,7 @@ use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Problem, Result};
 
 /// Why a client is refused.
-struct Refused {
+struct RefusedClient {
     code: &'static str,
     shown: PathBuf,
     reason: String,
@@ -121,7 +121,7 @@ impl Setup {
         client: SetupClient,
         scope: SetupScope,
         table: &[ClientFile],
-    ) -> std::result::Result<Vec<PathBuf>, Refused> {
+    ) -> std::result::Result<Vec<PathBuf>, RefusedClient> {
         if client == SetupClient::Claude {
             self.check_wired_once(scope)?;
         }
@@ -150,7 +150,7 @@ impl Setup {
         scope: SetupScope,
         table: &[ClientFile],
         removed: &BTreeSet<SetupClient>,
-    ) -> std::result::Result<Vec<PathBuf>, Refused> {
+    ) -> std::result::Result<Vec<PathBuf>, RefusedClient> {
         let mut edited = Vec::new();
         let mut done = BTreeSet::new();
         for file in table {
@@ -200,23 +200,23 @@ impl Setup {
     }
 
     /// Refuses to wire Claude Code twice: the plugin's hooks and those of the settings would both run.
-    fn check_wired_once(&self, scope: SetupScope) -> std::result::Result<(), Refused> {
+    fn check_wired_once(&self, scope: SetupScope) -> std::result::Result<(), RefusedClient> {
         let settings = ClaudeSettings::read(&self.bases);
         match scope {
-            SetupScope::Project if self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) => Err(Refused {
+            SetupScope::Project if self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) => Err(RefusedClient {
                 code: CONNECTED,
                 shown: self.bases.shown(Base::ClaudeHome, "skills/ralph-memory"),
                 reason: "connected already, as a plugin for every project".to_owned(),
                 hint: "keep it; or remove it with `ralph-memory setup claude --scope user --remove` first".to_owned(),
             }),
-            SetupScope::User if settings.has_hooks => Err(Refused {
+            SetupScope::User if settings.has_hooks => Err(RefusedClient {
                 code: CONNECTED,
                 shown: self.bases.shown(Base::Project, ".claude/settings.json"),
                 reason: "connected already, by its settings; the hooks of the plugin would run, too".to_owned(),
                 hint: "keep them; or remove them with `ralph-memory setup claude --remove` first".to_owned(),
             }),
             _ => match settings.enabled_plugin {
-                Some(plugin) => Err(Refused {
+                Some(plugin) => Err(RefusedClient {
                     code: CONNECTED,
                     shown: self.bases.shown(Base::ClaudeHome, "settings.json"),
                     reason: format!("connected already, by the plugin `{plugin}`"),
@@ -275,7 +275,7 @@ impl Setup {
         )
     }
 
-    fn refusal(&self, client: SetupClient, refused: &Refused) -> Problem {
+    fn refusal(&self, client: SetupClient, refused: &RefusedClient) -> Problem {
         Problem::error(
             self.relative(&refused.shown).display().to_string(),
             refused.code,
@@ -334,9 +334,9 @@ fn in_order(clients: &[SetupClient]) -> impl Iterator<Item = SetupClient> {
     SetupClient::ALL.into_iter().filter(move |client| named.contains(client))
 }
 
-fn unusable(shown: PathBuf, reason: &str) -> Refused {
+fn unusable(shown: PathBuf, reason: &str) -> RefusedClient {
     let hint = "fix or move the file, and run the command again; no file of this client was changed".to_owned();
-    Refused {
+    RefusedClient {
         code: "setup-refused",
         shown,
         reason: format!("not set up, since this file cannot be edited: {reason}"),

@@ -5,13 +5,14 @@
 
 use super::client::SetupClient;
 use super::config_value::ConfigValue;
-use super::hook_line::{HookEvent, hook_line};
+use super::hook_line::hook_line;
 use super::hooks::{
     CLAUDE, CODEX, COPILOT, CURSOR, DEVIN, GEMINI, GOOSE, HookForm, Hooks, HooksVersion, KIRO, QWEN, VSCODE,
 };
 use super::json::{Mark, Want};
 use super::locate::Base;
 use super::{SetupOptions, SetupScope};
+use crate::hook::HookEvent;
 
 /// The name of the server in every client.
 const SERVER: &str = "ralph-memory";
@@ -53,7 +54,7 @@ pub(super) enum Content {
 }
 
 /// The form of a server's entry.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServerForm {
     Plain,
     Stdio,
@@ -272,8 +273,19 @@ impl ClientRow<'_> {
                 [vec![("type", text("local"))], plain.to_vec(), vec![("tools", list(&["*"]))]].concat()
             }
         });
-        let want = Want { path: vec![key], key: Some(SERVER), value, mark: Mark::Server };
-        ClientFile { base, paths, content: Content::Json { comments, wants: vec![want] } }
+        let server = Want { path: vec![key], key: Some(SERVER), value, mark: Mark::Server };
+        // opencode writes it into a file that lacks it, which would then differ from what set-up left.
+        let schema = (form == ServerForm::OpenCode).then(|| Want {
+            path: Vec::new(),
+            key: Some("$schema"),
+            value: text("https://opencode.ai/config.json"),
+            mark: Mark::Any,
+        });
+        ClientFile {
+            base,
+            paths,
+            content: Content::Json { comments, wants: schema.into_iter().chain([server]).collect() },
+        }
     }
 
     fn codex_server(&self, base: Base, paths: &'static [&'static str]) -> ClientFile {

@@ -36,7 +36,7 @@ struct SessionInfo<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct SessionMessage<'a> {
+struct ExportedMessage<'a> {
     #[serde(borrow)]
     info: Field<'a>,
     #[serde(borrow)]
@@ -57,7 +57,7 @@ pub(super) fn lines(text: &str) -> Option<String> {
     session.info?;
     let (mut lines, mut n_messages) = (String::new(), 0);
     let each = &mut |message: Field<'_>| {
-        let message: SessionMessage<'_> = json::object(message).unwrap_or_default();
+        let message: ExportedMessage<'_> = json::object(message).unwrap_or_default();
         let info: SessionInfo<'_> = json::object(message.info).unwrap_or_default();
         n_messages += usize::from(json::text(info.session_id).is_some());
         if json::is(info.role, "assistant") {

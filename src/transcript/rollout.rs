@@ -1,8 +1,9 @@
 //! Codex's own record of a session: the rollout files in `~/.codex/sessions/`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::builder::{TranscriptBuilder, command};
 use super::codex_fields::{CodexUsage, script};
@@ -57,6 +58,30 @@ struct Payload<'a> {
     duration_ms: Field<'a>,
     #[serde(borrow)]
     info: Field<'a>,
+    #[serde(borrow)]
+    item: Field<'a>,
+}
+
+/// Something that Codex did, however the model asked for it.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct CompletedItem<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    status: Field<'a>,
+    /// The files, each with its change.
+    #[serde(borrow)]
+    changes: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ChangedFile<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Field<'a>,
+    #[serde(borrow)]
+    move_path: Field<'a>,
 }
 
 #[derive(Deserialize, Default)]
@@ -179,6 +204,7 @@ impl Rollout {
             // However the turn before it ended, the work continues.
             "task_started" => (builder.ending, builder.is_complete) = (Ending::Well, false),
             "turn_aborted" => builder.close(Ending::Interrupted),
+            "item_completed" => changed_files(payload.item, builder),
             "task_complete" => {
                 builder.is_complete = true;
                 let duration = json::amount(payload.duration_ms).map(|duration| (duration / 100.0).round() / 10.0);
@@ -203,6 +229,34 @@ impl Rollout {
                 self.tokens = counts.or(self.tokens);
             }
             _ => {}
+        }
+    }
+}
+
+/// Records the files that Codex changed. A model that runs JavaScript makes no call of which the patch can be read.
+fn changed_files(item: Field<'_>, builder: &mut TranscriptBuilder) {
+    let item: CompletedItem<'_> = json::object(item).unwrap_or_default();
+    if !json::is(item.kind, "FileChange") || !json::is(item.status, "completed") {
+        return;
+    }
+    let changes =
+        item.changes.and_then(|changes| serde_json::from_str::<BTreeMap<String, &RawValue>>(changes.get()).ok());
+    for (path, change) in changes.unwrap_or_default() {
+        let change: ChangedFile<'_> = json::object(Some(change)).unwrap_or_default();
+        let moved = json::text(change.move_path);
+        let done = match json::text(change.kind).unwrap_or_default().as_str() {
+            "add" => Some(Done::Created),
+            "update" if moved.is_none() => Some(Done::Modified),
+            "update" | "delete" => None,
+            _ => continue,
+        };
+        match (builder.files.within(&path), done) {
+            (Some(path), Some(done)) => builder.files.note(path, done),
+            (Some(path), None) => builder.files.remove(path),
+            (None, _) => {}
+        }
+        if let Some(path) = moved.and_then(|path| builder.files.within(&path)) {
+            builder.files.note(path, Done::Created);
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) const CLIENTS: [&str; 2] = ["claude-", "codex-"];
 
 /// A past session.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct ClientSession {
     pub(super) format: Format,
     pub(super) id: String,
     /// Its file, in messages.
@@ -42,7 +42,7 @@ pub(super) struct Session {
 /// What a file turned out to have.
 pub(super) enum SessionReading {
     /// A session in the project.
-    Here(Box<Session>),
+    Here(Box<ClientSession>),
     /// A session in another folder.
     Elsewhere,
     /// No session of a client that is known.
@@ -166,7 +166,7 @@ pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<S
     if cwd.is_none() && format != Format::Claude {
         return Ok(SessionReading::Elsewhere);
     }
-    Ok(SessionReading::Here(Box::new(Session { format, id, from: file.from.clone(), started, ended, prompt })))
+    Ok(SessionReading::Here(Box::new(ClientSession { format, id, from: file.from.clone(), started, ended, prompt })))
 }
 
 /// Reads the next line; one that is too long becomes empty. Returns whether there was one.
@@ -180,7 +180,7 @@ fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<boo
     Ok(n_read > 0)
 }
 
-impl Session {
+impl ClientSession {
     /// Returns the name of its run: its client's name and its own id, so that it is never recorded twice.
     pub(super) fn run_id(&self) -> String {
         let [claude, codex] = CLIENTS;

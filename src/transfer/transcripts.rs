@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::ImportRequest;
-use super::sessions::{self, CLIENTS, Session, SessionFile, SessionReading};
+use super::sessions::{self, CLIENTS, ClientSession, SessionFile, SessionReading};
 use crate::context::Task;
 use crate::entry::{Id, Outcome};
 use crate::error::Result;
@@ -26,7 +26,7 @@ const APART: TimeDelta = TimeDelta::minutes(2);
 
 /// A session with what its transcript says.
 struct PastSession {
-    session: Session,
+    session: ClientSession,
     transcript: Transcript,
     /// The task that it reports as done or failed.
     named: Option<String>,
@@ -116,7 +116,7 @@ fn look(
     workspace: &Workspace,
     request: &ImportRequest,
     known: &[AttemptSummary],
-    session: Session,
+    session: ClientSession,
     file: &SessionFile,
 ) -> Result<std::result::Result<PastSession, (ImportAction, String)>> {
     let skipped = |reason: &str| Ok(Err((ImportAction::Skipped, reason.to_owned())));
@@ -153,7 +153,7 @@ impl PastSession {
     /// Returns whether one of these attempts is of the session: one at the task that it names, or, if it names none, any
     /// that began during it.
     fn is_among(&self, attempts: &[AttemptSummary]) -> bool {
-        let Session { started, ended, .. } = self.session;
+        let ClientSession { started, ended, .. } = self.session;
         attempts.iter().any(|attempt| {
             let seconds = attempt.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or_default();
             #[expect(clippy::cast_possible_truncation, reason = "whole seconds are enough")]

@@ -92,7 +92,7 @@ const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" t
                     <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
 
 /// Commands, most of them in several ways; beside them the server runs, which is asked [`REQUESTS`].
-pub(crate) const STEPS: [Step; 48] = [
+pub(crate) const STEPS: [Step; 50] = [
     asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
     asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
     asks(&["search", "old words", "--archived", "--explain", "--json"]),
@@ -148,6 +148,8 @@ pub(crate) const STEPS: [Step; 48] = [
     does(&["hook", "prompt"], r#"{"session_id": "s-1", "prompt": "Which nightly toolchain do the old notes use?"}"#),
     does(&["hook", "stop"], r#"{"session_id": "s-1", "last_assistant_message": "<task-failed>t-9</task-failed>"}"#),
     does(&["hook", "session-end"], r#"{"session_id": "s-1", "transcript_path": "/dev/zero"}"#),
+    does(&["import", "rules", "--dry-run"], ""),
+    does(&["setup", "claude", "--check"], ""),
     does(&["completions", "bash"], ""),
     does(&["man", "../man"], ""),
     does(&["--help"], ""),

@@ -55,7 +55,7 @@ fn sample() -> TestBase {
 
 /// The commands without an entry in [`COMPLETE`]: they have tests of their own, since they do not end, write no answer
 /// or need no memory.
-const INCOMPLETE: [&str; 6] = ["completions", "man", "mcp", "merge-driver", "run", "watch"];
+const INCOMPLETE: [&str; 7] = ["completions", "hook", "man", "mcp", "merge-driver", "run", "watch"];
 
 #[test]
 fn every_command_has_a_complete_command_line() {

@@ -115,7 +115,7 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     assert_eq!(problems(&clone), expected);
     // Iterations that begin here count, even if they are committed; those from a clone do not, whatever git says about
     // them.
-    run(&clone, &["context", "--task", "Mine", "--run", "run-2"], "").says(0, "of run-2: ");
+    run(&clone, &["context", "--task", "Mine", "--run", "run-2"], "").says(0, "of run-2, with ");
     git(&clone.root(), &["add", "--all", "--force"]);
     assert_eq!(open(&clone), 1);
     git(&clone.root(), &["rm", "-r", "--quiet", "--cached", ".ralph/state"]);
@@ -158,7 +158,7 @@ fn a_flood_of_iterations_is_reported_in_a_line() {
     assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked}");
     assert_eq!(checked["problems"][0]["path"], ".ralph/state/iterations");
     // What is begun beside it is found.
-    base.run(["context", "--task", "Mine", "--run", "run-2"]).says(0, "of run-2: ");
+    base.run(["context", "--task", "Mine", "--run", "run-2"]).says(0, "of run-2, with ");
     assert_eq!(memory.open_iterations().len(), 1);
     let recorded = base.with(["record", "--run", "run-2"]).input("hi").run();
     assert_eq!(recorded.code, Some(0), "{recorded}");

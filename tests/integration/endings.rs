@@ -228,6 +228,15 @@ fn a_sigil_in_a_printed_file_does_not_count() {
             "response_item",
             r#"{"type":"custom_tool_call_output","call_id":"c2","output":"Exit code: 0\nOutput:\nSuccess."}"#,
         ),
+        // What a model changes that runs JavaScript, of which there is no patch to read.
+        payload(
+            "event_msg",
+            r#"{"type":"item_completed","item":{"type":"FileChange","status":"completed","changes":{"/p/src/main.rs":{"type":"update"},"/p/src/new.rs":{"type":"add"},"/p/src/old.rs":{"type":"update","move_path":"/p/src/moved.rs"},"/etc/passwd":{"type":"update"}}}}"#,
+        ),
+        payload(
+            "event_msg",
+            r#"{"type":"item_completed","item":{"type":"FileChange","status":"failed","changes":{"/p/src/no.rs":{"type":"add"}}}}"#,
+        ),
         payload(
             "response_item",
             r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"No.\n<task-failed>t-lock</task-failed>"}]}"#,
@@ -244,7 +253,8 @@ fn a_sigil_in_a_printed_file_does_not_count() {
     for more in [&[][..], &["--format", "codex"]] {
         let entry = ended(&codex, more);
         assert!(entry.contains("\noutcome: failed\n") && entry.contains("model: gpt-5.5"), "{entry}");
-        assert!(entry.contains("created: [src/lock.rs]") && entry.contains("modified: [src/main.rs]"), "{entry}");
+        assert!(entry.contains("created: [src/lock.rs, src/new.rs, src/moved.rs]"), "{entry}");
+        assert!(entry.contains("modified: [src/main.rs, src/old.rs]"), "{entry}");
         assert!(entry.contains("`cat HOWTO.md`: Exit code 1") && entry.contains("> No."), "{entry}");
         assert!(entry.contains("tokens_in: 400") && entry.contains("duration_secs: 1.5"), "{entry}");
     }

@@ -306,7 +306,7 @@ fn entries_never_replace_each_other_in_a_circle() {
         base.run(["add", "--title", title, "--tags", "x", "--body", "New.", "--supersedes", old])
     };
     add("Title c", "knowledge/c").says(2, "`knowledge/c` cannot replace itself");
-    add("D", "knowledge/d").says(2, "cannot replace itself");
+    add("D", "knowledge/d").says(1, "there is no entry `knowledge/d`");
     // A new entry takes the name that another one replaces already.
     base.write(".ralph/knowledge/e.md", "---\ntitle: E\ntags: [x]\nsupersedes: [f]\n---\n\nIt replaces f.\n");
     add("F", "knowledge/e").says(4, "`knowledge/f` cannot replace `knowledge/e`: `knowledge/e` replaces `knowledge/f`");

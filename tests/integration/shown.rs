@@ -140,7 +140,7 @@ fn actions_of_an_agent_are_shown_as_they_happen() {
     assert_eq!(status.code(), Some(1), "{screen}");
     assert!(screen.contains("\n  failed: `make 語"), "{screen}");
     assert!(screen.contains("\n  Not done.\niteration 1 of 1 · sonnet · blocked · "), "{screen}");
-    assert!(screen.contains(" · $0.02 · 12,340 tokens\n"), "{screen}");
+    assert!(screen.contains(" · $0.02 · 12,340 tokens · no <task-don\ne> in its answer\n"), "{screen}");
     assert!(
         !bytes.contains(['\u{202e}']) && !bytes.contains("\u{1b}[2J") && !bytes.contains(&token[..12]),
         "{bytes:?}"

@@ -113,8 +113,8 @@ fn piped_text_in_another_format_is_kept() {
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains("it has no event of Claude Code; line 1"), "{ran}");
     let kept = ran.stderr.split('`').find(|part| part.contains("/ralph-memory/")).unwrap_or_else(|| panic!("{ran}"));
-    let kept = kept.rsplit(' ').next().unwrap();
-    let ran = base.run(["record", kept]);
+    let kept = kept.split(' ').find(|word| word.contains("/ralph-memory/")).unwrap();
+    let ran = base.run(["record", kept, "--task-id", "t-lock"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(journal(&base).contains("The parser drops a BOM."), "{}", journal(&base));
 }

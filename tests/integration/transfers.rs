@@ -601,3 +601,14 @@ proptest! {
         prop_assert_eq!(context(&memory), context(&copy));
     }
 }
+
+#[test]
+fn the_block_of_set_up_is_not_imported() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "# Rules\n\n## Tests\n\nUse a temporary folder.\n");
+    base.run(["setup", "agents-md"]).says(0, "AGENTS.md");
+    assert!(base.read("AGENTS.md").contains("build_context"), "{}", base.read("AGENTS.md"));
+    base.run(["import", "sections"]).says(0, "knowledge/tests");
+    let entries = base.files(".ralph/knowledge").iter().map(|path| base.read(path)).collect::<String>();
+    assert!(entries.contains("Use a temporary folder.") && !entries.contains("build_context"), "{entries}");
+}

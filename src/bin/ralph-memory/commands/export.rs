@@ -12,7 +12,7 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory export > memory.jsonl
-  ralph-memory export | ralph-memory import export - --root ../copy")]
+  ralph-memory export | ralph-memory import export - --root ~/src/project")]
 pub(crate) struct ExportArgs {}
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &ExportArgs) -> anyhow::Result<Exit> {

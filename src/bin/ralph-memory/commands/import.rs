@@ -33,7 +33,7 @@ const MAX_NAMED: usize = 5;
   ralph-memory import adr docs/decisions
   ralph-memory import transcripts --since 30
   ralph-memory import jsonl memories.jsonl --body-field memory.text
-  ralph-memory export | ralph-memory import export - --root ../copy")]
+  ralph-memory export | ralph-memory import export - --root ~/src/project")]
 pub(crate) struct ImportArgs {
     /// What is imported
     source: SourceName,
