@@ -16,15 +16,16 @@ function hook(event, payload) {
 
 export const RalphMemory = async ({ directory }) => {
   const briefings = new Map() // the text for each session
+  const begun = new Set() // sessions that began in this process
   const children = new Set() // sessions of sub-agents, which get no briefing
   const users = new Set() // messages that a person wrote
   const last = new Map() // the newest text of the agent in each session
 
   const on = {
-    "session.created": ({ info }) => info?.parentID && children.add(info.id),
+    "session.created": ({ info }) => (info?.parentID ? children : begun).add(info.id),
     "session.deleted": ({ info }) => {
       hook("session-end", { session_id: info.id, cwd: directory })
-      for (const kept of [briefings, children, last]) kept.delete(info.id)
+      for (const kept of [begun, briefings, children, last]) kept.delete(info.id)
     },
     "session.compacted": ({ sessionID }) => {
       briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source: "compact" }))
@@ -53,7 +54,8 @@ export const RalphMemory = async ({ directory }) => {
         if (!sessionID || children.has(sessionID)) return
         if (!briefings.has(sessionID)) {
           // opencode keeps no system text, so a resumed session needs the briefing again, as after a compaction.
-          briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source: "compact" }))
+          const source = begun.has(sessionID) ? "startup" : "compact"
+          briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source }))
         }
         // Some back ends refuse a second system message.
         const text = briefings.get(sessionID)
