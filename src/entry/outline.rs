@@ -17,7 +17,7 @@ pub(crate) struct OutlineHeading {
     pub(crate) range: Range<usize>,
 }
 
-/// Returns the headings of a text, in order. Lines that begin with `#` in a code block are none.
+/// Returns the headings of a text, in order. Lines that begin with `#` in a code block do not count.
 pub(crate) fn headings(text: &str) -> Vec<OutlineHeading> {
     if is_bracketed(text) {
         return Vec::new();

@@ -192,7 +192,7 @@ fn new_name(key: &str) -> Option<String> {
     key.strip_prefix(FORMER_GROUP.0).map(|rest| format!("{}{rest}", FORMER_GROUP.1))
 }
 
-/// Returns a warning if a variable has the form of a setting and is none. Other variables with the prefix may belong to
+/// Returns a warning if a variable has the form of a setting, but no setting has its name. Other variables with the prefix may belong to
 /// scripts.
 fn unknown_variable(name: &str) -> Option<Problem> {
     let key = name.strip_prefix(ENV_PREFIX).filter(|key| key.contains("__"))?;

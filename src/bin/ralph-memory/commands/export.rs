@@ -23,7 +23,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &ExportArgs) -> any
             Ok(line) => ui.line(line)?,
             Err(problem) => {
                 exit = Exit::No;
-                // Also with `--json`: the lines are the answer, and a problem is none of them.
+                // Also with `--json`: the lines are the answer, and no problem is one.
                 ui.note(&format!("error: {problem}"));
                 ui.note(&format!("hint: {}", problem.hint));
             }
