@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::error::UsageError;
 use crate::exit::Exit;
+use crate::project_paths;
 use crate::session::{Globals, agent_folders, session_of_environment, writer};
 use crate::ui::{ID, QUIET, Ui};
 
@@ -105,7 +106,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyh
     let input = match &args.path {
         None => ImportInput::UsualPlace(agent_folders()),
         Some(path) if path == Path::new("-") => ImportInput::Text(from_stdin()?),
-        Some(path) => ImportInput::Path(path.clone()),
+        Some(path) => {
+            match source {
+                ImportSource::Export => project_paths::check_file(path, "")?,
+                _ => project_paths::check_exists(path, "", "name a file or a folder that exists")?,
+            }
+            ImportInput::Path(path.clone())
+        }
     };
     let request = ImportRequest {
         dry_run: args.dry_run,
