@@ -78,7 +78,7 @@ pub struct Report {
     pub model: Option<String>,
     /// The result of verification, if there was one.
     pub validation: Option<Validated>,
-    /// The duration in seconds; the default is the time since it began.
+    /// The duration in seconds; the default is the time since it began, and none if nobody began it.
     pub duration_secs: Option<f64>,
     /// The cost, in US dollars.
     pub cost_usd: Option<f64>,

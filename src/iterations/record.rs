@@ -142,6 +142,7 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils
     // The reason applies only to the chosen model.
     let is_chosen = report.model.as_ref().is_none_or(|model| *model == iteration.model);
     let seconds = u32::try_from((ended.at - iteration.started_at).num_seconds()).ok().map(f64::from);
+    let seconds = seconds.filter(|_| !iteration.is_unmeasured);
     AttemptHead {
         section: iteration.task.section.clone(),
         error_category: error_category(output, outcome),

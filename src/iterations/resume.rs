@@ -136,7 +136,7 @@ pub(crate) fn resume(
     let run_id = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let number = number.map_or_else(|| next_number(workspace, &run_id), Ok)?;
     let (task, n_attempts) = known_task(workspace, task_id);
-    Ok(Iteration { attempt: n_attempts + 1, ..Iteration::new(run_id, number, task, at) })
+    Ok(Iteration { attempt: n_attempts + 1, is_unmeasured: true, ..Iteration::new(run_id, number, task, at) })
 }
 
 /// Returns the open iteration that matches all given values; an error if there are several.
