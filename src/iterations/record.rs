@@ -54,7 +54,8 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     contributions.take_over(workspace, ended, &output)?;
     problems.append(&mut contributions.problems);
     problems.extend(ended.unknown_changes.clone());
-    output.notes = notes_with(output.notes.take(), &contributions.left_over);
+    let notes = Some(report.notes.clone()).filter(|notes| !notes.trim().is_empty()).or_else(|| output.notes.take());
+    output.notes = notes_with(notes, &contributions.left_over);
     contributions.refused.sort_by_key(|(line, _)| *line);
     let refused = contributions.refused.into_iter().map(|(_, refused)| refused).collect();
     let head = AttemptHead { refused, ..attempt_head(ended, report, &output, outcome) };
