@@ -181,7 +181,10 @@ fn an_attempt_that_is_recorded_is_read_back() {
         assert!(entry.contains(text), "{text}: {entry}");
     }
     // No text of a value is a report of its own.
-    assert!(entry.contains("> A lock\n> why_failed: nothing\n") && entry.contains("\n> It waits. <task-done>"), "{entry}");
+    assert!(
+        entry.contains("> A lock\n> why_failed: nothing\n") && entry.contains("\n> It waits. <task-done>"),
+        "{entry}"
+    );
     assert!(!entry.contains("duration_secs:"), "nobody measured it: {entry}");
     assert_eq!(base.files(".ralph/knowledge").len(), 2, "the sample's entries");
     let briefing = agent.call("build_context", &json!({}))["structuredContent"]["context"].to_string();
