@@ -41,8 +41,10 @@ mod locate;
 mod plan;
 mod planned;
 mod program;
+mod recognised;
 mod record;
 mod registered;
+mod removal;
 mod status;
 mod table;
 mod toml_config;
@@ -57,6 +59,7 @@ pub use self::client::SetupClient;
 use self::locate::Bases;
 pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
+use self::record::SetupRecord;
 use crate::iterations::StateFolders;
 
 /// Whose files are set up.
@@ -150,6 +153,12 @@ impl Setup {
             has_files && is_traced
         };
         SetupClient::ALL.into_iter().filter(is_here).collect()
+    }
+
+    /// Returns the clients for which set-up has changed files here, by its record; none if there is no record, for example
+    /// in a clone.
+    pub fn recorded(&self, scope: SetupScope) -> Vec<SetupClient> {
+        SetupRecord::read(&self.state, scope, &self.folder(scope)).clients()
     }
 
     /// Returns the folder that a scope is about.

@@ -13,6 +13,7 @@ use super::locate::{Base, ClientPlace};
 use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
 use super::record::SetupRecord;
+use super::registered::has_part;
 use super::status::ClaudeSettings;
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
 use super::{Setup, SetupOptions, SetupScope};
@@ -100,6 +101,7 @@ impl Setup {
             match self.remove_client(&mut draft, client, scope, &table, &clients) {
                 Ok(edited) => {
                     problems.extend(edited.iter().map(|path| self.edited(path)));
+                    problems.extend(self.left(&draft, client, &table));
                     planned.push(client);
                 }
                 Err(refused) => {
@@ -279,6 +281,30 @@ impl Setup {
             "somebody has edited this file of ralph-memory, so it is left as it is",
             "delete it if it is not needed",
         )
+    }
+
+    /// Names the files in which an entry stays that somebody else has written.
+    fn left(&self, draft: &Draft, client: SetupClient, table: &[ClientFile]) -> Vec<Problem> {
+        let left = |file: &ClientFile| {
+            let places = file.paths.iter().filter_map(|path| self.bases.locate(file.base, path).ok());
+            let drafts = places.filter_map(|place| draft.files.get(&place));
+            let connects = |text: &String| has_part(&file.content, text, &|_| true);
+            let left: Vec<&Path> = drafts
+                .filter(|draft| draft.current.as_ref().is_some_and(connects))
+                .map(|draft| self.relative(&draft.shown))
+                .collect();
+            left
+        };
+        let left: BTreeSet<&Path> = table.iter().flat_map(left).collect();
+        let problem = |path: &Path| {
+            Problem::warning(
+                path.display().to_string(),
+                "not-of-setup",
+                format!("{}: it has an entry of ralph-memory that set-up did not write here, so the entry stays", client.title()),
+                "remove the entry by hand if you do not need it",
+            )
+        };
+        left.into_iter().map(problem).collect()
     }
 
     fn refusal(&self, client: SetupClient, refused: &RefusedClient) -> Problem {

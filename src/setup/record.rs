@@ -13,7 +13,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::SetupScope;
 use super::client::SetupClient;
+use super::config_value::{ConfigValue, quoted};
 use super::insertion::Insertion;
+use super::json::{Mark, Want};
 use super::locate::ClientPlace;
 use crate::error::{Error, IoContext as _, Result};
 use crate::iterations::StateFolders;
@@ -198,6 +200,12 @@ impl SetupRecord {
         self.files.retain(|file| !file.clients.is_empty());
     }
 
+    /// Returns the clients that set-up has changed a file for.
+    pub(super) fn clients(&self) -> Vec<SetupClient> {
+        let is_here = |client: &SetupClient| self.files.iter().any(|file| file.has(*client));
+        SetupClient::ALL.into_iter().filter(is_here).collect()
+    }
+
     /// Returns the places of the files that a client uses.
     pub(super) fn places_of(&self, client: SetupClient) -> Vec<ClientPlace> {
         let of_client = self.files.iter().filter(|file| file.clients.contains(client.as_str()));
@@ -218,6 +226,18 @@ impl FileRecord {
     /// Returns whether a client uses the file.
     pub(super) fn has(&self, client: SetupClient) -> bool {
         self.clients.contains(client.as_str())
+    }
+
+    /// Returns whether set-up has inserted something, rather than found it.
+    pub(super) fn has_inserted(&self, want: &Want) -> bool {
+        let wanted = match (&want.mark, &want.value) {
+            (Mark::Server, _) => want.key.map(quoted),
+            // A line has the event in this form, whatever the program's path is.
+            (Mark::Hook(event), _) => Some(format!(" hook {} ", event.as_str())),
+            (Mark::Text, ConfigValue::Text(text)) => Some(quoted(text)),
+            _ => None,
+        };
+        wanted.is_some_and(|wanted| self.insertions.iter().any(|insertion| insertion.text.contains(&wanted)))
     }
 
     fn is_at(&self, location: &ClientPlace) -> bool {

@@ -74,6 +74,19 @@ pub(super) fn insertion(text: &str, program: &str) -> Result<Insertion, String> 
     }
 }
 
+/// Returns whether the server is exactly the one that set-up writes for a program.
+///
+/// # Errors
+///
+/// Those of [`presence`].
+pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
+    let server = |text: &str| -> Result<Option<toml::Value>, String> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(table.get(SERVERS).and_then(|servers| servers.get(NAME)).cloned())
+    };
+    Ok(server(text)? == server(&insertion("", program)?.text)?)
+}
+
 /// Returns the file without the server, if it is this program's.
 ///
 /// # Errors

@@ -64,6 +64,18 @@ pub(super) fn insertion(text: &str, program: &str) -> Result<Insertion, String> 
     if is_right { Ok(inserted) } else { Err(format!("`{SERVERS}` is not written with one server on its own lines")) }
 }
 
+/// Returns whether the server is exactly the one that set-up writes for a program.
+///
+/// # Errors
+///
+/// Those of [`presence`].
+pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
+    let server = |text: &str| -> Result<Option<serde_yaml::Value>, String> {
+        Ok(parse(text)?.remove(SERVERS).and_then(|servers| servers.get(NAME).cloned()))
+    };
+    Ok(server(text)? == server(&insertion("", program)?.text)?)
+}
+
 /// Returns the file without the server, if it is this program's.
 ///
 /// # Errors

@@ -308,6 +308,10 @@ fn a_file_that_several_clients_use_stays_until_the_last() {
 fn a_removal_in_a_clone_leaves_no_empty_folder() {
     for client in CLIENTS {
         let base = TestBase::new();
+        if client == "opencode" {
+            // opencode itself writes this file, and so do people: it stays.
+            base.write("opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n");
+        }
         let before = base.files("");
         // `init` creates empty folders, which no clone has.
         fs::remove_dir_all(base.at(".claude")).unwrap();
@@ -389,6 +393,84 @@ fn claude_code_without_the_permission_says_how_to_give_it() {
     // It is there already.
     let again = setup(&base, &["claude", "--each-prompt"]);
     assert!(again.stdout.contains("next: Claude Code") && !again.stdout.contains(hint), "{again}");
+}
+
+/// The forms in which a person connects clients by hand: the client that reads the file, the file, and its text.
+const BY_HAND: [(&str, &str, &str); 8] = [
+    (
+        "claude",
+        ".mcp.json",
+        r#"{"mcpServers":{"ralph-memory":{"command":"ralph-memory","args":["mcp","--root","../shared"]}}}"#,
+    ),
+    (
+        "codex",
+        ".codex/config.toml",
+        "[mcp_servers.ralph-memory]\ncommand = \"/opt/ralph-memory\"\nargs = [\"mcp\"]\nenv = { A = \"1\" }\n",
+    ),
+    ("claude", ".claude/settings.json", r#"{"permissions":{"allow":["mcp__ralph-memory"]}}"#),
+    (
+        "claude",
+        ".claude/settings.json",
+        r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ralph-memory hook stop && ./notify.sh"}]}]}}"#,
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        r#"{"hooks":{"SessionStart":[{"matcher":"startup","hooks":[
+            {"type":"command","command":"ralph-memory hook session-start --agent gemini || exit 0","timeout":10000}]}]}}"#,
+    ),
+    ("opencode", "opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"),
+    ("opencode", "opencode.jsonc", r#"{"mcp":{"ralph-memory":{"type":"local","command":["ralph-memory","mcp","-q"]}}}"#),
+    ("kiro", ".kiro/settings/mcp.json", r#"{"mcpServers":{"ralph-memory":{"command":"ralph-memory","args":["mcp"]}}}"#),
+];
+
+#[test]
+fn what_a_person_wrote_by_hand_stays() {
+    for (client, path, text) in BY_HAND {
+        let base = TestBase::new();
+        base.write(path, text);
+        let before = base.files("");
+        setup(&base, &[client]).says(0, "created");
+        setup(&base, &[client, "--remove"]).says(0, "deleted");
+        assert_eq!((base.read(path).as_str(), base.files("")), (text, before), "{client}");
+        // Another client is set up, and everything is removed.
+        setup(&base, &["cursor"]).says(0, "created");
+        setup(&base, &["--remove", "--yes"]).says(0, "deleted");
+        assert_eq!(base.read(path), text, "{client}");
+        // Somebody has changed the file between set-up and removal.
+        if path.ends_with(".json") {
+            setup(&base, &[client]).says(0, "created");
+            base.write(path, base.read(path).replacen('{', "{\"later\": 1,", 1));
+            setup(&base, &[client, "--remove"]).says(0, "deleted");
+            let expected = text.replacen('{', "{\"later\": 1,", 1);
+            let values = [base.read(path), expected].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+            assert_eq!(values[0], values[1], "{client}");
+        }
+    }
+}
+
+#[test]
+fn without_a_record_only_what_set_up_writes_to_the_letter_is_removed() {
+    for (client, path, text) in BY_HAND {
+        let is_exact = text.contains("mcp__ralph-memory") || client == "kiro";
+        let base = TestBase::new();
+        base.write(path, text);
+        let ran = setup(&base, &[client, "--remove"]);
+        assert_eq!(base.at(path).exists() && base.read(path) == text, !is_exact, "{client}: {ran}");
+        if !is_exact && !text.contains("$schema") {
+            assert!(ran.stdout == "nothing to do\n" && ran.stderr.contains("set-up did not write here"), "{ran}");
+            ran.says(0, &format!("warning: {path}: "));
+        }
+        // With set-up's own entries beside it.
+        base.write(path, text);
+        setup(&base, &[client]).says(0, "created");
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        setup(&base, &[client, "--remove"]).says(0, "deleted");
+        if !is_exact && client != "opencode" {
+            let read = |text: String| serde_json::from_str::<Value>(&text).map_err(|_| text);
+            assert_eq!(read(base.read(path)), read(text.to_owned()), "{client}");
+        }
+    }
 }
 
 /// A set-up of this project, as a program with this home makes it.
