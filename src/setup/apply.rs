@@ -3,6 +3,7 @@
 //! Each file is replaced as a whole, and only if it still contains what was read. The record is written before the
 //! first file of a set-up, so that what is inserted can always be taken out.
 
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ impl Setup {
         let _lock = lock(&folder)?;
         let known = SetupRecord::read(&self.state, scope, &folder);
         let mut record = record.beside(&planned_from, known.clone());
+        let recorded = known.files.iter().map(|file| (&file.root, file.path.as_str()));
+        sweep(recorded.chain(files.iter().map(|file| (&file.location.root, file.location.path.as_str()))));
         let files: Vec<PlannedFile> = files.into_iter().filter(|file| file.action != PlannedAction::Keep).collect();
         if !is_removal && record != known {
             record.save(&self.state, scope, &folder)?;
@@ -108,6 +111,17 @@ fn write(file: &PlannedFile) -> Result<()> {
         (None, None) => true,
     };
     if is_done { Ok(()) } else { Err(Error::Conflict { path: file.location.full(), kept: None }) }
+}
+
+/// Removes the temporary files beside these files that a killed set-up has left.
+fn sweep<'a>(files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
+    let folders: BTreeSet<_> =
+        files.map(|(root, path)| (root, path.rsplit_once('/').map_or("", |(above, _)| above))).collect();
+    for (root, path) in folders {
+        if let Ok(root) = OutsideFolder::open(root) {
+            root.sweep(path);
+        }
+    }
 }
 
 /// Removes the folders that set-up has made, as far as they are empty, and forgets those that are gone. What is left
