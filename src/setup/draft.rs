@@ -5,11 +5,13 @@ use std::io;
 use std::path::PathBuf;
 
 use super::client::SetupClient;
-use super::insertion::{Insertion, insert};
-use super::json::{self, Mark, Presence, Want};
+use super::insertion::{Insertion, insert, line_end};
+use super::json;
 use super::locate::ClientPlace;
 use super::record::{FileRecord, SetupRecord, fingerprint};
+use super::seal::is_of_setup;
 use super::table::Content;
+use super::want::{Mark, Presence, Want};
 use super::{block, toml_config, yaml};
 use crate::store::{OutsideFolder, Unreadable};
 
@@ -65,7 +67,10 @@ impl Draft {
             let original = read(location)?;
             let current = original.clone();
             let (clients, lacks, programs) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
-            self.files.insert(location.clone(), DraftFile { shown, original, current, clients, lacks, programs, is_restored: false });
+            self.files.insert(
+                location.clone(),
+                DraftFile { shown, original, current, clients, lacks, programs, is_restored: false },
+            );
         }
         self.files.get_mut(location).ok_or_else(|| "it was not read".to_owned())
     }
@@ -226,14 +231,16 @@ impl DraftFile {
     /// Writes all of a file; `None` if a person has edited it.
     fn add_owned(&mut self, text: &str, is_as_left: bool) -> Result<Option<Vec<Insertion>>, String> {
         match self.current.as_deref() {
-            Some(there) if there == text => return Ok(Some(Vec::new())),
+            // Git may have changed the line ends of a clone.
+            Some(there) if there.replace("\r\n", "\n") == text => return Ok(Some(Vec::new())),
             None => {}
-            Some(_) if is_as_left => {}
+            Some(there) if is_as_left || is_of_setup(there, text) => {}
             Some(there) if is_own_file(there) => return Ok(None),
             Some(_) => return Err("there is another file of this name".to_owned()),
         }
         self.lacks.push(if self.current.is_some() { "the current version" } else { "the file" }.to_owned());
-        self.current = Some(text.to_owned());
+        let text = text.replace('\n', line_end(self.current.as_deref().unwrap_or_default()));
+        self.current = Some(text.clone());
         Ok(Some(vec![Insertion::new(0, text)]))
     }
 }

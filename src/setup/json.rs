@@ -10,42 +10,8 @@ use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, pars
 
 use super::config_value::{ConfigValue, Layout, quoted};
 use super::insertion::{Insertion, begins_line, indent_at, line_end, with_blank_lines};
-use super::recognised::{Recognition, element_presence, equals, is_own_element, server_program};
-use crate::hook::HookEvent;
-
-/// Something that a file should contain.
-#[derive(Debug, Clone)]
-pub(super) struct Want {
-    /// The keys that lead to the object or list that gets it.
-    pub(super) path: Vec<&'static str>,
-    /// Its key; `None` for an element of a list.
-    pub(super) key: Option<&'static str>,
-    pub(super) value: ConfigValue,
-    pub(super) mark: Mark,
-}
-
-/// How something of set-up's is recognised.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// A server under this program's name, which runs this program.
-    Server,
-    /// A handler that runs this program's line for the event.
-    Hook(HookEvent),
-    /// A text in a list.
-    Text,
-    /// Any value under the key. It is not enough to call a file wired, and is only removed with the file.
-    Any,
-}
-
-/// What a file has in the place of a [`Want`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Presence {
-    Missing,
-    /// It is there, and runs this program, if it runs one.
-    Present(Option<String>),
-    /// The place is taken by something else.
-    Taken,
-}
+use super::recognised::{Recognition, element_presence, equals, is_own_element, is_switched_off, server_program};
+use super::want::{Mark, Presence, Want};
 
 /// A file that was parsed.
 struct Parsed<'a> {
@@ -97,6 +63,20 @@ pub(super) fn presence(text: &str, comments: bool, want: &Want) -> Result<Presen
         }
         _ => Presence::Missing,
     })
+}
+
+/// Returns whether what is wanted is there, and switched off.
+pub(super) fn is_off(text: &str, comments: bool, want: &Want) -> bool {
+    let Ok(parsed) = Parsed::of(text, comments) else { return false };
+    let Some(Ok((holder, []))) = parsed.value.as_ref().map(|root| descend(root, want)) else { return false };
+    match (holder, want.key) {
+        (Value::Object(object), Some(key)) => object.get(key).is_some_and(|found| is_switched_off(&found.value)),
+        (Value::Array(list), None) => list
+            .elements
+            .iter()
+            .any(|element| element_presence(element, want) != Presence::Missing && is_switched_off(element)),
+        _ => false,
+    }
 }
 
 /// Returns the insertions after which the file has what is wanted. It must be missing.

@@ -45,9 +45,11 @@ mod recognised;
 mod record;
 mod registered;
 mod removal;
+mod seal;
 mod status;
 mod table;
 mod toml_config;
+mod want;
 mod yaml;
 
 use std::ffi::OsString;
@@ -142,15 +144,19 @@ impl Setup {
         }
     }
 
-    /// Returns the clients that are here: those with a file in the project or in the user's folders, or with a program
-    /// in `PATH`. Only those that have files in the scope are listed.
+    /// Returns the clients that are here: those with a file in the project or in the user's folders, those with a program
+    /// in `PATH`, and those that are connected, or that set-up has connected. Only those that have files in the scope are
+    /// listed.
     pub fn found(&self, scope: SetupScope) -> Vec<SetupClient> {
+        let recorded = self.recorded(scope);
         let is_here = |client: &SetupClient| {
             let traces = client.traces();
-            let has_files = !table::files(*client, scope, table::PROGRAM, SetupOptions::default()).is_empty();
+            let files = table::files(*client, scope, table::PROGRAM, SetupOptions::default());
             let is_traced = traces.paths.iter().any(|(base, path)| self.bases.exists(*base, path))
                 || traces.programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some());
-            has_files && is_traced
+            // What is left of a connection says that the rest is missing.
+            let is_connected = || recorded.contains(client) || files.iter().any(|file| self.has_any_part(file));
+            !files.is_empty() && (is_traced || is_connected())
         };
         SetupClient::ALL.into_iter().filter(is_here).collect()
     }

@@ -7,7 +7,7 @@ use jsonc_parser::ast::Value;
 
 use super::config_value::ConfigValue;
 use super::hook_line::{is_own_line, is_own_program, program_of};
-use super::json::{Mark, Presence, Want};
+use super::want::{Mark, Presence, Want};
 use crate::hook::HookEvent;
 
 /// What set-up takes for its own when it takes something out.
@@ -52,6 +52,17 @@ pub(super) fn server_program(value: &Value<'_>) -> Option<String> {
         value => text_of(value)?,
     };
     is_own_program(program).then(|| program.to_owned())
+}
+
+/// Returns whether an entry says that the client does not use it.
+pub(super) fn is_switched_off(entry: &Value<'_>) -> bool {
+    let Value::Object(object) = entry else { return false };
+    let says = |key: &str, flag: bool| {
+        object
+            .get(key)
+            .is_some_and(|property| matches!(&property.value, Value::BooleanLit(found) if found.value == flag))
+    };
+    says("enabled", false) || says("disabled", true)
 }
 
 /// Returns what an element of a list is: set-up's, alone or in a group, or missing.

@@ -15,11 +15,11 @@ use super::SetupScope;
 use super::client::SetupClient;
 use super::config_value::{ConfigValue, quoted};
 use super::insertion::Insertion;
-use super::json::{Mark, Want};
 use super::locate::ClientPlace;
+use super::want::{Mark, Want};
 use crate::error::{Error, IoContext as _, Result};
 use crate::iterations::StateFolders;
-use crate::store::{private_names, read_if_begins, write_private};
+use crate::store::{OutsideFolder, private_names, read_if_begins, write_private};
 
 /// How every record begins: the version of its form.
 const START: &[u8] = b"{\"format\":1,";
@@ -68,6 +68,15 @@ fn file_name(scope: SetupScope, folder: &Path) -> String {
 fn read(state: &Path, name: &str) -> Option<SetupRecord> {
     let bytes = read_if_begins(&state.join(name), START, MAX_BYTES).ok()??;
     serde_json::from_slice(&bytes).ok()
+}
+
+/// Removes the temporary files that a killed set-up has left in a state folder of this user's.
+fn sweep(state: &Path) {
+    if private_names(state).is_ok()
+        && let Ok(folder) = OutsideFolder::open(state)
+    {
+        folder.sweep("");
+    }
 }
 
 /// Returns the other records of a state folder.
@@ -144,6 +153,7 @@ impl SetupRecord {
             let write = |file: &mut dyn io::Write| Ok(serde_json::to_writer(file, &record)?);
             match write_private(state, &name, write) {
                 Ok(_) => {
+                    sweep(state);
                     *self = record;
                     return Ok(());
                 }
@@ -160,6 +170,7 @@ impl SetupRecord {
 
     fn remove(&self, state: &StateFolders, name: &str) -> Result<()> {
         for folder in state.paths() {
+            sweep(folder);
             let path = folder.join(name);
             match fs::remove_file(&path) {
                 Err(error)

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::draft::{BOM, Draft};
-use super::json::{self, Mark, Presence};
+use super::json;
 use super::table::{ClientFile, Content};
+use super::want::{Mark, Presence};
 use super::{Setup, toml_config, yaml};
 
 /// Returns whether a text has a server of this program's, or a hook, of the `wanted` kind.
@@ -22,10 +23,26 @@ pub(super) fn has_part(content: &Content, text: &str, wanted: &dyn Fn(&Mark) -> 
     }
 }
 
+/// Returns whether a text has something of this program's that is switched off.
+pub(super) fn is_off(content: &Content, text: &str) -> bool {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
+    match content {
+        Content::Json { comments, wants } => wants.iter().any(|want| json::is_off(text, *comments, want)),
+        Content::Toml { .. } => toml_config::is_off(text),
+        Content::Yaml { .. } => yaml::is_off(text),
+        _ => false,
+    }
+}
+
 impl Setup {
     /// Returns whether a file registers the server.
     pub(super) fn has_server(&self, file: &ClientFile) -> bool {
         self.text(file).is_some_and(|text| has_part(&file.content, &text, &|mark| *mark == Mark::Server))
+    }
+
+    /// Returns whether a file has the server or a hook.
+    pub(super) fn has_any_part(&self, file: &ClientFile) -> bool {
+        self.text(file).is_some_and(|text| has_part(&file.content, &text, &|_| true))
     }
 
     /// Returns the text of a file, if it can be read.
@@ -38,9 +55,11 @@ impl Setup {
     pub(super) fn chosen(&self, file: &ClientFile) -> &'static str {
         if matches!(file.content, Content::ClaudeBlock) {
             let own = file.paths[0];
-            let text = self.bases.locate(file.base, own).ok().and_then(|place| {
-                Draft::default().file(&place, PathBuf::new()).ok()?.original.clone()
-            });
+            let text = self
+                .bases
+                .locate(file.base, own)
+                .ok()
+                .and_then(|place| Draft::default().file(&place, PathBuf::new()).ok()?.original.clone());
             // Claude Code reads `AGENTS.md` by itself only if there is no `CLAUDE.md`.
             let imports =
                 |text: &String| text.split_whitespace().any(|word| word == "@AGENTS.md" || word == "@./AGENTS.md");

@@ -8,11 +8,13 @@ use std::path::PathBuf;
 use super::client::SetupClient;
 use super::draft::{BOM, Draft, DraftFile, Removal, check_writable, is_own_file};
 use super::insertion::{insert, take_out};
-use super::json::{self, Mark, Presence, Want};
+use super::json;
 use super::locate::ClientPlace;
 use super::recognised::Recognition;
 use super::record::FileRecord;
+use super::seal::is_of_setup;
 use super::table::Content;
+use super::want::{Mark, Presence, Want};
 use super::{block, toml_config, yaml};
 use crate::hook::HookEvent;
 
@@ -83,7 +85,7 @@ fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result
         Content::Yaml { program } if is_known || yaml::is_exact(bare, program)? => yaml::without(bare)?,
         Content::Toml { .. } | Content::Yaml { .. } => None,
         Content::Block | Content::ClaudeBlock => block::without(bare)?,
-        Content::Owned(own) => (text == own).then(String::new),
+        Content::Owned(own) => is_of_setup(text, own).then(String::new),
     };
     Ok(match left {
         None => Some(text.to_owned()),
@@ -94,12 +96,7 @@ fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result
 }
 
 /// Returns the text without what was inserted by the record, whatever somebody has changed in it since.
-fn without_inserted(
-    text: &str,
-    comments: bool,
-    wants: &[Want],
-    record: &FileRecord,
-) -> Result<Option<String>, String> {
+fn without_inserted(text: &str, comments: bool, wants: &[Want], record: &FileRecord) -> Result<Option<String>, String> {
     let mut left = text.to_owned();
     for want in wants.iter().filter(|want| record.has_inserted(want)) {
         left = json::without(&left, comments, want, Recognition::Inserted)?.unwrap_or(left);

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::config_value::quoted;
 use super::hook_line::is_own_program;
 use super::insertion::{Insertion, line_end};
-use super::json::Presence;
+use super::want::Presence;
 
 /// The table of servers.
 const SERVERS: &str = "mcp_servers";
@@ -51,6 +51,14 @@ pub(super) fn presence(text: &str) -> Result<Presence, String> {
         Some(command) => Presence::Present(Some(command.to_owned())),
         None => Presence::Taken,
     })
+}
+
+/// Returns whether the server is there, and switched off.
+pub(super) fn is_off(text: &str) -> bool {
+    let Ok(root) = parse(text) else { return false };
+    let Ok(Some((_, entry))) = server(root.get_ref()) else { return false };
+    let DeValue::Table(entry) = entry.get_ref() else { return false };
+    entry.get("enabled").is_some_and(|flag| matches!(flag.get_ref(), DeValue::Boolean(false)))
 }
 
 /// Returns the insertion of a server that is missing.

@@ -5,7 +5,7 @@
 use super::config_value::quoted;
 use super::hook_line::is_own_program;
 use super::insertion::{Insertion, insert, line_end};
-use super::json::Presence;
+use super::want::Presence;
 
 type Mapping = std::collections::BTreeMap<String, serde_yaml::Value>;
 
@@ -31,6 +31,12 @@ pub(super) fn presence(text: &str) -> Result<Presence, String> {
     let Some(entry) = servers.get(NAME) else { return Ok(Presence::Missing) };
     let program = entry.get("cmd").and_then(serde_yaml::Value::as_str).filter(|program| is_own_program(program));
     Ok(program.map_or(Presence::Taken, |program| Presence::Present(Some(program.to_owned()))))
+}
+
+/// Returns whether the server is there, and switched off.
+pub(super) fn is_off(text: &str) -> bool {
+    let servers = parse(text).ok().and_then(|mut all| all.remove(SERVERS));
+    servers.is_some_and(|servers| servers[NAME]["enabled"] == serde_yaml::Value::Bool(false))
 }
 
 /// Returns the insertion of a server that is missing.
