@@ -356,7 +356,7 @@ pub struct Sections {
 /// # let memory = Memory::open(root)?;
 /// let iteration = memory.begin(&Task::new("Retry the upload"), &memory.new_run())?;
 /// memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
-/// let (id, attempt) = memory.attempts_of_task("retry-the-upload").remove(0);
+/// let (id, attempt) = memory.attempts_of_task(&iteration.task_id()).remove(0);
 /// assert_eq!((attempt.task_title.as_str(), attempt.head.outcome), ("Retry the upload", Outcome::Done));
 /// assert!(id.as_str().starts_with(&format!("journal/{}/", attempt.run_id)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
