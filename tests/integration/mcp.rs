@@ -230,7 +230,7 @@ fn no_argument_of_an_attempt_is_dropped_or_read_as_a_key() {
         let expected: Vec<&str> = names.iter().filter(is_given).map(|(_, heading)| *heading).collect();
         assert_eq!(headings, expected, "{entry}");
         for name in given {
-            let quoted = format!("{name}: {forged}").lines().map(|line| format!("> {line}\n")).collect::<String>();
+            let quoted = format!("> {}\n", format!("{name}: {forged}").replace('\n', "\n> "));
             assert!(body.contains(&quoted), "{name}: {entry}");
         }
     }
@@ -241,8 +241,8 @@ fn no_argument_of_an_attempt_is_dropped_or_read_as_a_key() {
 #[test]
 fn the_whole_error_of_an_attempt_is_kept() {
     let base = TestBase::new();
-    let error: String = (0..100).map(|number| format!("error {number:03}: it is locked\n")).collect();
-    let attempt = json!({"task": "T", "outcome": "failed", "tried": "a", "why_failed": "b", "error": error});
+    let error: Vec<String> = (0..100).map(|number| format!("error {number:03}: it is locked")).collect();
+    let attempt = json!({"task": "T", "outcome": "failed", "tried": "a", "why_failed": "b", "error": error.join("\n")});
     let recorded = agent(&base).call("record_attempt", &attempt)["structuredContent"].clone();
     let entry = base.read(recorded["path"].as_str().unwrap());
     assert!(entry.contains("error 000:") && entry.contains("error 099:"), "{entry}");

@@ -276,7 +276,7 @@ fn recorded_sessions(base: &TestBase) -> [(&'static str, &'static str, String); 
 
 /// Fires a hook of a session, with the setting that a session without a report is recorded as well.
 #[track_caller]
-fn fire(base: &TestBase, event: &str, client: &str, session: &str, now: &str, more: Value) {
+fn fire(base: &TestBase, event: &str, client: &str, session: &str, now: &str, more: &Value) {
     let mut input = json!({"session_id": session});
     input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let run = base.with(["hook", event, "--agent", client]).env("RALPH_MEMORY_SESSIONS__RECORD", "changes");
@@ -297,7 +297,7 @@ fn a_session_that_a_hook_recorded_is_not_imported() {
     let base = TestBase::new();
     for (client, session, path) in recorded_sessions(&base) {
         // Long after the session: the time does not say that they are the same.
-        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", json!({"transcript_path": path}));
+        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", &json!({"transcript_path": path}));
         let folder = format!(".ralph/journal/{client}-{session}");
         assert_eq!(base.files(&folder).len(), 1, "{:?}", base.files(".ralph/journal"));
         assert_eq!(import_of(&base, session), "unchanged");
@@ -307,7 +307,7 @@ fn a_session_that_a_hook_recorded_is_not_imported() {
     let base = TestBase::new();
     for (client, session, _) in recorded_sessions(&base) {
         let message = json!({"last_assistant_message": "<task-done>t-other</task-done>"});
-        fire(&base, "stop", client, session, "2026-11-18T10:00:00Z", message);
+        fire(&base, "stop", client, session, "2026-11-18T10:00:00Z", &message);
         assert_eq!(import_of(&base, session), "unchanged");
     }
 }
@@ -322,7 +322,7 @@ fn a_session_that_was_imported_is_not_recorded_by_a_hook() {
     lock.lock().unwrap();
     for ((client, session, _), at) in sessions.iter().zip(["2026-11-03T09:00:30Z", "2026-11-04T09:00:06Z"]) {
         let message = format!("<task-done>t-kept-{client}</task-done>");
-        fire(&base, "stop", client, session, at, json!({"last_assistant_message": message}));
+        fire(&base, "stop", client, session, at, &json!({"last_assistant_message": message}));
     }
     drop(lock);
     let kept = || fs::read_dir(base.home().join(".local/state/ralph-memory")).unwrap().count();
@@ -330,13 +330,13 @@ fn a_session_that_was_imported_is_not_recorded_by_a_hook() {
     assert_eq!(import_of(&base, sessions[0].1), "added");
     let before = base.files(".ralph/journal");
     for (client, session, path) in &sessions {
-        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", json!({"transcript_path": path}));
+        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", &json!({"transcript_path": path}));
     }
     assert_eq!((base.files(".ralph/journal"), kept()), (before.clone(), 0));
     // Who goes on with the session later and reports something has a new attempt.
     let (client, session, _) = &sessions[0];
     let message = json!({"last_assistant_message": "<task-failed>t-importer</task-failed>"});
-    fire(&base, "stop", client, session, "2026-11-18T11:00:00Z", message);
+    fire(&base, "stop", client, session, "2026-11-18T11:00:00Z", &message);
     assert_eq!(base.files(".ralph/journal").len(), before.len() + 1);
 }
 
