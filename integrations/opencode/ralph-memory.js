@@ -1,4 +1,5 @@
-// ralph-memory setup writes this file. It connects opencode's sessions to the memory in .ralph/.
+// ralph-memory setup writes this file. Checksum: b90efce6fe4a2374
+// It connects opencode's sessions to the memory in .ralph/.
 // Whatever fails here must not disturb a session, so every call is in a try.
 import { spawnSync } from "node:child_process"
 

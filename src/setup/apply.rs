@@ -3,8 +3,11 @@
 //! Each file is replaced as a whole, and only if it still contains what was read. The record is written before the
 //! first file of a set-up, so that what is inserted can always be taken out.
 
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::planned::{PlannedAction, PlannedFile, SetupPlan};
 use super::record::SetupRecord;
@@ -12,17 +15,27 @@ use super::{Setup, SetupScope};
 use crate::error::{Error, Result};
 use crate::store::OutsideFolder;
 
+/// How long to wait for another set-up, which takes a few milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait before the next try.
+const PAUSE: Duration = Duration::from_millis(5);
+
 impl Setup {
     /// Writes what was planned.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] where a file was changed since it was read, and [`Error::Io`] where the file system refuses.
+    /// [`Error::Locked`] where another set-up of this scope takes too long, [`Error::Conflict`] where a file was changed
+    /// since it was read, and [`Error::Io`] where the file system refuses.
     /// If files were written before, the error is an [`Error::PartlySetUp`] that names them.
     pub fn apply(&self, plan: SetupPlan) -> Result<()> {
-        let SetupPlan { files, scope, mut record, is_removal, .. } = plan;
+        let SetupPlan { files, scope, record, known: planned_from, is_removal, .. } = plan;
         let folder = self.folder(scope);
+        let _lock = lock(&folder)?;
         let known = SetupRecord::read(&self.state, scope, &folder);
+        let mut record = record.beside(&planned_from, known.clone());
+        let recorded = known.files.iter().map(|file| (&file.root, file.path.as_str()));
+        sweep(recorded.chain(files.iter().map(|file| (&file.location.root, file.location.path.as_str()))));
         let files: Vec<PlannedFile> = files.into_iter().filter(|file| file.action != PlannedAction::Keep).collect();
         if !is_removal && record != known {
             record.save(&self.state, scope, &folder)?;
@@ -64,6 +77,23 @@ impl Setup {
     }
 }
 
+/// Locks the folder that a scope is about, for as long as the record is changed. `None` if the file system has no locks.
+fn lock(folder: &Path) -> Result<Option<File>> {
+    let Ok(file) = File::open(folder) else { return Ok(None) };
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) if started.elapsed() < TIMEOUT => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                let waited_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+                return Err(Error::Locked { path: folder.to_owned(), waited_ms, holder: None });
+            }
+        }
+    }
+}
+
 fn write(file: &PlannedFile) -> Result<()> {
     let path = file.location.full();
     let failed = |action: &'static str| move |source: io::Error| Error::Io { action, path, source };
@@ -81,6 +111,17 @@ fn write(file: &PlannedFile) -> Result<()> {
         (None, None) => true,
     };
     if is_done { Ok(()) } else { Err(Error::Conflict { path: file.location.full(), kept: None }) }
+}
+
+/// Removes the temporary files beside these files that a killed set-up has left.
+fn sweep<'a>(files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
+    let folders: BTreeSet<_> =
+        files.map(|(root, path)| (root, path.rsplit_once('/').map_or("", |(above, _)| above))).collect();
+    for (root, path) in folders {
+        if let Ok(root) = OutsideFolder::open(root) {
+            root.sweep(path);
+        }
+    }
 }
 
 /// Removes the folders that set-up has made, as far as they are empty, and forgets those that are gone. What is left

@@ -5,17 +5,19 @@ use std::io;
 use std::path::PathBuf;
 
 use super::client::SetupClient;
-use super::insertion::{Insertion, insert, take_out};
-use super::json::{self, Mark, Presence, Want};
+use super::insertion::{Insertion, insert, line_end};
+use super::json;
 use super::locate::ClientPlace;
 use super::record::{FileRecord, SetupRecord, fingerprint};
+use super::seal::is_of_setup;
 use super::table::Content;
+use super::want::{Mark, Presence, Want};
 use super::{block, toml_config, yaml};
 use crate::store::{OutsideFolder, Unreadable};
 
 /// The largest file that is edited, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-const BOM: &str = "\u{feff}";
+pub(super) const BOM: &str = "\u{feff}";
 /// By these, a file that set-up has written is told from one of the same name.
 const OWN_MARKS: [&str; 2] = ["ralph-memory setup writes this file", "\"name\": \"ralph-memory\""];
 
@@ -33,6 +35,8 @@ pub(super) struct DraftFile {
     pub(super) lacks: Vec<String>,
     /// Programs that entries of set-up's run.
     pub(super) programs: BTreeSet<String>,
+    /// Whether it has its old bytes back, so that whatever is in it is somebody's own.
+    pub(super) is_restored: bool,
 }
 
 /// All files that are being planned, and the record as it will be.
@@ -63,7 +67,10 @@ impl Draft {
             let original = read(location)?;
             let current = original.clone();
             let (clients, lacks, programs) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
-            self.files.insert(location.clone(), DraftFile { shown, original, current, clients, lacks, programs });
+            self.files.insert(
+                location.clone(),
+                DraftFile { shown, original, current, clients, lacks, programs, is_restored: false },
+            );
         }
         self.files.get_mut(location).ok_or_else(|| "it was not read".to_owned())
     }
@@ -98,14 +105,15 @@ impl Draft {
             }
             Content::Owned(text) => match file.add_owned(text, is_as_left)? {
                 Some(made) => {
-                    whole = file.original.is_some().then(|| made.clone());
+                    // One that is there already, and is current, is not set-up's to record.
+                    whole = (file.original.is_some() && !made.is_empty()).then(|| made.clone());
                     made
                 }
                 None => return Ok(Removal::Edited),
             },
         };
-        if file.original.is_some() && file.current != file.original && is_read_only(location)? {
-            return Err("it is read-only".to_owned());
+        if file.original.is_some() && file.current != file.original {
+            check_writable(location)?;
         }
         let (is_new, is_changed) = (file.original.is_none(), whole.is_some() || !made.is_empty());
         let after = fingerprint(file.current.as_deref().unwrap_or_default());
@@ -139,55 +147,11 @@ impl Draft {
         self.record.put(record);
         Ok(Removal::Done)
     }
-
-    /// Takes out of a file what set-up has put there, for a client that nobody else shares it with.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be taken out.
-    pub(super) fn remove(
-        &mut self,
-        location: &ClientPlace,
-        shown: PathBuf,
-        client: SetupClient,
-        content: &Content,
-    ) -> Result<Removal, String> {
-        let recorded = self.known.of(location).cloned();
-        let file = self.file(location, shown)?;
-        let Some(text) = file.current.clone() else {
-            self.record.forget(location);
-            return Ok(Removal::Done);
-        };
-        let is_untouched = file.current == file.original;
-        let exact = recorded.as_ref().filter(|record| is_untouched && record.after == fingerprint(&text));
-        let exact = exact.and_then(|record| Some((take_out(&text, &record.insertions)?, record.created)));
-        let mut left = match exact {
-            Some((left, true)) if left.is_empty() => None,
-            Some((left, _)) => Some(left),
-            None => Some(text),
-        };
-        let is_own = recorded.as_ref().is_none_or(|record| record.created);
-        if let Some(text) = left.take() {
-            left = without(&text, content, is_own)?;
-        }
-        if left == file.original {
-            let is_edited = matches!(content, Content::Owned(_)) && left.as_deref().is_some_and(is_own_file);
-            self.record.forget(location);
-            return Ok(if is_edited { Removal::Edited } else { Removal::Done });
-        }
-        file.clients.insert(client);
-        file.current = left;
-        if is_read_only(location)? {
-            return Err("it is read-only".to_owned());
-        }
-        self.record.forget(location);
-        Ok(Removal::Done)
-    }
 }
 
 impl DraftFile {
     /// Returns whether the file is as set-up has left it, or is being changed by this plan.
-    fn is_as_recorded(&self, recorded: Option<&FileRecord>) -> bool {
+    pub(super) fn is_as_recorded(&self, recorded: Option<&FileRecord>) -> bool {
         let now = self.current.as_deref().map(fingerprint);
         recorded.is_some_and(|record| now.as_ref() == Some(&record.after))
     }
@@ -267,42 +231,18 @@ impl DraftFile {
     /// Writes all of a file; `None` if a person has edited it.
     fn add_owned(&mut self, text: &str, is_as_left: bool) -> Result<Option<Vec<Insertion>>, String> {
         match self.current.as_deref() {
-            Some(there) if there == text => return Ok(Some(Vec::new())),
+            // Git may have changed the line ends of a clone.
+            Some(there) if there.replace("\r\n", "\n") == text => return Ok(Some(Vec::new())),
             None => {}
-            Some(_) if is_as_left => {}
+            Some(there) if is_as_left || is_of_setup(there, text) => {}
             Some(there) if is_own_file(there) => return Ok(None),
             Some(_) => return Err("there is another file of this name".to_owned()),
         }
         self.lacks.push(if self.current.is_some() { "the current version" } else { "the file" }.to_owned());
-        self.current = Some(text.to_owned());
+        let text = text.replace('\n', line_end(self.current.as_deref().unwrap_or_default()));
+        self.current = Some(text.clone());
         Ok(Some(vec![Insertion::new(0, text)]))
     }
-}
-
-/// Returns the text without set-up's part; `None` if nothing of the file is left and it `is_own`.
-fn without(text: &str, content: &Content, is_own: bool) -> Result<Option<String>, String> {
-    let bare = text.strip_prefix(BOM).unwrap_or(text);
-    let mark = &text[..text.len() - bare.len()];
-    let shorter = match content {
-        Content::Json { comments, wants } => {
-            let mut left = bare.to_owned();
-            for want in wants.iter().filter(|want| want.mark != Mark::Any) {
-                left = json::without(&left, *comments, want)?.unwrap_or(left);
-            }
-            let fixed: Vec<&Want> = wants.iter().filter(|want| want.mark == Mark::Any).collect();
-            let is_empty = is_own && left != bare && json::has_only(&left, *comments, &fixed);
-            if is_empty { Some(String::new()) } else { (left != bare).then_some(left) }
-        }
-        Content::Toml { .. } => toml_config::without(bare)?,
-        Content::Yaml { .. } => yaml::without(bare)?,
-        Content::Block | Content::ClaudeBlock => block::without(bare)?,
-        Content::Owned(own) => (text == own).then(String::new),
-    };
-    Ok(match shorter {
-        None => Some(text.to_owned()),
-        Some(left) if is_own && left.trim().is_empty() => None,
-        Some(left) => Some(format!("{mark}{left}")),
-    })
 }
 
 /// Updates the block in the insertion that has it.
@@ -314,7 +254,7 @@ fn update_recorded_block(insertions: &mut [Insertion]) {
     }
 }
 
-fn is_own_file(text: &str) -> bool {
+pub(super) fn is_own_file(text: &str) -> bool {
     OWN_MARKS.iter().any(|mark| text.contains(mark))
 }
 
@@ -345,10 +285,11 @@ fn read(location: &ClientPlace) -> Result<Option<String>, String> {
     }
 }
 
-fn is_read_only(location: &ClientPlace) -> Result<bool, String> {
+pub(super) fn check_writable(location: &ClientPlace) -> Result<(), String> {
     let read_only = OutsideFolder::open(&location.root).and_then(|folder| folder.is_read_only(&location.path));
     match read_only {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        result => result.map_err(|error| error.to_string()),
+        Ok(true) => Err("it is read-only".to_owned()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
+        _ => Ok(()),
     }
 }

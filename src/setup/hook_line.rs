@@ -20,6 +20,18 @@ pub(super) fn program_of(line: &str, event: HookEvent) -> Option<String> {
     (is_own_program(program) && hook == "hook" && name == event.as_str()).then(|| program.clone())
 }
 
+/// Returns whether a line is one that set-up writes for this event, with whatever path of the program.
+pub(super) fn is_own_line(line: &str, event: HookEvent) -> bool {
+    let words = shlex::split(line).unwrap_or_default();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let agent = match words.as_slice() {
+        [_, _, _, "||", "exit", "0"] => None,
+        [_, _, _, "--agent", agent, "||", "exit", "0"] => Some(*agent),
+        _ => return false,
+    };
+    program_of(line, event).is_some_and(|program| hook_line(&program, event, agent) == line)
+}
+
 /// Returns whether a command is this program, wherever it is installed.
 pub(super) fn is_own_program(command: &str) -> bool {
     command.rsplit('/').next() == Some("ralph-memory")
@@ -55,5 +67,18 @@ mod tests {
         check("echo ralph-memory hook stop", None);
         check("other-ralph-memory hook stop", None);
         check("'", None);
+    }
+
+    #[test]
+    fn a_line_with_more_in_it_is_a_persons() {
+        let check = |line: &str, expected: bool| assert_eq!(is_own_line(line, HookEvent::Stop), expected, "{line}");
+        check("ralph-memory hook stop || exit 0", true);
+        check("'/opt/my tools/ralph-memory' hook stop --agent codex || exit 0", true);
+        check("ralph-memory hook stop", false);
+        check("ralph-memory hook stop && ./notify.sh", false);
+        check("ralph-memory hook stop || exit 0; ./notify.sh", false);
+        check("ralph-memory hook stop --agent codex --root ../shared || exit 0", false);
+        check("ralph-memory hook session-end || exit 0", false);
+        check("'", false);
     }
 }

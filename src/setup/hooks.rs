@@ -63,9 +63,10 @@ const GEMINI_EVENTS: &[(HookEvent, &str, u32)] = &[
     (Stop, "AfterAgent", 10_000),
     (SessionEnd, "SessionEnd", 10_000),
 ];
-/// In milliseconds.
+/// In milliseconds. It drops the text of a hook at `SessionStart`, so the first prompt brings the briefing; at later
+/// prompts of a session, the hook is silent.
 const QWEN_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10_000),
+    (SessionStart, "UserPromptSubmit", 10_000),
     (Prompt, "UserPromptSubmit", 10_000),
     (Stop, "Stop", 10_000),
     (SessionEnd, "SessionEnd", 10_000),

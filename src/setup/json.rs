@@ -9,43 +9,9 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use super::config_value::{ConfigValue, Layout, quoted};
-use super::hook_line::{is_own_program, program_of};
 use super::insertion::{Insertion, begins_line, indent_at, line_end, with_blank_lines};
-use crate::hook::HookEvent;
-
-/// Something that a file should contain.
-#[derive(Debug, Clone)]
-pub(super) struct Want {
-    /// The keys that lead to the object or list that gets it.
-    pub(super) path: Vec<&'static str>,
-    /// Its key; `None` for an element of a list.
-    pub(super) key: Option<&'static str>,
-    pub(super) value: ConfigValue,
-    pub(super) mark: Mark,
-}
-
-/// How something of set-up's is recognised.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// A server under this program's name, which runs this program.
-    Server,
-    /// A handler that runs this program's line for the event.
-    Hook(HookEvent),
-    /// A text in a list.
-    Text,
-    /// Any value under the key. It is not enough to call a file wired, and is only removed with the file.
-    Any,
-}
-
-/// What a file has in the place of a [`Want`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Presence {
-    Missing,
-    /// It is there, and runs this program, if it runs one.
-    Present(Option<String>),
-    /// The place is taken by something else.
-    Taken,
-}
+use super::recognised::{Recognition, element_presence, equals, is_own_element, is_switched_off, server_program};
+use super::want::{Mark, Presence, Want};
 
 /// A file that was parsed.
 struct Parsed<'a> {
@@ -99,6 +65,20 @@ pub(super) fn presence(text: &str, comments: bool, want: &Want) -> Result<Presen
     })
 }
 
+/// Returns whether what is wanted is there, and switched off.
+pub(super) fn is_off(text: &str, comments: bool, want: &Want) -> bool {
+    let Ok(parsed) = Parsed::of(text, comments) else { return false };
+    let Some(Ok((holder, []))) = parsed.value.as_ref().map(|root| descend(root, want)) else { return false };
+    match (holder, want.key) {
+        (Value::Object(object), Some(key)) => object.get(key).is_some_and(|found| is_switched_off(&found.value)),
+        (Value::Array(list), None) => list
+            .elements
+            .iter()
+            .any(|element| element_presence(element, want) != Presence::Missing && is_switched_off(element)),
+        _ => false,
+    }
+}
+
 /// Returns the insertions after which the file has what is wanted. It must be missing.
 ///
 /// # Errors
@@ -129,20 +109,6 @@ pub(super) fn insertions(text: &str, comments: bool, want: &Want) -> Result<Vec<
     })
 }
 
-/// Returns the file without everything that is recognised as this want, and without objects and lists that this leaves
-/// empty; `None` if there is no such thing.
-///
-/// # Errors
-///
-/// Those of [`presence`].
-pub(super) fn without(text: &str, comments: bool, want: &Want) -> Result<Option<String>, String> {
-    let mut current = text.to_owned();
-    while let Some(shorter) = without_one(&current, comments, want)? {
-        current = shorter;
-    }
-    Ok((current != text).then_some(current))
-}
-
 /// Returns whether the file has nothing but these members, each with the value that set-up writes, and no comment.
 pub(super) fn has_only(text: &str, comments: bool, wants: &[&Want]) -> bool {
     let Ok(parsed) = Parsed::of(text, comments) else { return false };
@@ -166,26 +132,37 @@ pub(super) fn has_only(text: &str, comments: bool, wants: &[&Want]) -> bool {
         }
 }
 
-fn without_one(text: &str, comments: bool, want: &Want) -> Result<Option<String>, String> {
+/// Returns the file without what is recognised as this want, and without objects and lists that this leaves empty; `None`
+/// if there is no such thing.
+///
+/// # Errors
+///
+/// Those of [`presence`].
+pub(super) fn without(text: &str, comments: bool, want: &Want, how: Recognition) -> Result<Option<String>, String> {
     let parsed = Parsed::of(text, comments)?;
     let Some(root) = &parsed.value else { return Ok(None) };
     let (holder, missing) = descend(root, want)?;
     if !missing.is_empty() {
         return Ok(None);
     }
+    let is_edited = how == Recognition::Inserted;
     let found = match (holder, want.key) {
         (Value::Object(object), Some(key)) => {
-            let is_own = |value: &Value<'_>| want.mark != Mark::Server || server_program(value).is_some();
+            let is_own = |value: &Value<'_>| {
+                equals(value, &want.value) || is_edited && want.mark == Mark::Server && server_program(value).is_some()
+            };
             let own = member(object, key)?.is_some_and(is_own);
             own.then(|| object.properties.iter().position(|property| property.name.as_str() == key)).flatten()
         }
         (Value::Array(list), None) => {
-            if let Some(found) = list.elements.iter().position(|element| is_own_element(element, want)) {
-                Some(found)
-            } else {
+            let exact = list.elements.iter().position(|element| equals(element, &want.value));
+            let edited = || list.elements.iter().position(|element| is_own_element(element, want));
+            let found = exact.or_else(|| is_edited.then(edited).flatten());
+            if found.is_none() && is_edited {
                 // A handler of ours in a group with others.
                 return Ok(list.elements.iter().find_map(|element| parsed.without_handler(element, want)));
             }
+            found
         }
         _ => None,
     };
@@ -391,54 +368,4 @@ fn member<'v, 'a>(object: &'v Object<'a>, key: &str) -> Result<Option<&'v Value<
         return Err(format!("the key `{key}` occurs twice"));
     }
     Ok(first.map(|property| &property.value))
-}
-
-fn text_of<'v>(value: &'v Value<'_>) -> Option<&'v str> {
-    value.as_string_lit().map(|text| text.value.as_ref())
-}
-
-/// Returns the program of a server's entry, if it is this one.
-fn server_program(value: &Value<'_>) -> Option<String> {
-    let Value::Object(object) = value else { return None };
-    let command = &object.get("command")?.value;
-    let program = match command {
-        Value::Array(list) => text_of(list.elements.first()?)?,
-        value => text_of(value)?,
-    };
-    is_own_program(program).then(|| program.to_owned())
-}
-
-/// Returns what an element of a list is: set-up's, alone or in a group, or missing.
-fn element_presence(element: &Value<'_>, want: &Want) -> Presence {
-    match (&want.mark, &want.value) {
-        (Mark::Text, ConfigValue::Text(wanted)) if text_of(element) == Some(wanted) => Presence::Present(None),
-        (Mark::Hook(event), _) => {
-            handler_program(element, *event).map_or(Presence::Missing, |program| Presence::Present(Some(program)))
-        }
-        _ => Presence::Missing,
-    }
-}
-
-/// Returns the program of the first handler for the event, in any of the clients' forms.
-fn handler_program(handler: &Value<'_>, event: HookEvent) -> Option<String> {
-    let Value::Object(object) = handler else { return None };
-    object.properties.iter().find_map(|property| match (property.name.as_str(), &property.value) {
-        ("hooks", Value::Array(list)) => list.elements.iter().find_map(|inner| handler_program(inner, event)),
-        ("action", action) => handler_program(action, event),
-        (_, value) => program_of(text_of(value)?, event),
-    })
-}
-
-/// Returns whether an element has nothing but what is set-up's.
-fn is_own_element(element: &Value<'_>, want: &Want) -> bool {
-    let group = match element {
-        Value::Object(object) => object.get("hooks").map(|property| &property.value),
-        _ => None,
-    };
-    match group {
-        Some(Value::Array(list)) => {
-            !list.elements.is_empty() && list.elements.iter().all(|handler| is_own_element(handler, want))
-        }
-        _ => element_presence(element, want) != Presence::Missing,
-    }
 }

@@ -41,11 +41,15 @@ mod locate;
 mod plan;
 mod planned;
 mod program;
+mod recognised;
 mod record;
 mod registered;
+mod removal;
+mod seal;
 mod status;
 mod table;
 mod toml_config;
+mod want;
 mod yaml;
 
 use std::ffi::OsString;
@@ -57,6 +61,7 @@ pub use self::client::SetupClient;
 use self::locate::Bases;
 pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
+use self::record::SetupRecord;
 use crate::iterations::StateFolders;
 
 /// Whose files are set up.
@@ -139,17 +144,27 @@ impl Setup {
         }
     }
 
-    /// Returns the clients that are here: those with a file in the project or in the user's folders, or with a program
-    /// in `PATH`. Only those that have files in the scope are listed.
+    /// Returns the clients that are here: those with a file in the project or in the user's folders, those with a program
+    /// in `PATH`, and those that are connected, or that set-up has connected. Only those that have files in the scope are
+    /// listed.
     pub fn found(&self, scope: SetupScope) -> Vec<SetupClient> {
+        let recorded = self.recorded(scope);
         let is_here = |client: &SetupClient| {
             let traces = client.traces();
-            let has_files = !table::files(*client, scope, table::PROGRAM, SetupOptions::default()).is_empty();
+            let files = table::files(*client, scope, table::PROGRAM, SetupOptions::default());
             let is_traced = traces.paths.iter().any(|(base, path)| self.bases.exists(*base, path))
                 || traces.programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some());
-            has_files && is_traced
+            // What is left of a connection says that the rest is missing.
+            let is_connected = || recorded.contains(client) || files.iter().any(|file| self.has_any_part(file));
+            !files.is_empty() && (is_traced || is_connected())
         };
         SetupClient::ALL.into_iter().filter(is_here).collect()
+    }
+
+    /// Returns the clients for which set-up has changed files here, by its record; none if there is no record, for example
+    /// in a clone.
+    pub fn recorded(&self, scope: SetupScope) -> Vec<SetupClient> {
+        SetupRecord::read(&self.state, scope, &self.folder(scope)).clients()
     }
 
     /// Returns the folder that a scope is about.

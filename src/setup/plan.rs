@@ -9,12 +9,14 @@ use similar::TextDiff;
 
 use super::client::SetupClient;
 use super::draft::{Draft, Removal};
+use super::hook_line::is_own_program;
 use super::locate::{Base, ClientPlace};
 use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
 use super::record::SetupRecord;
+use super::registered::{has_part, is_off};
 use super::status::ClaudeSettings;
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
+use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, files};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Problem, Result};
 
@@ -36,6 +38,11 @@ impl Setup {
     pub fn plan(&self, clients: &[SetupClient], scope: SetupScope, options: SetupOptions) -> Result<SetupPlan> {
         let program =
             program_name(&self.program, self.path.as_deref()).map_err(|reason| Error::invalid("program", reason))?;
+        if scope == SetupScope::User && !is_own_program(&program.name) {
+            let name = program.name.rsplit('/').next().unwrap_or_default();
+            let reason = format!("it is called `{name}`, and entries are recognised by the name `{PROGRAM}`");
+            return Err(Error::invalid("program", format!("{reason}; install it as `{PROGRAM}`")));
+        }
         let mut problems = Vec::new();
         if !program.is_found && scope == SetupScope::Project {
             problems.push(Problem::warning(
@@ -64,6 +71,8 @@ impl Setup {
             match self.add_client(&mut draft, client, scope, &table) {
                 Ok(edited) => {
                     problems.extend(edited.iter().map(|path| self.edited(path)));
+                    problems.extend(self.unused(client, scope, &table));
+                    problems.extend((client == SetupClient::Claude).then(|| self.hooks_of_user(scope)).flatten());
                     planned.push(client);
                 }
                 Err(refused) => {
@@ -74,7 +83,9 @@ impl Setup {
         }
         problems.extend(self.stale(&draft));
         let is_project = scope == SetupScope::Project;
-        let step = |client: &SetupClient| Some(SetupStep { client: *client, step: client.step(is_project)? });
+        let allows_tools = options.allow_tools || ClaudeSettings::read(&self.bases).allows_tools;
+        let step =
+            |client: &SetupClient| Some(SetupStep { client: *client, step: client.step(is_project, allows_tools)? });
         let steps = planned.iter().filter_map(step).collect();
         Ok(self.finished(draft, planned, problems, steps, scope, false))
     }
@@ -98,6 +109,7 @@ impl Setup {
             match self.remove_client(&mut draft, client, scope, &table, &clients) {
                 Ok(edited) => {
                     problems.extend(edited.iter().map(|path| self.edited(path)));
+                    problems.extend(self.left(&draft, client, &table));
                     planned.push(client);
                 }
                 Err(refused) => {
@@ -167,7 +179,7 @@ impl Setup {
                 done.insert(location.clone());
                 match draft.remove(&location, shown.clone(), client, &file.content) {
                     Ok(Removal::Edited) => edited.push(shown),
-                    Ok(Removal::Done) => Self::remember_own_folders(draft, &location),
+                    Ok(Removal::Done) => Self::remember_own_folders(draft, &location, file.base),
                     Err(reason) => return Err(unusable(shown, &reason)),
                 }
             }
@@ -209,12 +221,19 @@ impl Setup {
                 reason: "connected already, as a plugin for every project".to_owned(),
                 hint: "keep it; or remove it with `ralph-memory setup claude --scope user --remove` first".to_owned(),
             }),
-            SetupScope::User if settings.has_hooks => Err(RefusedClient {
-                code: CONNECTED,
-                shown: self.bases.shown(Base::Project, ".claude/settings.json"),
-                reason: "connected already, by its settings; the hooks of the plugin would run, too".to_owned(),
-                hint: "keep them; or remove them with `ralph-memory setup claude --remove` first".to_owned(),
-            }),
+            SetupScope::User if !settings.with_hooks.is_empty() => {
+                let (base, shown) = settings.with_hooks[0].clone();
+                let folder = if base == Base::Project { "this folder" } else { "the folder above `.claude`" };
+                Err(RefusedClient {
+                    code: CONNECTED,
+                    shown,
+                    reason: "connected already, by these settings; the hooks of the plugin would run, too".to_owned(),
+                    hint: format!(
+                        "keep them; or remove them first: with `ralph-memory setup claude --remove` in {folder}, or by \
+                         hand if you wrote them"
+                    ),
+                })
+            }
             _ => match settings.enabled_plugin {
                 Some(plugin) => Err(RefusedClient {
                     code: CONNECTED,
@@ -238,11 +257,15 @@ impl Setup {
         }
     }
 
-    /// Lets the folders of set-up's own name go with a file of which there is no record.
-    fn remember_own_folders(draft: &mut Draft, location: &ClientPlace) {
+    /// Lets folders go with a file of which there is no record: those of set-up's own name, and in a project also those
+    /// that are empty without the file, since git keeps no empty folder of a clone.
+    fn remember_own_folders(draft: &mut Draft, location: &ClientPlace, base: Base) {
+        let is_deleted =
+            draft.files.get(location).is_some_and(|file| file.original.is_some() && file.current.is_none());
+        let is_of_clone = base == Base::Project && is_deleted && draft.known.of(location).is_none();
         let mut above = location.path.as_str();
         while let Some((folder, _)) = above.rsplit_once('/') {
-            if folder.split('/').any(|part| part == "ralph-memory") {
+            if is_of_clone || folder.split('/').any(|part| part == "ralph-memory") {
                 draft.record.folders.insert((location.root.clone(), folder.to_owned()));
             }
             above = folder;
@@ -275,6 +298,68 @@ impl Setup {
         )
     }
 
+    /// Warns of what is there, and not used.
+    fn unused(&self, client: SetupClient, scope: SetupScope, table: &[ClientFile]) -> Vec<Problem> {
+        let warning = |path: &Path, reason: &str, hint: &str| {
+            let reason = format!("{}: {reason}", client.title());
+            Problem::warning(self.relative(path).display().to_string(), "switched-off", reason, hint.to_owned())
+        };
+        let off = table.iter().filter(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)));
+        let off: BTreeSet<PathBuf> = off.map(|file| self.bases.shown(file.base, self.chosen(file))).collect();
+        let reason = "the entry of ralph-memory is there, but it is switched off";
+        let mut problems: Vec<Problem> =
+            off.iter().map(|path| warning(path, reason, "switch it on in the client or in this file")).collect();
+        if client == SetupClient::Claude {
+            let settings = ClaudeSettings::read(&self.bases);
+            let disabled =
+                settings.hooks_disabled.iter().map(|path| (path, "`disableAllHooks` is set, so no hook runs"));
+            let rejected = settings.server_disabled.iter().filter(|_| scope == SetupScope::Project);
+            let rejected = rejected.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used"));
+            let doubts = disabled.chain(rejected);
+            problems.extend(doubts.map(|(path, reason)| warning(path, reason, "remove that from these settings")));
+        }
+        problems
+    }
+
+    /// Tells of hooks for every project beside those of this one. Claude Code runs equal ones once.
+    fn hooks_of_user(&self, scope: SetupScope) -> Option<Problem> {
+        let settings = ClaudeSettings::read(&self.bases);
+        let own = self.bases.locate(Base::Project, ".claude/settings.json").ok();
+        let users = self.bases.locate(Base::ClaudeHome, "settings.json").ok();
+        let (_, shown) = settings.with_hooks.iter().find(|(base, _)| *base == Base::ClaudeHome)?;
+        let reason = "Claude Code: these settings have the hooks for every project; it runs hooks that are equal once";
+        let hint = "keep one of them: remove the hooks from the settings of the user, or those of the project";
+        let problem = Problem::warning(shown.display().to_string(), CONNECTED, reason, hint);
+        (scope == SetupScope::Project && own != users).then_some(problem)
+    }
+
+    /// Names the files in which an entry stays that somebody else has written.
+    fn left(&self, draft: &Draft, client: SetupClient, table: &[ClientFile]) -> Vec<Problem> {
+        let left = |file: &ClientFile| {
+            let places = file.paths.iter().filter_map(|path| self.bases.locate(file.base, path).ok());
+            let drafts = places.filter_map(|place| draft.files.get(&place));
+            let connects = |text: &String| has_part(&file.content, text, &|_| true);
+            let left: Vec<&Path> = drafts
+                .filter(|draft| draft.current.as_ref().is_some_and(connects))
+                .map(|draft| self.relative(&draft.shown))
+                .collect();
+            left
+        };
+        let left: BTreeSet<&Path> = table.iter().flat_map(left).collect();
+        let problem = |path: &Path| {
+            Problem::warning(
+                path.display().to_string(),
+                "not-of-setup",
+                format!(
+                    "{}: it has an entry of ralph-memory that set-up did not write here, so the entry stays",
+                    client.title()
+                ),
+                "remove the entry by hand if you do not need it",
+            )
+        };
+        left.into_iter().map(problem).collect()
+    }
+
     fn refusal(&self, client: SetupClient, refused: &RefusedClient) -> Problem {
         Problem::error(
             self.relative(&refused.shown).display().to_string(),
@@ -285,10 +370,11 @@ impl Setup {
     }
 
     fn steps_after_removal(draft: &Draft, planned: &[SetupClient]) -> Vec<SetupStep> {
-        let was_wired = draft
-            .files
-            .values()
-            .any(|file| file.clients.contains(&SetupClient::Codex) && file.current != file.original);
+        // The block and the skill are also those of other clients.
+        let was_wired = draft.files.values().any(|file| {
+            let is_of_hooks = file.clients.contains(&SetupClient::Codex) && file.shown.ends_with("hooks.json");
+            is_of_hooks && file.current != file.original
+        });
         let codex = SetupStep {
             client: SetupClient::Codex,
             step: "`[hooks.state]` in its `config.toml` keeps the trust that you gave to the hooks; delete it if you like",
@@ -324,7 +410,8 @@ impl Setup {
         });
         let mut files: Vec<PlannedFile> = planned.filter(|file| !file.clients.is_empty()).collect();
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        SetupPlan { files, clients, problems, steps, scope, record: draft.record, is_removal }
+        let (record, known) = (draft.record, draft.known);
+        SetupPlan { files, clients, problems, steps, scope, record, known, is_removal }
     }
 }
 

@@ -1,38 +1,65 @@
-//! Which file of a client is used, and whether it registers the server.
+//! Which file of a client is used, and whether it connects the client.
 
 use std::path::PathBuf;
 
-use super::draft::Draft;
-use super::json::{self, Mark, Presence};
+use super::draft::{BOM, Draft};
+use super::json;
 use super::table::{ClientFile, Content};
+use super::want::{Mark, Presence};
 use super::{Setup, toml_config, yaml};
+
+/// Returns whether a text has a server of this program's, or a hook, of the `wanted` kind.
+pub(super) fn has_part(content: &Content, text: &str, wanted: &dyn Fn(&Mark) -> bool) -> bool {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
+    let is_there = |presence| matches!(presence, Ok(Presence::Present(_)));
+    match content {
+        Content::Json { comments, wants } => wants.iter().any(|want| {
+            let is_part = matches!(want.mark, Mark::Server | Mark::Hook(_));
+            is_part && wanted(&want.mark) && is_there(json::presence(text, *comments, want))
+        }),
+        Content::Toml { .. } => wanted(&Mark::Server) && is_there(toml_config::presence(text)),
+        Content::Yaml { .. } => wanted(&Mark::Server) && is_there(yaml::presence(text)),
+        _ => false,
+    }
+}
+
+/// Returns whether a text has something of this program's that is switched off.
+pub(super) fn is_off(content: &Content, text: &str) -> bool {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
+    match content {
+        Content::Json { comments, wants } => wants.iter().any(|want| json::is_off(text, *comments, want)),
+        Content::Toml { .. } => toml_config::is_off(text),
+        Content::Yaml { .. } => yaml::is_off(text),
+        _ => false,
+    }
+}
 
 impl Setup {
     /// Returns whether a file registers the server.
     pub(super) fn has_server(&self, file: &ClientFile) -> bool {
-        let Ok(location) = self.bases.locate(file.base, self.chosen(file)) else { return false };
-        let mut draft = Draft::default();
-        let Ok(found) = draft.file(&location, PathBuf::new()) else { return false };
-        let text = found.original.as_deref().unwrap_or_default().trim_start_matches('\u{feff}');
-        match &file.content {
-            Content::Json { comments, wants } => {
-                let server = wants.iter().find(|want| want.mark == Mark::Server);
-                server.is_some_and(|want| matches!(json::presence(text, *comments, want), Ok(Presence::Present(_))))
-            }
-            Content::Toml { .. } => matches!(toml_config::presence(text), Ok(Presence::Present(_))),
-            Content::Yaml { .. } => matches!(yaml::presence(text), Ok(Presence::Present(_))),
-            _ => false,
-        }
+        self.text(file).is_some_and(|text| has_part(&file.content, &text, &|mark| *mark == Mark::Server))
+    }
+
+    /// Returns whether a file has the server or a hook.
+    pub(super) fn has_any_part(&self, file: &ClientFile) -> bool {
+        self.text(file).is_some_and(|text| has_part(&file.content, &text, &|_| true))
+    }
+
+    /// Returns the text of a file, if it can be read.
+    pub(super) fn text(&self, file: &ClientFile) -> Option<String> {
+        let location = self.bases.locate(file.base, self.chosen(file)).ok()?;
+        Draft::default().file(&location, PathBuf::new()).ok()?.original.clone()
     }
 
     /// Returns which of a file's paths is used.
     pub(super) fn chosen(&self, file: &ClientFile) -> &'static str {
         if matches!(file.content, Content::ClaudeBlock) {
             let own = file.paths[0];
-            let text = self.bases.locate(file.base, own).ok().and_then(|place| {
-                let mut draft = Draft::default();
-                draft.file(&place, PathBuf::new()).ok()?.original.clone()
-            });
+            let text = self
+                .bases
+                .locate(file.base, own)
+                .ok()
+                .and_then(|place| Draft::default().file(&place, PathBuf::new()).ok()?.original.clone());
             // Claude Code reads `AGENTS.md` by itself only if there is no `CLAUDE.md`.
             let imports =
                 |text: &String| text.split_whitespace().any(|word| word == "@AGENTS.md" || word == "@./AGENTS.md");

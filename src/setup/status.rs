@@ -1,6 +1,7 @@
 //! What `doctor` says of the clients: whether each is connected, by which file, and what is doubtful.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -8,7 +9,8 @@ use super::client::SetupClient;
 use super::draft::Draft;
 use super::locate::{Base, Bases};
 use super::program::runs;
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, files};
+use super::registered::is_off;
+use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, TOOLS, TOOLS_OF_PLUGIN, files};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::diagnostics::doctor::{Finding, FindingState};
 
@@ -17,9 +19,14 @@ use crate::diagnostics::doctor::{Finding, FindingState};
 pub(super) struct ClaudeSettings {
     /// The plugin of a marketplace that is this program.
     pub(super) enabled_plugin: Option<String>,
-    /// Whether the project's or the user's settings have the hooks.
-    pub(super) has_hooks: bool,
-    pub(super) hooks_disabled: bool,
+    /// The settings that have the hooks, the user's first.
+    pub(super) with_hooks: Vec<(Base, PathBuf)>,
+    /// The settings that switch off all hooks.
+    pub(super) hooks_disabled: Option<PathBuf>,
+    /// The settings that reject the project's server.
+    pub(super) server_disabled: Option<PathBuf>,
+    /// Whether the tools may be called without a question.
+    pub(super) allows_tools: bool,
 }
 
 impl ClaudeSettings {
@@ -39,9 +46,20 @@ impl ClaudeSettings {
             let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
             let mut own = plugins.filter(|(name, on)| name.starts_with("ralph-memory@") && on.as_bool() == Some(true));
             found.enabled_plugin = found.enabled_plugin.or_else(|| own.next().map(|(name, _)| name.clone()));
-            found.hooks_disabled |= settings["disableAllHooks"].as_bool() == Some(true);
+            let shown = bases.shown(base, path);
+            if settings["disableAllHooks"].as_bool() == Some(true) {
+                found.hooks_disabled.get_or_insert_with(|| shown.clone());
+            }
+            let mut rejected = settings["disabledMcpjsonServers"].as_array().into_iter().flatten();
+            if rejected.any(|server| server.as_str() == Some(PROGRAM)) {
+                found.server_disabled.get_or_insert_with(|| shown.clone());
+            }
+            let mut allowed = settings["permissions"]["allow"].as_array().into_iter().flatten();
+            found.allows_tools |= allowed.any(|tool| [TOOLS, TOOLS_OF_PLUGIN].map(Some).contains(&tool.as_str()));
             // The command is part of no other program's line.
-            found.has_hooks |= settings["hooks"].to_string().contains("ralph-memory hook ");
+            if settings["hooks"].to_string().contains("ralph-memory hook ") {
+                found.with_hooks.push((base, shown));
+            }
         }
         found
     }
@@ -62,7 +80,8 @@ impl Setup {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn findings(&self) -> Vec<Finding> {
-        let found: BTreeSet<SetupClient> = self.found(SetupScope::Project).into_iter().collect();
+        let scopes = [SetupScope::Project, SetupScope::User];
+        let found: BTreeSet<SetupClient> = scopes.into_iter().flat_map(|scope| self.found(scope)).collect();
         let findings = SetupClient::ALL.into_iter().filter(|client| *client != SetupClient::AgentsMd);
         findings.filter_map(|client| self.finding(client, found.contains(&client))).collect()
     }
@@ -91,11 +110,21 @@ impl Setup {
             return Some(finding(FindingState::Warning, detail, Some(hint)));
         }
         let has_plugin = self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) || settings.enabled_plugin.is_some();
-        if has_plugin && settings.has_hooks && client == SetupClient::Claude {
+        if has_plugin && !settings.with_hooks.is_empty() && client == SetupClient::Claude {
             let detail = format!("{detail}; both the plugin and the settings have the hooks, which run twice");
             return Some(finding(FindingState::Warning, detail, Some(format!("{again}, or remove the plugin"))));
         }
-        if settings.hooks_disabled {
+        if let Some(off) =
+            tables.iter().flatten().find(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)))
+        {
+            let detail = format!("{detail}; the entry in {} is switched off", self.shown(off));
+            return Some(finding(FindingState::Warning, detail, Some("switch it on in the client".to_owned())));
+        }
+        if settings.server_disabled.is_some() {
+            let detail = format!("{detail}; `disabledMcpjsonServers` names the server, so it is not used");
+            return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));
+        }
+        if settings.hooks_disabled.is_some() {
             let detail = format!("{detail}; `disableAllHooks` is set, so sessions begin without the memory");
             return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));
         }

@@ -9,8 +9,9 @@ use super::hook_line::hook_line;
 use super::hooks::{
     CLAUDE, CODEX, COPILOT, CURSOR, DEVIN, GEMINI, GOOSE, HookForm, Hooks, HooksVersion, KIRO, QWEN, VSCODE,
 };
-use super::json::{Mark, Want};
 use super::locate::Base;
+use super::seal::sealed;
+use super::want::{Mark, Want};
 use super::{SetupOptions, SetupScope};
 use crate::hook::HookEvent;
 
@@ -22,8 +23,8 @@ const SKILL: &str = include_str!("../../integrations/claude/skills/ralph-memory/
 const PLUGIN: &str = include_str!("../../integrations/claude/.claude-plugin/plugin.json");
 const OPENCODE: &str = include_str!("../../integrations/opencode/ralph-memory.js");
 /// Claude Code's rules for the tools of the server, from `.mcp.json` and from the plugin.
-const TOOLS: &str = "mcp__ralph-memory";
-const TOOLS_OF_PLUGIN: &str = "mcp__plugin_ralph-memory_ralph-memory";
+pub(super) const TOOLS: &str = "mcp__ralph-memory";
+pub(super) const TOOLS_OF_PLUGIN: &str = "mcp__plugin_ralph-memory_ralph-memory";
 /// The manifest of the plugin in the user's folder of Claude Code.
 pub(super) const PLUGIN_MANIFEST: &str = "skills/ralph-memory/.claude-plugin/plugin.json";
 
@@ -294,7 +295,7 @@ impl ClientRow<'_> {
 
     fn opencode_plugin(&self, base: Base, paths: &'static [&'static str]) -> ClientFile {
         let name = |program: &str| format!("const PROGRAM = {}\n", super::config_value::quoted(program));
-        let text = OPENCODE.replace(&name(PROGRAM), &name(self.program));
+        let text = sealed(&OPENCODE.replace(&name(PROGRAM), &name(self.program)));
         ClientFile { base, paths, content: Content::Owned(text) }
     }
 
@@ -344,7 +345,7 @@ fn of_project_file(paths: &'static [&'static str], content: Content) -> ClientFi
 }
 
 fn skill_at(base: Base, paths: &'static [&'static str]) -> ClientFile {
-    ClientFile { base, paths, content: Content::Owned(SKILL.to_owned()) }
+    ClientFile { base, paths, content: Content::Owned(sealed(SKILL)) }
 }
 
 /// Returns the skill in the project's folder that most clients read.

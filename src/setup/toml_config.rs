@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::config_value::quoted;
 use super::hook_line::is_own_program;
 use super::insertion::{Insertion, line_end};
-use super::json::Presence;
+use super::want::Presence;
 
 /// The table of servers.
 const SERVERS: &str = "mcp_servers";
@@ -53,6 +53,14 @@ pub(super) fn presence(text: &str) -> Result<Presence, String> {
     })
 }
 
+/// Returns whether the server is there, and switched off.
+pub(super) fn is_off(text: &str) -> bool {
+    let Ok(root) = parse(text) else { return false };
+    let Ok(Some((_, entry))) = server(root.get_ref()) else { return false };
+    let DeValue::Table(entry) = entry.get_ref() else { return false };
+    entry.get("enabled").is_some_and(|flag| matches!(flag.get_ref(), DeValue::Boolean(false)))
+}
+
 /// Returns the insertion of a server that is missing.
 ///
 /// # Errors
@@ -72,6 +80,19 @@ pub(super) fn insertion(text: &str, program: &str) -> Result<Insertion, String> 
         Ok(Presence::Present(_)) => Ok(inserted),
         _ => Err(format!("`{SERVERS}` is written on one line; write it as a table, `[{SERVERS}.NAME]`")),
     }
+}
+
+/// Returns whether the server is exactly the one that set-up writes for a program.
+///
+/// # Errors
+///
+/// Those of [`presence`].
+pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
+    let server = |text: &str| -> Result<Option<toml::Value>, String> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Ok(table.get(SERVERS).and_then(|servers| servers.get(NAME)).cloned())
+    };
+    Ok(server(text)? == server(&insertion("", program)?.text)?)
 }
 
 /// Returns the file without the server, if it is this program's.

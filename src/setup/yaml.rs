@@ -5,7 +5,7 @@
 use super::config_value::quoted;
 use super::hook_line::is_own_program;
 use super::insertion::{Insertion, insert, line_end};
-use super::json::Presence;
+use super::want::Presence;
 
 type Mapping = std::collections::BTreeMap<String, serde_yaml::Value>;
 
@@ -31,6 +31,12 @@ pub(super) fn presence(text: &str) -> Result<Presence, String> {
     let Some(entry) = servers.get(NAME) else { return Ok(Presence::Missing) };
     let program = entry.get("cmd").and_then(serde_yaml::Value::as_str).filter(|program| is_own_program(program));
     Ok(program.map_or(Presence::Taken, |program| Presence::Present(Some(program.to_owned()))))
+}
+
+/// Returns whether the server is there, and switched off.
+pub(super) fn is_off(text: &str) -> bool {
+    let servers = parse(text).ok().and_then(|mut all| all.remove(SERVERS));
+    servers.is_some_and(|servers| servers[NAME]["enabled"] == serde_yaml::Value::Bool(false))
 }
 
 /// Returns the insertion of a server that is missing.
@@ -62,6 +68,18 @@ pub(super) fn insertion(text: &str, program: &str) -> Result<Insertion, String> 
     let whole = insert(text, std::slice::from_ref(&inserted));
     let is_right = matches!(presence(&whole), Ok(Presence::Present(_))) && others(&whole)? == others(text)?;
     if is_right { Ok(inserted) } else { Err(format!("`{SERVERS}` is not written with one server on its own lines")) }
+}
+
+/// Returns whether the server is exactly the one that set-up writes for a program.
+///
+/// # Errors
+///
+/// Those of [`presence`].
+pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
+    let server = |text: &str| -> Result<Option<serde_yaml::Value>, String> {
+        Ok(parse(text)?.remove(SERVERS).and_then(|servers| servers.get(NAME).cloned()))
+    };
+    Ok(server(text)? == server(&insertion("", program)?.text)?)
 }
 
 /// Returns the file without the server, if it is this program's.

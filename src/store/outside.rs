@@ -16,6 +16,7 @@ use super::layout::{Abilities, is_missing};
 use super::make_folders::NEW_FOLDER;
 use super::read::Unreadable;
 use super::replace_file::replace_in;
+use super::sweep::sweep_outside;
 use super::temp::{Durability, Temp, rename_new};
 
 /// A folder outside of a memory, and everything below it.
@@ -115,6 +116,13 @@ impl OutsideFolder {
         unlinkat(&folder, name, AtFlags::empty())?;
         let _ = folder.sync();
         Ok(true)
+    }
+
+    /// Removes the temporary files that processes left in a folder below when they were killed.
+    pub(crate) fn sweep(&self, path: &str) {
+        if let Ok(folder) = self.0.descend(path) {
+            sweep_outside(&folder);
+        }
     }
 
     /// Removes a folder if it is empty. Returns whether it is gone.

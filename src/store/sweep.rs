@@ -154,6 +154,18 @@ impl Store {
     }
 }
 
+/// Removes the temporary files in a folder outside of a memory of processes that have ended. Files that cannot be removed
+/// do no harm.
+pub(super) fn sweep_outside(folder: &Folder) {
+    for (name, kind) in folder.listing().unwrap_or_default() {
+        let leftover = name.to_str().filter(|_| kind == FileKind::File).and_then(Leftover::parse);
+        // No file outside is exchanged.
+        if leftover.is_some_and(|leftover| leftover.exchange.is_none() && !is_alive(leftover.process)) {
+            let _ = unlinkat(folder, &name, AtFlags::empty());
+        }
+    }
+}
+
 fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

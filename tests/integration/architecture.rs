@@ -54,7 +54,7 @@ const PURE_PARTS: [&str; 6] = [
 const CRATES: [(&str, &[&str]); 22] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
-    ("jsonc_parser", &["src/setup/json.rs"]),
+    ("jsonc_parser", &["src/setup/json.rs", "src/setup/recognised.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
     ("notify", &["src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),

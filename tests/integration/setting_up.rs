@@ -6,6 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
+use ralph_memory::Error;
+use ralph_memory::memory::StateFolders;
+use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
@@ -270,7 +273,7 @@ fn claude_code_is_connected_in_one_way() {
     assert!(!base.at(".mcp.json").exists());
     setup(&base, &["claude", "--scope", "user", "--remove"]).says(0, "deleted");
     setup(&base, &["claude"]).says(0, "created  .mcp.json");
-    setup(&base, &["claude", "--scope", "user"]).says(4, "connected already, by its settings");
+    setup(&base, &["claude", "--scope", "user"]).says(4, "connected already, by these settings");
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 1, "the record alone");
     setup(&base, &["claude", "--remove"]).says(0, "deleted");
     let settings = base.home().join(".claude/settings.json");
@@ -299,6 +302,423 @@ fn a_file_that_several_clients_use_stays_until_the_last() {
         assert_eq!(base.read("AGENTS.md"), "# Rules\n", "{has_record}");
         assert!(!base.at(".agents/skills/ralph-memory").exists(), "{has_record}");
     }
+}
+
+#[test]
+fn a_removal_in_a_clone_leaves_no_empty_folder() {
+    for client in CLIENTS {
+        let base = TestBase::new();
+        if client == "opencode" {
+            // opencode itself writes this file, and so do people: it stays.
+            base.write("opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n");
+        }
+        let before = base.files("");
+        // `init` creates empty folders, which no clone has.
+        fs::remove_dir_all(base.at(".claude")).unwrap();
+        fs::create_dir(base.at(".empty")).unwrap();
+        let folders = || {
+            let found = fs::read_dir(base.root()).unwrap().map(|found| found.unwrap().file_name());
+            found.collect::<std::collections::BTreeSet<_>>()
+        };
+        let names = folders();
+        assert_eq!(setup(&base, &[client]).code, Some(0), "{client}");
+        // A clone has the files, and not the record.
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        setup(&base, &[client, "--remove"]).says(0, "deleted");
+        assert_eq!((base.files(""), folders()), (before, names), "{client}");
+    }
+    // Without anything of set-up in it, an empty folder is somebody's own.
+    let base = TestBase::new();
+    fs::create_dir(base.at(".cursor")).unwrap();
+    setup(&base, &["cursor", "--remove"]).says(0, "nothing to do");
+    assert!(base.at(".cursor").is_dir());
+}
+
+#[test]
+fn a_state_folder_that_was_there_stays_and_one_of_set_up_goes_with_the_last_record() {
+    let base = TestBase::new();
+    let state = base.home().join(".local/state/ralph-memory");
+    fs::create_dir_all(&state).unwrap();
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+    setup(&base, &["cursor"]).says(0, "created");
+    setup(&base, &["cursor", "--remove"]).says(0, "deleted");
+    assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    for (scopes, last) in [(["project", "user"], "user"), (["user", "project"], "project")] {
+        for scope in scopes {
+            setup(&base, &["cursor", "--scope", scope]).says(0, "created");
+        }
+        for scope in scopes {
+            setup(&base, &["cursor", "--scope", scope, "--remove"]).says(0, "deleted");
+            assert_eq!(base.home().join(".local").exists(), scope != last, "{scope}");
+        }
+    }
+}
+
+#[test]
+fn the_trust_of_codex_is_mentioned_only_where_its_hooks_are_removed() {
+    let base = TestBase::new();
+    let trust = "keeps the trust that you gave";
+    for client in ["codex", "cursor"] {
+        setup(&base, &[client]).says(0, "created");
+    }
+    let cursor = setup(&base, &["cursor", "--remove"]);
+    assert!(!cursor.stdout.contains(trust), "{cursor}");
+    setup(&base, &["codex", "--remove"]).says(0, trust);
+    // What Codex shares with others is not its own.
+    base.write("AGENTS.md", "# Rules\n");
+    setup(&base, &["agents-md"]).says(0, "edited   AGENTS.md");
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    let all = setup(&base, &["--remove", "--yes"]);
+    assert!(all.stdout.contains("edited   AGENTS.md") && !all.stdout.contains(trust), "{all}");
+}
+
+#[test]
+fn without_a_home_the_path_in_a_message_is_the_usual_one() {
+    let base = TestBase::new();
+    for (client, path) in [("claude", "~/.claude/"), ("codex", "~/.codex/"), ("zed", "~/.config/zed/")] {
+        let ran = with(&base, &[client, "--scope", "user"]).env("HOME", "home").run();
+        assert!(ran.stderr.contains(path) && ran.stderr.contains("HOME is not set"), "{ran}");
+        assert_eq!(ran.code, Some(4), "{ran}");
+    }
+}
+
+#[test]
+fn claude_code_without_the_permission_says_how_to_give_it() {
+    let base = TestBase::new();
+    let hint = "`claude -p` refuses the tools until they are allowed: `ralph-memory setup claude --allow-tools`";
+    setup(&base, &["claude"]).says(0, hint);
+    let allowed = setup(&base, &["claude", "--allow-tools"]);
+    assert!(allowed.stdout.contains("next: Claude Code") && !allowed.stdout.contains(hint), "{allowed}");
+    // It is there already.
+    let again = setup(&base, &["claude", "--each-prompt"]);
+    assert!(again.stdout.contains("next: Claude Code") && !again.stdout.contains(hint), "{again}");
+}
+
+/// The forms in which a person connects clients by hand: the client that reads the file, the file, and its text.
+const BY_HAND: [(&str, &str, &str); 8] = [
+    (
+        "claude",
+        ".mcp.json",
+        r#"{"mcpServers":{"ralph-memory":{"command":"ralph-memory","args":["mcp","--root","../shared"]}}}"#,
+    ),
+    (
+        "codex",
+        ".codex/config.toml",
+        "[mcp_servers.ralph-memory]\ncommand = \"/opt/ralph-memory\"\nargs = [\"mcp\"]\nenv = { A = \"1\" }\n",
+    ),
+    ("claude", ".claude/settings.json", r#"{"permissions":{"allow":["mcp__ralph-memory"]}}"#),
+    (
+        "claude",
+        ".claude/settings.json",
+        r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ralph-memory hook stop && ./notify.sh"}]}]}}"#,
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        r#"{"hooks":{"SessionStart":[{"matcher":"startup","hooks":[
+            {"type":"command","command":"ralph-memory hook session-start --agent gemini || exit 0","timeout":10000}]}]}}"#,
+    ),
+    ("opencode", "opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"),
+    (
+        "opencode",
+        "opencode.jsonc",
+        r#"{"mcp":{"ralph-memory":{"type":"local","command":["ralph-memory","mcp","-q"]}}}"#,
+    ),
+    ("kiro", ".kiro/settings/mcp.json", r#"{"mcpServers":{"ralph-memory":{"command":"ralph-memory","args":["mcp"]}}}"#),
+];
+
+#[test]
+fn what_a_person_wrote_by_hand_stays() {
+    for (client, path, text) in BY_HAND {
+        let base = TestBase::new();
+        base.write(path, text);
+        let before = base.files("");
+        setup(&base, &[client]).says(0, "created");
+        setup(&base, &[client, "--remove"]).says(0, "deleted");
+        assert_eq!((base.read(path).as_str(), base.files("")), (text, before), "{client}");
+        // Another client is set up, and everything is removed.
+        setup(&base, &["cursor"]).says(0, "created");
+        setup(&base, &["--remove", "--yes"]).says(0, "deleted");
+        assert_eq!(base.read(path), text, "{client}");
+        // Somebody has changed the file between set-up and removal.
+        if text.starts_with('{') && !path.contains("jsonc") {
+            setup(&base, &[client]).says(0, "created");
+            base.write(path, base.read(path).replacen('{', "{\"later\": 1,", 1));
+            setup(&base, &[client, "--remove"]).says(0, "deleted");
+            let expected = text.replacen('{', "{\"later\": 1,", 1);
+            let values = [base.read(path), expected].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+            assert_eq!(values[0], values[1], "{client}");
+        }
+    }
+}
+
+#[test]
+fn without_a_record_only_what_set_up_writes_to_the_letter_is_removed() {
+    for (client, path, text) in BY_HAND {
+        let is_exact = text.contains("mcp__ralph-memory") || client == "kiro";
+        let base = TestBase::new();
+        base.write(path, text);
+        let ran = setup(&base, &[client, "--remove"]);
+        assert_eq!(base.at(path).exists() && base.read(path) == text, !is_exact, "{client}: {ran}");
+        if !is_exact && !text.contains("$schema") {
+            assert!(ran.stdout == "nothing to do\n" && ran.stderr.contains("set-up did not write here"), "{ran}");
+            ran.says(0, &format!("warning: {path}: "));
+        }
+        // With set-up's own entries beside it.
+        base.write(path, text);
+        setup(&base, &[client]).says(0, "created");
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        setup(&base, &[client, "--remove"]).says(0, "deleted");
+        if !is_exact && client != "opencode" {
+            let read = |text: String| serde_json::from_str::<Value>(&text).map_err(|_| text);
+            assert_eq!(read(base.read(path)), read(text.to_owned()), "{client}");
+        }
+    }
+}
+
+#[test]
+fn files_of_another_version_are_updated_in_a_clone() {
+    let paths = [".claude/skills/ralph-memory/SKILL.md", ".opencode/plugins/ralph-memory.js"];
+    let clone_of = |change: &dyn Fn(String) -> String| {
+        let base = TestBase::new();
+        setup(&base, &["claude", "opencode"]).says(0, "created");
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        let own = paths.map(|path| base.read(path));
+        for (path, own) in paths.iter().zip(&own) {
+            base.write(path, change(own.clone()));
+        }
+        (base, own)
+    };
+    // The checksum of a version is that of its own text.
+    let seal = |text: String| {
+        let at = text.find("Checksum: ").unwrap() + 10;
+        let rest = format!("{}{}", &text[..at], &text[at + 16..]);
+        format!("{}{:016x}{}", &text[..at], xxhash_rust::xxh3::xxh3_64(rest.as_bytes()), &text[at + 16..])
+    };
+    let (base, own) = clone_of(&|text| seal(text.replace("Whatever", "What").replace("Earlier", "Older")));
+    setup(&base, &["claude", "opencode", "--check"]).says(1, "lacks the current version");
+    setup(&base, &["claude", "opencode"]).says(0, "edited   .opencode/plugins/ralph-memory.js");
+    assert_eq!(paths.map(|path| base.read(path)), own);
+    setup(&base, &["claude", "opencode", "--remove"]).says(0, "deleted  .opencode/plugins/ralph-memory.js");
+
+    let (base, _) = clone_of(&|text| text.replace('\n', "\r\n"));
+    setup(&base, &["claude", "opencode", "--check"]).says(0, "connected: Claude Code, opencode");
+    setup(&base, &["claude", "opencode", "--remove"]).says(0, "deleted  .opencode/plugins/ralph-memory.js");
+    assert!(paths.iter().all(|path| !base.at(path).exists()));
+
+    let (base, _) = clone_of(&|text| text.replace("Whatever", "What").replace("Earlier", "Older"));
+    setup(&base, &["claude", "opencode"]).says(0, "somebody has edited this file of ralph-memory");
+}
+
+#[test]
+fn qwen_code_gets_the_briefing_with_the_first_prompt() {
+    let base = TestBase::new();
+    setup(&base, &["qwen", "--each-prompt"]).says(0, "created");
+    let settings: Value = serde_json::from_str(&base.read(".qwen/settings.json")).unwrap();
+    let lines: Vec<&str> = settings["hooks"]["UserPromptSubmit"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| group["hooks"][0]["command"].as_str().unwrap())
+        .collect();
+    let line = |event: &str| format!("ralph-memory hook {event} --agent qwen || exit 0");
+    assert_eq!(lines, [line("session-start"), line("prompt")]);
+    assert_eq!(settings["hooks"]["SessionStart"], Value::Null, "its text would be dropped");
+    setup(&base, &["qwen", "--check"]).says(0, "connected: Qwen Code");
+    setup(&base, &["qwen", "--remove"]).says(0, "deleted  .qwen/settings.json");
+    base.run(["add", "--title", "Port", "--tags", "staging", "--body", "PostgreSQL listens on 5433."]).answer(0);
+    let prompt = |name: &str| {
+        let input = format!(r#"{{"session_id": "q-1", "hook_event_name": "UserPromptSubmit", "prompt": "{name}"}}"#);
+        base.with(["hook", "session-start", "--agent", "qwen"]).input(&input).run().answer(0)
+    };
+    let first: Value = serde_json::from_str(&prompt("Hi")).unwrap();
+    assert_eq!(first["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
+    assert!(first["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("5433"), "{first}");
+    assert_eq!(prompt("And then?"), "");
+}
+
+#[test]
+fn a_client_of_which_files_are_gone_is_checked_without_its_name() {
+    let base = TestBase::new();
+    for scope in ["project", "user"] {
+        let has_files = |client: &&str| scope == "project" || !["vscode", "agents-md", "claude"].contains(client);
+        let clients: Vec<&str> = CLIENTS.into_iter().filter(has_files).collect();
+        setup(&base, &[&clients[..], &["--scope", scope]].concat()).says(0, "created");
+        let all = setup(&base, &["--check", "--scope", scope]).answer(0);
+        let connected = all.lines().find_map(|line| line.strip_prefix("connected: ")).unwrap();
+        assert_eq!(connected.split(", ").count(), clients.len(), "{all}");
+    }
+    fs::remove_file(base.at(".github/mcp.json")).unwrap();
+    setup(&base, &["--check"]).says(1, ".github/mcp.json lacks the server (Copilot CLI)");
+    // A clone has no record.
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    setup(&base, &["--check"]).says(1, ".github/mcp.json lacks the server (Copilot CLI)");
+}
+
+#[test]
+fn what_is_switched_off_is_not_connected() {
+    let check = |client: &str, scope: &str, path: &str, from: &str, to: &str| {
+        let base = TestBase::new();
+        setup(&base, &[client, "--scope", scope]).says(0, "created");
+        let full = if scope == "user" { base.home().join(path) } else { base.at(path) };
+        let text = fs::read_to_string(&full).unwrap();
+        assert!(text.contains(from), "{text}");
+        let off = text.replacen(from, to, 1);
+        fs::write(&full, &off).unwrap();
+        let ran = setup(&base, &[client, "--scope", scope, "--check"]);
+        assert!(!ran.stdout.contains("connected") && ran.stderr.contains(path), "{ran}");
+        ran.says(1, "it is switched off");
+        let again = setup(&base, &[client, "--scope", scope]);
+        assert_eq!(again.stdout, "nothing to do\n");
+        assert_eq!(fs::read_to_string(&full).unwrap(), off, "it is left to the person");
+        let bin = base.home().parent().unwrap().join("bin");
+        let doctor = base.with(["doctor"]).env("PATH", &bin).run();
+        assert!(doctor.stdout.contains("is switched off") || doctor.stderr.contains("is switched off"), "{doctor}");
+    };
+    let args = "\"args\": [\"mcp\"]";
+    check("opencode", "project", "opencode.json", "\"enabled\": true", "\"enabled\": false");
+    check("codex", "project", ".codex/config.toml", "args = ", "enabled = false\nargs = ");
+    check("goose", "user", ".config/goose/config.yaml", "enabled: true", "enabled: false");
+    check("devin", "project", ".devin/mcp_config.json", args, &format!("\"disabled\": true,\n{args}"));
+    check("kiro", "project", ".kiro/hooks/ralph-memory.json", "\"enabled\": true", "\"enabled\": false");
+    let base = TestBase::new();
+    setup(&base, &["claude"]).says(0, "created");
+    base.write(".claude/settings.local.json", r#"{"disabledMcpjsonServers": ["ralph-memory"]}"#);
+    setup(&base, &["claude", "--check"]).says(1, "`disabledMcpjsonServers` names the server");
+    base.write(".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
+    setup(&base, &["claude", "--check"]).says(1, "`disableAllHooks` is set");
+}
+
+#[test]
+fn a_program_of_another_name_is_not_written_into_a_home() {
+    let base = TestBase::new();
+    let place = base.home().parent().unwrap().to_owned();
+    let other = place.join("rm-1");
+    fs::copy(PROGRAM, &other).unwrap();
+    let run = |arguments: &[&str]| {
+        let with = base.with([&["setup"], arguments].concat()).command();
+        let mut command = Command::new(&other);
+        command.args(with.get_args()).current_dir(base.root()).env_clear();
+        command.envs(with.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PATH", "/nowhere");
+        let ran = command.output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    for client in ["claude", "codex", "opencode", "cursor", "goose"] {
+        let (code, stderr) = run(&[client, "--scope", "user"]);
+        assert!(code == Some(2) && stderr.contains("it is called `rm-1`"), "{client}: {code:?}: {stderr}");
+        assert!(stderr.contains("install it as `ralph-memory`"), "{stderr}");
+    }
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+    let (code, stderr) = run(&["codex"]);
+    assert!(code == Some(0) && stderr.contains("a shell does not find `ralph-memory`"), "{code:?}: {stderr}");
+    assert_eq!(run(&["codex", "--remove"]).0, Some(0));
+    assert!(!base.at(".codex").exists());
+}
+
+#[test]
+fn hooks_of_claude_code_are_named_where_they_are() {
+    let base = TestBase::new();
+    let settings = base.home().join(".claude/settings.json");
+    fs::create_dir(settings.parent().unwrap()).unwrap();
+    let text = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ralph-memory hook stop || exit 0"}]}]}}"#;
+    fs::write(&settings, text).unwrap();
+    let ran = setup(&base, &["claude", "--scope", "user"]);
+    assert!(ran.stderr.starts_with(&format!("error: {}: ", settings.display())), "{ran}");
+    assert!(ran.stderr.contains("in the folder above `.claude`, or by hand"), "{ran}");
+    ran.says(4, "connected already, by these settings");
+    let ran = setup(&base, &["claude"]);
+    assert!(ran.stderr.contains(settings.to_str().unwrap()), "{ran}");
+    ran.says(0, "these settings have the hooks for every project");
+    setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
+    // The other way round, they are those of the project.
+    fs::remove_file(&settings).unwrap();
+    let ran = setup(&base, &["claude", "--scope", "user"]);
+    assert!(ran.stderr.starts_with("error: .claude/settings.json: "), "{ran}");
+    ran.says(4, "`ralph-memory setup claude --remove` in this folder");
+}
+
+#[test]
+fn temporary_files_of_a_killed_set_up_are_removed() {
+    let base = TestBase::new();
+    let state = base.home().join(".local/state/ralph-memory");
+    // No process has the first number, and every machine has a process of the second.
+    let dead = ".tmp-4194999-0123456789abcdef";
+    let kept = [".tmp-1-0123456789abcdef", ".tmp-notes", ".tmp-4194999-x"];
+    let leave = |folders: &[&Path]| {
+        for folder in folders {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join(dead), "half").unwrap();
+        }
+    };
+    let cursor = base.at(".cursor");
+    setup(&base, &["cursor"]).says(0, "created");
+    leave(&[&cursor, &state]);
+    for name in kept {
+        fs::write(cursor.join(name), "").unwrap();
+    }
+    setup(&base, &["cursor", "codex"]).says(0, "created");
+    assert!(!cursor.join(dead).exists() && !state.join(dead).exists());
+    assert!(kept.iter().all(|name| cursor.join(name).exists()));
+    for name in kept {
+        fs::remove_file(cursor.join(name)).unwrap();
+    }
+    // Killed before its first file had its name.
+    leave(&[&cursor, &state]);
+    for path in ["mcp.json", "hooks.json"] {
+        fs::remove_file(cursor.join(path)).unwrap();
+    }
+    setup(&base, &["--remove", "--yes"]).says(0, "deleted");
+    assert!(!cursor.exists());
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+}
+
+/// A set-up of this project, as a program with this home makes it.
+fn of_library(base: &TestBase) -> Setup {
+    let home = base.home().as_os_str().to_owned();
+    let variable = move |name: &str| (name == "HOME").then(|| home.clone());
+    Setup::new(&base.root(), Path::new("/usr/bin/ralph-memory"), StateFolders::of_user(&variable), &variable)
+}
+
+#[test]
+fn of_two_set_ups_at_once_both_are_in_the_record() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "# Rules\n");
+    let set_up = of_library(&base);
+    let plan = |client| set_up.plan(&[client], SetupScope::Project, SetupOptions::default()).unwrap();
+    set_up.apply(plan(SetupClient::AgentsMd)).unwrap();
+    let before = fs::read_to_string(base.at("AGENTS.md")).unwrap();
+    // All are planned before one is written, and two of them use the block that is there.
+    let plans = [SetupClient::Zed, SetupClient::Gemini, SetupClient::Qwen].map(plan);
+    for plan in plans {
+        set_up.apply(plan).unwrap();
+    }
+    let remove = |client| {
+        set_up.apply(set_up.plan_removal(&[client], SetupScope::Project).unwrap()).unwrap();
+    };
+    for client in [SetupClient::AgentsMd, SetupClient::Gemini, SetupClient::Qwen] {
+        remove(client);
+    }
+    assert_eq!(base.read("AGENTS.md"), before, "Zed uses it");
+    remove(SetupClient::Zed);
+    assert_eq!(base.read("AGENTS.md"), "# Rules\n");
+    let left = base.files("");
+    assert!(left.iter().all(|path| path.starts_with(".ralph/") || path == "AGENTS.md"), "{left:?}");
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0, "the record is gone");
+}
+
+#[test]
+fn a_set_up_waits_for_another_one() {
+    let base = TestBase::new();
+    let set_up = of_library(&base);
+    let plan = || set_up.plan(&[SetupClient::Cursor], SetupScope::Project, SetupOptions::default()).unwrap();
+    let folder = fs::File::open(base.root()).unwrap();
+    folder.lock().unwrap();
+    assert!(matches!(set_up.apply(plan()), Err(Error::Locked { .. })));
+    assert!(!base.at(".cursor").exists(), "nothing is written");
+    folder.unlock().unwrap();
+    set_up.apply(plan()).unwrap();
+    assert!(base.at(".cursor/mcp.json").exists());
 }
 
 #[test]

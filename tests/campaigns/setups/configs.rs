@@ -11,6 +11,8 @@ pub(crate) struct Config {
     pub(crate) text: String,
     /// Its values, if it has any.
     value: Value,
+    /// Whether somebody has written by hand exactly what set-up would write. Only the record knows that.
+    pub(crate) is_exact_by_hand: bool,
 }
 
 /// How a file of JSON is written.
@@ -66,12 +68,17 @@ impl Config {
                     comments: !is_strict(path) && random.below(2) == 0,
                     colon: random.pick::<&str>(&[": ", ":", " : "]),
                 };
-                let value = foreign(&serde_json::from_str(own).unwrap(), random, 0);
+                let own: Value = serde_json::from_str(own).unwrap();
+                let mut value = foreign(&own, random, 0);
+                // In a home, a client may have no other file, and then there is nothing to record.
+                write_by_hand(&mut value, &own, path.starts_with("project"), random);
                 let last = if random.below(3) > 0 { line_end } else { "" };
                 (format!("{}{last}", style.render(&value, 0, random)), value)
             }
         };
-        Config { text: format!("{bom}{text}"), value }
+        let is_exact_by_hand =
+            matches!(extension(path), "json" | "jsonc") && has_exactly(&value, &serde_json::from_str(own).unwrap());
+        Config { text: format!("{bom}{text}"), value, is_exact_by_hand }
     }
 
     /// Fails unless the text has what others left, and exactly set-up's entries beside it.
@@ -98,19 +105,21 @@ impl Config {
             };
             return assert_eq!(words(text.unwrap_or_default()), words(&self.text));
         }
-        let is_of_version = |text: &Value| {
+        let without = |text: &Value, keys: &[&str]| {
             let mut kept = text.clone();
             if let Value::Object(members) = &mut kept {
-                members.remove("version");
+                members.retain(|key, _| !keys.contains(&key.as_str()));
             }
             pruned(&kept)
         };
         let found = text.map_or(Value::Null, |text| parse(path, text));
         let shown = || format!("{}\n{}\n---\n{text:?}", path.display(), self.text);
-        match text {
+        if text.is_none() {
             // A file with nothing but its version has nothing of anybody.
-            None => assert_eq!(is_of_version(&self.value), None, "{}", shown()),
-            Some(_) => assert_eq!(is_of_version(&found), is_of_version(&self.value), "{}", shown()),
+            assert_eq!(without(&self.value, &["version"]), None, "{}", shown());
+        } else {
+            let keys = ["version", "$schema"];
+            assert_eq!(without(&found, &keys), without(&self.value, &keys), "{}", shown());
         }
     }
 
@@ -242,6 +251,71 @@ fn foreign(own: &Value, random: &mut Random, depth: usize) -> Value {
     }
 }
 
+/// Adds servers, hooks and permissions of this program that a person has written: some exactly as set-up does.
+fn write_by_hand(value: &mut Value, own: &Value, may_be_exact: bool, random: &mut Random) {
+    match (value, own) {
+        (Value::Object(members), Value::Object(own)) => {
+            for (key, own) in own {
+                if key != "ralph-memory" {
+                    if let Some(value) = members.get_mut(key) {
+                        write_by_hand(value, own, may_be_exact, random);
+                    }
+                } else if random.below(3) == 0 {
+                    let exact = may_be_exact && random.below(2) == 0;
+                    members.insert(key.clone(), if exact { own.clone() } else { another_server(own) });
+                }
+            }
+        }
+        (Value::Array(list), Value::Array(own)) => {
+            let written = own.iter().filter_map(|own| match random.below(6) {
+                0 if may_be_exact => Some(own.clone()),
+                1 if own.is_object() => {
+                    let line = own.to_string().replace(" || exit 0", " && ./notify.sh");
+                    Some(serde_json::from_str(&line).unwrap())
+                }
+                2 if own.get("hooks").is_some() => {
+                    let mut group = own.clone();
+                    group["matcher"] = json!("startup");
+                    Some(group)
+                }
+                _ => None,
+            });
+            list.extend(written);
+        }
+        _ => {}
+    }
+}
+
+/// Returns a server's entry with arguments of a person.
+fn another_server(own: &Value) -> Value {
+    let mut server = own.clone();
+    let key = if own["command"].is_array() { "command" } else { "args" };
+    server[key].as_array_mut().unwrap().extend([json!("--root"), json!("../shared")]);
+    server
+}
+
+/// Returns whether a value has an entry exactly as set-up writes it.
+fn has_exactly(value: &Value, own: &Value) -> bool {
+    match (value, own) {
+        (Value::Object(members), Value::Object(own)) => own.iter().any(|(key, own)| {
+            members
+                .get(key)
+                .is_some_and(|value| if key == "ralph-memory" { value == own } else { has_exactly(value, own) })
+        }),
+        (Value::Array(list), Value::Array(own)) => own.iter().any(|own| list.contains(own)),
+        _ => false,
+    }
+}
+
+/// Returns whether a list has an entry for what this element of set-up's does, in whatever form.
+fn does_the_same(list: &[Value], own: &Value) -> bool {
+    let text = own.to_string();
+    let Some(at) = text.find(" hook ") else { return list.contains(own) };
+    let start = text[..at].rfind('"').unwrap();
+    let end = at + 6 + text[at + 6..].find(' ').unwrap();
+    list.iter().any(|element| element.to_string().contains(&text[start..=end]))
+}
+
 /// Returns members of others.
 fn others() -> Vec<(&'static str, Value)> {
     vec![
@@ -274,12 +348,16 @@ fn merge(value: &mut Value, own: &Value) {
         (Value::Object(members), Value::Object(own)) => {
             for (key, own) in own {
                 match members.get_mut(key) {
+                    Some(_) if key == "ralph-memory" => {}
                     Some(value) => merge(value, own),
                     None => drop(members.insert(key.clone(), own.clone())),
                 }
             }
         }
-        (Value::Array(list), Value::Array(own)) => list.extend(own.iter().cloned()),
+        (Value::Array(list), Value::Array(own)) => {
+            let missing: Vec<Value> = own.iter().filter(|own| !does_the_same(list, own)).cloned().collect();
+            list.extend(missing);
+        }
         (value, own) if value.is_null() => *value = own.clone(),
         _ => {}
     }
@@ -349,6 +427,12 @@ const TOML: &[&[&str]] = &[
     &["# mine", "model = \"x\"  # odd   spaces"],
     &["[mcp_servers.other]", "command = \"other\"", "args = [ \"mcp\", ]"],
     &["[mcp_servers]", "other = { command = \"other\" }", "", "", "[features]", "hooks = true"],
+    &[
+        "[mcp_servers.ralph-memory]",
+        "command = \"/opt/ralph-memory\"",
+        "args = [\"mcp\", \"--root\", \"../shared\"] # ours",
+        "env = { A = \"1\" }",
+    ],
     &["text = \"\"\"", "[mcp_servers.ralph-memory]", "command = \"ralph-memory\"", "\"\"\"", "[[list]]", "a = 1"],
     &[
         "mcp_servers.other.command = \"ralph-memory\"",
@@ -369,6 +453,14 @@ const YAML: &[&[&str]] = &[
         "    developer:",
         "        enabled: true",
         "        cmd: ralph-memory",
+    ],
+    &[
+        "extensions:",
+        "  ralph-memory:",
+        "    type: stdio",
+        "    cmd: /opt/ralph-memory",
+        "    args: [mcp, --root, ../shared]",
+        "    enabled: true",
     ],
     &["text: |", "  extensions:", "    ralph-memory:", "b: [1, 2]"],
 ];

@@ -36,7 +36,7 @@ const CONNECTED: &str = "connected-otherwise";
   ralph-memory setup --check
   ralph-memory setup claude --remove")]
 pub(crate) struct SetupArgs {
-    /// The clients [default: those that are found; with --remove, all]
+    /// The clients [default: those that are found; with --remove, those that setup has connected here, or all if it has no record of that]
     #[arg(value_name = "AGENT", value_parser = client())]
     agents: Vec<SetupClient>,
     /// Whose files: `project` is for files in this folder, which a team commits; `user` is for files in your home, which
@@ -49,7 +49,8 @@ pub(crate) struct SetupArgs {
     /// Show what is missing, and change nothing
     #[arg(long, conflicts_with_all = ["dry_run", "remove", "yes"])]
     check: bool,
-    /// Undo what setup did. Files that nobody has changed since get the bytes back that they had before
+    /// Undo what setup did. Files that nobody has changed since get the bytes back that they had before. What somebody else
+    /// has written stays
     #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools"])]
     remove: bool,
     /// Also search the memory at each prompt, in clients whose hooks can add text there
@@ -91,7 +92,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     let is_named = !args.agents.is_empty();
     let clients = match args.remove {
         _ if is_named => args.agents.clone(),
-        true => SetupClient::ALL.to_vec(),
+        true => match setup.recorded(args.scope) {
+            recorded if recorded.is_empty() => SetupClient::ALL.to_vec(),
+            recorded => recorded,
+        },
         false => setup.found(args.scope),
     };
     if clients.is_empty() {
@@ -125,7 +129,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         if writes {
             show_files(ui, &done.files)?;
         } else if !done.clients.is_empty() && done.is_empty() {
-            ui.line(if args.remove { "nothing to do: nothing of it is here" } else { "nothing to do: connected" })?;
+            ui.line(match args.remove {
+                _ if !done.is_connected() => "nothing to do",
+                true => "nothing to do: nothing of it is here",
+                false => "nothing to do: connected",
+            })?;
         }
         show_problems(ui, &done.problems);
         if writes {
