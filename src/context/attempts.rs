@@ -270,7 +270,8 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
         bullets += &output("Validation output", &sections.validation_output);
     }
     let notes = facts::notes(attempt);
-    let is_said = !is_report && !is_refuted && sections.error_output.contains(notes);
+    // Without a report, the notes of a refuted attempt are its claim that all is well.
+    let is_said = !is_report && (is_refuted || sections.error_output.contains(notes));
     bullets + &bullet("Notes", if is_said { "" } else { notes }, NOTES_CHARACTERS)
 }
 

@@ -91,7 +91,7 @@ impl HookCall {
         input: &[u8],
         variable: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<HookCall> {
-        let object = object(input);
+        let (object, problem) = object(input);
         let client = match agent {
             Some(name) => dialect::named(name).ok_or_else(|| {
                 let names = HookCall::clients().join(", ");
@@ -99,11 +99,18 @@ impl HookCall {
             })?,
             None => dialect::recognised(&object, variable),
         };
-        let payload = HookPayload::new(&object, client);
+        let payload = HookPayload { problem, ..HookPayload::new(&object, client) };
         let variables = FOLDERS.iter().filter_map(|name| variable(name)).map(PathBuf::from);
         let mut folders = payload.folder.iter().map(PathBuf::from).chain(variables);
         let folder = folders.find(|folder| folder.is_absolute() && folder.is_dir());
         Ok(HookCall { event, client, payload, folder })
+    }
+
+    /// Adds a problem of the input, which the log of the hooks gets.
+    #[must_use]
+    pub fn with_problem(mut self, problem: Option<String>) -> HookCall {
+        self.payload.problem = problem.or(self.payload.problem);
+        self
     }
 
     /// Returns the client's name.

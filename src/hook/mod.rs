@@ -85,12 +85,39 @@ pub struct HookAnswer {
 /// Handles a call of a hook.
 pub(crate) fn fire(workspace: &Workspace, folders: &StateFolders, call: &HookCall) -> HookAnswer {
     let session = call.payload.session.as_deref().map(SessionName::of);
-    let mut firing = Firing { workspace, folders, call, session, notes: Vec::new(), has_acted: false };
+    let notes = call.payload.problem.iter().cloned().collect();
+    let mut firing = Firing { workspace, folders, call, session, notes, has_acted: false };
     let output = if call.payload.is_of_sub_agent { None } else { firing.act() };
-    if firing.has_acted || !firing.notes.is_empty() {
-        log::add(workspace, call.client(), call.event.as_str(), &firing.notes);
+    firing.answer(output)
+}
+
+/// Handles a call of a hook while the settings cannot be read, for this `reason`: a message is kept for a later hook, and
+/// the log gets the reason.
+pub(crate) fn fire_without_settings(
+    workspace: &Workspace,
+    folders: &StateFolders,
+    call: &HookCall,
+    reason: &str,
+) -> HookAnswer {
+    let session = call.payload.session.as_deref().map(SessionName::of);
+    let mut firing = Firing { workspace, folders, call, session, notes: Vec::new(), has_acted: false };
+    if call.event == HookEvent::Stop && !call.payload.is_of_sub_agent {
+        firing.stop_with(false);
     }
-    HookAnswer { output: output.unwrap_or_default(), notes: firing.notes }
+    // The last one is what the doctor shows.
+    firing.notes.push(reason.to_owned());
+    firing.answer(None)
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// It needs no further hook.
+    Settled,
+    /// A loop is expected to record it.
+    Waits,
+    /// The memory cannot be written now.
+    Failed,
 }
 
 /// A hook at work.
@@ -105,6 +132,13 @@ struct Firing<'a> {
 }
 
 impl Firing<'_> {
+    fn answer(self, output: Option<String>) -> HookAnswer {
+        if self.has_acted || !self.notes.is_empty() {
+            log::add(self.workspace, self.call.client(), self.call.event.as_str(), &self.notes);
+        }
+        HookAnswer { output: output.unwrap_or_default(), notes: self.notes }
+    }
+
     fn act(&mut self) -> Option<String> {
         match self.call.event {
             HookEvent::SessionStart => self.session_start(),
@@ -176,27 +210,33 @@ impl Firing<'_> {
     /// Records what the agent's last message says.
     fn stop(&mut self) {
         let is_possible = self.record_kept();
+        self.stop_with(is_possible);
+    }
+
+    /// Records what the agent's last message says if that `is_possible` now, and else keeps it.
+    fn stop_with(&mut self, is_possible: bool) {
         let payload = &self.call.payload;
         let wants_none = self.workspace.settings.sessions_record == SessionRecording::Nothing;
-        let Some(text) = payload.message.as_ref().filter(|text| !payload.is_continued && says_anything(text)) else {
+        let Some(text) = payload.message.as_ref().filter(|text| !wants_none && says_anything(text)) else {
             return;
         };
-        if wants_none {
-            return;
-        }
         self.has_acted = true;
+        let now = self.workspace.now();
         let message = SessionMessage {
             run: self.run(),
             text: text.clone(),
             model: payload.model.clone(),
-            at: self.workspace.now(),
+            at: now,
+            session: self.session.as_ref().map(|name| (name.stem().to_owned(), name.read(self.workspace).began(now))),
             is_redacted: false,
             was_kept: false,
         };
         // Before it is noted, so that no kill loses it.
         let kept = keep_message(self.workspace, self.folders, &message);
         // Recording it twice is better than not at all.
-        if let Some(Ok(false)) = self.update_session(|session| session.takes_message(text)) {
+        if let Some(Ok(false)) =
+            self.update_session(|session| session.takes_message(text, payload.turn.as_deref(), now))
+        {
             remove(kept);
             return;
         }
@@ -236,8 +276,7 @@ impl Firing<'_> {
         Some(self.session.as_ref()?.update(self.workspace, |session| {
             self.call.client().clone_into(&mut session.client);
             session.run.get_or_insert_with(|| session_run(self.call.client(), id));
-            session.acted_at = self.workspace.now();
-            session.is_closed = false;
+            session.acts(self.workspace.now());
             if let Some(path) = &payload.transcript {
                 session.transcript = Some(PathBuf::from(path));
             }
@@ -251,39 +290,52 @@ impl Firing<'_> {
 
     /// Records messages that earlier hooks could not record. Returns whether that is possible now.
     fn record_kept(&mut self) -> bool {
-        for (path, message) in kept_messages(self.workspace, self.folders, MAX_KEPT) {
-            self.has_acted = true;
-            if !self.record(&message, Some(path)) {
-                return false;
+        // They stay until the person changes the setting.
+        if self.workspace.settings.sessions_record == SessionRecording::Nothing {
+            return true;
+        }
+        let mut n_recorded = 0;
+        for (path, message) in kept_messages(self.workspace, self.folders) {
+            match self.record(&message, Some(path)) {
+                Kept::Waits => {}
+                Kept::Failed => return false,
+                Kept::Settled => n_recorded += 1,
+            }
+            if n_recorded >= MAX_KEPT {
+                break;
             }
         }
         true
     }
 
-    /// Records a message, and returns whether that was possible. It is kept in this file until then.
-    fn record(&mut self, message: &SessionMessage, kept: Option<PathBuf>) -> bool {
+    /// Records a message, unless a loop does. It is kept in this file until then.
+    fn record(&mut self, message: &SessionMessage, kept: Option<PathBuf>) -> Kept {
         if is_imported(self.workspace, message) {
             remove(kept);
-            return true;
+            return Kept::Settled;
         }
         match record_message(self.workspace, message) {
+            Ok(recorded) if recorded.waits => Kept::Waits,
             Ok(recorded) => {
-                if recorded.n_attempts > 0 && self.run() == message.run {
+                self.has_acted = true;
+                let session = message.session.as_ref().and_then(|(stem, _)| SessionName::of_stem(stem));
+                if let Some(name) = session.filter(|_| recorded.n_attempts > 0) {
                     // If this is not noted, the session's transcript may become a second attempt.
-                    let _ = self.update_session(|session| session.is_settled = true);
+                    let _ = name.update(self.workspace, |session| session.is_settled = true);
                 }
                 self.report(recorded);
                 remove(kept);
-                true
+                Kept::Settled
             }
             Err(error) => {
+                self.has_acted = true;
                 let what = "the agent's message is not recorded";
                 let then = match &kept {
                     Some(path) => format!("it is kept in `{}`, and the next hook records it", path.display()),
                     None => "it could not be kept; the client's transcript has it".to_owned(),
                 };
                 self.notes.push(format!("{what}: {}; {then}", reason(&error)));
-                false
+                Kept::Failed
             }
         }
     }
@@ -317,6 +369,10 @@ impl Firing<'_> {
     fn record_session(&mut self, name: &SessionName, limit: u64) -> bool {
         let session = name.read(self.workspace);
         let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { return true };
+        let size = path.metadata().map_or(0, |data| data.len());
+        if session.seen_size == Some(size) {
+            return true;
+        }
         let Some(run) = session.run else { return true };
         let shown = path.display();
         // An import may have been faster.
@@ -332,6 +388,11 @@ impl Firing<'_> {
                         return false;
                     }
                 }
+            }
+            // A session that is resumed may still do something.
+            Ok(TranscribedWork::Nothing) if !is_known => {
+                let _ = name.update(self.workspace, |session| session.seen_size = Some(size));
+                return true;
             }
             Ok(TranscribedWork::Nothing) => {}
             Ok(TranscribedWork::TooLarge(_)) if limit < MAX_AT_START => return true,

@@ -25,16 +25,54 @@ pub(super) struct HookPayload {
     pub event: Option<String>,
     /// Whether it is about an agent that another agent started.
     pub is_of_sub_agent: bool,
-    /// Whether a hook made the agent go on.
-    pub is_continued: bool,
+    /// Why nothing of the input could be read.
+    pub problem: Option<String>,
+    /// The turn that the message ends.
+    pub turn: Option<String>,
 }
 
-/// Returns the object of an input; an empty one if the input is anything else.
-pub(super) fn object(input: &[u8]) -> Map<String, Value> {
-    match serde_json::from_slice(input) {
-        Ok(Value::Object(object)) => object,
-        _ => Map::new(),
+/// Returns the object of an input, or an empty one and the reason why the input is none. An empty input is none either,
+/// without a reason.
+pub(super) fn object(input: &[u8]) -> (Map<String, Value>, Option<String>) {
+    if input.trim_ascii().is_empty() {
+        return (Map::new(), None);
     }
+    let parsed =
+        serde_json::from_slice(input).or_else(|error| serde_json::from_str(&repaired(input)).map_err(|_| error));
+    match parsed {
+        Ok(Value::Object(object)) => (object, None),
+        Ok(_) => (Map::new(), Some("the input is not a JSON object, and is ignored".to_owned())),
+        Err(error) => (Map::new(), Some(format!("the input is not JSON, and is ignored: {error}"))),
+    }
+}
+
+/// Returns an input with what JSON cannot have and some clients write replaced: a byte order mark, bytes that are not
+/// UTF-8, and half of a surrogate pair, which a text has that was cut inside of an emoji.
+fn repaired(input: &[u8]) -> String {
+    let text = String::from_utf8_lossy(input);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let unit = |at: usize| {
+        let escape = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(escape, 16).ok()
+    };
+    let (mut repaired, mut at) = (String::with_capacity(text.len()), 0);
+    while let Some(found) = text[at..].find('\\') {
+        let escape = at + found;
+        repaired.push_str(&text[at..escape]);
+        let (high, low) = (unit(escape), unit(escape + 6));
+        let length = match (high, low) {
+            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
+            (Some(0xd800..0xe000), _) => {
+                repaired.push_str("\\ufffd");
+                at = escape + 6;
+                continue;
+            }
+            _ => text[escape..].chars().take(2).map(char::len_utf8).sum(),
+        };
+        repaired.push_str(&text[escape..escape + length]);
+        at = escape + length;
+    }
+    repaired + &text[at..]
 }
 
 impl HookPayload {
@@ -45,7 +83,6 @@ impl HookPayload {
             let is_plain = |text: &String| text.len() <= MAX_FIELD && !text.contains(char::is_control);
             text(keys).filter(is_plain)
         };
-        let is_true = |keys: &[&str]| keys.iter().any(|key| object.get(*key) == Some(&Value::Bool(true)));
         HookPayload {
             session: field(client.session),
             folder: field(client.folder),
@@ -56,7 +93,8 @@ impl HookPayload {
             model: field(&["model"]),
             event: field(&["hook_event_name"]),
             is_of_sub_agent: text(&["agent_id", "agentId"]).is_some(),
-            is_continued: is_true(&["stop_hook_active", "stopHookActive"]),
+            problem: None,
+            turn: field(&["turn_id", "prompt_id"]),
         }
     }
 }
@@ -65,4 +103,26 @@ impl HookPayload {
 fn first_text(value: &Value) -> Option<String> {
     let value = if let Value::Array(list) = value { list.first()? } else { value };
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clients_write_in_place_of_json_is_repaired() {
+        let check = |input: &[u8], expected: Option<&str>| {
+            let (object, problem) = object(input);
+            assert_eq!(object.get("m").and_then(Value::as_str), expected, "{}", String::from_utf8_lossy(input));
+            assert_eq!(problem.is_none(), expected.is_some(), "{problem:?}");
+        };
+        check(br#"{"m":"cut \ud83d"}"#, Some("cut \u{fffd}"));
+        check(br#"{"m":"\udc00 \ud83d\ud83d\ude00 \\ud83d"}"#, Some("\u{fffd} \u{fffd}\u{1f600} \\ud83d"));
+        check(b"\xef\xbb\xbf{\"m\":\"a\"}", Some("a"));
+        check(b"{\"m\":\"a\xff\"}", Some("a\u{fffd}"));
+        check(b"{\"m\":\"a", None);
+        check(b"[]", None);
+        check(b"{\"m\":\"\\", None);
+        assert_eq!(object(b" \n"), (Map::new(), None));
+    }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::state_file::{self, FOLDER};
+use crate::text::shorten;
 use crate::workspace::Workspace;
 
 /// How long a session is kept.
@@ -20,6 +21,8 @@ const SAME_EVENT: TimeDelta = TimeDelta::seconds(10);
 const MAX_MESSAGES: usize = 100;
 /// How many entries that a session was shown are known.
 const MAX_SHOWN: usize = 1_000;
+/// The longest name of a turn that is kept, in characters.
+const MAX_TURN: usize = 100;
 /// The end of the files' names.
 const EXTENSION: &str = ".json";
 
@@ -29,6 +32,8 @@ const EXTENSION: &str = ".json";
 pub(super) struct Session {
     /// The client that reported it last.
     pub client: String,
+    /// When a hook first acted on it.
+    began_at: Option<DateTime<Utc>>,
     /// When a hook last acted on it.
     pub acted_at: DateTime<Utc>,
     /// The run that its attempts belong to, named by the first client that reported it.
@@ -39,11 +44,13 @@ pub(super) struct Session {
     briefed: Option<(DateTime<Utc>, String)>,
     /// The ids of entries that it was shown.
     pub shown: Vec<String>,
-    /// The hashes of messages that were recorded.
-    messages: Vec<u64>,
+    /// The messages that were recorded: their hashes, times and turns.
+    taken: Vec<(u64, DateTime<Utc>, Option<String>)>,
     /// Whether it has ended.
     pub is_closed: bool,
-    /// Whether nothing of it is left to record: an attempt is in the journal, or its transcript has nothing.
+    /// The size of its transcript, in bytes, when that had nothing to record.
+    pub seen_size: Option<u64>,
+    /// Whether nothing of it is left to record: an attempt is in the journal.
     pub is_settled: bool,
 }
 
@@ -54,6 +61,16 @@ pub(super) struct SessionName(String);
 impl SessionName {
     pub(super) fn of(id: &str) -> SessionName {
         SessionName(format!("{:016x}{EXTENSION}", xxh3_64(id.as_bytes())))
+    }
+
+    /// Returns the session with the name that [`SessionName::stem`] returned.
+    pub(super) fn of_stem(stem: &str) -> Option<SessionName> {
+        let is_hash = stem.len() == 16 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash.then(|| SessionName(format!("{stem}{EXTENSION}")))
+    }
+
+    pub(super) fn stem(&self) -> &str {
+        self.0.strip_suffix(EXTENSION).unwrap_or(&self.0)
     }
 
     /// Changes the session. Old sessions are removed when a new one begins.
@@ -79,11 +96,7 @@ impl SessionName {
 pub(super) fn kept_sessions(workspace: &Workspace) -> Vec<SessionName> {
     let names = workspace.store.names(&format!("state/{FOLDER}")).unwrap_or_default();
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
-    let is_session = |name: &String| {
-        let hash = name.strip_suffix(EXTENSION);
-        hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
-    };
-    names.filter(is_session).map(SessionName).collect()
+    names.filter_map(|name| SessionName::of_stem(name.strip_suffix(EXTENSION)?)).collect()
 }
 
 /// Removes old sessions.
@@ -118,14 +131,30 @@ impl Session {
         gets_it
     }
 
-    /// Notes that a message is recorded, and returns whether it is new.
-    pub(super) fn takes_message(&mut self, text: &str) -> bool {
+    /// Notes that a hook acts on it.
+    pub(super) fn acts(&mut self, now: DateTime<Utc>) {
+        self.began_at.get_or_insert(now);
+        self.acted_at = now;
+        self.is_closed = false;
+    }
+
+    /// Returns when it began, as far as hooks know.
+    pub(super) fn began(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.began_at.unwrap_or(now)
+    }
+
+    /// Notes that a message is recorded, and returns whether it is new: the same words in another turn are.
+    pub(super) fn takes_message(&mut self, text: &str, turn: Option<&str>, now: DateTime<Utc>) -> bool {
         let hash = xxh3_64(text.as_bytes());
-        let is_new = !self.messages.contains(&hash);
+        let is_same = |(known, at, of): &(u64, DateTime<Utc>, Option<String>)| {
+            *known == hash && ((now - *at).abs() < SAME_EVENT || (turn.is_some() && of.as_deref() == turn))
+        };
+        let is_new = !self.taken.iter().any(is_same);
         if is_new {
-            self.messages.push(hash);
-            let n_over = self.messages.len().saturating_sub(MAX_MESSAGES);
-            self.messages.drain(..n_over);
+            let turn = turn.map(|turn| shorten(turn, MAX_TURN));
+            self.taken.push((hash, now, turn));
+            let n_over = self.taken.len().saturating_sub(MAX_MESSAGES);
+            self.taken.drain(..n_over);
         }
         is_new
     }
@@ -172,11 +201,14 @@ mod tests {
     #[test]
     fn a_message_and_an_entry_count_once() {
         let mut session = Session::default();
-        assert!(session.takes_message("a") && session.takes_message("b") && !session.takes_message("a"));
+        let at = |seconds: i64| DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
+        let mut takes = |text: &str, turn: Option<&str>, seconds: i64| session.takes_message(text, turn, at(seconds));
+        assert!(takes("a", None, 0) && takes("b", Some("t1"), 0) && !takes("a", None, 9) && !takes("a", Some("t1"), 9));
+        assert!(takes("a", None, 10) && !takes("b", Some("t1"), 60) && takes("b", Some("t2"), 60));
         for number in 0..MAX_MESSAGES {
-            assert!(session.takes_message(&format!("m{number}")));
+            assert!(takes(&format!("m{number}"), None, 0));
         }
-        assert_eq!(session.messages.len(), MAX_MESSAGES);
+        assert_eq!(session.taken.len(), MAX_MESSAGES);
         let [one, two] = [["a".to_owned()], ["b".to_owned()]];
         assert!(session.shows(&one) && !session.shows(&[one[0].clone(), two[0].clone()]) && session.shows(&two));
         // After a compaction, the agent no longer has them.

@@ -19,7 +19,7 @@ pub(super) const FOLDER: &str = "sessions";
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 /// How long to wait for another hook, which has the lock for less than a millisecond.
-const TIMEOUT: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_millis(25);
 /// How long to wait before the next try.
 const PAUSE: Duration = Duration::from_millis(1);
 

@@ -26,6 +26,8 @@ const VERSION: u64 = 1;
 const START: &[u8] = b"{\"ralph_memory_message\":";
 /// The end of their names.
 const EXTENSION: &str = ".message";
+/// How many are read at once.
+const MAX_READ: usize = 100;
 /// The largest file that is read, in bytes: a message of 1 MiB, escaped at its worst.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -39,6 +41,9 @@ struct MessageFile {
     /// The process that is recording it.
     holder: Option<ProcessIdentity>,
     run: Option<String>,
+    /// The session, and when it began.
+    #[serde(default)]
+    session: Option<(String, DateTime<Utc>)>,
     model: Option<String>,
     redacted: bool,
     text: String,
@@ -56,6 +61,7 @@ pub(crate) fn keep_message(workspace: &Workspace, folders: &StateFolders, messag
         kept_at: message.at,
         holder: ProcessIdentity::this_process(),
         run: message.run.clone(),
+        session: message.session.clone(),
         model: message.model.clone(),
         redacted: message.is_redacted || text != message.text,
         text,
@@ -64,12 +70,8 @@ pub(crate) fn keep_message(workspace: &Workspace, folders: &StateFolders, messag
     folders.0.iter().find_map(|folder| write_private(folder, &name, write).ok())
 }
 
-/// Returns the saved messages of this memory that no process is recording, at most this many.
-pub(crate) fn kept_messages(
-    workspace: &Workspace,
-    folders: &StateFolders,
-    most: usize,
-) -> Vec<(PathBuf, SessionMessage)> {
+/// Returns the saved messages of this memory that no process is recording, the oldest first, at most [`MAX_READ`].
+pub(crate) fn kept_messages(workspace: &Workspace, folders: &StateFolders) -> Vec<(PathBuf, SessionMessage)> {
     let root = canonical(workspace.root());
     let start = prefix(&root);
     let mut kept = Vec::new();
@@ -81,7 +83,7 @@ pub(crate) fn kept_messages(
         kept.extend(paths.filter_map(|path| Some((read(&path, &root)?, path))).map(|(message, path)| (path, message)));
     }
     kept.sort_by_key(|(_, message)| message.at);
-    kept.truncate(most);
+    kept.truncate(MAX_READ);
     kept
 }
 
@@ -96,6 +98,7 @@ fn read(path: &Path, root: &str) -> Option<SessionMessage> {
         text: file.text,
         model: file.model,
         at: file.kept_at,
+        session: file.session,
         is_redacted: file.redacted,
         was_kept: true,
     })

@@ -3,6 +3,8 @@
 //! Knowledge becomes entries. A message that ends a task, or reports a failure, becomes one attempt of each task that it
 //! names. Servers are not asked, so that nobody waits for them: the next command embeds what was written.
 
+use std::ops::Range;
+
 use chrono::{DateTime, Utc};
 
 use super::begun::begun;
@@ -10,6 +12,7 @@ use super::contributions::{event_of, knowledge_of};
 use super::ended::EndedAttempt;
 use super::finish::reader;
 use super::iteration::Iteration;
+use super::loop_claims::{Claim, Claimed, claim_of, is_own};
 use super::record::{Contributions, record, refused};
 use super::resume::{known_task, new_run, recent_run};
 use crate::context::Task;
@@ -40,6 +43,8 @@ pub(crate) struct SessionMessage {
     pub model: Option<String>,
     /// When it was written.
     pub at: DateTime<Utc>,
+    /// The session that it belongs to, and when that began, if known.
+    pub session: Option<(String, DateTime<Utc>)>,
     /// Whether secrets were removed from the text.
     pub is_redacted: bool,
     /// Whether it comes from a file, which a call may have left behind after it recorded the message.
@@ -49,6 +54,8 @@ pub(crate) struct SessionMessage {
 /// The result of a recorded message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RecordedMessage {
+    /// Whether nothing was recorded, because a loop is expected to record it.
+    pub waits: bool,
     /// How many attempts are in the journal.
     pub n_attempts: usize,
     /// The refused sigils, and the reasons.
@@ -77,32 +84,46 @@ pub(crate) fn says_anything(text: &str) -> bool {
 
 /// Records a message. It can be recorded again after an error or a kill: what is written already stays as it is.
 ///
+/// A task on which a loop works is left to the loop: see [`loop_claims`](super::loop_claims).
+///
 /// # Errors
 ///
 /// [`Error::Locked`] and [`Error::Io`]. What concerns one fact alone is in [`RecordedMessage::refused`].
 pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) -> Result<RecordedMessage> {
-    let tasks = Tasks::of(&message.text);
-    let mut recorded = RecordedMessage { refused: tasks.refused, ..RecordedMessage::default() };
-    let Some((last, others)) = tasks.named.split_last() else {
-        if tasks.has_failure {
-            let iteration = failed_iteration(workspace, message)?;
-            let report = Report { outcome: Some(Outcome::Failed), ..Report::default() };
-            return recorded.with_attempt(workspace, message, &iteration, report, &message.text);
-        }
-        return record_facts(workspace, message, recorded);
-    };
-    let mut text = message.text.clone();
-    for (task, outcome) in others {
-        let iteration = iteration_of(workspace, message.run.as_deref(), task, message.at)?;
-        let report = Report { outcome: Some(*outcome), ..Report::default() };
-        recorded = recorded.with_attempt(workspace, message, &iteration, report, "")?;
-        // The rest of the message belongs to the last task that it names, which does not refuse these.
-        for name in ["task-done", "task-failed"] {
-            text = text.replace(&format!("<{name}>{task}</{name}>"), "");
-        }
+    let ended = EndedTasks::of(&message.text);
+    let claim = |task: Claimed<'_>| claim_of(workspace, message, task);
+    if ended.tasks.is_empty() {
+        let Some(tried) = &ended.tried else {
+            return record_facts(workspace, message, RecordedMessage::refusing(ended.refused));
+        };
+        return match claim(Claimed::Failure(tried))? {
+            Claim::Open => Ok(RecordedMessage::waiting()),
+            Claim::Recorded => Ok(RecordedMessage::default()),
+            Claim::None => {
+                let iteration = failed_iteration(workspace, message, tried)?;
+                let report = Report { outcome: Some(Outcome::Failed), ..Report::default() };
+                RecordedMessage::refusing(ended.refused).with_attempt(
+                    workspace,
+                    message,
+                    &iteration,
+                    report,
+                    &message.text,
+                )
+            }
+        };
     }
-    let iteration = iteration_of(workspace, message.run.as_deref(), &last.0, message.at)?;
-    recorded.with_attempt(workspace, message, &iteration, Report::default(), &text)
+    let claims = ended.tasks.iter().map(|task| claim(Claimed::Task(&task.id))).collect::<Result<Vec<Claim>>>()?;
+    if claims.contains(&Claim::Open) {
+        return Ok(RecordedMessage::waiting());
+    }
+    let mut recorded = RecordedMessage::refusing(ended.refused);
+    let unclaimed = ended.tasks.iter().zip(claims).filter(|(_, claim)| *claim == Claim::None);
+    for (task, _) in unclaimed {
+        let iteration = iteration_of(workspace, message, &task.id)?;
+        let report = Report { outcome: Some(task.outcome), ..Report::default() };
+        recorded = recorded.with_attempt(workspace, message, &iteration, report, &task.text)?;
+    }
+    Ok(recorded)
 }
 
 /// Records the work of a session as one attempt.
@@ -112,19 +133,32 @@ pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) ->
 /// [`Error::Locked`] and [`Error::Io`].
 pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<RecordedMessage> {
     let text = work.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
-    let named = Tasks::of(text).named.pop();
-    let id = named.map_or_else(|| Task::id_of_title(&work.title), |(id, _)| id);
-    let mut iteration = iteration_of(workspace, work.run.as_deref(), &id, work.at)?;
+    let named = EndedTasks::of(text).tasks.pop();
+    let id = named.map_or_else(|| Task::id_of_title(&work.title), |task| task.id);
+    let mut iteration = new_iteration(workspace, work.run.as_deref(), &id, work.at)?;
     if iteration.task.title == id {
         iteration.task.title.clone_from(&work.title);
     }
     let transcript = work.report.transcript.clone().unwrap_or_default();
     let ended = EndedAttempt { was_kept: true, ..EndedAttempt::new(&iteration, &work.report, &transcript, work.at) };
     let recorded = record(workspace, &no_servers(workspace), &ended)?;
-    Ok(RecordedMessage { n_attempts: 1, refused: recorded.refused, problems: recorded.problems })
+    Ok(RecordedMessage {
+        n_attempts: 1,
+        refused: recorded.refused,
+        problems: recorded.problems,
+        ..RecordedMessage::default()
+    })
 }
 
 impl RecordedMessage {
+    fn refusing(refused: Vec<String>) -> RecordedMessage {
+        RecordedMessage { refused, ..RecordedMessage::default() }
+    }
+
+    fn waiting() -> RecordedMessage {
+        RecordedMessage { waits: true, ..RecordedMessage::default() }
+    }
+
     /// Records an attempt with this text.
     fn with_attempt(
         mut self,
@@ -196,72 +230,102 @@ fn record_facts(
     Ok(recorded)
 }
 
-/// What a message says of tasks.
-#[derive(Default)]
-struct Tasks {
-    /// The tasks that it ends, by the place of the last mention.
-    named: Vec<(String, Outcome)>,
-    /// Whether it reports a failure.
-    has_failure: bool,
+/// A task that a message ends.
+#[derive(Debug, PartialEq)]
+struct EndedTask {
+    id: String,
+    outcome: Outcome,
+    /// The parts of the message that are about it, in their lines; the other lines are empty.
+    text: String,
+}
+
+/// What a message says about the end of tasks.
+#[derive(Debug, Default, PartialEq)]
+struct EndedTasks {
+    /// By the place of the last mention.
+    tasks: Vec<EndedTask>,
+    /// What was tried, if it reports a failure.
+    tried: Option<String>,
     refused: Vec<String>,
 }
 
-impl Tasks {
-    fn of(text: &str) -> Tasks {
-        let mut tasks = Tasks::default();
-        for (line, sigil) in sigil::tokens(text).sigils {
+impl EndedTasks {
+    /// Cuts a message behind each element that ends a task: what stands before it is about that task, and what follows
+    /// the last one about the last. If one task alone failed, a failure report is about that one, wherever it stands.
+    fn of(text: &str) -> EndedTasks {
+        let mut ended = EndedTasks::default();
+        let mut reports: Vec<Range<usize>> = Vec::new();
+        // The end of each part, and its task.
+        let mut parts: Vec<(usize, String)> = Vec::new();
+        for (place, sigil) in sigil::places(text) {
             let (id, outcome) = match sigil {
                 Sigil::Done(id) => (id, Outcome::Done),
                 Sigil::Failed(id) => (id, Outcome::Failed),
-                Sigil::FailureReport(_) => {
-                    tasks.has_failure = true;
+                Sigil::FailureReport(report) => {
+                    ended.tried.get_or_insert(report.tried);
+                    reports.push(place);
                     continue;
                 }
                 _ => continue,
             };
             if let Err(error) = check_name("task id", &id) {
-                tasks.refused.push(format!("line {line}: {error}"));
+                let line = text[..place.start].matches('\n').count() + 1;
+                ended.refused.push(format!("line {line}: {error}"));
                 continue;
             }
-            tasks.named.retain(|(known, _)| *known != id);
-            tasks.named.push((id, outcome));
+            parts.push((place.end, id.clone()));
+            ended.tasks.retain(|known| known.id != id);
+            ended.tasks.push(EndedTask { id, outcome, text: String::new() });
         }
-        if let Some(more) = tasks.named.len().checked_sub(MAX_TASKS).filter(|more| *more > 0) {
-            tasks.named.drain(..more);
-            tasks.refused.push(format!("the message ends {more} more tasks; one message has at most {MAX_TASKS}"));
+        if let Some(last) = parts.last_mut() {
+            last.0 = text.len();
         }
-        tasks
+        let mut failed = ended.tasks.iter().filter(|task| task.outcome == Outcome::Failed);
+        let failed = failed.next().filter(|_| failed.next().is_none()).map(|task| task.id.clone());
+        for task in &mut ended.tasks {
+            let owner = |at: usize| parts.iter().find(|(end, _)| at < *end).map(|(_, id)| id);
+            let is_about = |at: usize| match &failed {
+                Some(failed) if reports.iter().any(|report| report.contains(&at)) => *failed == task.id,
+                _ => owner(at) == Some(&task.id),
+            };
+            task.text = text.char_indices().filter(|(at, c)| *c == '\n' || is_about(*at)).map(|(_, c)| c).collect();
+        }
+        if let Some(more) = ended.tasks.len().checked_sub(MAX_TASKS).filter(|more| *more > 0) {
+            ended.tasks.drain(..more);
+            ended.refused.push(format!("the message ends {more} more tasks; one message has at most {MAX_TASKS}"));
+        }
+        ended
     }
 }
 
-/// Returns the iteration that a message ends: the open one of the task, unless a loop works on it, else a new one.
-fn iteration_of(workspace: &Workspace, run: Option<&str>, task_id: &str, at: DateTime<Utc>) -> Result<Iteration> {
-    let is_free = |open: &Iteration| open.holder.is_none() && open.agent.is_none();
-    let open = begun(workspace)?.into_iter().rfind(|open| open.task_id() == task_id && is_free(open));
-    if let Some(open) = open {
-        return Ok(open);
+/// Returns the iteration that a message ends: the open one that the session itself began, else a new one.
+fn iteration_of(workspace: &Workspace, message: &SessionMessage, task_id: &str) -> Result<Iteration> {
+    let own = begun(workspace)?.into_iter().rfind(|open| open.task_id() == task_id && is_own(open, message));
+    match own {
+        Some(own) => Ok(own),
+        None => new_iteration(workspace, message.run.as_deref(), task_id, message.at),
     }
+}
+
+fn new_iteration(workspace: &Workspace, run: Option<&str>, task_id: &str, at: DateTime<Utc>) -> Result<Iteration> {
     let run = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let number = next_number(workspace, &run)?;
     let (task, n_attempts) = known_task(workspace, task_id);
     Ok(Iteration { attempt: n_attempts + 1, is_unmeasured: true, ..Iteration::new(run, number, task, at) })
 }
 
-/// Returns the iteration of a failure report that names no task: the only open one, else a new one of a task that is
-/// called by what was tried.
-fn failed_iteration(workspace: &Workspace, message: &SessionMessage) -> Result<Iteration> {
-    let mut open = begun(workspace)?;
-    open.retain(|open| open.holder.is_none() && open.agent.is_none());
-    if let [_] = open[..] {
-        return Ok(open.remove(0));
+/// Returns the iteration of a failure report that names no task: the only one that the session began, else a new one of
+/// a task that is called by what was tried.
+fn failed_iteration(workspace: &Workspace, message: &SessionMessage, tried: &str) -> Result<Iteration> {
+    let mut own = begun(workspace)?;
+    own.retain(|open| is_own(open, message));
+    if let [_] = own[..] {
+        return Ok(own.remove(0));
     }
-    let tried = sigil::tokens(&message.text).sigils.into_iter().find_map(|(_, sigil)| match sigil {
-        Sigil::FailureReport(report) => Some(report.tried),
-        _ => None,
-    });
-    let title = first_sentence(&tried.unwrap_or_default(), MAX_TITLE);
+    let title = first_sentence(tried, MAX_TITLE);
     let title = if title.trim().is_empty() { "A failure without a task".to_owned() } else { title };
-    let mut iteration = iteration_of(workspace, message.run.as_deref(), &Task::id_of_title(&title), message.at)?;
+    let id = Task::id_of_title(&title);
+    let mut iteration = new_iteration(workspace, message.run.as_deref(), &id, message.at)?;
     iteration.task.title = title;
     Ok(iteration)
 }
@@ -269,4 +333,42 @@ fn failed_iteration(workspace: &Workspace, message: &SessionMessage) -> Result<I
 /// Returns the semantic memory of a call that asks no server.
 fn no_servers(workspace: &Workspace) -> SemanticMemory {
     SemanticMemory::new(&Settings::default(), workspace.root())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_cut_behind_what_ends_a_task() {
+        let check = |text: &str, expected: &[(&str, Outcome, &str)]| {
+            let ended = EndedTasks::of(text);
+            let found: Vec<_> =
+                ended.tasks.iter().map(|task| (task.id.as_str(), task.outcome, task.text.as_str())).collect();
+            assert_eq!(found, expected, "{text}");
+        };
+        let (done, failed) = (Outcome::Done, Outcome::Failed);
+        let report = |tried: &str| format!("<failure-report>what_tried: {tried}\nwhy_failed: b</failure-report>");
+        check("no task", &[]);
+        check("a\n<task-done>x</task-done> b", &[("x", done, "a\n<task-done>x</task-done> b")]);
+        check(
+            "a\n<task-done>x</task-done>\nb <task-failed> y </task-failed> c",
+            &[("x", done, "a\n<task-done>x</task-done>\n"), ("y", failed, "\n\nb <task-failed> y </task-failed> c")],
+        );
+        // A report belongs to what failed, wherever it stands; of several failures each has its own.
+        let text = format!("{}<task-done>x</task-done><task-failed>y</task-failed>", report("a"));
+        let of_y = format!("{}<task-failed>y</task-failed>", report("a"));
+        check(&text, &[("x", done, "\n<task-done>x</task-done>"), ("y", failed, &of_y)]);
+        let [one, two] = ["x", "y"].map(|id| format!("{}<task-failed>{id}</task-failed>", report(id)));
+        check(&format!("{one}{two}"), &[("x", failed, &format!("{one}\n")), ("y", failed, &format!("\n{two}"))]);
+        // The last mention of a task decides.
+        let text = "<task-failed>x</task-failed>a<task-done>y</task-done>b<task-done>x</task-done>";
+        check(
+            text,
+            &[
+                ("y", done, "a<task-done>y</task-done>"),
+                ("x", done, "<task-failed>x</task-failed>b<task-done>x</task-done>"),
+            ],
+        );
+    }
 }

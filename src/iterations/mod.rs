@@ -20,6 +20,7 @@ mod iteration;
 mod kept;
 mod kept_file;
 mod kept_message;
+mod loop_claims;
 mod message;
 mod model_choice;
 mod process_identity;

@@ -146,6 +146,17 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Opens a memory with the default settings, whatever its own are: for what must not wait until these can be read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::open`] and [`Memory::discover`], other than [`Error::Settings`](crate::Error::Settings).
+    pub fn open_without_settings(root: Option<&Path>, start: &Path) -> Result<Memory> {
+        let settings = Settings::default();
+        let store = root.map_or_else(|| discover(start, &settings), Store::open)?;
+        Ok(Memory::of(store, settings, Vec::new()))
+    }
+
     fn with_settings(store: Store, mut settings: Settings, variables: &[(&str, &str)]) -> Result<Memory> {
         let path = store.memory().join(CONFIG);
         let shown = format!(".ralph/{CONFIG}");
@@ -161,6 +172,10 @@ impl Memory {
             Err(unreadable) => return Err(unreadable.into_error(path)),
         };
         problems.extend(settings.read_env(variables.iter().copied())?);
+        Ok(Memory::of(store, settings, problems))
+    }
+
+    fn of(store: Store, settings: Settings, problems: Vec<crate::error::Problem>) -> Memory {
         let semantic = SemanticMemory::new(&settings, store.root());
         let workspace = Workspace {
             store,
@@ -170,7 +185,7 @@ impl Memory {
             observer: None,
             is_hurried: false,
         };
-        Ok(Memory { workspace, semantic, state_folders: StateFolders::default() })
+        Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
 
     /// Lets the memory take the time from `clock`, for what must come out the same each time.

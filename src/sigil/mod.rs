@@ -13,6 +13,7 @@ mod values;
 mod tests;
 
 use std::fmt;
+use std::ops::Range;
 
 use self::values::Skip;
 use crate::entry::{Difficulty, Outcome};
@@ -179,6 +180,23 @@ pub fn tokens(text: &str) -> Tokens {
         }
     });
     said
+}
+
+/// Returns the sigils of a text that are elements, in order, with their places in bytes.
+pub(crate) fn places(text: &str) -> Vec<(Range<usize>, Sigil)> {
+    let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+    let mut found = Vec::new();
+    tokens::scan(text, &mut |element| {
+        if element.name == SUGGESTIONS_HEADING {
+            return true;
+        }
+        let value = values::value(&element);
+        let is_skipped = matches!(value, Err(Skip::Example));
+        let is_good = value.is_ok() || is_skipped;
+        found.extend(value.ok().map(|sigil| (element.place.start + mark..element.place.end + mark, sigil)));
+        is_good
+    });
+    found
 }
 
 /// Returns the statements of an agent's final text about the task with this id.

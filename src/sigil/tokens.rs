@@ -29,6 +29,8 @@ pub(super) struct Element<'a> {
     pub(super) line: u32,
     /// Whether it begins its line.
     pub(super) is_first: bool,
+    /// Where it is, in bytes, up to its content if it is never closed. A byte order mark does not count.
+    pub(super) place: Range<usize>,
 }
 
 /// Calls `each` for the elements of a text, in order. It returns whether an element was valid: the content of an
@@ -243,7 +245,8 @@ impl<'a> SigilScanner<'a> {
         let content = &self.text[self.lines[opened + 1].start..self.lines[closed].start];
         let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
         let (name, attributes) = (SUGGESTIONS_HEADING, Vec::new());
-        each(Element { name, attributes, content: Some(content.trim()), line, is_first: true });
+        let place = self.lines[at].start..self.lines[closed].start;
+        each(Element { name, attributes, content: Some(content.trim()), line, is_first: true, place });
         Some(closed + 1)
     }
 
@@ -279,7 +282,8 @@ impl<'a> SigilScanner<'a> {
             let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
             let is_first = text[..offset - start].trim().is_empty();
             let Some((attributes, length)) = attributes(tail, name, &mut self.steps) else {
-                each(Element { name, attributes: Vec::new(), content: None, line, is_first });
+                let place = offset..offset + 1;
+                each(Element { name, attributes: Vec::new(), content: None, line, is_first, place });
                 offset += 1;
                 continue;
             };
@@ -291,6 +295,7 @@ impl<'a> SigilScanner<'a> {
                 content: closing.as_ref().map(|closing| self.text[content..closing.start].trim()),
                 line,
                 is_first,
+                place: offset..closing.as_ref().map_or(content, |closing| closing.end),
             };
             let is_good = each(element);
             return Some(closing.filter(|_| is_good).map_or(content, |closing| closing.end));

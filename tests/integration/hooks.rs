@@ -8,8 +8,8 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use ralph_memory::memory::{HookCall, HookEvent, ProcessIdentity, Run};
-use ralph_memory::{Memory, Task};
+use ralph_memory::Memory;
+use ralph_memory::memory::{HookCall, HookEvent};
 use serde_json::{Value, json};
 
 use crate::hook_inputs;
@@ -327,10 +327,6 @@ fn a_message_is_recorded_once_and_nothing_without_sigils() {
         "<learning category=\"pitfall\" tags=\"proxy\">{LEARNING}.</learning>\n<task-done>t-1</task-done>\n\
          <task-failed>t-2</task-failed>"
     );
-    let mut input = stopped("s-1", &message);
-    input["stop_hook_active"] = json!(true);
-    assert_eq!(fire(&base, &["stop"], &input).answer(0), "");
-    assert_eq!(files(), before, "a hook made the agent go on");
     for client in ["claude", "codex", "claude"] {
         let ran = fire(&base, &["stop", "--agent", client], &stopped("s-1", &message));
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{ran}");
@@ -418,22 +414,173 @@ fn a_failure_without_a_task_is_one_attempt() {
     assert!(base.run(["context"]).answer(0).contains("- **Why it failed:** the server closes it"));
 }
 
+/// Fires the hook at which a session's agent stops with this message.
+fn stop(base: &TestBase, session: &str, message: &str, now: &str) {
+    let ran = base.with(["hook", "stop"]).input(stopped(session, message).to_string()).now(now).run();
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{ran}");
+}
+
+/// Begins an iteration, as the script of a loop does.
+fn begin(base: &TestBase, id: &str, now: &str) {
+    let ran = base.with(["context", "--task", "Accept large files", "--task-id", id]).now(now).run();
+    assert!(ran.stderr.starts_with("iteration "), "{ran}");
+}
+
+const LATER: &str = "2026-11-20T10:30:00Z";
+const MUCH_LATER: &str = "2026-11-20T16:30:00Z";
+const REPORT: &str = "<failure-report>\nwhat_tried: a larger pool\nwhy_failed: the server closes it\n</failure-report>";
+
 #[test]
-fn an_open_iteration_is_ended_unless_a_loop_works_on_it() {
+fn an_iteration_of_a_loop_is_ended_by_the_loop_alone() {
     let base = sample();
-    let memory = Memory::open(&base.root()).unwrap();
-    let free = memory.begin(&Task::new("Accept large files"), &Run::named("run-1")).unwrap();
-    let holder = ProcessIdentity::this_process();
-    let held = memory.begin(&Task::new("Rotate the keys"), &Run { holder, ..Run::named("run-2") }).unwrap();
-    for iteration in [&free, &held] {
-        let message = format!("<task-done>{}</task-done>", iteration.task_id());
-        assert_eq!(fire(&base, &["stop"], &stopped("s-1", &message)).answer(0), "");
+    begin(&base, "login", NOW);
+    stop(&base, "s-1", "All done. <task-done>login</task-done>", LATER);
+    assert_eq!(journal(&base), [""; 0], "it waits for the loop");
+    let record = ["record", "--agent-exit", "0", "--verify-command", "cargo test", "--verify-exit", "1"];
+    let recorded = base.with(record).input("All done. <task-done>login</task-done>".to_owned()).now(LATER).run();
+    assert!(recorded.answer(0).contains("retried"));
+    stop(&base, "s-2", "", MUCH_LATER);
+    let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
+    assert!(base.read(file).contains("outcome: retried"));
+    let kept = fs::read_dir(base.home().join(".local/state/ralph-memory")).unwrap().count();
+    assert_eq!(kept, 0, "the message is recorded");
+}
+
+#[test]
+fn a_message_of_a_loop_that_is_gone_is_recorded() {
+    let base = sample();
+    begin(&base, "login", NOW);
+    stop(&base, "s-1", REPORT, "2026-11-20T10:01:00Z");
+    stop(&base, "s-1", "All done. <task-done>login</task-done>", "2026-11-20T10:02:00Z");
+    stop(&base, "s-2", "", LATER);
+    assert_eq!(journal(&base), [""; 0]);
+    stop(&base, "s-2", "", MUCH_LATER);
+    let attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
+    assert_eq!(attempts.len(), 2, "{attempts:?}");
+    assert!(
+        attempts[0].contains("task_title: \"a larger pool\"") && attempts[1].contains("outcome: done"),
+        "{attempts:?}"
+    );
+    let open = Memory::open(&base.root()).unwrap().open_iterations();
+    assert_eq!(open.len(), 1, "whose iteration it was still decides about it");
+}
+
+#[test]
+fn a_failure_without_a_task_does_not_end_what_somebody_else_began() {
+    let base = sample();
+    begin(&base, "port", "2026-11-17T10:00:00Z");
+    stop(&base, "s-1", REPORT, NOW);
+    let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
+    assert!(base.read(file).contains("task_title: \"a larger pool\""), "{}", base.read(file));
+    assert_eq!(Memory::open(&base.root()).unwrap().open_iterations().len(), 1);
+}
+
+#[test]
+fn an_iteration_that_the_session_began_is_ended_by_its_message() {
+    let base = sample();
+    let _ = fire(&base, &["session-start"], &started("s-1", "startup"));
+    begin(&base, "large", LATER);
+    stop(&base, "s-1", "<task-done>large</task-done>", LATER);
+    begin(&base, "larger", LATER);
+    stop(&base, "s-1", REPORT, LATER);
+    let attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
+    assert!(attempts.len() == 2 && attempts[0].contains("task_id: large\n"), "{attempts:?}");
+    assert!(attempts[1].contains("task_id: larger\n") && attempts[1].contains("a larger pool"), "{attempts:?}");
+    assert!(Memory::open(&base.root()).unwrap().open_iterations().is_empty());
+}
+
+#[test]
+fn each_task_of_a_message_gets_what_is_said_about_it() {
+    let base = sample();
+    let message = format!("{REPORT} <task-failed> cache </task-failed> Then: <task-done>readme</task-done>");
+    stop(&base, "s-1", &message, NOW);
+    let attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
+    let [cache, readme] = &attempts[..] else { panic!("{attempts:?}") };
+    assert!(cache.contains("task_id: cache\n") && cache.contains("a larger pool"), "{cache}");
+    assert!(readme.contains("task_id: readme\n") && !readme.contains("a larger pool"), "{readme}");
+    let doctor = base.run(["doctor"]);
+    assert!(!doctor.stdout.contains("not recorded"), "{doctor}");
+}
+
+#[test]
+fn the_last_message_counts_also_after_another_hook_made_the_agent_go_on() {
+    let base = sample();
+    stop(&base, "s-1", "All done. <task-done>t-7</task-done>", NOW);
+    let mut input = stopped("s-1", &format!("{REPORT} <task-failed>t-7</task-failed>"));
+    input["stop_hook_active"] = json!(true);
+    assert_eq!(fire(&base, &["stop"], &input).answer(0), "");
+    let briefing = base.run(["context"]).answer(0);
+    assert!(briefing.contains("the server closes it"), "{briefing}");
+}
+
+#[test]
+fn the_same_words_in_another_turn_are_another_attempt() {
+    let base = sample();
+    for (message, now) in [("done", NOW), ("failed", LATER), ("done", MUCH_LATER)] {
+        stop(&base, "s-1", &format!("<task-{message}>t-1</task-{message}>"), now);
     }
-    let files = journal(&base);
-    assert!(files.contains(&".ralph/journal/run-1/0001.md".to_owned()), "{files:?}");
-    assert!(files.len() == 2 && !files.iter().any(|file| file.contains("run-2")), "{files:?}");
-    let open = memory.open_iterations();
-    assert_eq!(open.iter().map(|open| open.run_id.as_str()).collect::<Vec<_>>(), ["run-2"]);
+    assert_eq!(journal(&base).len(), 3);
+    let briefing = base.with(["context"]).now(MUCH_LATER).run().answer(0);
+    assert!(!briefing.contains("t-1"), "the task is done: {briefing}");
+}
+
+#[test]
+fn a_message_that_no_settings_let_be_recorded_is_kept() {
+    let base = sample();
+    let settings = base.read(".ralph/config.toml");
+    base.write(".ralph/config.toml", &format!("<<<<<<< HEAD\n{settings}"));
+    let ran = fire(&base, &["stop"], &stopped("s-1", "<task-failed>lost</task-failed>"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
+    base.write(".ralph/config.toml", &settings);
+    let doctor = base.run(["doctor"]).stdout;
+    assert!(doctor.contains("(stop of claude): cannot read the settings in `.ralph/config.toml:1`"), "{doctor}");
+    let _ = fire(&base, &["session-start"], &started("s-2", "startup"));
+    assert_eq!(journal(&base).len(), 1);
+}
+
+#[test]
+fn half_a_surrogate_pair_loses_nothing_and_garbage_is_named() {
+    let base = sample();
+    let stop = |input: &[u8]| base.with(["hook", "stop"]).input(String::from_utf8(input.to_vec()).unwrap()).run();
+    let message = br#"{"session_id": "s-1", "last_assistant_message": "cut \ud83d <task-failed>t-1</task-failed>"}"#;
+    assert_eq!(stop(message).answer(0), "");
+    assert_eq!(journal(&base).len(), 1);
+    let garbage = stop(b"{\"session_id\": ");
+    assert!(garbage.stderr.contains("the input is not JSON, and is ignored"), "{garbage}");
+    let doctor = base.run(["doctor"]).stdout;
+    assert!(doctor.contains("the input is not JSON"), "{doctor}");
+}
+
+#[test]
+fn a_session_is_one_attempt_also_if_its_message_was_kept_or_it_was_resumed() {
+    let base = sample();
+    let path = transcript(&base, "one.jsonl");
+    let of = |session: &str, mut input: Value| {
+        input["session_id"] = json!(session);
+        input["transcript_path"] = json!(path);
+        input
+    };
+    let end = json!({"hook_event_name": "SessionEnd"});
+    let _ = with_changes(&base, "session-start", &of("s-1", started("", "startup")), NOW);
+    let lock = fs::File::create(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    let message = of("s-1", stopped("", "<task-failed>t-1</task-failed>"));
+    assert!(with_changes(&base, "stop", &message, NOW).stderr.contains("is kept in `"));
+    let _ = with_changes(&base, "session-end", &of("s-1", end.clone()), NOW);
+    drop(lock);
+    let _ = with_changes(&base, "session-start", &started("s-2", "startup"), LATER);
+    assert_eq!(journal(&base).len(), 1, "{:?}", journal(&base));
+    // Another session looks around at first, and changes a file when it is resumed.
+    let whole = fs::read_to_string(&path).unwrap();
+    let first = whole.lines().next().unwrap();
+    fs::write(&path, format!("{first}\n")).unwrap();
+    let _ = with_changes(&base, "session-start", &of("s-3", started("", "startup")), LATER);
+    let _ = with_changes(&base, "session-end", &of("s-3", end.clone()), LATER);
+    assert_eq!(journal(&base).len(), 1);
+    fs::write(&path, whole).unwrap();
+    let _ = with_changes(&base, "session-start", &of("s-3", started("", "resume")), MUCH_LATER);
+    let _ = with_changes(&base, "session-end", &of("s-3", end), MUCH_LATER);
+    assert_eq!(journal(&base).len(), 2, "{:?}", journal(&base));
 }
 
 #[test]

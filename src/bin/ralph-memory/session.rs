@@ -1,6 +1,7 @@
 //! The input of every command: the selected memory, the settings and the time.
 
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -102,6 +103,13 @@ impl Globals {
         }
     }
 
+    /// Does what [`Globals::open_for_hook`] does where the settings cannot be read, with the default ones.
+    pub(crate) fn open_for_hook_without_settings(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
+        let start = folder.map_or_else(working_folder, |folder| Ok(folder.to_owned()))?;
+        let memory = Memory::open_without_settings(self.shown.root.as_deref(), &start)?;
+        Ok(self.with_clock(memory.keeping_in(state_folders())))
+    }
+
     /// Opens the memory in the named folder, else in the nearest one upward from `start`.
     fn open_from(&self, start: &Path) -> anyhow::Result<Memory> {
         if let Some(root) = &self.shown.root {
@@ -122,10 +130,14 @@ impl Globals {
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let memory =
             Memory::open_for_user(self.shown.root.as_deref(), start, user, variables)?.keeping_in(state_folders());
-        Ok(match self.now {
+        Ok(self.with_clock(memory))
+    }
+
+    fn with_clock(&self, memory: Memory) -> Memory {
+        match self.now {
             Some(now) => memory.with_clock(move || SystemTime::from(now)),
             None => memory,
-        })
+        }
     }
 }
 
@@ -175,10 +187,11 @@ pub(crate) fn agent_folders() -> AgentFolders {
     }
 }
 
-/// Returns the session of the agent that runs this process.
-pub(crate) fn session_of_environment() -> Option<String> {
-    let set = |name: &&str| std::env::var(name).ok().filter(|id| !id.is_empty());
-    ["CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"].iter().find_map(set)
+/// Returns the client that runs this process, and the id of its session.
+pub(crate) fn client_of_environment() -> Option<(&'static str, String)> {
+    let set = |name: &str| std::env::var(name).ok().filter(|id| !id.is_empty());
+    let variables = [("claude", "CLAUDE_CODE_SESSION_ID"), ("codex", "CODEX_THREAD_ID")];
+    variables.into_iter().find_map(|(client, name)| Some((client, set(name)?)))
 }
 
 fn working_folder() -> anyhow::Result<PathBuf> {
@@ -201,6 +214,11 @@ fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> 
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
     if std::env::var_os(CONFIG_VARIABLE).is_some_and(|named| named == path.as_os_str()) {
         project_paths::check_file(path, &format!(", which `{CONFIG_VARIABLE}` names,"))?;
+    }
+    // Nobody may ever write into a pipe.
+    if std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo()) {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+        return Err(Error::Io { action: "read", path: path.to_owned(), source }.into());
     }
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

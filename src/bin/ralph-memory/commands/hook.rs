@@ -19,8 +19,13 @@ use crate::ui::Ui;
 
 /// How much of the input is read, in bytes.
 const MAX_INPUT: usize = 1024 * 1024;
-/// How long the input may take. Some clients never close it.
-const INPUT_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long a client may take to begin the input, and between two pieces of it: a busy computer is slow. Some clients
+/// never close it.
+const PIECE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The same at the end of a session, for which some clients allow a second in all.
+const LAST_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long the whole input may take.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The variable that switches hooks off, with the value 0.
 const SWITCH: &str = "RALPH_MEMORY_HOOK";
 
@@ -77,13 +82,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
 
 fn answer(globals: &Globals, args: &HookArgs) -> anyhow::Result<HookAnswer> {
     let variable = |name: &str| std::env::var_os(name);
-    let (input, note) = input();
-    let call = HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?;
+    let (input, problem) = input(if args.event == HookEvent::SessionEnd { LAST_TIMEOUT } else { PIECE_TIMEOUT });
+    let call = HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem);
     match globals.open_for_hook(call.folder()) {
-        Ok(memory) => {
-            let mut answer = memory.hook(&call);
-            answer.notes.extend(note);
-            Ok(answer)
+        Ok(memory) => Ok(memory.hook(&call)),
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Settings { .. })) => {
+            let report = error::report(&error);
+            match globals.open_for_hook_without_settings(call.folder()) {
+                Ok(memory) => Ok(memory.hook_without_settings(&call, &report.message)),
+                Err(other) if is_elsewhere(&other) => Ok(HookAnswer::default()),
+                Err(_) => Err(error),
+            }
         }
         Err(error) if is_elsewhere(&error) => Ok(HookAnswer::default()),
         Err(error) => Err(error),
@@ -96,7 +105,7 @@ fn is_elsewhere(error: &anyhow::Error) -> bool {
 }
 
 /// Returns what the client wrote in time, and a note if that is not all of it. A complete object needs no end of input.
-fn input() -> (Vec<u8>, Option<String>) {
+fn input(timeout: Duration) -> (Vec<u8>, Option<String>) {
     if io::stdin().is_terminal() {
         return (Vec::new(), None);
     }
@@ -113,8 +122,11 @@ fn input() -> (Vec<u8>, Option<String>) {
     let until = Instant::now() + INPUT_TIMEOUT;
     let mut input = Vec::new();
     loop {
-        match pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        match pieces.recv_timeout(timeout.min(until.saturating_duration_since(Instant::now()))) {
             Ok(piece) => input.extend(piece),
+            Err(RecvTimeoutError::Timeout) if !input.is_empty() => {
+                return (Vec::new(), Some("the input was not complete in time, and is ignored".to_owned()));
+            }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return (input, None),
         }
         if input.len() > MAX_INPUT {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::project_paths;
-use crate::session::{Globals, agent_folders, session_of_environment, writer};
+use crate::session::{Globals, agent_folders, client_of_environment, writer};
 use crate::ui::{ID, QUIET, Ui};
 
 /// The largest standard input, in bytes.
@@ -134,7 +134,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyh
         writer: writer(None),
         since: args.since.map(|days| globals.now() - TimeDelta::days(i64::from(days))),
         fields: args.fields(),
-        ongoing: session_of_environment(),
+        ongoing: client_of_environment().map(|(_, id)| id),
         ..ImportRequest::new(source, input)
     };
     let report = memory.import(&request)?;

@@ -118,16 +118,27 @@ impl RecordAttempt {
                 .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title"))?,
         };
         if let Some(open) = memory.open_iterations().iter().find(|open| open.task_id() == id) {
-            let Iteration { run_id, number, .. } = open;
-            return Err(unfit(
-                format!("a loop works on this task, and records its attempts: iteration {number} of {run_id} is open"),
+            let Iteration { run_id, number, holder, agent, .. } = open;
+            let reason = if holder.is_some() || agent.is_some() {
+                format!("a loop works on this task, and records its attempts: iteration {number} of {run_id} is open")
+            } else {
                 format!(
-                    "report it in your final answer; if no loop runs any more, a person gives the iteration up with \
-                     `ralph-memory context --cancel {run_id}/{number}`"
+                    "`ralph-memory context` began iteration {number} of {run_id} for this task, and `ralph-memory \
+                     record` ends it"
+                )
+            };
+            return Err(unfit(
+                reason,
+                format!(
+                    "report it in your final answer; if nobody is going to record it, a person gives the iteration up \
+                     with `ralph-memory context --cancel {run_id}/{number}`"
                 ),
             ));
         }
-        let session = SESSION.get_or_init(|| memory.new_session().id);
+        let session = SESSION.get_or_init(|| match session::client_of_environment() {
+            Some((client, id)) => memory.session_of(client, &id).id,
+            None => memory.new_session().id,
+        });
         let mut iteration = memory.resume(Some(session), None, Some(&id))?;
         let feature = self.feature.clone().or_else(|| iteration.task.feature.take());
         iteration.task = Task { id: Some(id), feature, ..Task::new(self.task.trim()) };

@@ -274,13 +274,17 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
     let is_refuted = view.outcome == Outcome::Retried;
     let own = |text: &'_ str| if is_refuted { String::new() } else { text.to_owned() };
     let (summary, error_output, verification) = (own(&view.summary), own(&view.error_output), verification(view));
+    let is_report = !view.what_was_tried.trim().is_empty();
+    let notes = if is_report { view.notes.clone() } else { own(&view.notes) };
+    // The placeholder for a missing report says less than the verification.
+    let why = if is_report || verification.is_empty() { view.why_it_failed.clone() } else { String::new() };
     let sections = [
         ("feedback from a person", &view.feedback),
-        ("notes", &view.notes),
+        ("verification", &verification),
+        ("notes", &notes),
         ("summary", &summary),
         ("what was tried", &view.what_was_tried),
-        ("why it failed", &view.why_it_failed),
-        ("verification", &verification),
+        ("why it failed", &why),
         ("error output", &error_output),
         ("retry suggestion", &view.retry_suggestion),
         ("decisions", &view.decisions),
