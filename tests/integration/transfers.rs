@@ -154,7 +154,8 @@ fn sqlite_stub(base: &TestBase) -> std::path::PathBuf {
     copy(base, "ralph", &folder);
     let place = folder.display();
     let script = format!(
-        "#!/bin/sh\nfor query; do :; done\ncase \" $* \" in *' -readonly -json '*) ;; *) exit 9 ;; esac\ncase \"$query\" in\n\
+        "#!/bin/sh\nfor query; do :; done\ncase \" $* \" in *' -safe -init /dev/null -batch -readonly -json '*) ;; *) exit 9 ;; esac\n\
+         echo '[{{\"hard_heap_limit\":1}}]'\ncase \"$query\" in\n\
          *sqlite_master*) read_it={place}/tables.json ;;\n*journal*) read_it={place}/journal.json ;;\n\
          *tasks*) read_it={place}/tasks.json ;;\n*features*) read_it={place}/features.json ;;\n*) exit 8 ;;\nesac\n\
          while IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < \"$read_it\"\n"
@@ -181,6 +182,26 @@ fn the_journal_of_ralph_becomes_attempts() {
     assert_eq!(tree(&base), after);
     let memory = Memory::open(&base.root()).unwrap();
     assert_eq!(memory.failed_attempts(Some("basket"), Some("t-abc123"), 9).unwrap().in_all, 1);
+}
+
+#[test]
+fn only_ordinary_tables_of_a_database_are_read() {
+    let base = TestBase::new();
+    base.write(".ralph/progress.db", "SQLite format 3\0");
+    let bin = sqlite_stub(&base);
+    let check = |tables: &str, expected: &str| {
+        fs::write(bin.join("tables.json"), tables).unwrap();
+        base.with(["import", "ralph"]).env("PATH", &bin).run().says(2, expected);
+        assert!(!base.at(".ralph/journal/run-1").exists());
+    };
+    let other = "is a view or a virtual table";
+    check(r#"[{"type":"view","name":"journal","sql":"CREATE VIEW journal AS SELECT 1 AS id"}]"#, other);
+    check(r#"[{"type":"table","name":"journal","sql":"CREATE VIRTUAL TABLE journal USING fts5(id)"}]"#, other);
+    let plain = r#"{"type":"table","name":"journal","sql":"CREATE TABLE journal (id)"}"#;
+    check(&format!(r#"[{plain},{{"type":"view","name":"tasks","sql":"CREATE VIEW tasks AS SELECT 1 AS id"}}]"#), other);
+    check(&format!(r#"[{plain},{{"type":"view","name":"Journal","sql":"CREATE VIEW Journal AS SELECT 1"}}]"#), other);
+    check(r#"[{"type":"table","name":"tasks","sql":"CREATE TABLE tasks (id)"}]"#, "has no table `journal`");
+    check("no JSON", "its answer is not JSON");
 }
 
 #[test]
