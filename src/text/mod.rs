@@ -1,6 +1,7 @@
 //! Words and pieces of text: comparing, cutting, and sanitising for output.
 
 mod invisible;
+mod own_block;
 pub(crate) mod title;
 pub(crate) mod words;
 
@@ -11,6 +12,9 @@ use std::time::Duration;
 use self::invisible::is_invisible;
 
 pub(crate) use self::invisible::invisible;
+pub(crate) use self::own_block::own_block;
+#[cfg(feature = "setup")]
+pub(crate) use self::own_block::{BEGIN, END};
 pub(crate) use self::title::{first_sentence, title_of};
 pub(crate) use self::words::{fold, fold_tag, is_same_name, nfc, words};
 

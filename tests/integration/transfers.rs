@@ -708,3 +708,25 @@ fn the_block_of_set_up_is_not_imported() {
     let entries = base.files(".ralph/knowledge").iter().map(|path| base.read(path)).collect::<String>();
     assert!(entries.contains("Use a temporary folder.") && !entries.contains("build_context"), "{entries}");
 }
+
+#[test]
+fn markers_of_set_up_that_form_no_pair_hide_nothing() {
+    let check = |text: &str, line: u32| {
+        let base = TestBase::new();
+        base.write("AGENTS.md", text);
+        let answer = base.run(["import", "sections", "--json"]).json(0);
+        let entries = entries(&base);
+        for word in ["alpha", "beta", "gamma"] {
+            assert!(entries.contains(word), "{word} is missing after {text:?}: {answer}");
+        }
+        let reasons: Vec<&str> =
+            answer["items"].as_array().unwrap().iter().filter_map(|item| item["reason"].as_str()).collect();
+        let said = format!("do not form one pair (the last one is on line {line})");
+        assert!(reasons.len() == 1 && reasons[0].contains(&said), "{reasons:?}");
+    };
+    let (begin, end) = ("<!-- ralph-memory:begin -->", "<!-- ralph-memory:end -->");
+    check(&format!("# P\n## A\n\nalpha\n\n{begin}\n## B\n\nbeta\n\n## C\n\ngamma\n"), 6);
+    check(&format!("## A\n\nalpha\n\n```html\n{begin}\n```\n\n## B\n\nbeta\n\n## C\n\ngamma\n"), 6);
+    check(&format!("---\nx: y\n---\n## A\n\nalpha\n{end}\n## B\n\nbeta\n{begin}\n## C\n\ngamma\n"), 11);
+    check(&format!("## A\n\nalpha\n{begin}\n{begin}\n## B\n\nbeta\n{end}\n## C\n\ngamma\n"), 9);
+}
