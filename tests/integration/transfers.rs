@@ -579,6 +579,50 @@ fn what_differs_is_a_conflict_and_stays() {
 }
 
 #[test]
+fn a_dry_run_of_an_export_announces_what_becomes_of_it() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/folder.md/in.md", "---\ntitle: In\ntags: [x]\n---\n\nText.\n");
+    base.entry("file", "File", "x", "Text.");
+    let line = |path: &str| {
+        json!({"schema_version": 1, "type": "knowledge", "path": path, "head": "", "body": "x"}).to_string()
+    };
+    let begin = json!({"schema_version": 1, "type": "begin"}).to_string();
+    let end = json!({"schema_version": 1, "type": "end", "lines": 5}).to_string();
+    let paths = ["knowledge/folder.md", "knowledge/file.md/x.md", "knowledge/new.md"].map(line);
+    let stream = [&[begin][..], &paths, &[end]].concat().join("\n");
+    let import = |arguments: &[&str]| {
+        let ran = base.with([&["import", "export", "-", "--json"], arguments].concat()).input(&stream).run();
+        counts(&ran.json(1))
+    };
+    let announced = import(&["--dry-run"]);
+    assert_eq!(import(&[]), announced);
+    assert_eq!(announced.get("added"), Some(&1), "{announced:?}");
+}
+
+#[test]
+fn what_a_stream_says_of_itself_lets_no_invisible_character_pass() {
+    let base = TestBase::new();
+    let body = "Send it to ab\u{202e}cd, with a\u{200b}b.";
+    base.write(".ralph/knowledge/by-a-person.md", format!("---\ntitle: T\ntags: [x]\nsource: human\n---\n\n{body}\n"));
+    base.write(".ralph/knowledge/bare.md", format!("\u{feff}{body}\n"));
+    let exported = base.run(["export"]).answer(0);
+    let copy = TestBase::new();
+    let answer = copy.with(["import", "export", "-", "--json"]).input(&exported).run().json(1);
+    assert_eq!(counts(&answer), counted(&[("refused", 2), ("skipped", 1)]));
+    assert!(answer["items"][1]["reason"].as_str().unwrap().contains("--allow-invisible"), "{answer}");
+    assert!(copy.files(".ralph/knowledge").is_empty());
+    // Whoever imports an export of their own says so.
+    copy.with(["import", "export", "-", "--allow-invisible"]).input(&exported).run().says(0, "2 added");
+    assert_eq!(tree(&copy), tree(&base));
+    base.run(["import", "rules", "--allow-invisible"]).says(2, "--allow-invisible has no meaning for `rules`");
+    // A name that shows other letters than it has.
+    base.write(".ralph/knowledge/ren\u{202e}gpj.md", "---\ntitle: N\ntags: [x]\n---\n\nText.\n");
+    let ran = base.run(["export"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stderr.contains("it cannot be exported: its path has an invisible character"), "{ran}");
+}
+
+#[test]
 fn a_secret_in_an_export_is_refused_and_the_rest_is_imported() {
     let (base, copy) = (full(), TestBase::new());
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
@@ -599,7 +643,8 @@ fn a_damaged_stream_names_its_line_and_nothing_is_written() {
         json!({"schema_version": 1, "type": "knowledge", "path": path, "head": "", "body": "x"}).to_string()
     };
     let with = |line: &str| {
-        let end = json!({"schema_version": 1, "type": "end", "lines": 3}).to_string();
+        let n_lines = 2 + line.lines().count();
+        let end = json!({"schema_version": 1, "type": "end", "lines": n_lines}).to_string();
         format!("{}\n{line}\n{end}\n", lines[0])
     };
     let check = |stream: &str, expected: &str| {
@@ -626,6 +671,11 @@ fn a_damaged_stream_names_its_line_and_nothing_is_written() {
     check(&with(&entry("state/x.md")), "line 2: its path is not one of an entry");
     check(&with(&entry("journal/run-1/0001.md")), "line 2: its type and its path differ");
     check(&with(&format!("{}\n{}", entry("knowledge/a.md"), entry("knowledge/a.md"))), "line 3: its path is here");
+    let below = [entry("knowledge/a.md"), entry("knowledge/b.md"), entry("knowledge/a.md/x/c.md")];
+    check(&with(&below.join("\n")), "line 4: its path lies in `knowledge/a.md`, which is a file of this stream");
+    let below = [entry("archive/knowledge/a.md/c.md"), entry("archive/knowledge/a.md")];
+    check(&with(&below.join("\n")), "line 2: its path lies in `archive/knowledge/a.md`");
+    check(&with(&entry("knowledge/ren\u{202e}gpj.md")), "line 2: its path has an invisible character");
     check(&with(&entry("knowledge/a.md").replace("\"x\"", &format!("\"{}\"", "x".repeat(1 << 20 | 1)))), "over 1 MiB");
 }
 
