@@ -209,10 +209,10 @@ fn one(
     let conflict = |reason: &str| Ok(told(ImportAction::Conflict, Some(format!("`{path}` {reason}"))));
     let is_other = "is something else here, and was not touched";
     let Some(lock) = lock else {
-        return match workspace.store.read(path) {
-            Err(Unreadable::Missing) => added(),
-            _ => conflict(is_other),
-        };
+        let is_folder = |at| matches!(workspace.store.read(at), Err(Unreadable::Missing | Unreadable::NotAFile));
+        let is_free = matches!(workspace.store.read(path), Err(Unreadable::Missing))
+            && path.match_indices('/').all(|(at, _)| is_folder(&path[..at]));
+        return if is_free { added() } else { conflict(is_other) };
     };
     match workspace.store.create(lock, path, text.as_bytes()) {
         Ok(Created::Made) => added(),
