@@ -410,6 +410,61 @@ fn a_changed_source_updates_what_nobody_edited() {
 }
 
 #[test]
+fn a_change_outside_of_the_body_updates_an_entry() {
+    let base = TestBase::new();
+    let import = |source: &str| counts(&base.run(["import", source, "--json"]).json(0));
+    let updated = counted(&[("updated", 1)]);
+    // The status of a decision, in its frontmatter and as a section.
+    let madr = "---\nstatus: accepted\n---\n# Use Redis\n\nIt is fast.\n";
+    base.write("docs/adr/0001-use-redis.md", madr);
+    assert_eq!(import("adr"), counted(&[("added", 1)]));
+    base.write("docs/adr/0001-use-redis.md", madr.replace("accepted", "deprecated"));
+    assert_eq!(import("adr"), updated);
+    let entry = base.read(".ralph/knowledge/use-redis.md");
+    assert!(
+        entry.contains("title: \"Deprecated: Use Redis\"") && entry.contains("\"status\":\"deprecated\""),
+        "{entry}"
+    );
+    let nygard = "# 2. Use Kafka\n\n## Status\n\nAccepted\n\n## Decision\n\nWe use it.\n";
+    base.write("docs/adr/0002-use-kafka.md", nygard);
+    import("adr");
+    base.write("docs/adr/0002-use-kafka.md", nygard.replace("Accepted", "Rejected"));
+    assert_eq!(import("adr"), counted(&[("unchanged", 1), ("updated", 1)]));
+    assert!(base.read(".ralph/knowledge/use-kafka.md").contains("title: \"Rejected: Use Kafka\""));
+    assert_eq!(import("adr"), counted(&[("unchanged", 2)]));
+    // The files and the tags of a rule. What a person added to them, and a title of theirs, stay.
+    let rule = "---\ndescription: API\nglobs: src/api/**\ntags: http\n---\n\nReturn JSON.\n";
+    base.write(".cursor/rules/api.mdc", rule);
+    import("rules");
+    let path = ".ralph/knowledge/api.md";
+    base.write(path, base.read(path).replacen("files: [src/api]", "files: [src/api, docs/api.md]", 1));
+    base.write(".cursor/rules/api.mdc", rule.replace("src/api", "src/web").replace("http", "rest"));
+    assert_eq!(import("rules"), updated);
+    let entry = base.read(path);
+    assert!(entry.contains("files: [docs/api.md, src/web]") && entry.contains("tags: [rules, api, rest]"), "{entry}");
+    base.write(path, entry.replacen("title: \"API\"", "title: \"Rules for the API\"", 1));
+    assert_eq!(import("rules"), counted(&[("unchanged", 1)]));
+    base.write(".cursor/rules/api.mdc", rule.replace("description: API", "description: HTTP"));
+    assert_eq!(import("rules"), updated);
+    assert!(base.read(path).contains("title: \"Rules for the API\""), "{}", base.read(path));
+    // A tag of an import is no change of the source.
+    base.run(["import", "rules", "--tag", "team"]).says(0, "1 unchanged");
+}
+
+#[test]
+fn a_link_that_a_source_takes_back_is_taken_back() {
+    let base = TestBase::new();
+    let first = "---\nstatus: superseded by 0002\n---\n# Use cron\n\nIt is there.\n";
+    base.write("docs/adr/0001-use-cron.md", first);
+    base.write("docs/adr/0002-use-a-queue.md", "---\nstatus: accepted\n---\n# Use a queue\n\nIt scales.\n");
+    base.run(["import", "adr"]).says(0, "2 added");
+    assert!(base.read(".ralph/knowledge/use-a-queue.md").contains("supersedes: [knowledge/use-cron]"));
+    base.write("docs/adr/0001-use-cron.md", first.replace("superseded by 0002", "accepted"));
+    base.run(["import", "adr"]).says(0, "2 updated");
+    assert!(!base.read(".ralph/knowledge/use-a-queue.md").contains("supersedes:"));
+}
+
+#[test]
 fn an_entry_from_elsewhere_is_never_overwritten() {
     let base = TestBase::new();
     base.entry("testing", "Testing", "tests", "Only on Mondays.").entry("logs", "Logs", "ops", "JSON.");
