@@ -105,6 +105,7 @@
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]
 
 mod catalog;
+mod child;
 pub mod context;
 mod dedup;
 mod diagnostics;

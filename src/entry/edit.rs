@@ -21,6 +21,8 @@ pub enum Change {
     SetMapping(&'static str, Map<String, Value>),
     /// Appends items to a list, in the file's own style. A missing key is added.
     AddItems(&'static str, Vec<String>),
+    /// Sets a key to this list, on one line.
+    SetItems(&'static str, Vec<String>),
     /// Removes a key with its lines. A missing key is not an error.
     Remove(&'static str),
     /// Replaces everything after the frontmatter.
@@ -28,12 +30,14 @@ pub enum Change {
 }
 
 impl Change {
-    fn key(&self) -> Option<&'static str> {
+    /// Returns the key that it changes; `None` for the body.
+    pub(crate) fn key(&self) -> Option<&'static str> {
         match self {
             Change::Set(key, _)
             | Change::SetNumber(key, _)
             | Change::SetMapping(key, _)
             | Change::AddItems(key, _)
+            | Change::SetItems(key, _)
             | Change::Remove(key) => Some(key),
             Change::Body(_) => None,
         }
@@ -70,6 +74,7 @@ fn is_done(change: &Change, before: &str, after: &str) -> bool {
         Change::Set(key, text) => value(after, key) == Some(Some(Value::String(text.clone()))),
         Change::SetNumber(key, number) => value(after, key) == Some(Some(Value::String(number.to_string()))),
         Change::SetMapping(key, mapping) => value(after, key) == Some(Some(Value::Object(mapping.clone()))),
+        Change::SetItems(key, new) => items(after, key).as_ref() == Some(new),
         Change::Remove(key) => value(after, key) == Some(None),
         Change::AddItems(key, new) => {
             let old = items(before, key).unwrap_or_default();
@@ -115,6 +120,7 @@ fn apply_one(text: &str, change: &Change) -> Result<String, String> {
         Change::Set(name, value) => set(&mut new_head, find(name), name, &double_quote(value), newline),
         Change::SetNumber(name, value) => set(&mut new_head, find(name), name, &value.to_string(), newline),
         Change::SetMapping(name, mapping) => set(&mut new_head, find(name), name, &flow(mapping), newline),
+        Change::SetItems(name, items) => set(&mut new_head, find(name), name, &list(items), newline),
         Change::AddItems(name, items) => add_items(&mut new_head, find(name), name, items, newline)?,
         Change::Remove(name) => {
             if let Some(key) = find(name) {
@@ -129,6 +135,12 @@ fn apply_one(text: &str, change: &Change) -> Result<String, String> {
 /// Returns a mapping as YAML on one line: JSON is YAML in its flow style.
 pub(super) fn flow(mapping: &Map<String, Value>) -> String {
     Value::Object(mapping.clone()).to_string()
+}
+
+/// Writes a list on one line.
+pub(super) fn list(items: &[String]) -> String {
+    let items: Vec<String> = items.iter().map(|item| quote(item)).collect();
+    format!("[{}]", items.join(", "))
 }
 
 /// Replaces the body, with an empty line before it and the file's own line ends.
@@ -335,6 +347,9 @@ mod tests {
     #[test]
     fn a_key_is_removed_with_its_lines() {
         check("a: b\nk: v # x\nc: d\n", Change::Remove("k"), "a: b\nc: d\n");
+        let files = || Change::SetItems("files", vec!["src/a".into(), "b: c".into()]);
+        check("files: [x]\nc: d\n", files(), "files: [src/a, \"b: c\"]\nc: d\n");
+        check("files:\n  - x\n  - y\nc: d\n", files(), "files: [src/a, \"b: c\"]\nc: d\n");
         check("k:\n  - a\n  - b\nc: d\n", Change::Remove("k"), "c: d\n");
         check("a: b\n", Change::Remove("k"), "a: b\n");
     }

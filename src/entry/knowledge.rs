@@ -3,7 +3,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
 
-use super::edit::{Change, flow};
+use super::edit::{Change, flow, list};
 use super::frontmatter::{self, double_quote, quote};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::error::{Argument, Error, Result};
@@ -308,12 +308,6 @@ impl Knowledge {
         }
         changes
     }
-}
-
-/// Writes a list on one line.
-pub(super) fn list(items: &[String]) -> String {
-    let items: Vec<String> = items.iter().map(|item| quote(item)).collect();
-    format!("[{}]", items.join(", "))
 }
 
 /// Returns a mapping without the control characters that entries may not have.

@@ -6,22 +6,18 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write as _};
+use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::process::Command;
 use std::time::Duration;
-
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::WorkTree;
 use super::object::Object;
+use crate::child::{self, ChildOutput};
 use crate::error::{Error, Result};
 
 /// The limit of an answer, in bytes, unless a caller sets another one.
 const MAX_OUTPUT: u64 = 1024 * 1024;
-/// The limit of git's messages for people, in bytes.
-const MAX_COMPLAINT: u64 = 4096;
 /// How long a call may take, unless a caller sets another limit. A repository can keep git busy forever: with a pipe in
 /// place of `.gitignore`, or a tree that contains itself ten times.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -136,10 +132,6 @@ impl<'a> GitCall<'a> {
             }
         }
         command.envs(VARIABLES);
-        if let Some(path) = env::var_os("PATH") {
-            search_absolute(&mut command, &path);
-        }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         GitCall {
             command,
             name: words.first().copied().unwrap_or_default(),
@@ -275,53 +267,25 @@ impl<'a> GitCall<'a> {
 
     /// Runs it.
     pub(super) fn run(mut self) -> io::Result<GitAnswer> {
-        let (input, limit, patience) = (self.input, self.limit, self.patience);
-        let mut child = self.command.spawn()?;
-        let pid = Pid::from_child(&child);
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // All pipes at once: a full pipe without a reader would stop git.
-        let (output, complaint, is_late) = std::thread::scope(|scope| {
-            let (done, is_done) = channel::<()>();
-            let watch = scope.spawn(move || {
-                let is_late = is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
-                if is_late {
-                    // No one has waited for the process yet, so the number is still its own.
-                    let _ = kill_process(pid, Signal::KILL);
-                }
-                is_late
-            });
-            // Its complaint explains why it does not read its input.
-            scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
-            let complaint = scope.spawn(|| drain(stderr, MAX_COMPLAINT));
-            let output = stdout.map_or_else(|| Ok(Vec::new()), |stdout| read_up_to(stdout, limit + 1));
-            if output.as_ref().map_or(true, |output| output.len() as u64 > limit) {
-                // It may have ended by itself; either way it is no longer needed.
-                let _ = child.kill();
-            }
-            let complaint = complaint.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            drop(done);
-            (output, complaint, watch.join().unwrap_or_default())
-        });
-        let status = child.wait()?;
-        let mut output = output?;
+        let ChildOutput { code, mut output, is_over, is_late, complaint } =
+            child::run(&mut self.command, self.input, self.limit, self.patience)?;
         if is_late && !self.takes_part {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("it took over {} s", patience.as_secs())));
+            let reason = format!("it took over {} s", self.patience.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
         }
-        let is_cut = is_late || output.len() as u64 > limit;
+        let is_cut = is_late || is_over;
         if is_cut {
             let end = output.iter().rposition(|byte| *byte == 0).unwrap_or(0);
             output.truncate(end);
         }
-        let complaint = String::from_utf8_lossy(&complaint).into_owned();
-        Ok(GitAnswer { code: status.code(), output, is_cut, complaint })
+        Ok(GitAnswer { code, output, is_cut, complaint })
     }
 }
 
 impl GitAnswer {
     /// Returns the line that explains the failure.
     pub(super) fn reason(&self) -> String {
-        let line = self.complaint.lines().find(|line| !line.trim().is_empty()).map(str::trim);
-        line.map_or_else(|| format!("exit status {}", self.code.unwrap_or(-1)), str::to_owned)
+        child::reason(self.code, &self.complaint)
     }
 }
 
@@ -336,34 +300,8 @@ fn is_kept(name: &OsStr) -> bool {
     !is_of_git || KEPT.contains(&name) || NUMBERED.iter().any(|start| name.starts_with(start))
 }
 
-/// Removes relative folders from the search path of programs: they would be in the work tree.
-fn search_absolute(command: &mut Command, path: &OsStr) {
-    let absolute: Vec<_> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
-    match env::join_paths(&absolute) {
-        Ok(_) if absolute.is_empty() => drop(command.env_remove("PATH")),
-        Ok(kept) if kept != path => drop(command.env("PATH", kept)),
-        // The parts are free of separators, since the text was split at each of them.
-        Ok(_) | Err(_) => {}
-    }
-}
-
 fn joined(option: &str, path: &Path) -> OsString {
     let mut joined = OsString::from(option);
     joined.push(path);
     joined
-}
-
-fn read_up_to(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Reads to the end and keeps the first `limit` bytes.
-fn drain(from: Option<impl Read>, limit: u64) -> Vec<u8> {
-    let Some(mut from) = from else { return Vec::new() };
-    let kept = read_up_to(&mut from, limit).unwrap_or_default();
-    // An unreadable rest is not needed.
-    let _ = io::copy(&mut from, &mut io::sink());
-    kept
 }

@@ -106,7 +106,7 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
         let (same, similar) = find_same(workspace, catalog, &knowledge);
         let added = match same {
             Some(row) if is_event(&knowledge) => unchanged(catalog, row),
-            Some(row) => update(workspace, &lock, catalog, row, &knowledge),
+            Some(row) => update(workspace, &lock, catalog, row, &knowledge, Vec::new()),
             None => create(workspace, &lock, catalog, &knowledge).map(|added| Added { similar, ..added }),
         }?;
         let written = (added.action != AddAction::Unchanged).then(|| added.path.clone());
@@ -202,13 +202,15 @@ pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, know
     }
 }
 
-/// Updates an entry with knowledge that is normalised; its old version goes to the archive first.
+/// Updates an entry with knowledge that is normalised; its old version goes to the archive first. The changes `more` take
+/// the place of those of the same keys.
 pub(crate) fn update(
     workspace: &Workspace,
     lock: &Lock,
     catalog: &Catalog,
     row: RowId,
     knowledge: &Knowledge,
+    more: Vec<Change>,
 ) -> Result<Added> {
     let (path, id) = (catalog.path(row), catalog.id(row));
     let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
@@ -218,6 +220,8 @@ pub(crate) fn update(
     refuse_circle(workspace, catalog, &id, &replaced)?;
     let mut changes = knowledge.changes_to(&entry.head, &entry.body);
     changes.extend(knowledge.details_change(&text));
+    changes.retain(|change| change.key().is_none() || more.iter().all(|other| other.key() != change.key()));
+    changes.extend(more);
     if changes.is_empty() {
         return unchanged(catalog, row);
     }

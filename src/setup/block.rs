@@ -3,10 +3,7 @@
 use std::ops::Range;
 
 use super::insertion::{Insertion, line_end};
-use crate::text::OWN_BLOCK;
-
-const BEGIN: &str = OWN_BLOCK[0];
-const END: &str = OWN_BLOCK[1];
+use crate::text::{BEGIN, END, own_block};
 
 /// The instructions. They are read at the start of every session, so they are few.
 const INSTRUCTIONS: &str = "\
@@ -39,7 +36,7 @@ pub(super) enum BlockState {
 ///
 /// Which markers do not belong together.
 pub(super) fn block_state(text: &str) -> Result<BlockState, String> {
-    match find(text)? {
+    match own_block(text)? {
         None => Ok(BlockState::Missing),
         Some(range) if text[range.clone()].trim_end() == block(line_end(text)).trim_end() => Ok(BlockState::Current),
         Some(range) => Ok(BlockState::Outdated(range)),
@@ -71,7 +68,7 @@ pub(super) fn updated(text: &str, range: Range<usize>) -> String {
 ///
 /// Those of [`block_state`].
 pub(super) fn without(text: &str) -> Result<Option<String>, String> {
-    let Some(range) = find(text)? else { return Ok(None) };
+    let Some(range) = own_block(text)? else { return Ok(None) };
     let mut start = range.start;
     for blank in ["\r\n", "\n"] {
         if text[..start].ends_with(&format!("{blank}{blank}")) {
@@ -80,26 +77,6 @@ pub(super) fn without(text: &str) -> Result<Option<String>, String> {
         }
     }
     Ok(Some(format!("{}{}", &text[..start], &text[range.end..])))
-}
-
-/// Returns the place of the block, with the end of its last line.
-fn find(text: &str) -> Result<Option<Range<usize>>, String> {
-    let mut markers = Vec::new();
-    let mut offset = 0;
-    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        let bare = line.trim();
-        if bare == BEGIN || bare == END {
-            markers.push((bare == BEGIN, number, offset..offset + line.len()));
-        }
-        offset += line.len();
-    }
-    match markers.as_slice() {
-        [] => Ok(None),
-        [(true, _, begin), (false, _, end)] => Ok(Some(begin.start..end.end)),
-        [.., (_, line, _)] => {
-            Err(format!("the markers `{BEGIN}` and `{END}` do not form one pair (the last one is on line {line})"))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::gathered::{Fact, SourceContent};
-use super::provenance::{ImportedBefore, details, hash_of, imported_before};
+use super::provenance::{IMPORTED, ImportedBefore, details, imported_before};
 use super::report::{ImportAction, ImportReport, ImportedItem};
-use super::request::{ImportRequest, ImportSource};
+use super::request::ImportRequest;
 use crate::catalog::{Area, Catalog};
+use crate::entry::edit::Change;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{Id, Scope, Source, body_fingerprint};
+use crate::entry::{Head, Id, Scope, Source, body_fingerprint};
 use crate::error::{Error, Problem, Result};
 use crate::knowledge;
 use crate::store::Lock;
@@ -21,7 +22,7 @@ use crate::workspace::Workspace;
 /// An import while it is being written.
 struct Import<'a> {
     workspace: &'a Workspace,
-    source: ImportSource,
+    request: &'a ImportRequest,
     catalog: &'a Catalog,
     /// None in a dry run.
     lock: Option<&'a Lock>,
@@ -45,13 +46,13 @@ pub(super) fn apply(
     let SourceContent { searched, read, facts, left_out, .. } = gathered;
     if request.dry_run {
         let catalog = workspace.catalog(Area::Live);
-        let mut import = Import::new(workspace, request.source, &catalog, None);
+        let mut import = Import::new(workspace, request, &catalog, None);
         let items = import.all(facts, left_out)?;
         return Ok((ImportReport { searched, read, items, problems: import.problems }, Vec::new()));
     }
     let lock = workspace.lock_entries()?;
     let pending = workspace.begin_write();
-    let mut import = Import::new(workspace, request.source, &pending.catalog, Some(&lock));
+    let mut import = Import::new(workspace, request, &pending.catalog, Some(&lock));
     let items = import.all(facts, left_out)?;
     let Import { written, mut problems, .. } = import;
     workspace.commit_batch(pending);
@@ -61,15 +62,20 @@ pub(super) fn apply(
 }
 
 impl<'a> Import<'a> {
-    fn new(workspace: &'a Workspace, source: ImportSource, catalog: &'a Catalog, lock: Option<&'a Lock>) -> Import<'a> {
+    fn new(
+        workspace: &'a Workspace,
+        request: &'a ImportRequest,
+        catalog: &'a Catalog,
+        lock: Option<&'a Lock>,
+    ) -> Import<'a> {
         let heads = catalog.knowledge_rows().map(|row| (catalog.id(row), catalog.head(row)));
         let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
         Import {
             workspace,
-            source,
+            request,
             catalog,
             lock,
-            known: imported_before(workspace, catalog, source),
+            known: imported_before(workspace, catalog, request.source),
             titles,
             seen: HashSet::new(),
             ids: HashMap::new(),
@@ -104,15 +110,17 @@ impl<'a> Import<'a> {
             let reason = "its id is in this source for the second time, and the first one counts";
             return Ok(ImportedItem::left_out(ImportAction::Skipped, from, title, reason));
         }
-        let mut knowledge = fact.knowledge.clone();
-        knowledge.details = Some(details(self.source, fact));
+        let mut knowledge = fact.knowledge.normalised()?;
+        knowledge.details = Some(details(self.request.source, fact, &knowledge));
+        // They are not of the source, so another import may lack them.
+        knowledge.tags.extend(self.request.tags.iter().cloned());
         self.workspace.refuse_secrets(&knowledge)?;
         // Whoever wrote it, it comes from elsewhere.
         Workspace::refuse_invisible(&Knowledge { source: Source::Agent, ..knowledge.clone() })?;
         knowledge.supersedes = fact.replaces.iter().filter_map(|key| self.ids.get(key).cloned()).collect();
         if let Some(before) = self.known.get(&fact.key).cloned() {
             self.ids.insert(fact.key.clone(), before.id.clone());
-            return self.again(fact, &knowledge, &before);
+            return self.again(fact, knowledge.normalised()?, &before);
         }
         let mut knowledge = knowledge.normalised()?;
         let mut reason = None;
@@ -151,8 +159,8 @@ impl<'a> Import<'a> {
     }
 
     /// Imports a fact for the second time.
-    fn again(&mut self, fact: &Fact, knowledge: &Knowledge, before: &ImportedBefore) -> Result<ImportedItem> {
-        let told = |action, reason: Option<&str>| {
+    fn again(&mut self, fact: &Fact, mut knowledge: Knowledge, before: &ImportedBefore) -> Result<ImportedItem> {
+        let told = |action, knowledge: &Knowledge, reason: Option<&str>| {
             Ok(item(action, Some(before.id.clone()), knowledge, fact, reason.map(str::to_owned)))
         };
         // What it replaces may have been imported after it.
@@ -160,24 +168,76 @@ impl<'a> Import<'a> {
             let known = self.catalog.head(row).supersedes;
             knowledge.supersedes.iter().any(|id| !known.contains(id))
         });
-        if before.hash == hash_of(&fact.knowledge.body) && !lacks_link {
+        let imported = knowledge.details.as_ref().and_then(|details| details.get(IMPORTED)?.as_object());
+        if imported == Some(&before.imported) && !lacks_link {
             let reason = if before.row.is_none() { "it was imported before, and is in the archive" } else { "" };
-            return told(ImportAction::Unchanged, Some(reason).filter(|reason| !reason.is_empty()));
+            return told(ImportAction::Unchanged, &knowledge, Some(reason).filter(|reason| !reason.is_empty()));
         }
         let Some(row) = before.row else {
-            return told(ImportAction::Skipped, Some("its source changed, and the entry is in the archive"));
+            let reason = "its source changed, and the entry is in the archive";
+            return told(ImportAction::Skipped, &knowledge, Some(reason));
         };
         if !before.is_unedited {
             let reason = "its source changed, and so did the entry; take over by hand what is new";
-            return told(ImportAction::Conflict, Some(reason));
+            return told(ImportAction::Conflict, &knowledge, Some(reason));
         }
-        let Some(lock) = self.lock else { return told(ImportAction::Updated, None) };
-        // The title may be a longer one, or of a person.
-        let knowledge = Knowledge { title: self.catalog.head(row).title, ..knowledge.clone() }.normalised()?;
-        let updated = knowledge::update(self.workspace, lock, self.catalog, row, &knowledge)?;
+        let head = self.catalog.head(row);
+        self.keep_what_a_person_changed(&mut knowledge, &head, before, &fact.from.path);
+        let taken_back = self.taken_back(&knowledge, &head, before);
+        let (fingerprint, _) = body_fingerprint(&knowledge.body);
+        self.titles.insert(key_of(&knowledge), (Some(before.id.clone()), fingerprint));
+        let Some(lock) = self.lock else { return told(ImportAction::Updated, &knowledge, None) };
+        let updated = knowledge::update(self.workspace, lock, self.catalog, row, &knowledge, taken_back)?;
         self.written.push(updated.path.as_relative().to_owned());
         self.problems.extend(updated.problems);
-        told(ImportAction::Updated, None)
+        told(ImportAction::Updated, &knowledge, None)
+    }
+
+    /// Leaves the title and the category of an entry as they are, unless they are those that were imported and the source
+    /// has others now.
+    fn keep_what_a_person_changed(&self, knowledge: &mut Knowledge, head: &Head, before: &ImportedBefore, path: &str) {
+        let old = before.word("title").unwrap_or_default();
+        // It may have a longer one, since another entry has this title.
+        let is_longer = || head.title.strip_prefix(old).is_some_and(|rest| rest.starts_with(&format!(" ({path}")));
+        if knowledge.title == old || head.title != old && !is_longer() {
+            knowledge.title.clone_from(&head.title);
+        } else if self.titles.get(&key_of(knowledge)).is_some_and(|(id, _)| id.as_ref() != Some(&before.id)) {
+            self.rename(knowledge, path);
+        }
+        if knowledge.category.as_deref() == before.word("category")
+            || head.category.as_deref() != before.word("category")
+        {
+            knowledge.category = None;
+        }
+    }
+
+    /// Returns the changes that take back what was imported before and is no longer in the source. What a person added
+    /// stays.
+    fn taken_back(&self, knowledge: &Knowledge, head: &Head, before: &ImportedBefore) -> Vec<Change> {
+        let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
+        let replaced: Vec<_> =
+            before.list("replaces").iter().filter_map(|key| self.ids.get(key)).map(Id::to_string).collect();
+        let lists = [
+            ("tags", before.list("tags"), &head.tags, &knowledge.tags),
+            ("files", before.list("files"), &head.files, &knowledge.files),
+            ("supersedes", replaced, &ids(&head.supersedes), &ids(&knowledge.supersedes)),
+        ];
+        let mut changes = Vec::new();
+        for (key, old, present, new) in lists {
+            let is_gone = |item: &&String| old.contains(item) && !new.contains(item);
+            if !present.iter().any(|item| is_gone(&item)) {
+                continue;
+            }
+            let mut kept: Vec<String> = present.iter().filter(|item| !is_gone(item)).cloned().collect();
+            kept.extend(new.iter().filter(|item| !present.contains(item)).cloned());
+            changes.push(if kept.is_empty() { Change::Remove(key) } else { Change::SetItems(key, kept) });
+        }
+        let old = before.word("category");
+        let has_new = knowledge.details.as_ref().is_some_and(|details| details[IMPORTED].get("category").is_some());
+        if old.is_some() && !has_new && head.category.as_deref() == old {
+            changes.push(Change::Remove("category"));
+        }
+        changes
     }
 }
 

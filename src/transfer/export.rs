@@ -159,6 +159,9 @@ pub(super) fn check_path(path: &str) -> std::result::Result<(), &'static str> {
     if !parts.iter().all(is_name) || parts.len() > MAX_DEPTH {
         return Err("its path is not one of plain names");
     }
+    if invisible(path).next().is_some() {
+        return Err("its path has an invisible character; rename the file");
+    }
     let of_entry = path.strip_prefix("archive/").unwrap_or(path);
     let is_entry = ["knowledge/", "journal/"].iter().any(|folder| of_entry.starts_with(folder));
     if !is_entry || Id::of_path(path).is_none() {
@@ -207,6 +210,8 @@ mod tests {
             "knowledge/a\n.md",
             "archive/knowledge/../../config.md",
             "cache/knowledge/a.md",
+            "knowledge/ren\u{202e}gpj.md",
+            "knowledge/a\u{200b}b/c.md",
         ] {
             assert!(check_path(bad).is_err(), "{bad:?}");
         }

@@ -14,7 +14,7 @@ use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::parse_time;
 use crate::error::Result;
-use crate::text::OWN_BLOCK;
+use crate::text::own_block;
 use crate::workspace::Workspace;
 
 /// Where the instructions of agents are.
@@ -49,20 +49,29 @@ pub(super) fn sections(workspace: &Workspace, request: &ImportRequest) -> Result
     for file in files::texts(workspace, request, &mut gathered, &INSTRUCTIONS, &wanted)? {
         let Some((_, text, n_before)) = parts(&file, &mut gathered) else { continue };
         let about = Knowledge { source: request.writer, ..Knowledge::new("", ["guidelines"], "") };
-        split(&file, &without_own_block(text), n_before, &about, 3, &mut gathered);
+        let text = without_own_block(&file, text, &mut gathered);
+        split(&file, &text, n_before, &about, 3, &mut gathered);
     }
     Ok(gathered)
 }
 
-/// Returns the text with empty lines in place of the block that set-up writes: it is about the memory, and no part of it.
-fn without_own_block(text: &str) -> String {
-    let mut is_inside = false;
-    let lines = text.split_inclusive('\n').map(|line| {
-        let is_own = is_inside || line.trim() == OWN_BLOCK[0];
-        is_inside = is_own && line.trim() != OWN_BLOCK[1];
-        if is_own { "\n" } else { line }
-    });
-    lines.collect()
+/// Returns the end of a file with empty lines in place of the block that set-up writes: it is about the memory, and no part
+/// of it. Without a pair of markers nobody knows where the block ends, so all of it stays.
+fn without_own_block(file: &ImportFile, text: &str, gathered: &mut SourceContent) -> String {
+    let n_before = file.text.len() - text.len();
+    match own_block(&file.text) {
+        Ok(Some(block)) if block.start >= n_before => {
+            let (start, end) = (block.start - n_before, block.end - n_before);
+            let lines = "\n".repeat(text[start..end].matches('\n').count());
+            [&text[..start], &lines, &text[end..]].concat()
+        }
+        Ok(_) => text.to_owned(),
+        Err(reason) => {
+            let reason = format!("{reason}, so the text between them is imported like the rest; remove the markers");
+            gathered.left_out.push(ImportedItem::skipped(ImportOrigin::file(&file.path), reason));
+            text.to_owned()
+        }
+    }
 }
 
 /// Finds the entries of a folder of markdown: a file whose frontmatter has a title is one, of others each section is.

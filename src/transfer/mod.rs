@@ -40,7 +40,7 @@ pub(crate) fn import(
     semantic: &SemanticMemory,
     request: &ImportRequest,
 ) -> Result<(ImportReport, Vec<String>)> {
-    let mut gathered = match request.source {
+    let gathered = match request.source {
         ImportSource::Export => return stream::take_back(workspace, request),
         ImportSource::Transcripts => {
             return transcripts::import(workspace, semantic, request).map(|report| (report, Vec::new()));
@@ -53,8 +53,5 @@ pub(crate) fn import(
         ImportSource::Adr => adr::gather(workspace, request)?,
         ImportSource::Jsonl => jsonl::gather(workspace, request)?,
     };
-    for fact in &mut gathered.facts {
-        fact.knowledge.tags.extend(request.tags.iter().cloned());
-    }
     apply::apply(workspace, request, gathered)
 }

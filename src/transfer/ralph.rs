@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::past::PastAttempts;
 use super::report::{ImportAction, ImportOrigin, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
-use super::sqlite::{self, SqlRow};
+use super::sqlite::{SqlRow, SqlTables};
 use super::{files, request};
 use crate::context::Task;
 use crate::entry::path::is_project_path;
@@ -35,27 +35,25 @@ struct Names {
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<PastAttempts> {
     let mut past = PastAttempts::default();
     let Some((database, shown)) = database(workspace, request, &mut past)? else { return Ok(past) };
-    let tables = sqlite::rows(&database, "SELECT name FROM sqlite_master WHERE type = 'table'")?;
-    let has = |name: &str| tables.iter().any(|row| text(row, "name").as_deref() == Some(name));
-    if !has("journal") {
+    let tables = SqlTables::open(&database)?;
+    let Some(journal) = tables.rows("journal")? else {
         return Err(Error::Unusable {
             message: format!("`{shown}` has no table `journal`"),
             hint: "ralph keeps a journal since its schema 3; run the newest ralph once, and import again".to_owned(),
         });
-    }
-    past.read.push(shown.clone());
-    let rows = |table: &str| {
-        if has(table) { sqlite::rows(&database, &format!("SELECT * FROM {table} ORDER BY id")) } else { Ok(Vec::new()) }
     };
+    past.read.push(shown.clone());
     let id_and = |row: &SqlRow, name: &str| Some((text(row, "id")?, text(row, name)?));
     let names = Names {
-        tasks: rows("tasks")?
+        tasks: tables
+            .rows("tasks")?
             .iter()
+            .flatten()
             .filter_map(|row| id_and(row, "title").map(|(id, title)| (id, (title, text(row, "feature_id")))))
             .collect(),
-        features: rows("features")?.iter().filter_map(|row| id_and(row, "name")).collect(),
+        features: tables.rows("features")?.iter().flatten().filter_map(|row| id_and(row, "name")).collect(),
     };
-    for (index, row) in rows("journal")?.iter().enumerate() {
+    for (index, row) in journal.iter().enumerate() {
         let place = text(row, "id").unwrap_or_else(|| (index + 1).to_string());
         let heading = Some(format!("journal row {place}").into());
         let from = ImportOrigin { heading, ..ImportOrigin::file(&shown) };

@@ -159,6 +159,8 @@ pub struct ImportRequest {
     pub fields: JsonlFields,
     /// The session that is still going on, which is left out.
     pub ongoing: Option<String>,
+    /// Whether [`ImportSource::Export`] takes texts with invisible characters, as exports of one's own may have.
+    pub allow_invisible: bool,
 }
 
 impl ImportRequest {
@@ -173,6 +175,7 @@ impl ImportRequest {
             since: None,
             fields: JsonlFields::default(),
             ongoing: None,
+            allow_invisible: false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -70,6 +70,8 @@ pub(super) struct SessionFile {
     folder: SourceFolder,
     name: String,
     pub(super) from: ImportOrigin,
+    /// Whether its place says that it is of this project.
+    is_of_project: bool,
 }
 
 impl SessionFile {
@@ -95,26 +97,47 @@ pub(super) fn find(
         ImportInput::Path(path) => {
             let full = path.canonicalize().io("read", path)?;
             if full.is_dir() {
-                below(&full, report, &mut found);
+                below(&full, true, report, &mut found);
             } else if let (Some(parent), Some(name)) = (full.parent(), full.file_name().and_then(|name| name.to_str()))
             {
                 let folder = SourceFolder::open(parent).io("open", path)?;
-                found.push(SessionFile { folder, name: name.to_owned(), from: ImportOrigin::file(name) });
+                let from = ImportOrigin::file(name);
+                found.push(SessionFile { folder, name: name.to_owned(), from, is_of_project: true });
             }
         }
         ImportInput::UsualPlace(folders) => {
             let claude = folders.claude.as_ref().map(|claude| project_folder(workspace, claude));
             let codex = folders.codex.as_ref().map(|codex| codex.join("sessions"));
-            for folder in claude.into_iter().chain(codex) {
+            for folder in claude.iter().chain(&codex) {
                 report.searched.push(folder.display().to_string());
-                below(&folder, report, &mut found);
+                below(folder, true, report, &mut found);
+            }
+            for folder in claude.iter().flat_map(|folder| of_subfolders(folder)) {
+                below(&folder, false, report, &mut found);
             }
         }
     }
     Ok(found)
 }
 
-fn below(folder: &Path, report: &mut ImportReport, found: &mut Vec<SessionFile>) {
+/// Returns the folders that Claude Code may have for the project's subfolders: their names begin with that of the project's
+/// own, and so do those of some other projects.
+fn of_subfolders(project: &Path) -> Vec<PathBuf> {
+    let Some((projects, name)) = project.parent().zip(project.file_name().and_then(|name| name.to_str())) else {
+        return Vec::new();
+    };
+    let start = format!("{name}-");
+    let is_below = |folder: &PathBuf| {
+        folder.is_dir()
+            && folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&start))
+    };
+    let entries = std::fs::read_dir(projects).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_below).collect();
+    folders.sort();
+    folders
+}
+
+fn below(folder: &Path, is_of_project: bool, report: &mut ImportReport, found: &mut Vec<SessionFile>) {
     let Ok(open) = SourceFolder::open(folder) else { return };
     // Those of sub-agents are in the session that started them.
     let wanted = |path: &str| {
@@ -130,7 +153,7 @@ fn below(folder: &Path, report: &mut ImportReport, found: &mut Vec<SessionFile>)
         if index < over {
             report.items.push(ImportedItem::skipped(from, format!("it is not one of the newest {MAX_SESSIONS}")));
         } else if let Ok(Some(folder)) = open.below("") {
-            found.push(SessionFile { folder, name, from });
+            found.push(SessionFile { folder, name, from, is_of_project });
         }
     }
 }
@@ -161,7 +184,7 @@ pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<S
         return Ok(SessionReading::Unknown);
     };
     // Claude Code has a folder for each project; a file in it need not say where it is from.
-    if cwd.is_none() && format != Format::Claude {
+    if cwd.is_none() && (format != Format::Claude || !file.is_of_project) {
         return Ok(SessionReading::Elsewhere);
     }
     Ok(SessionReading::Here(Box::new(ClientSession { format, id, from: file.from.clone(), started, ended, prompt })))

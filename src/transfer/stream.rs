@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::io;
 
 use serde::Deserialize;
 
@@ -10,9 +11,9 @@ use super::files;
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
 use crate::catalog::{Area, Catalog};
-use crate::entry::{self, Id, Kind, MAX_FILE_BYTES, Source};
+use crate::entry::{self, Id, MAX_FILE_BYTES};
 use crate::error::{Error, Result};
-use crate::store::{Created, Lock};
+use crate::store::{Created, Lock, Unreadable};
 use crate::text::invisible;
 use crate::workspace::Workspace;
 
@@ -63,7 +64,7 @@ pub(super) fn take_back(workspace: &Workspace, request: &ImportRequest) -> Resul
     if request.dry_run {
         let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
         for file in streamed {
-            report.items.push(one(workspace, None, &catalogs.each_ref(), &name, &file)?);
+            report.items.push(one(workspace, request, None, &catalogs.each_ref(), &name, &file)?);
         }
         return Ok((report, written));
     }
@@ -71,7 +72,7 @@ pub(super) fn take_back(workspace: &Workspace, request: &ImportRequest) -> Resul
     let archive = workspace.catalog(Area::Archive);
     let pending = workspace.begin_write();
     for file in streamed {
-        let item = one(workspace, Some(&lock), &[&pending.catalog, &archive], &name, &file)?;
+        let item = one(workspace, request, Some(&lock), &[&pending.catalog, &archive], &name, &file)?;
         if item.action == ImportAction::Added {
             written.push(file.path);
         }
@@ -127,6 +128,12 @@ fn read(name: &str, bytes: &[u8], report: &mut ImportReport) -> Result<Vec<Strea
             _ => return Err(bad("its type is unknown")),
         }
     }
+    for StreamedFile { line, path, .. } in &files {
+        if let Some((at, _)) = path.match_indices('/').find(|(at, _)| known.contains(&path[..*at])) {
+            let reason = format!("its path lies in `{}`, which is a file of this stream", &path[..at]);
+            return Err(bad_line(name, *line, reason));
+        }
+    }
     match end {
         Some(Some(count)) if count == n_lines => Ok(files),
         Some(_) => Err(bad_line(name, n_lines, "it counts other lines than there are: the stream lost some of them")),
@@ -160,6 +167,7 @@ fn file(parsed: StreamLine, line: usize) -> std::result::Result<StreamedFile, St
 /// Writes a file of the stream, unless the memory has it, it is refused, or this is a dry run.
 fn one(
     workspace: &Workspace,
+    request: &ImportRequest,
     lock: Option<&Lock>,
     catalogs: &[&Catalog; 2],
     name: &str,
@@ -180,9 +188,13 @@ fn one(
     if let Err(error) = workspace.refuse_secrets_in("file", text) {
         return Ok(told(ImportAction::Refused, Some(format!("`{path}`: {error}"))));
     }
-    let is_by_person = entry.head.kind == Kind::Knowledge && entry.head.source == Source::Human;
-    if let Some((_, character)) = invisible(text).next().filter(|_| !is_by_person) {
-        let reason = format!("`{path}`: U+{:04X} is an invisible character", u32::from(character));
+    // Whatever the text says of itself: anyone can write a stream. A byte order mark is no part of the text.
+    let shown = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some((_, character)) = invisible(shown).next().filter(|_| !request.allow_invisible) {
+        let reason = format!(
+            "`{path}`: U+{:04X} is an invisible character; if it is an export of yours, --allow-invisible lets it pass",
+            u32::from(character)
+        );
         return Ok(told(ImportAction::Refused, Some(reason)));
     }
     if let Some(other) = id.as_ref().and_then(|id| path_of(catalogs, id, path)) {
@@ -193,12 +205,20 @@ fn one(
             told(ImportAction::Conflict, Some(format!("`{other}` is another text here, and was not touched")))
         });
     }
-    let Some(lock) = lock else { return Ok(told(ImportAction::Added, None)) };
+    let added = || Ok(told(ImportAction::Added, None));
+    let conflict = |reason: &str| Ok(told(ImportAction::Conflict, Some(format!("`{path}` {reason}"))));
+    let is_other = "is something else here, and was not touched";
+    let Some(lock) = lock else {
+        let is_folder = |at| matches!(workspace.store.read(at), Err(Unreadable::Missing | Unreadable::NotAFile));
+        let is_free = matches!(workspace.store.read(path), Err(Unreadable::Missing))
+            && path.match_indices('/').all(|(at, _)| is_folder(&path[..at]));
+        return if is_free { added() } else { conflict(is_other) };
+    };
     match workspace.store.create(lock, path, text.as_bytes()) {
-        Ok(Created::Made) => Ok(told(ImportAction::Added, None)),
-        Ok(Created::Exists) => {
-            Ok(told(ImportAction::Conflict, Some(format!("`{path}` is something else here, and was not touched"))))
-        }
+        Ok(Created::Made) => added(),
+        Ok(Created::Exists) => conflict(is_other),
+        // A file is where its folder must be. The rest of the stream does not depend on it.
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => conflict(is_other),
         Err(error @ Error::OutsideRoot { .. }) => Ok(told(ImportAction::Refused, Some(error.to_string()))),
         Err(error) => Err(error),
     }

@@ -30,10 +30,29 @@ sqlite3 -init /dev/null .ralph/progress.db "CREATE TABLE tasks (id TEXT PRIMARY 
 grep -q 'has no table `journal`' out.txt || fail "$(cat out.txt)"
 rm .ralph/progress.db
 
-# The journal as a view could run anything.
-sqlite3 -init /dev/null .ralph/progress.db "CREATE VIEW journal AS SELECT 1 AS id" 2>/dev/null
-"$program" import ralph >out.txt 2>&1 && fail "a view was read"
-rm .ralph/progress.db
+# A database from a clone: whatever it has in the place of a table, nothing of it runs, and the import ends.
+hostile() {
+    rm -f .ralph/progress.db
+    timeout 60 sqlite3 -init /dev/null .ralph/progress.db "$1" >/dev/null 2>&1 || fail "the database cannot be made: $1"
+    timeout 60 "$program" import ralph >out.txt 2>&1 && fail "it was imported: $1"
+    grep -q "$2" out.txt || fail "$(cat out.txt)"
+    [ ! -e "$folder/ran" ] || fail "a program was run by: $1"
+    [ ! -e .ralph/journal ] || [ -z "$(ls -A .ralph/journal)" ] || fail "it was written: $1"
+    rm .ralph/progress.db
+}
+edit="edit('x', 'touch $folder/ran;:')"
+hostile "CREATE VIEW journal AS SELECT 1 AS id, $edit AS outcome" 'is a view or a virtual table'
+hostile "CREATE TABLE b (i); INSERT INTO b VALUES (1); CREATE VIEW v AS SELECT 1 AS rowid, 1 AS id, $edit AS outcome;
+    CREATE VIRTUAL TABLE journal USING fts5(id, outcome, content = 'v', content_rowid = 'rowid')" 'is a view or a virtual table'
+hostile "CREATE TABLE journal (id INTEGER PRIMARY KEY); INSERT INTO journal VALUES (1);
+    CREATE VIEW tasks AS WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) AS id FROM t" \
+    '`tasks` in .* is a view or a virtual table'
+# Columns that the database computes, one with a gigabyte and one that takes years.
+hostile "CREATE TABLE journal (id INTEGER PRIMARY KEY, notes TEXT AS (hex(zeroblob(400000000)))); INSERT INTO journal VALUES (1)" \
+    '`sqlite3` cannot read .*: .*out of memory'
+hostile "CREATE TABLE journal (id INTEGER PRIMARY KEY); INSERT INTO journal VALUES (1);
+    ALTER TABLE journal ADD COLUMN notes TEXT AS (instr(hex(zeroblob(20000000)), hex(zeroblob(5000000)) || '1'))" \
+    '`sqlite3` cannot read .*: it took over 10 s'
 
 sqlite3 -init /dev/null .ralph/progress.db >/dev/null 2>&1 <<'SQL'
 PRAGMA journal_mode = WAL;

@@ -154,7 +154,8 @@ fn sqlite_stub(base: &TestBase) -> std::path::PathBuf {
     copy(base, "ralph", &folder);
     let place = folder.display();
     let script = format!(
-        "#!/bin/sh\nfor query; do :; done\ncase \" $* \" in *' -readonly -json '*) ;; *) exit 9 ;; esac\ncase \"$query\" in\n\
+        "#!/bin/sh\nfor query; do :; done\ncase \" $* \" in *' -safe -init /dev/null -batch -readonly -json '*) ;; *) exit 9 ;; esac\n\
+         echo '[{{\"hard_heap_limit\":1}}]'\ncase \"$query\" in\n\
          *sqlite_master*) read_it={place}/tables.json ;;\n*journal*) read_it={place}/journal.json ;;\n\
          *tasks*) read_it={place}/tasks.json ;;\n*features*) read_it={place}/features.json ;;\n*) exit 8 ;;\nesac\n\
          while IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < \"$read_it\"\n"
@@ -181,6 +182,26 @@ fn the_journal_of_ralph_becomes_attempts() {
     assert_eq!(tree(&base), after);
     let memory = Memory::open(&base.root()).unwrap();
     assert_eq!(memory.failed_attempts(Some("basket"), Some("t-abc123"), 9).unwrap().in_all, 1);
+}
+
+#[test]
+fn only_ordinary_tables_of_a_database_are_read() {
+    let base = TestBase::new();
+    base.write(".ralph/progress.db", "SQLite format 3\0");
+    let bin = sqlite_stub(&base);
+    let check = |tables: &str, expected: &str| {
+        fs::write(bin.join("tables.json"), tables).unwrap();
+        base.with(["import", "ralph"]).env("PATH", &bin).run().says(2, expected);
+        assert!(!base.at(".ralph/journal/run-1").exists());
+    };
+    let other = "is a view or a virtual table";
+    check(r#"[{"type":"view","name":"journal","sql":"CREATE VIEW journal AS SELECT 1 AS id"}]"#, other);
+    check(r#"[{"type":"table","name":"journal","sql":"CREATE VIRTUAL TABLE journal USING fts5(id)"}]"#, other);
+    let plain = r#"{"type":"table","name":"journal","sql":"CREATE TABLE journal (id)"}"#;
+    check(&format!(r#"[{plain},{{"type":"view","name":"tasks","sql":"CREATE VIEW tasks AS SELECT 1 AS id"}}]"#), other);
+    check(&format!(r#"[{plain},{{"type":"view","name":"Journal","sql":"CREATE VIEW Journal AS SELECT 1"}}]"#), other);
+    check(r#"[{"type":"table","name":"tasks","sql":"CREATE TABLE tasks (id)"}]"#, "has no table `journal`");
+    check("no JSON", "its answer is not JSON");
 }
 
 #[test]
@@ -248,6 +269,26 @@ fn sessions_of_other_projects_old_ones_and_the_one_that_goes_on_are_left_alone()
         fs::write(&path, text.replace(&format!("\"{}\"", base.root().display()), "\"/home/dev/other\"")).unwrap();
     }
     assert_eq!(items(&import(&[]).run().json(0)), 1);
+}
+
+#[test]
+fn sessions_that_began_in_a_subfolder_are_found() {
+    let base = TestBase::new();
+    with_sessions(&base);
+    let own = claude_folder(&base);
+    let [below, beside] = ["-web", "-2"].map(|end| Path::new(&format!("{}{end}", own.display())).to_owned());
+    fs::rename(&own, &below).unwrap();
+    fs::create_dir(&beside).unwrap();
+    // Another project, whose name begins alike.
+    for path in fs::read_dir(&below).unwrap() {
+        let path = path.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let root = format!("\"{}", base.root().display());
+        fs::write(beside.join(path.file_name().unwrap()), text.replace(&root, "\"/home/dev/other")).unwrap();
+        fs::write(&path, text.replace(&format!("{root}\""), &format!("{root}/web\""))).unwrap();
+    }
+    let answer = base.run(["import", "transcripts", "--dry-run", "--json"]).json(0);
+    assert_eq!(answer["items"].as_array().unwrap().len(), 4, "{answer}");
 }
 
 #[test]
@@ -386,6 +427,61 @@ fn a_changed_source_updates_what_nobody_edited() {
     fs::rename(base.at(".ralph/knowledge/ports.md"), base.at(".ralph/archive/knowledge/ports.md")).unwrap();
     let again = base.run(["import", "sections", "--json"]).json(1);
     assert_eq!(counts(&again), counted(&[("conflict", 1), ("unchanged", 1)]));
+}
+
+#[test]
+fn a_change_outside_of_the_body_updates_an_entry() {
+    let base = TestBase::new();
+    let import = |source: &str| counts(&base.run(["import", source, "--json"]).json(0));
+    let updated = counted(&[("updated", 1)]);
+    // The status of a decision, in its frontmatter and as a section.
+    let madr = "---\nstatus: accepted\n---\n# Use Redis\n\nIt is fast.\n";
+    base.write("docs/adr/0001-use-redis.md", madr);
+    assert_eq!(import("adr"), counted(&[("added", 1)]));
+    base.write("docs/adr/0001-use-redis.md", madr.replace("accepted", "deprecated"));
+    assert_eq!(import("adr"), updated);
+    let entry = base.read(".ralph/knowledge/use-redis.md");
+    assert!(
+        entry.contains("title: \"Deprecated: Use Redis\"") && entry.contains("\"status\":\"deprecated\""),
+        "{entry}"
+    );
+    let nygard = "# 2. Use Kafka\n\n## Status\n\nAccepted\n\n## Decision\n\nWe use it.\n";
+    base.write("docs/adr/0002-use-kafka.md", nygard);
+    import("adr");
+    base.write("docs/adr/0002-use-kafka.md", nygard.replace("Accepted", "Rejected"));
+    assert_eq!(import("adr"), counted(&[("unchanged", 1), ("updated", 1)]));
+    assert!(base.read(".ralph/knowledge/use-kafka.md").contains("title: \"Rejected: Use Kafka\""));
+    assert_eq!(import("adr"), counted(&[("unchanged", 2)]));
+    // The files and the tags of a rule. What a person added to them, and a title of theirs, stay.
+    let rule = "---\ndescription: API\nglobs: src/api/**\ntags: http\n---\n\nReturn JSON.\n";
+    base.write(".cursor/rules/api.mdc", rule);
+    import("rules");
+    let path = ".ralph/knowledge/api.md";
+    base.write(path, base.read(path).replacen("files: [src/api]", "files: [src/api, docs/api.md]", 1));
+    base.write(".cursor/rules/api.mdc", rule.replace("src/api", "src/web").replace("http", "rest"));
+    assert_eq!(import("rules"), updated);
+    let entry = base.read(path);
+    assert!(entry.contains("files: [docs/api.md, src/web]") && entry.contains("tags: [rules, api, rest]"), "{entry}");
+    base.write(path, entry.replacen("title: \"API\"", "title: \"Rules for the API\"", 1));
+    assert_eq!(import("rules"), counted(&[("unchanged", 1)]));
+    base.write(".cursor/rules/api.mdc", rule.replace("description: API", "description: HTTP"));
+    assert_eq!(import("rules"), updated);
+    assert!(base.read(path).contains("title: \"Rules for the API\""), "{}", base.read(path));
+    // A tag of an import is no change of the source.
+    base.run(["import", "rules", "--tag", "team"]).says(0, "1 unchanged");
+}
+
+#[test]
+fn a_link_that_a_source_takes_back_is_taken_back() {
+    let base = TestBase::new();
+    let first = "---\nstatus: superseded by 0002\n---\n# Use cron\n\nIt is there.\n";
+    base.write("docs/adr/0001-use-cron.md", first);
+    base.write("docs/adr/0002-use-a-queue.md", "---\nstatus: accepted\n---\n# Use a queue\n\nIt scales.\n");
+    base.run(["import", "adr"]).says(0, "2 added");
+    assert!(base.read(".ralph/knowledge/use-a-queue.md").contains("supersedes: [knowledge/use-cron]"));
+    base.write("docs/adr/0001-use-cron.md", first.replace("superseded by 0002", "accepted"));
+    base.run(["import", "adr"]).says(0, "2 updated");
+    assert!(!base.read(".ralph/knowledge/use-a-queue.md").contains("supersedes:"));
 }
 
 #[test]
@@ -558,6 +654,50 @@ fn what_differs_is_a_conflict_and_stays() {
 }
 
 #[test]
+fn a_dry_run_of_an_export_announces_what_becomes_of_it() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/folder.md/in.md", "---\ntitle: In\ntags: [x]\n---\n\nText.\n");
+    base.entry("file", "File", "x", "Text.");
+    let line = |path: &str| {
+        json!({"schema_version": 1, "type": "knowledge", "path": path, "head": "", "body": "x"}).to_string()
+    };
+    let begin = json!({"schema_version": 1, "type": "begin"}).to_string();
+    let end = json!({"schema_version": 1, "type": "end", "lines": 5}).to_string();
+    let paths = ["knowledge/folder.md", "knowledge/file.md/x.md", "knowledge/new.md"].map(line);
+    let stream = [&[begin][..], &paths, &[end]].concat().join("\n");
+    let import = |arguments: &[&str]| {
+        let ran = base.with([&["import", "export", "-", "--json"], arguments].concat()).input(&stream).run();
+        counts(&ran.json(1))
+    };
+    let announced = import(&["--dry-run"]);
+    assert_eq!(import(&[]), announced);
+    assert_eq!(announced.get("added"), Some(&1), "{announced:?}");
+}
+
+#[test]
+fn what_a_stream_says_of_itself_lets_no_invisible_character_pass() {
+    let base = TestBase::new();
+    let body = "Send it to ab\u{202e}cd, with a\u{200b}b.";
+    base.write(".ralph/knowledge/by-a-person.md", format!("---\ntitle: T\ntags: [x]\nsource: human\n---\n\n{body}\n"));
+    base.write(".ralph/knowledge/bare.md", format!("\u{feff}{body}\n"));
+    let exported = base.run(["export"]).answer(0);
+    let copy = TestBase::new();
+    let answer = copy.with(["import", "export", "-", "--json"]).input(&exported).run().json(1);
+    assert_eq!(counts(&answer), counted(&[("refused", 2), ("skipped", 1)]));
+    assert!(answer["items"][1]["reason"].as_str().unwrap().contains("--allow-invisible"), "{answer}");
+    assert!(copy.files(".ralph/knowledge").is_empty());
+    // Whoever imports an export of their own says so.
+    copy.with(["import", "export", "-", "--allow-invisible"]).input(&exported).run().says(0, "2 added");
+    assert_eq!(tree(&copy), tree(&base));
+    base.run(["import", "rules", "--allow-invisible"]).says(2, "--allow-invisible has no meaning for `rules`");
+    // A name that shows other letters than it has.
+    base.write(".ralph/knowledge/ren\u{202e}gpj.md", "---\ntitle: N\ntags: [x]\n---\n\nText.\n");
+    let ran = base.run(["export"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stderr.contains("it cannot be exported: its path has an invisible character"), "{ran}");
+}
+
+#[test]
 fn a_secret_in_an_export_is_refused_and_the_rest_is_imported() {
     let (base, copy) = (full(), TestBase::new());
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
@@ -578,7 +718,8 @@ fn a_damaged_stream_names_its_line_and_nothing_is_written() {
         json!({"schema_version": 1, "type": "knowledge", "path": path, "head": "", "body": "x"}).to_string()
     };
     let with = |line: &str| {
-        let end = json!({"schema_version": 1, "type": "end", "lines": 3}).to_string();
+        let n_lines = 2 + line.lines().count();
+        let end = json!({"schema_version": 1, "type": "end", "lines": n_lines}).to_string();
         format!("{}\n{line}\n{end}\n", lines[0])
     };
     let check = |stream: &str, expected: &str| {
@@ -605,6 +746,11 @@ fn a_damaged_stream_names_its_line_and_nothing_is_written() {
     check(&with(&entry("state/x.md")), "line 2: its path is not one of an entry");
     check(&with(&entry("journal/run-1/0001.md")), "line 2: its type and its path differ");
     check(&with(&format!("{}\n{}", entry("knowledge/a.md"), entry("knowledge/a.md"))), "line 3: its path is here");
+    let below = [entry("knowledge/a.md"), entry("knowledge/b.md"), entry("knowledge/a.md/x/c.md")];
+    check(&with(&below.join("\n")), "line 4: its path lies in `knowledge/a.md`, which is a file of this stream");
+    let below = [entry("archive/knowledge/a.md/c.md"), entry("archive/knowledge/a.md")];
+    check(&with(&below.join("\n")), "line 2: its path lies in `archive/knowledge/a.md`");
+    check(&with(&entry("knowledge/ren\u{202e}gpj.md")), "line 2: its path has an invisible character");
     check(&with(&entry("knowledge/a.md").replace("\"x\"", &format!("\"{}\"", "x".repeat(1 << 20 | 1)))), "over 1 MiB");
 }
 
@@ -686,4 +832,26 @@ fn the_block_of_set_up_is_not_imported() {
     base.run(["import", "sections"]).says(0, "knowledge/tests");
     let entries = base.files(".ralph/knowledge").iter().map(|path| base.read(path)).collect::<String>();
     assert!(entries.contains("Use a temporary folder.") && !entries.contains("build_context"), "{entries}");
+}
+
+#[test]
+fn markers_of_set_up_that_form_no_pair_hide_nothing() {
+    let check = |text: &str, line: u32| {
+        let base = TestBase::new();
+        base.write("AGENTS.md", text);
+        let answer = base.run(["import", "sections", "--json"]).json(0);
+        let entries = entries(&base);
+        for word in ["alpha", "beta", "gamma"] {
+            assert!(entries.contains(word), "{word} is missing after {text:?}: {answer}");
+        }
+        let reasons: Vec<&str> =
+            answer["items"].as_array().unwrap().iter().filter_map(|item| item["reason"].as_str()).collect();
+        let said = format!("do not form one pair (the last one is on line {line})");
+        assert!(reasons.len() == 1 && reasons[0].contains(&said), "{reasons:?}");
+    };
+    let (begin, end) = ("<!-- ralph-memory:begin -->", "<!-- ralph-memory:end -->");
+    check(&format!("# P\n## A\n\nalpha\n\n{begin}\n## B\n\nbeta\n\n## C\n\ngamma\n"), 6);
+    check(&format!("## A\n\nalpha\n\n```html\n{begin}\n```\n\n## B\n\nbeta\n\n## C\n\ngamma\n"), 6);
+    check(&format!("---\nx: y\n---\n## A\n\nalpha\n{end}\n## B\n\nbeta\n{begin}\n## C\n\ngamma\n"), 11);
+    check(&format!("## A\n\nalpha\n{begin}\n{begin}\n## B\n\nbeta\n{end}\n## C\n\ngamma\n"), 9);
 }

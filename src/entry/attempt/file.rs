@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use super::fingerprint::error_fingerprint;
 use super::{Attempt, AttemptHead, Files, Sections, Validation};
+use crate::entry::edit::list;
 use crate::entry::frontmatter::{double_quote, quote};
-use crate::entry::knowledge::{list, timestamp};
+use crate::entry::knowledge::timestamp;
 use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
 use crate::secret::redact;
 use crate::text::{floor, with_invisible_shown};

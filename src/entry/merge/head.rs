@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::CONFLICT;
-use crate::entry::edit::{self, Change};
+use crate::entry::edit::{self, Change, list};
 use crate::entry::frontmatter::{self, Fields};
 use crate::entry::guard::{self, Key, Style};
-use crate::entry::knowledge::list;
 use crate::entry::{MAX_FRONTMATTER_BYTES, parse_time};
 
 /// The keys whose values are sets.

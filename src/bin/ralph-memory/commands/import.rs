@@ -68,6 +68,9 @@ pub(crate) struct ImportArgs {
     /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
     allow_secrets: Vec<String>,
+    /// Accept invisible characters, which your own entries may have; for `export`
+    #[arg(long)]
+    allow_invisible: bool,
 }
 
 /// Parses the name of a source, and lists all of them with their help.
@@ -135,6 +138,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyh
         since: args.since.map(|days| globals.now() - TimeDelta::days(i64::from(days))),
         fields: args.fields(),
         ongoing: client_of_environment().map(|(_, id)| id),
+        allow_invisible: args.allow_invisible,
         ..ImportRequest::new(source, input)
     };
     let report = memory.import(&request)?;
@@ -166,6 +170,9 @@ impl ImportArgs {
         };
         if self.since.is_some() && source != ImportSource::Transcripts {
             return Err(of_another("--since", ImportSource::Transcripts));
+        }
+        if self.allow_invisible && source != ImportSource::Export {
+            return Err(of_another("--allow-invisible", ImportSource::Export));
         }
         if self.fields() != JsonlFields::default() && source != ImportSource::Jsonl {
             return Err(of_another("an option that names a field", ImportSource::Jsonl));
