@@ -270,9 +270,10 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
         bullets += &output("Validation output", &sections.validation_output);
     }
     let notes = facts::notes(attempt);
-    // Without a report, the notes of a refuted attempt are its claim that all is well.
-    let is_said = !is_report && (is_refuted || sections.error_output.contains(notes));
-    bullets + &bullet("Notes", if is_said { "" } else { notes }, NOTES_CHARACTERS)
+    let is_said = !is_report && !is_refuted && sections.error_output.contains(notes);
+    // They may claim that all is well, and say what was tried.
+    let name = if is_refuted { "Notes, before verification failed" } else { "Notes" };
+    bullets + &bullet(name, if is_said { "" } else { notes }, NOTES_CHARACTERS)
 }
 
 /// Writes the feedback of a person first and prominently; if it has several lines, they stay lines.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::kept_file::{canonical, prefix};
-use super::message::SessionMessage;
 use super::process_identity::ProcessIdentity;
+use super::session_message::SessionMessage;
 use super::state_folders::StateFolders;
 use crate::journal::check_run_name;
 use crate::secret::redact;

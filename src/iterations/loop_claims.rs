@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 
 use super::begun::begun;
 use super::iteration::Iteration;
-use super::message::SessionMessage;
+use super::session_message::SessionMessage;
 use crate::error::Result;
 use crate::journal::{attempt, both_areas, summaries};
 use crate::workspace::Workspace;

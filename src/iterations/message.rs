@@ -15,6 +15,7 @@ use super::iteration::Iteration;
 use super::loop_claims::{Claim, Claimed, claim_of, is_own};
 use super::record::{Contributions, record, refused};
 use super::resume::{known_task, new_run, recent_run};
+use super::session_message::SessionMessage;
 use crate::context::Task;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Files, Outcome};
@@ -32,24 +33,6 @@ use crate::workspace::Workspace;
 const MAX_TITLE: usize = 120;
 /// How many tasks one message may end.
 const MAX_TASKS: usize = 20;
-
-/// A message of an agent in a session.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SessionMessage {
-    /// The run that new attempts belong to; the default is the active one.
-    pub run: Option<String>,
-    pub text: String,
-    /// The model that wrote it, if known.
-    pub model: Option<String>,
-    /// When it was written.
-    pub at: DateTime<Utc>,
-    /// The session that it belongs to, and when that began, if known.
-    pub session: Option<(String, DateTime<Utc>)>,
-    /// Whether secrets were removed from the text.
-    pub is_redacted: bool,
-    /// Whether it comes from a file, which a call may have left behind after it recorded the message.
-    pub was_kept: bool,
-}
 
 /// The result of a recorded message.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -275,13 +275,14 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
     let own = |text: &'_ str| if is_refuted { String::new() } else { text.to_owned() };
     let (summary, error_output, verification) = (own(&view.summary), own(&view.error_output), verification(view));
     let is_report = !view.what_was_tried.trim().is_empty();
-    let notes = if is_report { view.notes.clone() } else { own(&view.notes) };
+    // They may claim that all is well, and say what was tried.
+    let notes = if is_refuted { "notes, before verification failed" } else { "notes" };
     // The placeholder for a missing report says less than the verification.
     let why = if is_report || verification.is_empty() { view.why_it_failed.clone() } else { String::new() };
     let sections = [
         ("feedback from a person", &view.feedback),
         ("verification", &verification),
-        ("notes", &notes),
+        (notes, &view.notes),
         ("summary", &summary),
         ("what was tried", &view.what_was_tried),
         ("why it failed", &why),
