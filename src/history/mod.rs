@@ -83,6 +83,8 @@ pub(crate) struct TaskRecord {
     pub tree_seen: bool,
     /// The rung of the ladder: see [`rung`].
     pub rung: u32,
+    /// Whether it was ever done.
+    pub was_done: bool,
     /// The last estimate of how hard it is.
     pub difficulty: Option<Difficulty>,
     /// The model that last had it done.
@@ -109,6 +111,7 @@ impl TaskRecord {
             .collect();
         let mut record = TaskRecord {
             attempts: attempts.len(),
+            was_done: after_done > 0,
             streak: u32::try_from(failures.len()).unwrap_or(u32::MAX),
             difficulty: last(attempts, |head| head.difficulty),
             model_that_worked: last(attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),

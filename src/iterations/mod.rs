@@ -5,7 +5,8 @@
 //! this program wrote it, and `resume` finds an iteration that another process began. `finish` ends one:
 //! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
-//! agent says in a session without a loop, and `kept_message` saves what could not be recorded.
+//! agent says in a session without a loop, and `kept_message` saves what could not be recorded. `live` reads what runs
+//! do at the moment, and `live_writer` writes it.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
@@ -20,6 +21,9 @@ mod iteration;
 mod kept;
 mod kept_file;
 mod kept_message;
+mod live;
+#[cfg(feature = "runner")]
+mod live_writer;
 mod message;
 mod model_choice;
 mod process_identity;
@@ -43,9 +47,14 @@ pub(crate) use kept::{kept_attempts, kept_problems};
 pub(crate) use kept_file::task_named;
 pub use kept_file::{IterationRef, KeptAttempt, record_command};
 pub(crate) use kept_message::{keep_message, kept_messages};
+pub(crate) use live::live_runs;
+pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
+#[cfg(feature = "runner")]
+pub(crate) use live_writer::LiveWriter;
 pub(crate) use message::{RecordedMessage, SessionMessage, SessionWork, record_message, record_work, says_anything};
+pub(crate) use model_choice::choose_model;
 pub use process_identity::ProcessIdentity;
 pub(crate) use reminder::reminder;
-pub(crate) use resume::{new_run, new_session, newest_run, recent_run, resume};
+pub(crate) use resume::{is_session, new_run, new_session, newest_run, recent_run, resume};
 pub(crate) use sealed::{keep_options, kept_options, seal, unsealed};
 pub use state_folders::StateFolders;

@@ -52,7 +52,7 @@ fn new_name(workspace: &Workspace, prefix: &str) -> Run {
 }
 
 /// Returns whether a run is that of a session, which no loop continues.
-fn is_session(run: &str) -> bool {
+pub(crate) fn is_session(run: &str) -> bool {
     run.strip_prefix(SESSION).is_some_and(|id| id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 

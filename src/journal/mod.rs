@@ -14,5 +14,8 @@ pub(crate) use read::{
     attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, latest_start, summaries,
 };
 pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
-pub(crate) use views::{failed_attempts, feature_files, recent_attempts, recent_iterations, recurring_errors};
+pub(crate) use views::{
+    failed_attempts, feature_files, of_feature, problems_of, recent_attempts, recent_iterations, recurring,
+    recurring_errors,
+};
 pub(crate) use write::{next_number, recorded_before, write_attempt};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 32] = [
+const ORDER: [(&str, bool); 33] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -30,6 +30,7 @@ const ORDER: [(&str, bool); 32] = [
     ("knowledge", false),
     ("queries", false),
     ("iterations", false),
+    ("timeline", false),
     ("hook", false),
     ("transfer", false),
     ("watch", false),
