@@ -1,4 +1,4 @@
-//! What runs do while they do it, from files below `state/live/`, one for each run that goes on.
+//! What runs do while they do it, from files below `state/live/`, one for each run in progress.
 //!
 //! Its process writes the file ([`live_writer`](super)) and removes it at the end. A file that was not written here (see [`sealed`](super::sealed)), or whose process has ended, counts as missing.
 //! An open iteration without such a file is one of a loop of the caller's own.
@@ -47,7 +47,7 @@ const MAX_FILES: usize = 1_000;
 pub enum LivePhase {
     /// An iteration is open. What it does is unknown: a loop of your own drives it.
     Open,
-    /// It is between two iterations.
+    /// It is between two iterations, or prepares one.
     Between,
     /// The agent works.
     Agent,
@@ -106,7 +106,7 @@ pub struct LiveAction {
     pub text: String,
 }
 
-/// A run that goes on, or an iteration that is open.
+/// A run in progress, or an open iteration.
 ///
 /// ```
 /// use ralph_memory::{Memory, Task};
@@ -179,7 +179,7 @@ impl LiveFile {
     }
 }
 
-/// Returns the runs that go on and the iterations that are open, by run and number.
+/// Returns the runs in progress and the open iterations, by run and number.
 pub(crate) fn live_runs(workspace: &Workspace) -> Vec<LiveRun> {
     let mut files: HashMap<String, LiveFile> = HashMap::new();
     if let Ok(Some(key)) = state_key(workspace) {
@@ -209,7 +209,7 @@ pub(crate) fn live_runs(workspace: &Workspace) -> Vec<LiveRun> {
 fn of_iteration(open: Iteration, file: Option<&LiveFile>) -> LiveRun {
     let process = open.holder.as_ref().or(open.agent.as_ref());
     let own = file.filter(|file| file.number == Some(open.number));
-    let phase = file.map_or(LivePhase::Open, |_| own.map_or(LivePhase::Agent, |file| file.phase));
+    let phase = file.map_or(LivePhase::Open, |_| own.map_or(LivePhase::Between, |file| file.phase));
     LiveRun {
         pid: process.map(ProcessIdentity::pid),
         phase,

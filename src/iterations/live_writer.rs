@@ -107,7 +107,7 @@ impl<'a> LiveWriter<'a> {
             let name = format!("{}.json", file.run_id);
             self.workspace.store.make_state_folder(FOLDER)?.replace_file(&name, &bytes)
         };
-        // Nobody can watch the run then; it goes on.
+        // Nobody can watch the run then, which does not stop it.
         let _ = write();
     }
 }

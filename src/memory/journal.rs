@@ -83,7 +83,7 @@ impl Memory {
         timeline::run(&self.workspace, run_id)
     }
 
-    /// Returns the runs that go on and the iterations that are open, by run and number, with what they do at the moment.
+    /// Returns the runs in progress and the open iterations, by run and number, with what they do at the moment.
     pub fn live_runs(&self) -> Vec<LiveRun> {
         iterations::live_runs(&self.workspace)
     }

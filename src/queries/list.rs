@@ -1,7 +1,7 @@
 //! Lists of entries: those that a filter accepts, or those with given ids.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -167,7 +167,7 @@ pub(super) fn list_in(
 ) -> ListResult {
     let now = workspace.now();
     let superseded = superseded(&[live], now);
-    let usage = filter.needs_usage().then(|| usage(workspace)).unwrap_or_default();
+    let usage = if filter.needs_usage() { usage(workspace) } else { HashMap::new() };
     let mut tags: BTreeMap<String, usize> = BTreeMap::new();
     let mut problems = workspace.settings_problems.clone();
     let mut found: Vec<(SortKey, EntrySummary)> = Vec::new();

@@ -35,7 +35,7 @@ const MAX_ITERATIONS: usize = 1_000;
 /// }
 /// let view = memory.run(&run.id).ok_or("no such run")?;
 /// assert_eq!((view.tasks.len(), view.totals.cost_usd), (2, Some(0.5)));
-/// assert!(view.live.is_empty(), "it does not go on");
+/// assert!(view.live.is_empty(), "it is not in progress");
 /// assert!(memory.run("run-unknown").is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -45,7 +45,7 @@ pub struct RunView {
     pub id: String,
     /// Whether it holds the attempts of a session that has no loop.
     pub is_session: bool,
-    /// What it does now; empty if it does not go on.
+    /// What it does now; empty if it is not in progress.
     pub live: Vec<LiveRun>,
     /// When its first iteration began, RFC 3339.
     pub started_at: Option<String>,
@@ -97,7 +97,7 @@ pub struct TaskInRun {
     pub outcome: Outcome,
 }
 
-/// Returns all about the run of this name; `None` if the journal has no iteration of it, and none goes on.
+/// Returns all about the run of this name; `None` if the journal has no iteration of it, and none is open.
 pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();

@@ -146,7 +146,7 @@ pub(super) fn state(workspace: &Workspace, record: &TaskRecord) -> TaskState {
     }
 }
 
-/// Returns all about the task with this id; `None` if the journal has no attempt at it, and none goes on.
+/// Returns all about the task with this id; `None` if the journal has no attempt at it, and none is open.
 pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();

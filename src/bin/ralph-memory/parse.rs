@@ -121,7 +121,7 @@ pub(crate) fn expiry(text: &str) -> Result<Expiry, String> {
     }
 }
 
-/// A time in the past: a date, or how long ago it was.
+/// A time in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Since {
     /// This time.

@@ -21,6 +21,7 @@ use crate::ui::{ID, PLAIN, QUIET, Ui};
   ralph-memory list --since \"2 weeks\"
   ralph-memory list --never-helped
   ralph-memory list --tags")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct ListArgs {
     /// Only what has this tag; may be repeated
     #[arg(long = "tag")]

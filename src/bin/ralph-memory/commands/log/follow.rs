@@ -42,9 +42,9 @@ enum LogEvent<'a> {
     Ended { run_id: &'a str },
 }
 
-/// What was printed of a run that goes on.
+/// What was printed of a run in progress.
 #[derive(Clone, Copy)]
-struct Printed {
+struct PrintedRun {
     iteration: Option<u32>,
     phase: LivePhase,
     n_actions: u64,
@@ -61,7 +61,7 @@ struct Follower<'a, 'ui> {
     is_full: bool,
     /// The attempts that are not new.
     known: HashSet<Id>,
-    live: HashMap<LiveKey, Printed>,
+    live: HashMap<LiveKey, PrintedRun>,
 }
 
 /// Prints what happens until Ctrl-C or, if the filter names a run, until that has ended.
@@ -114,6 +114,10 @@ impl Follower<'_, '_> {
     /// Prints what runs do, and returns whether the one that is followed has ended.
     fn look(&mut self) -> anyhow::Result<bool> {
         let mut live = self.memory.live_runs();
+        for run in live.iter_mut().filter(|run| run.phase == LivePhase::Between) {
+            // One that is being prepared has no model yet.
+            run.iteration = None;
+        }
         live.retain(|run| self.is_wanted(run));
         for run in &live {
             self.run(run)?;
@@ -136,7 +140,7 @@ impl Follower<'_, '_> {
         Ok(is_over)
     }
 
-    /// Returns whether the filter accepts what goes on.
+    /// Returns whether the filter accepts a run in progress.
     fn is_wanted(&self, run: &LiveRun) -> bool {
         let LogFilter { task_id, run_id, feature, .. } = self.filter;
         // Between two iterations a run has no task.
@@ -166,7 +170,7 @@ impl Follower<'_, '_> {
         if same.is_some_and(|printed| printed.phase != run.phase) {
             self.event(&LogEvent::Phase { run_id: &run.run_id, iteration: run.iteration, phase: run.phase })?;
         }
-        let printed = Printed { iteration: run.iteration, phase: run.phase, n_actions: run.n_actions };
+        let printed = PrintedRun { iteration: run.iteration, phase: run.phase, n_actions: run.n_actions };
         self.live.insert(key(run), printed);
         Ok(())
     }
@@ -246,7 +250,7 @@ impl Follower<'_, '_> {
     }
 }
 
-/// Returns what identifies a run while it goes on. Only where it has no process are there several iterations of it.
+/// Returns what identifies a run in progress. Only a run without a process can have several open iterations.
 fn key(run: &LiveRun) -> LiveKey {
     (run.run_id.clone(), run.iteration.filter(|_| run.phase == LivePhase::Open))
 }

@@ -1,4 +1,4 @@
-//! `log`: lists attempts, newest first, and follows what goes on.
+//! `log`: lists attempts, newest first, and follows runs in progress.
 
 mod follow;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, count, outcome_style};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
 
 /// How many attempts are listed by default.
 const LIMIT: usize = 20;
@@ -30,8 +30,8 @@ const INDENT: usize = 18 + OUTCOME + 2;
   ralph-memory log --task t-4e0acb21a3 --full
   ralph-memory log --follow
 
-Times are in UTC. With --follow --json every line is an object with an `event`: `attempt`, `started`, `phase`, `action`
-or `ended`.")]
+Times are in UTC. With --follow --json every line is an object with an `event`:
+`attempt`, `started`, `phase`, `action` or `ended`.")]
 pub(crate) struct LogArgs {
     /// Only attempts at this task
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
@@ -57,7 +57,7 @@ pub(crate) struct LogArgs {
     /// Show all of each attempt: what was tried, why it failed, verification, notes
     #[arg(long)]
     full: bool,
-    /// Go on: print what runs do, and each attempt as it ends, until Ctrl-C or, with `--run`, the end of that run
+    /// Keep printing what runs do, and each attempt as it ends, until Ctrl-C or, with `--run`, the end of that run
     #[arg(long, short)]
     follow: bool,
 }
@@ -115,7 +115,7 @@ fn text(ui: &mut Ui<'_>, memory: &Memory, log: &Log, is_full: bool) -> anyhow::R
     if log.in_all == 0 {
         ui.note("no attempts");
     } else if more > 0 {
-        ui.note(&format!("{} more; `--limit 0` lists all", count(more, "attempt")));
+        ui.note(&format!("{more} more; `--limit 0` lists all"));
     }
     ui.problems(&log.problems);
     Ok(())
@@ -147,7 +147,7 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) 
         attempt.model.clone(),
         attempt.duration_secs.map(seconds),
         attempt.cost_usd.map(dollars),
-        attempt.error_category.clone(),
+        attempt.error_category.clone().filter(|category| category != "unknown"),
         archived,
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();

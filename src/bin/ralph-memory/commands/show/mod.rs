@@ -24,7 +24,8 @@ use crate::ui::Ui;
   ralph-memory show run-1a2b3c4d
   ralph-memory show task:login
 
-An id of both an entry and a task or a run means the entry; `task:` or `run:` before it means the other.")]
+Where an entry and a task or a run have the same id, the entry is shown. Write `task:` or
+`run:` before the id for the other.")]
 pub(crate) struct ShowArgs {
     /// The id of an entry, a task or a run; an entry's path; or a knowledge entry's file name
     #[arg(value_name = "ID")]

@@ -11,13 +11,13 @@ use crate::table::{Align, table};
 use crate::ui::{PLAIN, TITLE, Ui};
 
 #[derive(Serialize)]
-struct RunAnswer<'a> {
+struct ShownRun<'a> {
     run: &'a RunView,
 }
 
 pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
     if ui.json {
-        ui.json(RunAnswer { run }, &run.problems)?;
+        ui.json(ShownRun { run }, &run.problems)?;
         return Ok(());
     }
     let title = ui.styled(TITLE, &run.id);

@@ -10,13 +10,13 @@ use crate::commands::stats::{outcomes, tokens};
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
 
 #[derive(Serialize)]
-struct TaskAnswer<'a> {
+struct ShownTask<'a> {
     task: &'a TaskView,
 }
 
 pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
     if ui.json {
-        ui.json(TaskAnswer { task }, &task.problems)?;
+        ui.json(ShownTask { task }, &task.problems)?;
         return Ok(());
     }
     let title = if task.title.is_empty() { "(no title)" } else { &task.title };
@@ -65,7 +65,7 @@ fn fields(task: &TaskView) -> [(&'static str, String); 12] {
     ]
 }
 
-/// Returns what goes on, in a line.
+/// Returns what runs do at the moment, in a line.
 pub(super) fn live(live: &[LiveRun]) -> String {
     let run = |run: &LiveRun| {
         let number = run.iteration.map(|number| format!("/{number}")).unwrap_or_default();
