@@ -9,6 +9,7 @@ mod outcome;
 mod recurrence;
 mod report;
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -99,7 +100,8 @@ pub(crate) struct TaskRecord {
 
 impl TaskRecord {
     /// Folds the attempts at one task, oldest first.
-    pub(crate) fn of(attempts: &[AttemptSummary]) -> TaskRecord {
+    pub(crate) fn of<A: Borrow<AttemptSummary>>(attempts: &[A]) -> TaskRecord {
+        let attempts: Vec<&AttemptSummary> = attempts.iter().map(Borrow::borrow).collect();
         let after_done =
             attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done).map_or(0, |done| done + 1);
         let failures: Vec<(usize, &AttemptHead)> = attempts
@@ -113,12 +115,12 @@ impl TaskRecord {
             attempts: attempts.len(),
             was_done: after_done > 0,
             streak: u32::try_from(failures.len()).unwrap_or(u32::MAX),
-            difficulty: last(attempts, |head| head.difficulty),
-            model_that_worked: last(attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),
-            error_category: last(attempts, |head| {
+            difficulty: last(&attempts, |head| head.difficulty),
+            model_that_worked: last(&attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),
+            error_category: last(&attempts, |head| {
                 head.error_category.clone().filter(|_| head.outcome.is_success() == Some(false))
             }),
-            files: last(attempts, touched).unwrap_or_default(),
+            files: last(&attempts, touched).unwrap_or_default(),
             ..TaskRecord::default()
         };
         if let [.., (_, before), (_, newest)] = failures[..] {
@@ -131,7 +133,7 @@ impl TaskRecord {
                 attempt.head.outcome.is_failure_of_task() || attempt.head.outcome == Outcome::Done
             };
             record.tree_seen = newest.tree.is_some()
-                && attempts[..*at].iter().filter(worked).any(|attempt| attempt.head.tree == newest.tree);
+                && attempts[..*at].iter().copied().filter(worked).any(|attempt| attempt.head.tree == newest.tree);
         }
         record.rung = rung(record.streak, record.same_error || record.tree_seen);
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -190,8 +192,8 @@ impl RunRecord {
     }
 }
 
-fn last<T>(attempts: &[AttemptSummary], what: impl Fn(&AttemptHead) -> Option<T>) -> Option<T> {
-    attempts.iter().rev().find_map(|attempt| what(&attempt.head))
+fn last<A: Borrow<AttemptSummary>, T>(attempts: &[A], what: impl Fn(&AttemptHead) -> Option<T>) -> Option<T> {
+    attempts.iter().rev().find_map(|attempt| what(&attempt.borrow().head))
 }
 
 fn touched(head: &AttemptHead) -> Option<Vec<String>> {

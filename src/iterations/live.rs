@@ -94,9 +94,10 @@ pub enum LiveActionKind {
 /// Something that happened in a run.
 ///
 /// ```
-/// use ralph_memory::memory::LiveAction;
-/// let shown = |action: &LiveAction| format!("{:?}: {}", action.kind, action.text);
-/// # let _ = shown;
+/// use ralph_memory::memory::{LiveAction, LiveActionKind};
+/// let action = LiveAction { kind: LiveActionKind::Tool, text: "Bash cargo test".into() };
+/// assert_eq!(serde_json::to_string(&action)?, r#"{"kind":"tool","text":"Bash cargo test"}"#);
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveAction {

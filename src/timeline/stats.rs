@@ -199,10 +199,9 @@ pub struct DayStats {
 pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
-    let all = of_feature(workspace.now(), &catalogs, filter.feature.as_deref());
-    let is_in_time = |attempt: &AttemptSummary| filter.since.is_none_or(|since| attempt.started_at >= since);
-    let attempts: Vec<AttemptSummary> = all.iter().filter(|attempt| is_in_time(attempt)).cloned().collect();
-    let tasks = TaskStates::of(workspace, &all);
+    let mut attempts = of_feature(workspace.now(), &catalogs, filter.feature.as_deref());
+    let tasks = TaskStates::of(workspace, &attempts);
+    attempts.retain(|attempt| filter.since.is_none_or(|since| attempt.started_at >= since));
     let mut by_feature: HashMap<Option<String>, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in &attempts {
         by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
@@ -243,13 +242,13 @@ struct TaskStates(HashMap<String, (TaskState, u32)>);
 impl TaskStates {
     /// Returns the states of the tasks of these attempts, which are given oldest first.
     fn of(workspace: &Workspace, attempts: &[AttemptSummary]) -> TaskStates {
-        let mut by_task: HashMap<String, Vec<AttemptSummary>> = HashMap::new();
+        let mut by_task: HashMap<String, Vec<&AttemptSummary>> = HashMap::new();
         for attempt in attempts {
             if let Some(task) = key(attempt.task_id.as_deref()) {
-                by_task.entry(task).or_default().push(attempt.clone());
+                by_task.entry(task).or_default().push(attempt);
             }
         }
-        let of_task = |(task, attempts): (String, Vec<AttemptSummary>)| {
+        let of_task = |(task, attempts): (String, Vec<&AttemptSummary>)| {
             let record = TaskRecord::of(&attempts);
             (task, (state(workspace, &record), record.streak))
         };
