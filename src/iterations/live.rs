@@ -23,8 +23,9 @@ pub(super) const FOLDER: &str = "live";
 pub(super) const MAX_ACTIONS: usize = 20;
 /// The longest text of an action, in characters.
 pub(super) const MAX_TEXT: usize = 300;
-/// How many files are read: more than a machine has runs at a time.
-const MAX_FILES: usize = 1_000;
+/// How many files are read: more runs than a machine has at a time. A clone may bring many large ones; the next run removes
+/// them.
+const MAX_FILES: usize = 100;
 
 /// What a run does at the moment.
 ///
@@ -184,8 +185,10 @@ impl LiveFile {
 pub(crate) fn live_runs(workspace: &Workspace) -> Vec<LiveRun> {
     let mut files: HashMap<String, LiveFile> = HashMap::new();
     if let Ok(Some(key)) = state_key(workspace) {
-        let live =
-            run_ids(workspace).into_iter().filter_map(|run| Some((run.clone(), LiveFile::read(workspace, &run, key)?)));
+        let live = run_ids(workspace)
+            .into_iter()
+            .take(MAX_FILES)
+            .filter_map(|run| Some((run.clone(), LiveFile::read(workspace, &run, key)?)));
         files.extend(live);
     }
     let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
@@ -247,12 +250,12 @@ fn between(file: LiveFile) -> LiveRun {
     }
 }
 
-/// Returns the runs that have a file, at most [`MAX_FILES`].
+/// Returns the runs that have a file.
 pub(super) fn run_ids(workspace: &Workspace) -> Vec<String> {
     let names = workspace.store.names(&format!("state/{FOLDER}")).unwrap_or_default();
     let run = |name: &OsString| {
         let run = name.to_str()?.strip_suffix(".json")?;
         check_run_name(run).is_ok().then(|| run.to_owned())
     };
-    names.iter().filter_map(run).take(MAX_FILES).collect()
+    names.iter().filter_map(run).collect()
 }
