@@ -137,6 +137,7 @@ mod sigil;
 mod store;
 mod strategy;
 pub mod text;
+mod timeline;
 pub mod transcript;
 mod transfer;
 mod watch;

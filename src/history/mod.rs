@@ -9,6 +9,7 @@ mod outcome;
 mod recurrence;
 mod report;
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -83,6 +84,8 @@ pub(crate) struct TaskRecord {
     pub tree_seen: bool,
     /// The rung of the ladder: see [`rung`].
     pub rung: u32,
+    /// Whether it was ever done.
+    pub was_done: bool,
     /// The last estimate of how hard it is.
     pub difficulty: Option<Difficulty>,
     /// The model that last had it done.
@@ -97,7 +100,8 @@ pub(crate) struct TaskRecord {
 
 impl TaskRecord {
     /// Folds the attempts at one task, oldest first.
-    pub(crate) fn of(attempts: &[AttemptSummary]) -> TaskRecord {
+    pub(crate) fn of<A: Borrow<AttemptSummary>>(attempts: &[A]) -> TaskRecord {
+        let attempts: Vec<&AttemptSummary> = attempts.iter().map(Borrow::borrow).collect();
         let after_done =
             attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done).map_or(0, |done| done + 1);
         let failures: Vec<(usize, &AttemptHead)> = attempts
@@ -109,13 +113,14 @@ impl TaskRecord {
             .collect();
         let mut record = TaskRecord {
             attempts: attempts.len(),
+            was_done: after_done > 0,
             streak: u32::try_from(failures.len()).unwrap_or(u32::MAX),
-            difficulty: last(attempts, |head| head.difficulty),
-            model_that_worked: last(attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),
-            error_category: last(attempts, |head| {
+            difficulty: last(&attempts, |head| head.difficulty),
+            model_that_worked: last(&attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),
+            error_category: last(&attempts, |head| {
                 head.error_category.clone().filter(|_| head.outcome.is_success() == Some(false))
             }),
-            files: last(attempts, touched).unwrap_or_default(),
+            files: last(&attempts, touched).unwrap_or_default(),
             ..TaskRecord::default()
         };
         if let [.., (_, before), (_, newest)] = failures[..] {
@@ -128,7 +133,7 @@ impl TaskRecord {
                 attempt.head.outcome.is_failure_of_task() || attempt.head.outcome == Outcome::Done
             };
             record.tree_seen = newest.tree.is_some()
-                && attempts[..*at].iter().filter(worked).any(|attempt| attempt.head.tree == newest.tree);
+                && attempts[..*at].iter().copied().filter(worked).any(|attempt| attempt.head.tree == newest.tree);
         }
         record.rung = rung(record.streak, record.same_error || record.tree_seen);
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -187,8 +192,8 @@ impl RunRecord {
     }
 }
 
-fn last<T>(attempts: &[AttemptSummary], what: impl Fn(&AttemptHead) -> Option<T>) -> Option<T> {
-    attempts.iter().rev().find_map(|attempt| what(&attempt.head))
+fn last<A: Borrow<AttemptSummary>, T>(attempts: &[A], what: impl Fn(&AttemptHead) -> Option<T>) -> Option<T> {
+    attempts.iter().rev().find_map(|attempt| what(&attempt.borrow().head))
 }
 
 fn touched(head: &AttemptHead) -> Option<Vec<String>> {
@@ -227,6 +232,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Returns whether it was included only in contexts of attempts that failed, or that do not count.
+    pub(crate) fn never_helped(&self) -> bool {
+        self.failed > 0 && self.succeeded == 0
+    }
+
     /// Adds an attempt whose context included the entry.
     fn add(&mut self, attempt: &AttemptSummary) {
         self.recalls += 1;

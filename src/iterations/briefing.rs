@@ -115,10 +115,10 @@ fn is_gone(workspace: &Workspace, file: &str) -> bool {
 /// Returns the tasks that failed last and are not done, the most recent first, each with its last failure; one more
 /// than is shown.
 fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<OpenTask> {
-    let mut of_task: HashMap<&str, Vec<AttemptSummary>> = HashMap::new();
+    let mut of_task: HashMap<&str, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in attempts {
         if let Some(id) = &attempt.task_id {
-            of_task.entry(id).or_default().push(attempt.clone());
+            of_task.entry(id).or_default().push(attempt);
         }
     }
     let mut known = HashSet::new();

@@ -5,7 +5,9 @@
 //! this program wrote it, and `resume` finds an iteration that another process began. `finish` ends one:
 //! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
-//! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be recorded.
+//! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be
+//! recorded; `loop_claims` leaves to a loop what the loop records. `live` reads what runs do at the moment, and `live_writer`
+//! writes it.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
@@ -20,6 +22,9 @@ mod iteration;
 mod kept;
 mod kept_file;
 mod kept_message;
+mod live;
+#[cfg(feature = "runner")]
+mod live_writer;
 mod loop_claims;
 mod message;
 mod model_choice;
@@ -46,11 +51,16 @@ pub(crate) use kept::{kept_attempts, kept_problems};
 pub(crate) use kept_file::task_named;
 pub use kept_file::{IterationRef, KeptAttempt, record_command};
 pub(crate) use kept_message::{keep_message, kept_messages};
+pub(crate) use live::live_runs;
+pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
+#[cfg(feature = "runner")]
+pub(crate) use live_writer::LiveWriter;
 pub(crate) use message::{RecordedMessage, SessionWork, record_message, record_work, says_anything};
+pub(crate) use model_choice::choose_model;
 pub use process_identity::ProcessIdentity;
 pub(crate) use reminder::reminder;
 pub(crate) use resume::{new_run, new_session, newest_run, recent_run, resume};
 pub(crate) use sealed::{keep_options, kept_options, seal, unsealed};
 pub(crate) use session_message::SessionMessage;
-pub(crate) use session_run::{is_client_run, session_run};
+pub(crate) use session_run::{is_client_run, is_session, session_run};
 pub use state_folders::StateFolders;

@@ -16,7 +16,7 @@ pub(super) fn configured_models(workspace: &Workspace) -> Result<Models<'_>> {
 }
 
 /// Chooses the model of the next attempt at a task, from the attempts at it and the iterations of the run.
-pub(super) fn choose_model(
+pub(crate) fn choose_model(
     workspace: &Workspace,
     run: Option<&Run>,
     task: &TaskRecord,

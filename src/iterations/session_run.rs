@@ -30,7 +30,7 @@ pub(crate) fn is_client_run(run: &str) -> bool {
 }
 
 /// Returns whether a run is a session.
-pub(super) fn is_session(run: &str) -> bool {
+pub(crate) fn is_session(run: &str) -> bool {
     is_client_run(run) || run.strip_prefix(SESSION).is_some_and(|id| id.len() == 8 && is_hex(id))
 }
 

@@ -15,5 +15,8 @@ pub(crate) use read::{
     summaries,
 };
 pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
-pub(crate) use views::{failed_attempts, feature_files, recent_attempts, recent_iterations, recurring_errors};
+pub(crate) use views::{
+    failed_attempts, feature_files, of_feature, problems_of, recent_attempts, recent_iterations, recurring,
+    recurring_errors,
+};
 pub(crate) use write::{next_number, recorded_before, write_attempt};

@@ -344,13 +344,25 @@ pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> 
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let attempts = of_feature(workspace.now(), &catalogs, feature);
-    let errors = history::recurring_errors(&attempts).into_iter().map(|error| RecurringError {
+    let errors = recurring(workspace, &catalogs, &attempts, usize::MAX);
+    RecurringErrors { errors, problems: problems_of(workspace, &catalogs) }
+}
+
+/// Returns the errors of at least two of these attempts, which are given oldest first: the most frequent first, and at
+/// most `count`.
+pub(crate) fn recurring(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    attempts: &[AttemptSummary],
+    count: usize,
+) -> Vec<RecurringError> {
+    let errors = history::recurring_errors(attempts).into_iter().take(count).map(|error| RecurringError {
         iterations: error.count(),
         first: occurrence(error.first),
         last: occurrence(error.last()),
-        example: error_line(workspace, &catalogs, &error).unwrap_or_default(),
+        example: error_line(workspace, catalogs, &error).unwrap_or_default(),
     });
-    RecurringErrors { errors: errors.collect(), problems: problems_of(workspace, &catalogs) }
+    errors.collect()
 }
 
 /// Returns the newest of these attempts, which are given oldest first. It reads only as many files as it returns.
@@ -365,13 +377,13 @@ fn newest(workspace: &Workspace, catalogs: &[&Catalog], attempts: Vec<AttemptSum
     Iterations { iterations, in_all, problems: problems_of(workspace, catalogs) }
 }
 
-fn problems_of(workspace: &Workspace, catalogs: &[&Catalog]) -> Vec<Problem> {
+pub(crate) fn problems_of(workspace: &Workspace, catalogs: &[&Catalog]) -> Vec<Problem> {
     let problems = catalogs.iter().flat_map(|catalog| catalog.problems());
     problems.chain(workspace.settings_problems.clone()).collect()
 }
 
 /// Returns the attempts at the tasks of a feature, or all, oldest first.
-fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Option<&str>) -> Vec<AttemptSummary> {
+pub(crate) fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Option<&str>) -> Vec<AttemptSummary> {
     let Some(feature) = feature else { return summaries(now, catalogs, |catalog| catalog.journal_rows().collect()) };
     let mut attempts = summaries(now, catalogs, |catalog| catalog.rows_near_feature(feature));
     attempts.retain(|attempt| is_same_name(attempt.feature.as_deref(), Some(feature)));

@@ -3,7 +3,9 @@
 use super::Memory;
 use crate::entry::{Attempt, Id};
 use crate::error::Result;
-use crate::journal::{self, FeatureFiles, Iterations, RecurringErrors};
+use crate::iterations::{self, LiveRun};
+use crate::journal::{self, FeatureFiles, IterationView, Iterations, RecurringErrors};
+use crate::timeline::{self, Log, LogFilter, RunView, Stats, StatsFilter, TaskView};
 
 impl Memory {
     /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
@@ -51,5 +53,38 @@ impl Memory {
     /// frequent first. Errors that differ in paths, numbers and addresses alone are one.
     pub fn recurring_errors(&self, feature: Option<&str>) -> RecurringErrors {
         journal::recurring_errors(&self.workspace, feature)
+    }
+
+    /// Returns the attempts that the filter accepts, newest first, page by page. It opens only the files of the attempts
+    /// that it returns.
+    pub fn log(&self, filter: &LogFilter) -> Log {
+        timeline::log(&self.workspace, filter)
+    }
+
+    /// Returns all that the journal says of one attempt; `None` if there is no readable one with this id.
+    pub fn iteration(&self, id: &Id) -> Option<IterationView> {
+        timeline::iteration(&self.workspace, id)
+    }
+
+    /// Returns the statistics of the attempts that the filter accepts: by feature, model and day, with recurring errors
+    /// and the files touched most.
+    pub fn stats(&self, filter: &StatsFilter) -> Stats {
+        timeline::stats(&self.workspace, filter)
+    }
+
+    /// Returns all about a task: its state, and its attempts side by side. `None` if there was no attempt at it.
+    pub fn task(&self, task_id: &str) -> Option<TaskView> {
+        timeline::task(&self.workspace, task_id)
+    }
+
+    /// Returns all about a run: its iterations, its tasks, and the knowledge that came of it. `None` if there is no
+    /// iteration of it.
+    pub fn run(&self, run_id: &str) -> Option<RunView> {
+        timeline::run(&self.workspace, run_id)
+    }
+
+    /// Returns the runs in progress and the open iterations, by run and number, with what they do at the moment.
+    pub fn live_runs(&self) -> Vec<LiveRun> {
+        iterations::live_runs(&self.workspace)
     }
 }

@@ -30,17 +30,23 @@ pub use crate::history::{Report, TouchedFile, Usage, Validated};
 pub use crate::hook::{HookAnswer, HookCall, HookEvent};
 pub use crate::index::is_guarded;
 pub use crate::iterations::{
-    Iteration, IterationRef, KeptAttempt, ProcessIdentity, Recorded, Run, StateFolders, record_command,
+    Iteration, IterationRef, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, ProcessIdentity, Recorded,
+    Run, StateFolders, record_command,
 };
 pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
 pub use crate::maintenance::plan::PruneReason;
 pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 pub use crate::queries::{
-    EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
+    EntryCounts, EntryFilter, EntryLink, EntrySort, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
+    Useless,
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::timeline::{
+    AttemptTotals, DayStats, FeatureStats, Log, LogFilter, LoggedAttempt, ModelStats, NextModel, RunView, Stats,
+    StatsFilter, TaskCounts, TaskInRun, TaskState, TaskView,
+};
 pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
     ImportedItem, JsonlFields,

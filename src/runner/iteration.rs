@@ -16,14 +16,16 @@ use super::recorder::Recorder;
 use super::report::{AgentReport, validated};
 use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
-use crate::memory::{Iteration, Memory};
-use crate::transcript::{Format, Reader, UNKNOWN_FORMAT};
+use crate::iterations::LiveWriter;
+use crate::memory::{Iteration, LiveActionKind, LivePhase, Memory};
+use crate::transcript::{AgentEvent, Format, Reader, UNKNOWN_FORMAT};
 
 /// An iteration that goes on.
-pub(super) struct RunningIteration<'a> {
-    pub(super) memory: &'a Memory,
+pub(super) struct RunningIteration<'a, 'memory> {
+    pub(super) memory: &'memory Memory,
     pub(super) options: &'a RunOptions,
-    pub(super) recorder: &'a Recorder<'a>,
+    pub(super) recorder: &'a Recorder<'memory>,
+    pub(super) live: &'a mut LiveWriter<'memory>,
     pub(super) io: &'a mut dyn RunIo,
     pub(super) iteration: &'a mut Iteration,
 }
@@ -42,7 +44,7 @@ struct AgentSink<'a> {
     log: Option<&'a mut AgentLogFile>,
 }
 
-impl RunningIteration<'_> {
+impl RunningIteration<'_, '_> {
     /// Runs the agent and what verifies it. An error beside a report is one that stops the run once the iteration is
     /// written down.
     ///
@@ -50,10 +52,7 @@ impl RunningIteration<'_> {
     ///
     /// [`Error::Unusable`] where no agent ever worked: nothing is to be written down.
     pub(super) fn run(&mut self) -> Result<(AgentReport, Option<Error>)> {
-        let mut reader = self.memory.reader(self.options.format);
-        if self.options.reports_agent {
-            reader = reader.watched();
-        }
+        let mut reader = self.memory.reader(self.options.format).watched();
         let mut report = match self.agent(&mut reader) {
             Ok(output) => AgentReport::of_agent(output, reader.finish()),
             Err(error @ Error::Unusable { .. }) => return Err(error),
@@ -83,6 +82,7 @@ impl RunningIteration<'_> {
 
     fn verify(&mut self, verify: &CommandLine, report: &mut AgentReport) -> Result<()> {
         self.recorder.keep_unverified(self.iteration, report);
+        self.live.phase(LivePhase::Verifying);
         self.io.event(RunEvent::Verifying);
         let output = self.command(verify, &CommandInput::default(), None)?;
         if let Some(line) = not_found(Some(output.exit_code), &output.stderr.text) {
@@ -200,19 +200,48 @@ impl RunningIteration<'_> {
                     log.push(bytes);
                 }
                 while let Some(event) = sink.reader.take_event() {
-                    self.io.event(RunEvent::Agent(&event));
+                    self.agent_event(&event);
                 }
             }
             (OutputEvent::ErrorBytes(bytes), Some(AgentSink { log: Some(log), .. })) => log.push(bytes),
             (OutputEvent::Started(_) | OutputEvent::Bytes(_) | OutputEvent::ErrorBytes(_), _) => {}
             (OutputEvent::Line(line), sink) => {
                 if sink.is_none_or(|sink| is_plain_line(sink.reader.format(), line)) {
-                    self.io.event(RunEvent::Line(line));
+                    self.line(line);
                 }
             }
-            (OutputEvent::ErrorLine(line), _) => self.io.event(RunEvent::Line(line)),
-            (OutputEvent::Stopping, _) => self.io.event(RunEvent::Stopping),
-            (OutputEvent::TimedOut, _) => self.io.event(RunEvent::TimedOut),
+            (OutputEvent::ErrorLine(line), _) => self.line(line),
+            (OutputEvent::Quiet, _) => self.live.write_if_due(),
+            (OutputEvent::Stopping, _) => {
+                self.live.phase(LivePhase::Stopping);
+                self.io.event(RunEvent::Stopping);
+            }
+            (OutputEvent::TimedOut, _) => {
+                self.live.phase(LivePhase::Stopping);
+                self.io.event(RunEvent::TimedOut);
+            }
+        }
+    }
+
+    /// Passes on a line that is not an event.
+    fn line(&mut self, line: &str) {
+        self.live.action(LiveActionKind::Line, line);
+        self.io.event(RunEvent::Line(line));
+    }
+
+    /// Passes on what the agent did.
+    fn agent_event(&mut self, event: &AgentEvent) {
+        match event {
+            // The iteration names the model that it asked for.
+            AgentEvent::Model(_) => {}
+            AgentEvent::Message(text) => self.live.action(LiveActionKind::Message, text),
+            AgentEvent::ToolCall { tool, argument } => {
+                self.live.action(LiveActionKind::Tool, &format!("{tool} {argument}"));
+            }
+            AgentEvent::Failure(text) => self.live.action(LiveActionKind::Failure, text),
+        }
+        if self.options.reports_agent {
+            self.io.event(RunEvent::Agent(event));
         }
     }
 }

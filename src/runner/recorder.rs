@@ -41,6 +41,11 @@ impl<'a> Recorder<'a> {
         Ok(Recorder { memory, options, run, progress })
     }
 
+    /// Returns the name of the run.
+    pub(super) fn run_id(&self) -> &str {
+        &self.run.id
+    }
+
     /// Begins an iteration of the task.
     pub(super) fn begin(&self, task: &Task) -> Result<Iteration> {
         self.memory.begin(task, &self.run)

@@ -92,13 +92,20 @@ const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" t
                     <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
 
 /// Commands, most of them in several ways; beside them the server runs, which is asked [`REQUESTS`].
-pub(crate) const STEPS: [Step; 50] = [
+pub(crate) const STEPS: [Step; 57] = [
     asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
     asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
     asks(&["search", "old words", "--archived", "--explain", "--json"]),
     asks(&["list", "--json"]),
     asks(&["list", "--archived", "--json"]),
     does(&["list"], ""),
+    asks(&["list", "--never-helped", "--sort", "used", "--json"]),
+    asks(&["log", "--limit", "50", "--json"]),
+    does(&["log", "--full"], ""),
+    asks(&["stats", "--json"]),
+    does(&["stats"], ""),
+    asks(&["show", "task:t-1", "--json"]),
+    does(&["show", "run:run-0000000a"], ""),
     asks(&["show", "note-1", "--json"]),
     asks(&["show", "hostile-0", "--json"]),
     does(&["show", "linked"], ""),

@@ -331,6 +331,7 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
             });
             told("finish", recorded.map(|recorded| format!("{recorded:?}")));
         }
+        told("task", Ok(format!("{:?} {:?}", memory.task(&name), memory.run(&name))));
         told("resume", memory.resume(Some(&name), Some(1), Some("t-1")).map(|iteration| format!("{iteration:?}")));
         if outcome.ids.is_multiple_of(BY_PROCESS) && !name.contains('\0') {
             by_process(program, &root, &name, &what);
@@ -345,8 +346,12 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
 }
 
 fn by_process(program: &Program, root: &Path, name: &str, what: &str) {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 13] = [
         &["show", name],
+        &["show", &format!("task:{name}")],
+        &["show", &format!("run:{name}")],
+        &["log", "--run", name],
+        &["log", "--task", name],
         &["restore", name],
         &["supersede", name, "note-2"],
         &["supersede", "note-2", name],

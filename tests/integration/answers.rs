@@ -10,20 +10,31 @@ use crate::support::TestBase;
 /// The commands that answer nothing that a program reads as JSON.
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 25] = [
     "answer",
     "attempt",
     "change",
+    "day-stats",
     "entry",
     "error",
+    "feature-stats",
     "found-entry",
     "full-entry",
     "iteration",
     "link",
     "listed-entry",
+    "live-action",
+    "live-run",
+    "logged-attempt",
     "merged",
+    "model-stats",
     "moved",
+    "occurrence",
     "problem",
+    "recurring-error",
+    "task-in-run",
+    "totals",
+    "touched-file",
     "usage",
 ];
 
@@ -88,6 +99,14 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("search", 1, &["search", "zebra"]);
     ask("show", 0, &["show", "bench"]);
     ask("show", 0, &["show", &id]);
+    let attempt = &recorded["attempt"];
+    ask("show-task", 0, &["show", attempt["task_id"].as_str().unwrap()]);
+    ask("show-run", 0, &["show", attempt["run_id"].as_str().unwrap()]);
+    ask("log", 0, &["log"]);
+    ask("log", 0, &["log", "--outcome", "done"]);
+    ask("log-full", 0, &["log", "--full"]);
+    ask("stats", 0, &["stats"]);
+    ask("list", 0, &["list", "--unused", "--sort", "title"]);
     ask("supersede", 0, &["supersede", "make", "bench"]);
     ask("supersede", 0, &["supersede", "make", "bench"]);
     ask("promote", 0, &["promote", "wal", "feature:db"]);
@@ -150,7 +169,12 @@ fn every_command_has_a_schema() {
     let of_commands: BTreeSet<&str> = answers
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
-        .map(|name| ["-tags", "-cancel", "-briefing"].iter().find_map(|form| name.strip_suffix(form)).unwrap_or(name))
+        .map(|name| {
+            ["-tags", "-cancel", "-briefing", "-task", "-run", "-full", "-follow"]
+                .iter()
+                .find_map(|form| name.strip_suffix(form))
+                .unwrap_or(name)
+        })
         .collect();
     assert_eq!(of_commands, commands.into_iter().filter(|name| !WITHOUT.contains(name)).collect());
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 33] = [
+const ORDER: [(&str, bool); 34] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -31,6 +31,7 @@ const ORDER: [(&str, bool); 33] = [
     ("knowledge", false),
     ("queries", false),
     ("iterations", false),
+    ("timeline", false),
     ("hook", false),
     ("transfer", false),
     ("watch", false),

@@ -15,7 +15,7 @@ pub(crate) fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 21] = [
+const COMPLETE: [&[&str]; 23] = [
     &["init"],
     &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
@@ -23,6 +23,8 @@ const COMPLETE: [&[&str]; 21] = [
     &["search", "nightly"],
     &["show", "wal"],
     &["list"],
+    &["log"],
+    &["stats"],
     &["context", "--task", "run the benches"],
     &["record", "--task-id", "t-1"],
     &["check"],
@@ -619,7 +621,7 @@ fn context_keeps_its_budget() {
     --- stderr
     error: the argument '--tokens <N>' cannot be used with '--budget <N>'
 
-    Usage: ralph-memory context --task <TITLE> --tokens <N>
+    Usage: ralph-memory context --task <TITLE> --tokens <N> [TASK]
 
     For more information, try '--help'.
     ");
@@ -627,7 +629,7 @@ fn context_keeps_its_budget() {
     exit 2
     --- stderr
     error: the task's title is empty
-    hint: say in a line what is to be done: `--task "Speed up the catalog scan"`
+    hint: say in a line what is to be done: `ralph-memory context "Speed up the catalog scan"`
     "#);
     assert_snapshot!(base.run(["context", "--task", "x", "--task-id", "../x"]), @"
     exit 2
@@ -970,9 +972,8 @@ fn wrong_usage_is_2() {
     assert_snapshot!(base.run(["show", ""]), @"
     exit 2
     --- stderr
-    error: invalid value '' for '<ID>': not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`
-
-    For more information, try '--help'.
+    error: `` is not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`
+    hint: `ralph-memory list` lists entries, and `ralph-memory log` attempts with their tasks and runs
     ");
     assert_snapshot!(base.run(["list", "--root"]), @"
     exit 2

@@ -112,6 +112,7 @@ mod support; // a temporary folder, and the program run in it
 mod sync; // an updated cache answers like a new one
 mod terminal; // control characters never reach a terminal
 mod test_cases; // how many cases randomised tests try
+mod timeline; // the log, statistics, tasks and runs, and runs in progress
 mod transcripts; // event streams of agents
 mod transfers; // imports of each source, and exports that are taken back
 mod views; // views of the journal: iterations, failures, files, recurring errors

@@ -254,7 +254,11 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             _ if answer.get("error").is_some() => "error",
             Some("list") if has("--tags") => "list-tags",
             Some("context") if has("--cancel") => "context-cancel",
-            Some("context") if !has("--task") => "context-briefing",
+            Some("context") if answer.get("briefing").is_some() => "context-briefing",
+            Some("log") if has("--follow") => "log-follow",
+            Some("log") if has("--full") => "log-full",
+            Some("show") if answer.get("task").is_some() => "show-task",
+            Some("show") if answer.get("run").is_some() => "show-run",
             Some("doctor") if has("--register-merge-driver") => "doctor-register-merge-driver",
             command => command.unwrap_or_else(|| panic!("no command in {arguments:?}")),
         };

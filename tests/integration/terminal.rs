@@ -67,7 +67,7 @@ fn control_characters_never_reach_a_terminal() {
     let config = base.read(".ralph/config.toml");
     base.write(".ralph/config.toml", format!("{config}\n{q} = 1\n"));
 
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 31] = [
         &["search", "zebra"],
         &["search", "zebra", "--explain", "--archived"],
         &["search", &word],
@@ -78,6 +78,15 @@ fn control_characters_never_reach_a_terminal() {
         &["list", "--archived"],
         &["list", "--tags"],
         &["list", "--kind", "journal"],
+        &["list", "--sort", "title", "--never-helped"],
+        &["log"],
+        &["log", "--full"],
+        &["stats"],
+        &["show", "t-1"],
+        &["show", "run-1a2b3c4d"],
+        &["show", &format!("task:{word}")],
+        &["log", "--model", &word],
+        &["stats", "--feature", &word],
         &["check"],
         &["check", "--format", "github"],
         &["status"],

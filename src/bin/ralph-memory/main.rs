@@ -19,6 +19,7 @@ mod project_paths;
 mod reference;
 mod report;
 mod session;
+mod table;
 mod ui;
 
 use std::io::{self, BufWriter};

@@ -77,6 +77,8 @@ pub(in crate::runner) enum OutputEvent<'a> {
     ErrorBytes(&'a [u8]),
     /// It wrote this line to its error output.
     ErrorLine(&'a str),
+    /// Nothing happened for a moment.
+    Quiet,
     /// It was interrupted, and gets time to end.
     Stopping,
     /// It took longer than it may, and gets time to end.

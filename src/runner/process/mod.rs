@@ -86,7 +86,7 @@ pub(super) fn run(
             }
             Ok(PipeEvent::Closed(stream)) => watched.stream(stream).is_closed = true,
             Ok(PipeEvent::Exited) => watched.exited = Some(Instant::now()),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => see(OutputEvent::Quiet),
         }
         if let Some(seen) = watched.end_if_due() {
             see(seen);

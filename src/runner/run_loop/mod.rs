@@ -12,6 +12,7 @@ use super::recorder::Recorder;
 use crate::context::Task;
 use crate::entry::attempt::{AttemptHead, Outcome};
 use crate::error::Result;
+use crate::iterations::LiveWriter;
 use crate::memory::Memory;
 
 /// A run that goes on.
@@ -20,6 +21,7 @@ pub(super) struct RunLoop<'a> {
     options: &'a RunOptions,
     assignment: &'a Assignment,
     recorder: Recorder<'a>,
+    live: LiveWriter<'a>,
     /// A box stays the one that is worked on until its task is done, whatever an agent does to the file.
     current: Option<(Task, Option<ChecklistItem>)>,
     /// The title that was reported last, until its box is done: the next one may have the same.
@@ -31,8 +33,9 @@ pub(super) struct RunLoop<'a> {
 impl<'a> RunLoop<'a> {
     pub(super) fn new(memory: &'a Memory, options: &'a RunOptions, assignment: &'a Assignment) -> Result<RunLoop<'a>> {
         let recorder = Recorder::new(memory, options)?;
+        let live = LiveWriter::new(memory, recorder.run_id());
         let (current, titled, is_unknown) = (None, None, (false, false));
-        Ok(RunLoop { memory, options, assignment, recorder, current, titled, is_unknown })
+        Ok(RunLoop { memory, options, assignment, recorder, live, current, titled, is_unknown })
     }
 
     /// Runs one iteration after the other.
@@ -96,16 +99,19 @@ impl<'a> RunLoop<'a> {
             self.titled = Some(task.title.clone());
         }
         io.event(RunEvent::IterationStarted { iteration: &iteration, last: self.recorder.last() });
+        self.live.begin(iteration.number);
         let ended = RunningIteration {
             memory: self.memory,
             options: self.options,
             recorder: &self.recorder,
+            live: &mut self.live,
             io,
             iteration: &mut iteration,
         }
         .run();
         let (report, failed) = ended.inspect_err(|_| self.recorder.abandon(&iteration))?;
         let recorded = self.recorder.finish(&iteration, &report)?;
+        self.live.end();
         let reason = reason(&report, &recorded, &self.memory.settings().allowed_secrets);
         io.event(RunEvent::IterationEnded {
             duration: report.duration,

@@ -248,6 +248,12 @@ fn state(memory: &Path, template: &Template, outside: &Path, random: &mut Random
     if random.below(3) == 0 {
         put(&memory.join("state/lock"), "pid 1\n".repeat(1_000));
     }
+    let live = serde_json::json!({
+        "run_id": "run-0000000b", "holder": {"pid": 1, "started": 1}, "number": 5, "phase": "agent", "updated_at": 1,
+        "actions": [{"kind": "tool", "text": random.pick(&texts)}], "n_actions": 1,
+    });
+    put(&memory.join("state/live/run-0000000b.json"), live.to_string());
+    put(&memory.join("state/live/run-0000000c.json"), "{".repeat(100_000));
 }
 
 /// Fills the folder in which git works with what leads it elsewhere.
@@ -377,6 +383,7 @@ fn in_the_way(memory: &Path, random: &mut Random) {
         "state",
         "state/lock",
         "state/iterations",
+        "state/live",
         "README.md",
     ] {
         if random.below(4) > 0 {
@@ -401,6 +408,7 @@ fn links(memory: &Path, outside: &Path, random: &mut Random) {
         "state/lock",
         "state/git",
         "state/iterations",
+        "state/live",
         "journal",
         "journal/run-0000000a",
         "archive",

@@ -1,0 +1,23 @@
+//! What happened: the attempts of the journal by time, task, run and feature, and the runs in progress.
+//!
+//! `log` lists attempts and opens only the files that it shows. `totals` adds attempts up; `stats` does so by feature, by
+//! model and by day. `task` and `run` have all about one of them. Nothing here writes.
+
+mod log;
+mod run;
+mod stats;
+mod task;
+mod totals;
+
+#[cfg(test)]
+mod tests;
+
+pub use log::{Log, LogFilter, LoggedAttempt};
+pub(crate) use log::{iteration, log};
+pub(crate) use run::run;
+pub use run::{RunView, TaskInRun};
+pub(crate) use stats::stats;
+pub use stats::{DayStats, FeatureStats, ModelStats, Stats, StatsFilter, TaskCounts};
+pub(crate) use task::task;
+pub use task::{NextModel, TaskState, TaskView};
+pub use totals::AttemptTotals;

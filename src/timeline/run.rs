@@ -1,0 +1,154 @@
+//! All about one run: its iterations and tasks, and the knowledge that came of it.
+
+use serde::Serialize;
+
+use super::log::{LoggedAttempt, logged};
+use super::task::knowledge;
+use super::totals::AttemptTotals;
+use crate::entry::knowledge::timestamp;
+use crate::entry::{EntrySummary, Outcome};
+use crate::error::Problem;
+use crate::history::AttemptSummary;
+use crate::iterations::{LiveRun, is_session, live_runs};
+use crate::journal::{self, both_areas, problems_of};
+use crate::text::is_same_name;
+use crate::workspace::Workspace;
+
+/// How many iterations are returned, the newest.
+const MAX_ITERATIONS: usize = 1_000;
+
+/// What [`Memory::run`](crate::Memory::run) returns.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let run = memory.new_run();
+/// for title in ["Add the route", "Test the route"] {
+///     let report = Report { outcome: Some(Outcome::Done), cost_usd: Some(0.25), ..Report::default() };
+///     memory.finish(&memory.begin(&Task::new(title), &run)?, &report)?;
+/// }
+/// let view = memory.run(&run.id).ok_or("no such run")?;
+/// assert_eq!((view.tasks.len(), view.totals.cost_usd), (2, Some(0.5)));
+/// assert!(view.live.is_empty(), "it is not in progress");
+/// assert!(memory.run("run-unknown").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunView {
+    /// Its name.
+    pub id: String,
+    /// Whether it holds the attempts of a session that has no loop.
+    pub is_session: bool,
+    /// What it does now; empty if it is not in progress.
+    pub live: Vec<LiveRun>,
+    /// When its first iteration began, RFC 3339.
+    pub started_at: Option<String>,
+    /// When its last iteration ended, RFC 3339.
+    pub ended_at: Option<String>,
+    /// The sums over its iterations.
+    pub totals: AttemptTotals,
+    /// Its tasks, in the order in which they were first worked on.
+    pub tasks: Vec<TaskInRun>,
+    /// Its iterations, oldest first: the last thousand.
+    pub attempts: Vec<LoggedAttempt>,
+    /// What was learned in it.
+    pub knowledge: Vec<EntrySummary>,
+    /// Problems of the files that were read.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+/// A task that a run worked on.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let run = memory.new_run();
+/// for outcome in [Outcome::Failed, Outcome::Done] {
+///     let report = Report { outcome: Some(outcome), ..Report::default() };
+///     memory.finish(&memory.begin(&Task::new("Add the route"), &run)?, &report)?;
+/// }
+/// let task = memory.run(&run.id).ok_or("no such run")?.tasks.remove(0);
+/// assert_eq!((task.title.as_str(), task.attempts, task.outcome), ("Add the route", 2, Outcome::Done));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskInRun {
+    /// Its id.
+    pub id: Option<String>,
+    /// Its title; empty if it has none.
+    pub title: String,
+    /// How many iterations worked on it.
+    #[serde(rename = "attempt_count")]
+    pub attempts: usize,
+    /// How the last of them ended.
+    pub outcome: Outcome,
+}
+
+/// Returns all about the run of this name; `None` if the journal has no iteration of it, and none is open.
+pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(id));
+    let mut live = live_runs(workspace);
+    live.retain(|run| run.run_id == id);
+    if heads.is_empty() && live.is_empty() {
+        return None;
+    }
+    let row = |attempt: &AttemptSummary| {
+        catalogs.iter().find_map(|catalog| Some((*catalog, catalog.row_of_id(&attempt.id)?)))
+    };
+    let newest = &heads[heads.len().saturating_sub(MAX_ITERATIONS)..];
+    let attempts = logged(workspace, newest.iter().filter_map(row));
+    Some(RunView {
+        id: id.to_owned(),
+        is_session: is_session(id),
+        live,
+        started_at: heads.first().map(|attempt| timestamp(attempt.started_at)),
+        ended_at: heads.iter().map(AttemptSummary::ended_at).max().map(timestamp),
+        totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
+        tasks: tasks(&attempts),
+        attempts,
+        knowledge: knowledge(workspace, catalogs[0], |head| head.run_id.as_deref() == Some(id)),
+        problems: problems_of(workspace, &catalogs),
+    })
+}
+
+/// Returns the tasks of these iterations, which are given oldest first.
+fn tasks(attempts: &[LoggedAttempt]) -> Vec<TaskInRun> {
+    let mut tasks: Vec<TaskInRun> = Vec::new();
+    for attempt in attempts {
+        let known = tasks.iter_mut().find(|task| match &task.id {
+            Some(id) => is_same_name(Some(id), attempt.task_id.as_deref()),
+            None => attempt.task_id.is_none() && task.title == attempt.task_title,
+        });
+        match known {
+            Some(task) => {
+                task.attempts += 1;
+                task.outcome = attempt.outcome;
+                if !attempt.task_title.is_empty() {
+                    task.title.clone_from(&attempt.task_title);
+                }
+            }
+            None => tasks.push(TaskInRun {
+                id: attempt.task_id.clone(),
+                title: attempt.task_title.clone(),
+                attempts: 1,
+                outcome: attempt.outcome,
+            }),
+        }
+    }
+    tasks
+}

@@ -1,0 +1,284 @@
+//! Statistics of the journal: by feature, by model and by day, with recurring errors and the files touched most.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use chrono::{DateTime, NaiveDate, Utc};
+use serde::Serialize;
+
+use super::task::{TaskState, state};
+use super::totals::AttemptTotals;
+use crate::entry::knowledge::timestamp;
+use crate::error::Problem;
+use crate::history::{self, AttemptSummary, TaskRecord, TouchedFile};
+use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
+use crate::text::nfc;
+use crate::workspace::Workspace;
+
+/// How many errors and files are returned, the most frequent.
+const MAX_LISTED: usize = 50;
+
+/// The attempts that statistics are about.
+///
+/// ```
+/// use ralph_memory::memory::{Report, StatsFilter};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let task = Task { feature: Some("login".into()), ..Task::new("Hash passwords") };
+/// memory.finish(&memory.begin(&task, &memory.new_run())?, &Report::default())?;
+/// let of_feature = |name: &str| StatsFilter { feature: Some(name.into()), ..StatsFilter::default() };
+/// assert_eq!(memory.stats(&of_feature("login")).total.totals.attempts, 1);
+/// assert_eq!(memory.stats(&of_feature("search")).total.totals.attempts, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatsFilter {
+    /// Only attempts at tasks of this feature.
+    pub feature: Option<String>,
+    /// Only attempts that began at this time or later. Whether a task is done or stuck depends on all attempts at it.
+    pub since: Option<DateTime<Utc>>,
+}
+
+/// The result of [`Memory::stats`](crate::Memory::stats).
+///
+/// ```
+/// use ralph_memory::entry::{Files, Outcome};
+/// use ralph_memory::memory::{Report, StatsFilter};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let task = Task { feature: Some("login".into()), ..Task::new("Hash passwords") };
+/// let files = Files { modified: vec!["src/login.rs".into()], ..Files::default() };
+/// let report = Report { outcome: Some(Outcome::Done), files, ..Report::default() };
+/// memory.finish(&memory.begin(&task, &memory.new_run())?, &report)?;
+/// let stats = memory.stats(&StatsFilter::default());
+/// assert_eq!(stats.features[0].feature.as_deref(), Some("login"));
+/// assert_eq!((stats.features[0].tasks.done, stats.files[0].path.as_str()), (1, "src/login.rs"));
+/// assert_eq!(stats.days[0].totals.succeeded, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stats {
+    /// All of them.
+    pub total: FeatureStats,
+    /// The features, the one with the last attempt first. Attempts without a feature are one of them.
+    pub features: Vec<FeatureStats>,
+    /// The errors of at least two attempts, the most frequent first; at most fifty.
+    pub errors: Vec<RecurringError>,
+    /// The files that attempts touched, the most frequent first; at most fifty.
+    pub files: Vec<TouchedFile>,
+    /// The days on which an attempt began, in UTC, the first one first.
+    pub days: Vec<DayStats>,
+    /// Problems of the files that were read.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+/// The attempts at the tasks of a feature.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::{Report, StatsFilter};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let task = Task { feature: Some("export".into()), ..Task::new("Write CSV") };
+/// for _ in 0..2 {
+///     let iteration = memory.begin(&task, &memory.new_run())?;
+///     memory.finish(&iteration, &Report { outcome: Some(Outcome::Failed), ..Report::default() })?;
+/// }
+/// let feature = memory.stats(&StatsFilter::default()).features.remove(0);
+/// assert_eq!((feature.streak, feature.tasks.open, feature.totals.success_rate), (2, 1, Some(0.0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct FeatureStats {
+    /// The feature; `None` for tasks without one, and for the total.
+    pub feature: Option<String>,
+    /// The sums over its attempts.
+    #[serde(flatten)]
+    pub totals: AttemptTotals,
+    /// Its tasks.
+    pub tasks: TaskCounts,
+    /// How often the task with the longest present streak failed in a row.
+    pub streak: u32,
+    /// The models that worked on it, the one with most attempts first.
+    pub models: Vec<ModelStats>,
+    /// When the last attempt began, RFC 3339.
+    pub last_started_at: Option<String>,
+}
+
+/// How many tasks are in which state.
+///
+/// ```
+/// use ralph_memory::memory::{Report, StatsFilter};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// for _ in 0..3 {
+///     let iteration = memory.begin(&Task::new("Boot from the network"), &memory.new_run())?;
+///     let text = format!("<task-failed>{}</task-failed>", iteration.task_id());
+///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// }
+/// let tasks = memory.stats(&StatsFilter::default()).total.tasks;
+/// assert_eq!((tasks.done, tasks.open, tasks.stuck), (0, 0, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TaskCounts {
+    /// Those that are done.
+    pub done: usize,
+    /// Those that are neither done nor stuck.
+    pub open: usize,
+    /// Those that are stuck.
+    pub stuck: usize,
+}
+
+/// The attempts of a model.
+///
+/// ```
+/// use ralph_memory::memory::{Report, StatsFilter};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.finish(&memory.begin(&Task::new("Trim the log"), &memory.new_run())?, &Report::default())?;
+/// let models = memory.stats(&StatsFilter::default()).total.models;
+/// assert_eq!((models[0].model.as_deref(), models[0].totals.attempts), (Some("sonnet"), 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelStats {
+    /// The model; `None` where it is unknown.
+    pub model: Option<String>,
+    /// The sums over its attempts.
+    #[serde(flatten)]
+    pub totals: AttemptTotals,
+}
+
+/// The attempts that began on one day.
+///
+/// ```
+/// use ralph_memory::memory::{Report, StatsFilter};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000);
+/// let memory = Memory::open(root)?.with_clock(move || at);
+/// memory.finish(&memory.begin(&Task::new("Trim the log"), &memory.new_run())?, &Report::default())?;
+/// assert_eq!(memory.stats(&StatsFilter::default()).days[0].date.to_string(), "2026-09-21");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DayStats {
+    /// The day, in UTC.
+    pub date: NaiveDate,
+    /// The sums over its attempts.
+    #[serde(flatten)]
+    pub totals: AttemptTotals,
+}
+
+/// Returns the statistics of the attempts that the filter accepts.
+pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let mut attempts = of_feature(workspace.now(), &catalogs, filter.feature.as_deref());
+    let tasks = TaskStates::of(workspace, &attempts);
+    attempts.retain(|attempt| filter.since.is_none_or(|since| attempt.started_at >= since));
+    let mut by_feature: HashMap<Option<String>, Vec<&AttemptSummary>> = HashMap::new();
+    for attempt in &attempts {
+        by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
+    }
+    let mut features: Vec<FeatureStats> = by_feature.into_values().map(|attempts| tasks.feature(&attempts)).collect();
+    features.sort_by(|one, other| {
+        let key = |stats: &FeatureStats| (Reverse(stats.last_started_at.clone()), stats.feature.clone());
+        key(one).cmp(&key(other))
+    });
+    let mut files = history::touched_files(&attempts);
+    files.truncate(MAX_LISTED);
+    Stats {
+        total: FeatureStats { feature: None, ..tasks.feature(&attempts.iter().collect::<Vec<_>>()) },
+        features,
+        errors: recurring(workspace, &catalogs, &attempts, MAX_LISTED),
+        files,
+        days: days(&attempts),
+        problems: problems_of(workspace, &catalogs),
+    }
+}
+
+/// Returns a name in the form in which names are compared.
+fn key(name: Option<&str>) -> Option<String> {
+    name.map(|name| nfc(name).into_owned())
+}
+
+fn days(attempts: &[AttemptSummary]) -> Vec<DayStats> {
+    let mut days: BTreeMap<NaiveDate, AttemptTotals> = BTreeMap::new();
+    for attempt in attempts {
+        days.entry(attempt.started_at.date_naive()).or_default().add(&attempt.head);
+    }
+    days.into_iter().map(|(date, totals)| DayStats { date, totals }).collect()
+}
+
+/// The states of tasks, with their streaks, by id.
+struct TaskStates(HashMap<String, (TaskState, u32)>);
+
+impl TaskStates {
+    /// Returns the states of the tasks of these attempts, which are given oldest first.
+    fn of(workspace: &Workspace, attempts: &[AttemptSummary]) -> TaskStates {
+        let mut by_task: HashMap<String, Vec<&AttemptSummary>> = HashMap::new();
+        for attempt in attempts {
+            if let Some(task) = key(attempt.task_id.as_deref()) {
+                by_task.entry(task).or_default().push(attempt);
+            }
+        }
+        let of_task = |(task, attempts): (String, Vec<&AttemptSummary>)| {
+            let record = TaskRecord::of(&attempts);
+            (task, (state(workspace, &record), record.streak))
+        };
+        TaskStates(by_task.into_iter().map(of_task).collect())
+    }
+
+    /// Returns the statistics of these attempts, which are given oldest first.
+    fn feature(&self, attempts: &[&AttemptSummary]) -> FeatureStats {
+        let mut models: HashMap<Option<&str>, AttemptTotals> = HashMap::new();
+        for attempt in attempts {
+            models.entry(attempt.head.model.as_deref()).or_default().add(&attempt.head);
+        }
+        let models = models.into_iter();
+        let mut models: Vec<ModelStats> =
+            models.map(|(model, totals)| ModelStats { model: model.map(str::to_owned), totals }).collect();
+        models.sort_by(|one, other| (other.totals.attempts, &one.model).cmp(&(one.totals.attempts, &other.model)));
+        let tasks: HashSet<String> = attempts.iter().filter_map(|attempt| key(attempt.task_id.as_deref())).collect();
+        let states: Vec<&(TaskState, u32)> = tasks.iter().filter_map(|task| self.0.get(task)).collect();
+        let count = |is_so: &dyn Fn(TaskState) -> bool| states.iter().filter(|(state, _)| is_so(*state)).count();
+        FeatureStats {
+            feature: attempts.last().and_then(|attempt| attempt.feature.clone()),
+            totals: AttemptTotals::of(attempts.iter().map(|attempt| &attempt.head)),
+            tasks: TaskCounts {
+                done: count(&|state| state == TaskState::Done),
+                open: count(&|state| matches!(state, TaskState::Open | TaskState::Failing)),
+                stuck: count(&|state| state == TaskState::Stuck),
+            },
+            streak: states.iter().map(|(_, streak)| *streak).max().unwrap_or_default(),
+            models,
+            last_started_at: attempts.last().map(|attempt| timestamp(attempt.started_at)),
+        }
+    }
+}

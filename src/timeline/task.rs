@@ -1,0 +1,198 @@
+//! All about one task: its state, and its attempts side by side.
+
+use serde::Serialize;
+
+use super::totals::AttemptTotals;
+use crate::catalog::Catalog;
+use crate::entry::path::display_path;
+use crate::entry::{Difficulty, EntrySummary, Head, Id};
+use crate::error::Problem;
+use crate::history::{AttemptSummary, RunRecord, TaskRecord};
+use crate::iterations::{LiveRun, choose_model, live_runs};
+use crate::journal::{self, IterationView, both_areas, problems_of};
+use crate::queries::summaries;
+use crate::text::is_same_name;
+use crate::workspace::Workspace;
+
+/// How many attempts are read, the newest.
+const MAX_ATTEMPTS: usize = 200;
+
+/// The state of a task, according to its attempts.
+///
+/// ```
+/// use ralph_memory::memory::{Report, TaskState};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Sign the release"), &memory.new_run())?;
+/// let text = format!("<task-failed>{}</task-failed>", iteration.task_id());
+/// memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// let task = memory.task(&iteration.task_id()).ok_or("no such task")?;
+/// assert_eq!((task.state, task.state.as_str()), (TaskState::Failing, "failing"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskState {
+    /// No attempt since it was last done failed, and one had it done.
+    Done,
+    /// No attempt had it done, and none that counts failed.
+    Open,
+    /// It failed since it was last done.
+    Failing,
+    /// It failed so often in a row that agents are warned: see the setting `strategy.stuck_after`.
+    Stuck,
+}
+
+impl TaskState {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TaskState::Done => "done",
+            TaskState::Open => "open",
+            TaskState::Failing => "failing",
+            TaskState::Stuck => "stuck",
+        }
+    }
+}
+
+/// The model that would work on a task next.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// for _ in 0..2 {
+///     let iteration = memory.begin(&Task::new("Sign the release"), &memory.new_run())?;
+///     let text = format!("<task-failed>{}</task-failed>", iteration.task_id());
+///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// }
+/// let task = memory.task(&Task::id_of_title("Sign the release")).ok_or("no such task")?;
+/// let next = task.next_model.ok_or("no model")?;
+/// assert_eq!((next.model.as_str(), next.rationale.as_str()), ("opus", "escalated after 2 consecutive failures"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NextModel {
+    /// The model.
+    pub model: String,
+    /// Why this one.
+    pub rationale: String,
+}
+
+/// What [`Memory::task`](crate::Memory::task) returns.
+///
+/// ```
+/// use ralph_memory::memory::{Report, TaskState};
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Draw the legend"), &memory.new_run())?;
+/// let text = format!("<task-done>{}</task-done>", iteration.task_id());
+/// memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// let task = memory.task(&iteration.task_id()).ok_or("no such task")?;
+/// assert_eq!((task.title.as_str(), task.state, task.attempts.len()), ("Draw the legend", TaskState::Done, 1));
+/// assert!(memory.task("t-unknown").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskView {
+    /// Its id.
+    pub id: String,
+    /// Its title, by the last attempt; empty if it has none.
+    pub title: String,
+    /// The feature that it belongs to.
+    pub feature: Option<String>,
+    /// The section that it belongs to.
+    pub section: Option<String>,
+    /// Its state.
+    pub state: TaskState,
+    /// How often it failed since it was last done.
+    pub streak: u32,
+    /// The last estimate of how hard it is.
+    pub difficulty: Option<Difficulty>,
+    /// The model that would work on it next, outside of a run; `None` if it is done.
+    pub next_model: Option<NextModel>,
+    /// The sums over all attempts.
+    pub totals: AttemptTotals,
+    /// The attempts, oldest first: the last two hundred.
+    pub attempts: Vec<IterationView>,
+    /// What was learned during it.
+    pub knowledge: Vec<EntrySummary>,
+    /// The iterations that work on it now.
+    pub live: Vec<LiveRun>,
+    /// Problems of the files that were read.
+    #[serde(skip)]
+    pub problems: Vec<Problem>,
+}
+
+/// Returns the state of a task.
+pub(super) fn state(workspace: &Workspace, record: &TaskRecord) -> TaskState {
+    match record.streak {
+        0 if record.was_done => TaskState::Done,
+        0 => TaskState::Open,
+        _ if record.rung >= workspace.settings.stuck_after => TaskState::Stuck,
+        _ => TaskState::Failing,
+    }
+}
+
+/// Returns all about the task with this id; `None` if the journal has no attempt at it, and none is open.
+pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id));
+    let mut live = live_runs(workspace);
+    live.retain(|run| is_same_name(run.task_id.as_deref(), Some(id)));
+    if heads.is_empty() && live.is_empty() {
+        return None;
+    }
+    let record = TaskRecord::of(&heads);
+    let state = state(workspace, &record);
+    let next_model = choose_model(workspace, None, &record, &RunRecord::default()).ok();
+    let view = |AttemptSummary { id, .. }: &AttemptSummary| {
+        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
+        Some(IterationView::new(id.clone(), display_path(&path), journal::attempt_at(workspace, &path)?))
+    };
+    let attempts: Vec<IterationView> =
+        heads[heads.len().saturating_sub(MAX_ATTEMPTS)..].iter().filter_map(view).collect();
+    let title = attempts.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
+    let title = title.or(live.first().map(|run| &run.task_title)).cloned().unwrap_or_default();
+    Some(TaskView {
+        id: id.to_owned(),
+        title,
+        feature: heads
+            .iter()
+            .rev()
+            .find_map(|attempt| attempt.feature.clone())
+            .or_else(|| live.first()?.feature.clone()),
+        section: heads.iter().rev().find_map(|attempt| attempt.head.section.clone()),
+        state,
+        streak: record.streak,
+        difficulty: record.difficulty,
+        next_model: next_model
+            .filter(|_| state != TaskState::Done)
+            .map(|choice| NextModel { model: choice.model, rationale: choice.rationale }),
+        totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
+        attempts,
+        knowledge: knowledge(workspace, catalogs[0], |head| is_same_name(head.task_id.as_deref(), Some(id))),
+        live,
+        problems: problems_of(workspace, &catalogs),
+    })
+}
+
+/// Returns the live knowledge entries that are meant.
+pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, is_meant: impl Fn(&Head) -> bool) -> Vec<EntrySummary> {
+    let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row) && is_meant(&live.head(*row)));
+    let ids: Vec<Id> = rows.filter_map(|row| live.id(row)).collect();
+    if ids.is_empty() { Vec::new() } else { summaries(workspace, &ids) }
+}

@@ -1,0 +1,442 @@
+//! `log`, `stats`, `show` of tasks and runs, orders of `list`, and what is seen of a run in progress.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::symlink;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use ralph_memory::Memory;
+use ralph_memory::memory::LivePhase;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::schemas::assert_answer;
+use crate::support::{TestBase, heed_interrupts, ids};
+
+/// Longer than anything takes, on however busy a machine.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Writes an attempt at the task `t-1`, whose file begins with these lines as well.
+fn attempt(base: &TestBase, run: &str, number: u32, outcome: &str, at: &str, more: &str, body: &str) {
+    let head = format!("run_id: {run}\niteration: {number}\noutcome: {outcome}\nstarted_at: {at}\n{more}");
+    base.write(
+        &format!(".ralph/journal/{run}/{number:04}.md"),
+        format!("---\n{head}\ntask_id: t-1\ntask_title: Fix the login\n---\n\n{body}"),
+    );
+}
+
+/// Returns a memory with a failure and a success of one task, in two runs.
+fn sample() -> TestBase {
+    let base = TestBase::new();
+    let why = "## What was tried\n\nA longer timeout.\n\n## Why it failed\n\nThe clock is wrong.\n";
+    let more = "feature: login\nmodel: sonnet\nduration_secs: 61\ncost_usd: 0.5\nerror_category: test_failure";
+    attempt(&base, "run-0000000a", 1, "failed", "2026-11-01T10:00:00Z", more, why);
+    let more = "feature: login\nmodel: opus\ntokens_in: 1200\ntokens_out: 34\nfiles: {modified: [src/login.rs]}";
+    attempt(&base, "run-0000000b", 1, "done", "2026-11-19T10:00:00Z", more, "");
+    base
+}
+
+/// A running command; killed if a test fails.
+struct Running {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Running {
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || {
+            for line in out.lines() {
+                let _ = sender.send(line.unwrap());
+            }
+        });
+        Running { child, lines }
+    }
+
+    /// Returns the next line.
+    #[track_caller]
+    fn line(&self) -> String {
+        self.lines.recv_timeout(LONGEST).expect("a line")
+    }
+
+    /// Returns the next event, which is one of this kind.
+    #[track_caller]
+    fn event(&self, event: &str) -> Value {
+        let line = self.line();
+        let value: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_answer("log-follow", &value);
+        assert_eq!(value["event"], event, "{line}");
+        value
+    }
+
+    #[track_caller]
+    fn ends(mut self, code: i32) {
+        assert_eq!(self.child.wait().unwrap().code(), Some(code));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Makes a FIFO that holds up whoever reads it.
+fn gate(base: &TestBase, name: &str) {
+    mknodat(CWD, base.at(name), FileType::Fifo, Mode::RWXU, 0).unwrap();
+}
+
+/// Lets whoever waits at the FIFO continue, once it does.
+fn open_gate(base: &TestBase, name: &str) {
+    fs::write(base.at(name), "go\n").unwrap();
+}
+
+/// Starts a run of a stand-in for Codex that calls a tool, waits at the gate `go`, and says that the task is done.
+fn start_run(base: &TestBase, more: &[&str]) -> Running {
+    let script = r#"cat > /dev/null
+echo '{"type":"thread.started","thread_id":"1"}'
+echo '{"type":"item.started","item":{"id":"1","type":"command_execution","command":"cargo test --token SECRET"}}'
+read line < go
+echo "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"<task-done>$RALPH_TASK_ID</task-done>\"}}"
+"#;
+    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    base.write("agent.sh", script.replace("SECRET", &token));
+    let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh", "--format", "codex"];
+    Running::start(base.with(arguments.iter().chain(&["--max-iterations", "1"]).chain(more)).command())
+}
+
+#[test]
+fn a_log_shows_when_what_and_why() {
+    let base = sample();
+    assert_snapshot!(base.run(["log"]), @"
+    exit 0
+    --- stdout
+    2026-11-19 10:00  done         Fix the login
+                                   journal/run-0000000b/0001  t-1 · feature login · opus
+    2026-11-01 10:00  failed       Fix the login
+                                   journal/run-0000000a/0001  t-1 · feature login · sonnet · 1 min 1 s · $0.50 · test_failure
+                                   The clock is wrong.
+    ");
+    assert_snapshot!(base.run(["log", "--outcome", "failed", "--full"]), @"
+    exit 0
+    --- stdout
+    2026-11-01 10:00  failed       Fix the login
+                                   journal/run-0000000a/0001  t-1 · feature login · sonnet · 1 min 1 s · $0.50 · test_failure
+
+        What was tried
+          A longer timeout.
+
+        Why it failed
+          The clock is wrong.
+    ");
+    assert_eq!(base.run(["log", "--since", "2 days", "--json"]).json(0)["attempt_count"], 1);
+    assert_eq!(base.run(["log", "--since", "2026-10-01", "--json"]).json(0)["attempt_count"], 2);
+    base.run(["log", "--limit", "1"]).says(0, "1 more; `--limit 0` lists all");
+    base.run(["log", "--task", "t-2"]).says(0, "no attempts");
+    base.run(["log", "--since", "soon"]).refuses(2, "no date (2027-01-31)");
+    base.run(["log", "--outcome", "bad"]).refuses(2, "not one of done, failed");
+}
+
+#[test]
+fn statistics_are_tables() {
+    assert_snapshot!(sample().run(["stats"]), @"
+    exit 0
+    --- stdout
+      attempts     2, 1 done, 1 failed
+      succeeded    50% (1 of 2 that count)
+      tasks        1 done, 0 open, 0 stuck
+      cost         $0.50
+      tokens       1,234
+      time         1 min 1 s
+      days         2026-11-01 to 2026-11-19
+
+    Features
+      feature  attempts  success  done  open  stuck  streak   cost  tokens  last attempt
+      login           2      50%     1     0      0       0  $0.50   1,234  2026-11-19 10:00
+
+    Models
+      model   attempts  success   cost  tokens       time
+      opus           1     100%          1,234
+      sonnet         1       0%  $0.50          1 min 1 s
+
+    Files touched most
+      attempts  changed  read  file
+             1        1     0  src/login.rs
+    ");
+    sample().run(["stats", "--feature", "search"]).says(0, "no attempts");
+}
+
+#[test]
+fn show_knows_tasks_and_runs() {
+    let base = sample();
+    assert_snapshot!(base.run(["show", "t-1"]), @"
+    exit 0
+    --- stdout
+    Fix the login
+      task         t-1
+      state        done
+      feature      login
+      attempts     2: 1 done, 1 failed
+      time         1 min 1 s
+      cost         $0.50
+      tokens       1,234
+
+    1. failed  journal/run-0000000a/0001  2026-11-01 10:00 · sonnet · 1 min 1 s · $0.50
+
+        What was tried
+          A longer timeout.
+
+        Why it failed
+          The clock is wrong.
+
+    2. done  journal/run-0000000b/0001  2026-11-19 10:00 · opus
+
+        Files
+          changed: src/login.rs
+    ");
+    assert_snapshot!(base.run(["show", "run-0000000a"]), @"
+    exit 0
+    --- stdout
+    run-0000000a
+      began        2026-11-01 10:00
+      ended        2026-11-01 10:01
+      iterations   1: 1 failed
+      time         1 min 1 s
+      cost         $0.50
+
+    Tasks
+      task  attempts  last outcome  title
+      t-1          1  failed        Fix the login
+
+    Iterations
+    2026-11-01 10:00  failed       Fix the login
+                                   journal/run-0000000a/0001  t-1 · feature login · sonnet · 1 min 1 s · $0.50 · test_failure
+                                   The clock is wrong.
+    ");
+    assert_eq!(base.run(["show", "t-1", "--json"]).json(0)["task"]["state"], "done");
+    base.run(["show", "task:t-2"]).refuses(1, "there is no task `t-2`");
+    base.run(["show", "run:t-1"]).refuses(1, "there is no run `t-1`");
+    base.run(["show", "t-2"]).refuses(1, "there is no entry `knowledge/t-2`");
+    base.run(["show", "../t-1"]).refuses(2, "`../t-1` is not the id of an entry");
+}
+
+#[test]
+fn an_entry_comes_before_a_task_of_its_name() {
+    let base = sample();
+    base.entry("t-1", "Ports", "net", "Use 5433.");
+    base.run(["show", "t-1"]).says(0, "`ralph-memory show task:t-1`");
+    assert_eq!(base.run(["show", "t-1", "--json"]).json(0)["entry"]["title"], "Ports");
+    assert_eq!(base.run(["show", "task:t-1", "--json"]).json(0)["task"]["title"], "Fix the login");
+}
+
+#[test]
+fn lists_have_orders_and_limits() {
+    let base = TestBase::new();
+    let entry = |stem: &str, title: &str, importance: u32, created: &str, updated: &str| {
+        let dates = format!("created_at: {created}\nupdated_at: {updated}");
+        let head = format!("title: {title}\ntags: [x]\nimportance: {importance}\n{dates}");
+        base.write(&format!(".ralph/knowledge/{stem}.md"), format!("---\n{head}\n---\n\nText.\n"));
+    };
+    entry("a", "pear", 10, "2026-03-01", "2026-03-01");
+    entry("b", "Apple", 90, "2026-01-01", "2026-11-19");
+    entry("c", "fig", 50, "2026-02-01", "2026-02-01");
+    let context = "context: [knowledge/c, knowledge/a]";
+    attempt(&base, "run-0000000a", 1, "failed", "2026-11-01T10:00:00Z", context, "");
+    attempt(&base, "run-0000000a", 2, "done", "2026-11-02T10:00:00Z", "context: [knowledge/c]", "");
+    let check = |options: &[&str], expected: &[&str]| {
+        let arguments = [&["list", "--kind", "knowledge", "--json"], options].concat();
+        let found = ids(&base.run(&arguments).json(0)["entries"]);
+        let expected: Vec<String> = expected.iter().map(|stem| format!("knowledge/{stem}")).collect();
+        assert_eq!(found, expected, "{options:?}");
+    };
+    check(&[], &["a", "b", "c"]);
+    check(&["--reverse"], &["c", "b", "a"]);
+    check(&["--sort", "updated"], &["b", "a", "c"]);
+    check(&["--sort", "created"], &["a", "c", "b"]);
+    check(&["--sort", "created", "--reverse"], &["b", "c", "a"]);
+    check(&["--sort", "title"], &["b", "c", "a"]);
+    check(&["--sort", "importance", "--limit", "2"], &["b", "c"]);
+    check(&["--sort", "used"], &["c", "a", "b"]);
+    check(&["--since", "yesterday"], &["b"]);
+    check(&["--unused"], &["b"]);
+    check(&["--never-helped"], &["a"]);
+    base.run(["list", "--sort", "size"]).refuses(2, "possible values: updated, created");
+    base.run(["list", "--limit", "0"]).refuses(2, "not a whole number over 0");
+}
+
+#[test]
+fn a_context_takes_its_task_with_or_without_an_option() {
+    let base = TestBase::new();
+    base.entry("map", "Maps use tiles", "map", "Of 256 pixels.");
+    let of = |arguments: &[&str]| base.run([arguments, &["--dry-run"]].concat()).answer(0);
+    assert_eq!(of(&["context", "Draw the map"]), of(&["context", "--task", "Draw the map"]));
+    assert_eq!(
+        of(&["prime", "Draw the map", "--feature", "map"]),
+        of(&["context", "--task", "Draw the map", "--feature", "map"])
+    );
+    base.run(["context", "Draw", "--task", "Draw"]).refuses(2, "cannot be used with");
+    base.run(["context", "--feature", "map"]).refuses(2, "required");
+    base.run(["context", " "]).refuses(2, "the task's title is empty");
+}
+
+#[test]
+fn another_process_sees_what_a_run_does_while_it_does_it() {
+    heed_interrupts();
+    let base = TestBase::new();
+    gate(&base, "go");
+    let mut follower = Running::start(base.with(["log", "--follow", "--json"]).command());
+    let run = start_run(&base, &[]);
+    let live = follower.event("started")["live"].clone();
+    assert_eq!(
+        (&live["task_title"], &live["phase"], &live["iteration"]),
+        (&json!("Draw the map"), &json!("agent"), &json!(1))
+    );
+    let action = follower.event("action")["action"].clone();
+    assert_eq!(action["kind"], "tool");
+    let text = action["text"].as_str().unwrap();
+    assert!(text.starts_with("shell cargo test") && text.contains("[redacted") && !text.contains("16C7e42F"), "{text}");
+    // The agent is held up at the gate, and others see the same.
+    let memory = Memory::open(&base.root()).unwrap();
+    let seen = &memory.live_runs()[0];
+    assert_eq!((seen.phase, seen.n_actions, seen.pid), (LivePhase::Agent, 1, Some(run.child.id())));
+    let run_id = seen.run_id.clone();
+    base.run(["show", &run_id]).says(0, "agent, shell cargo test");
+    assert!(base.run(["log"]).stdout.is_empty(), "the attempt is not in the journal yet");
+
+    let ends_with_it = Running::start(base.with(["log", "--follow", "--run", &run_id]).command());
+    assert_eq!(ends_with_it.line(), format!("{run_id}/1  Draw the map  sonnet"));
+    open_gate(&base, "go");
+    run.ends(0);
+    // What happened between two looks may be one event or two.
+    let mut events = Vec::new();
+    while events.last().is_none_or(|event: &Value| event["event"] != "ended") {
+        let event: Value = serde_json::from_str(&follower.line()).unwrap();
+        assert_answer("log-follow", &event);
+        events.push(event);
+    }
+    let recorded = events.iter().find(|event| event["event"] == "attempt").unwrap();
+    assert_eq!((&recorded["attempt"]["outcome"], &recorded["attempt"]["run_id"]), (&json!("done"), &json!(run_id)));
+    assert!(memory.live_runs().is_empty());
+    assert_eq!(base.files(".ralph/state/live"), Vec::<String>::new());
+    let lines: Vec<String> = ends_with_it.lines.iter().collect();
+    assert_eq!(lines.last(), Some(&format!("{run_id}  ended")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains("done") && line.contains("Draw the map")), "{lines:?}");
+    ends_with_it.ends(0);
+    kill_process(Pid::from_child(&follower.child), Signal::INT).unwrap();
+    assert_eq!(follower.child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn verification_is_a_phase_of_its_own() {
+    let base = TestBase::new();
+    gate(&base, "go");
+    gate(&base, "verified");
+    let follower = Running::start(base.with(["log", "--follow", "--json"]).command());
+    let run = start_run(&base, &["--verify", "sh -c 'read line < verified'"]);
+    follower.event("started");
+    follower.event("action");
+    open_gate(&base, "go");
+    let event = loop {
+        let event: Value = serde_json::from_str(&follower.line()).unwrap();
+        if event["event"] == "phase" {
+            break event;
+        }
+    };
+    assert_eq!(event["phase"], "verifying");
+    open_gate(&base, "verified");
+    run.ends(0);
+}
+
+#[test]
+fn a_killed_run_is_not_shown_and_its_file_is_swept() {
+    let base = TestBase::new();
+    gate(&base, "go");
+    let follower = Running::start(base.with(["log", "--follow", "--json"]).command());
+    let run = start_run(&base, &[]);
+    follower.event("started");
+    drop(run);
+    assert_eq!(base.files(".ralph/state/live").len(), 1);
+    assert!(Memory::open(&base.root()).unwrap().live_runs().iter().all(|run| run.actions.is_empty()));
+    let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
+    let _ = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert_eq!(base.files(".ralph/state/live"), Vec::<String>::new());
+}
+
+#[test]
+fn an_attempt_of_another_program_is_followed_too() {
+    let base = sample();
+    let follower = Running::start(base.with(["log", "--follow", "--json", "--limit", "1"]).command());
+    // What was there comes first, and once.
+    assert_eq!(follower.event("attempt")["attempt"]["id"], "journal/run-0000000b/0001");
+    attempt(&base, "run-0000000c", 1, "failed", "2026-10-01T10:00:00Z", "model: opus", "");
+    assert_eq!(follower.event("attempt")["attempt"]["id"], "journal/run-0000000c/0001");
+}
+
+#[test]
+fn a_run_that_does_not_go_on_is_printed_and_not_waited_for() {
+    let base = sample();
+    let ran = base.run(["log", "--follow", "--run", "run-0000000a"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (Some(0), 3), "{ran}");
+    base.run(["log", "--follow", "--run", "run-nobody"]).refuses(1, "there is no run `run-nobody`");
+}
+
+#[test]
+fn an_open_iteration_is_live_without_actions() {
+    let base = TestBase::new();
+    let begun = base.run(["context", "Draw the map", "--json"]).json(0);
+    let task = base.run(["show", begun["iteration"]["task_id"].as_str().unwrap(), "--json"]).json(0)["task"].clone();
+    assert_eq!(
+        (&task["state"], &task["live"][0]["phase"], &task["title"]),
+        (&json!("open"), &json!("open"), &json!("Draw the map"))
+    );
+    assert_eq!(task["live"][0]["actions"], json!([]));
+}
+
+/// Whatever a clone brings below `state/live`: nothing of it is shown, waited for or followed.
+#[test]
+fn files_that_were_not_written_here_are_not_shown() {
+    let base = sample();
+    base.run(["note", "--event", "decision", "--summary", "So that there is a key."]).answer(0);
+    let secret = base.home().join("secret");
+    let process = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let started: u64 = process.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();
+    // All that it needs but the checksum: this process is alive.
+    let content = json!({
+        "run_id": "run-0000000d", "holder": {"pid": std::process::id(), "started": started}, "number": null,
+        "phase": "between", "updated_at": 1, "actions": [], "n_actions": 0,
+    });
+    fs::write(&secret, content.to_string()).unwrap();
+    let at = |name: &str| base.at(&format!(".ralph/state/live/{name}"));
+    base.write(".ralph/state/live/run-0000000d.json", content.to_string());
+    base.write(".ralph/state/live/run-0000000e.json", format!("{content}\n0123456789abcdef\n"));
+    base.write(".ralph/state/live/run-0000000f.json", "x".repeat(5_000_000));
+    base.write(".ralph/state/live/..json", "");
+    symlink(&secret, at("run-00000010.json")).unwrap();
+    gate(&base, ".ralph/state/live/run-00000011.json");
+    fs::create_dir(at("run-00000012.json")).unwrap();
+    assert!(Memory::open(&base.root()).unwrap().live_runs().is_empty());
+    base.run(["show", "run:run-0000000d"]).refuses(1, "there is no run");
+    // The next run removes what it can, and writes beside the rest.
+    let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
+    let ran = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
+    assert!(ran.stdout.contains("not done"), "{ran}");
+    assert_eq!(base.files(".ralph/state/live"), [".ralph/state/live/..json"]);
+    assert_eq!(fs::read_to_string(&secret).unwrap(), content.to_string(), "what a link leads to stays");
+    // A link instead of the folder.
+    fs::remove_dir_all(base.at(".ralph/state/live")).unwrap();
+    let outside = base.home().join("outside");
+    fs::create_dir(&outside).unwrap();
+    symlink(&outside, base.at(".ralph/state/live")).unwrap();
+    let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
+    assert!(next.env("PATH", std::env::var_os("PATH").unwrap()).run().stdout.contains("not done"));
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "nothing was written there");
+}
