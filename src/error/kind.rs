@@ -36,7 +36,7 @@ impl Error {
     /// Returns the kind of the error; for an attempt that was not recorded, the kind of the reason.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::NoSuchEntry { .. } | Error::NotArchived { .. } => ErrorKind::NotFound,
+            Error::NoSuchEntry { .. } | Error::NotArchived { .. } | Error::AlreadyArchived { .. } => ErrorKind::NotFound,
             Error::Invalid { .. } | Error::Settings { .. } | Error::BudgetTooSmall { .. } | Error::Unusable { .. } => {
                 ErrorKind::Usage
             }

@@ -79,6 +79,12 @@ pub enum Error {
         /// The requested live entry.
         id: String,
     },
+    /// The entry is in the archive, and not among the live ones.
+    #[error("`{id}` is in the archive already")]
+    AlreadyArchived {
+        /// The requested entry.
+        id: String,
+    },
     /// An argument is invalid.
     #[error("{what}: {reason}")]
     Invalid {

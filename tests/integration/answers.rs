@@ -93,6 +93,8 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("restore", 0, &["restore", "t"]);
+    ask("archive", 0, &["archive", "t"]);
+    ask("restore", 0, &["restore", "t"]);
     ask("prune", 0, &["prune", "--dry-run"]);
     ask("prune", 0, &["prune"]);
     ask("restore", 0, &["restore", "gone"]);

@@ -86,6 +86,7 @@ fn simple(error: &Error) -> Option<&'static str> {
         Error::NewerFormat { .. } => "install a newer ralph-memory",
         Error::Settings { .. } => "`.ralph/config.toml` lists every setting with its default",
         Error::NotArchived { .. } => "`ralph-memory list --archived` shows what the archive has",
+        Error::AlreadyArchived { .. } => "`ralph-memory restore` brings it back",
         Error::OutsideRoot { .. } => {
             "the memory contains only plain files and folders; replace the link with its target"
         }

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, man, mcp,
+    add, archive, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, man, mcp,
     merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, status, supersede,
     watch,
 };
@@ -66,6 +66,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Prune(prune::PruneArgs),
     Consolidate(consolidate::ConsolidateArgs),
+    Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
     Supersede(supersede::SupersedeArgs),
     Promote(promote::PromoteArgs),
@@ -133,6 +134,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Status(args) => status::run(ui, globals, &args),
         Command::Prune(args) => prune::run(ui, globals, &args),
         Command::Consolidate(args) => consolidate::run(ui, globals, &args),
+        Command::Archive(args) => archive::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::Promote(args) => promote::run(ui, globals, &args),

@@ -132,6 +132,7 @@ mod tests {
         let io = || io::Error::from(io::ErrorKind::StorageFull);
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
         check(Error::NotArchived { id: "a".into() }, Exit::No);
+        check(Error::AlreadyArchived { id: "a".into() }, Exit::No);
         check(Error::Invalid { what: Argument::Named("a".into()), reason: "b".into() }, Exit::Usage);
         check(Error::BudgetTooSmall { text: "context", unit: "tokens", given: 1, least: 2 }, Exit::Usage);
         check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);

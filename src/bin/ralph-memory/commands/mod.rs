@@ -1,6 +1,7 @@
 //! The commands, one file each: `NAMEArgs` has the options, its comments are the help, and `run` runs the command.
 
 pub(crate) mod add;
+pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod consolidate;
