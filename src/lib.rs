@@ -138,6 +138,7 @@ mod strategy;
 pub mod text;
 pub mod transcript;
 mod transfer;
+mod undo;
 mod watch;
 mod workspace;
 

@@ -33,6 +33,7 @@ impl Memory {
     /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and
     /// [`Error::Io`](crate::Error::Io). What was moved until then stays moved, and another call does the rest.
     pub fn prune(&self, dry_run: bool) -> Result<MaintenanceReport> {
+        let _operation = self.operation("prune");
         maintenance::prune(&self.workspace, dry_run)
     }
 
@@ -60,6 +61,7 @@ impl Memory {
     /// [`Error::Conflict`](crate::Error::Conflict) where another program took a name in the archive, and
     /// [`Error::Io`](crate::Error::Io).
     pub fn archive(&self, ids: &[Id]) -> Result<MaintenanceReport> {
+        let _operation = self.operation("archive");
         maintenance::archive(&self.workspace, ids)
     }
 
@@ -91,6 +93,7 @@ impl Memory {
     /// that became part of another and could not be moved is superseded, so no context has it twice, and a later
     /// [`Memory::prune`] archives it.
     pub fn consolidate(&self, dry_run: bool) -> Result<MaintenanceReport> {
+        let _operation = self.operation("consolidate");
         maintenance::consolidate(&self.workspace, dry_run)
     }
 }

@@ -10,6 +10,7 @@ mod knowledge;
 mod maintenance;
 mod queries;
 mod transfer;
+mod undo;
 mod vectors;
 mod watch;
 
@@ -45,6 +46,8 @@ pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
     ImportedItem, JsonlFields,
 };
+pub use crate::store::OperationScope;
+pub use crate::undo::{Operation, UndoAction, Undone, UndoneFile};
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 

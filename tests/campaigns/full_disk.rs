@@ -262,7 +262,7 @@ const READING: [&[&str]; 8] = [
     &["doctor", "--json"],
 ];
 /// What writes entries.
-const WRITING: [&[&str]; 10] = [
+const WRITING: [&[&str]; 11] = [
     &["add", "--title", "Other", "--tags", "a", "--body", "b"],
     &["add", "--title", "Kept", "--tags", "nightly", "--body", "A third one."],
     &["note", "--event", "decision", "--summary", "It is decided."],
@@ -270,6 +270,7 @@ const WRITING: [&[&str]; 10] = [
     &["promote", "kept", "feature:x"],
     &["restore", "kept"],
     &["archive", "kept"],
+    &["undo"],
     &["context", "--task", "nightly", "--run", "run-0000000b"],
     &["record", "--run", "run-0000000a", "--outcome", "failed"],
     &["index", "--rebuild"],

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 32] = [
+const ORDER: [(&str, bool); 33] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -34,6 +34,7 @@ const ORDER: [(&str, bool); 32] = [
     ("transfer", false),
     ("watch", false),
     ("maintenance", false),
+    ("undo", false),
     ("diagnostics", false),
     ("memory", false),
     ("runner", false),
@@ -42,12 +43,13 @@ const ORDER: [(&str, bool); 32] = [
     ("internals", false),
 ];
 /// The pure parts of modules that are not pure as a whole.
-const PURE_PARTS: [&str; 6] = [
+const PURE_PARTS: [&str; 7] = [
     "src/diagnostics/check/",
     "src/diagnostics/doctor/",
     "src/hook/dialect.rs",
     "src/hook/payload.rs",
     "src/maintenance/plan/",
+    "src/undo/plan.rs",
     "src/watch/changes.rs",
 ];
 /// Crates that only some files may name.

@@ -15,7 +15,7 @@ pub(crate) fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 22] = [
+const COMPLETE: [&[&str]; 23] = [
     &["init"],
     &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
@@ -33,6 +33,7 @@ const COMPLETE: [&[&str]; 22] = [
     &["promote", "wal", "feature:storage"],
     &["restore", "old"],
     &["archive", "old", "wal-mode"],
+    &["undo", "2", "--dry-run"],
     &["supersede", "bench", "wal"],
     &["import", "sections"],
     &["export"],

@@ -10,7 +10,7 @@ use ralph_memory::text::for_terminal;
 use crate::commands::{
     add, archive, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, man, mcp,
     merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, status, supersede,
-    watch,
+    undo, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -66,6 +66,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Prune(prune::PruneArgs),
     Consolidate(consolidate::ConsolidateArgs),
+    Undo(undo::UndoArgs),
     Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
     Supersede(supersede::SupersedeArgs),
@@ -134,6 +135,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Status(args) => status::run(ui, globals, &args),
         Command::Prune(args) => prune::run(ui, globals, &args),
         Command::Consolidate(args) => consolidate::run(ui, globals, &args),
+        Command::Undo(args) => undo::run(ui, globals, &args),
         Command::Archive(args) => archive::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),

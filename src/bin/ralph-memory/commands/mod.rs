@@ -27,4 +27,5 @@ pub(crate) mod setup;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod supersede;
+pub(crate) mod undo;
 pub(crate) mod watch;
