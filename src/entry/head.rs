@@ -53,6 +53,8 @@ pub struct Head {
     pub expires_at: Option<DateTime<Utc>>,
     /// `supersedes`: the ids that this entry replaces.
     pub supersedes: Vec<Id>,
+    /// `aliases`: the ids and titles that the entry had before it was renamed, and other names that links to it may use.
+    pub aliases: Vec<String>,
     /// `files`: the project paths that it is about.
     pub files: Vec<String>,
     /// `questions`: the questions that it answers, in the words of someone who has the problem.
@@ -95,6 +97,7 @@ impl Head {
             updated_at: None,
             expires_at: None,
             supersedes: Vec::new(),
+            aliases: Vec::new(),
             files: Vec::new(),
             questions: Vec::new(),
             links: Vec::new(),

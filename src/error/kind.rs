@@ -48,6 +48,7 @@ impl Error {
             | Error::Uneditable { .. }
             | Error::Conflict { .. }
             | Error::NotUndoable { .. }
+            | Error::TitleTaken { .. }
             | Error::ChangedSince { .. }
             | Error::SupersedesCycle { .. }
             | Error::Secret { .. }

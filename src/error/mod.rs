@@ -79,6 +79,14 @@ pub enum Error {
         /// The requested live entry.
         id: String,
     },
+    /// Another entry of the same scope has this title.
+    #[error("`{id}` has the title \"{title}\" already")]
+    TitleTaken {
+        /// The requested title.
+        title: String,
+        /// The other entry.
+        id: String,
+    },
     /// The entry is in the archive, and not among the live ones.
     #[error("`{id}` is in the archive already")]
     AlreadyArchived {

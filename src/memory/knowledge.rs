@@ -4,7 +4,7 @@ use super::Memory;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Event, Id, Scope};
 use crate::error::Result;
-use crate::knowledge::{self, AddAction, Added, Promoted, Restored, Superseded};
+use crate::knowledge::{self, AddAction, Added, Promoted, Renamed, Restored, Superseded};
 
 impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
@@ -75,6 +75,31 @@ impl Memory {
     pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
         let _operation = self.operation("supersede");
         knowledge::supersede(&self.workspace, old, new)
+    }
+
+    /// Gives a knowledge entry another title, and its file the name that goes with it. Links to the entry follow: `[[id]]`
+    /// and `[[Title]]` in the bodies of live entries, and ids in `supersedes`. Its archived versions are renamed, too. It
+    /// keeps its old id and title in `aliases`, so contexts in the journal still count for it, and links of other branches
+    /// still lead to it.
+    ///
+    /// A call that was cut off can be repeated, with the old id or the new one.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::TitleTaken`](crate::Error::TitleTaken) where another entry of the scope has the title.
+    /// * [`Error::Invalid`](crate::Error::Invalid) where the title is empty, too long or has characters that no reader
+    ///   sees, or the entry is not knowledge, and [`Error::Secret`](crate::Error::Secret) where the title looks like one.
+    /// * [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::Uneditable`](crate::Error::Uneditable),
+    ///   [`Error::Conflict`](crate::Error::Conflict), [`Error::Locked`](crate::Error::Locked) and
+    ///   [`Error::Io`](crate::Error::Io). Links that were changed before stay so.
+    pub fn rename(&self, id: &Id, title: &str) -> Result<Renamed> {
+        let _operation = self.operation("rename");
+        let mut renamed = knowledge::rename(&self.workspace, id, title)?;
+        if renamed.changed {
+            let written = [renamed.path.as_relative().to_owned()];
+            renamed.problems.extend(self.semantic.embed_written(&self.workspace, &written));
+        }
+        Ok(renamed)
     }
 
     /// Restores an archived entry. The id of a live entry that has archived versions stands for the newest version. A

@@ -1,5 +1,7 @@
 //! Carries out a plan, and describes what it does to each file.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::plan::{UndoPlan, UndoStep};
 use super::report::{UndoAction, UndoneFile};
 use crate::entry::path::EntryPath;
@@ -59,7 +61,7 @@ fn moved<'a>(step: &UndoStep<'a>) -> Option<(&'a str, &'a str)> {
 
 /// Returns the paths of the files that the steps leave.
 pub(super) fn written<'a>(plan: &UndoPlan<'a>) -> impl Iterator<Item = &'a str> {
-    let mut last: std::collections::BTreeMap<&str, bool> = std::collections::BTreeMap::new();
+    let mut last: BTreeMap<&str, bool> = BTreeMap::new();
     for step in &plan.steps {
         match *step {
             UndoStep::Remove { path, .. } => drop(last.insert(path, false)),
@@ -75,29 +77,74 @@ pub(super) fn written<'a>(plan: &UndoPlan<'a>) -> impl Iterator<Item = &'a str> 
 }
 
 /// Describes what the steps do to each file; `with_bytes` adds the bytes of each before and after.
-pub(super) fn files(workspace: &Workspace, plan: &UndoPlan<'_>, with_bytes: bool) -> Result<Vec<UndoneFile>> {
+pub(super) fn files<'a>(workspace: &'a Workspace, plan: &UndoPlan<'a>, with_bytes: bool) -> Result<Vec<UndoneFile>> {
+    let mut preview = Preview { workspace, with_bytes, bytes: HashMap::new() };
     let mut files = Vec::new();
     for step in &plan.steps {
-        let mut add = |action, path: &str, from: Option<&str>, restored: Option<&[u8]>, has_bytes: bool| {
-            let is_text = with_bytes && from.is_none();
-            let before = if is_text && has_bytes { Some(read(workspace, path)?) } else { None };
-            let after = restored.filter(|_| is_text).map(<[u8]>::to_vec);
-            files.push(UndoneFile { action, path: EntryPath::new(path), from: from.map(EntryPath::new), before, after });
-            Ok::<(), Error>(())
+        preview.add(step, &mut files)?;
+    }
+    Ok(files)
+}
+
+/// The bytes of files after the steps so far, where these changed any.
+struct Preview<'a> {
+    workspace: &'a Workspace,
+    with_bytes: bool,
+    bytes: HashMap<&'a str, Vec<u8>>,
+}
+
+impl<'a> Preview<'a> {
+    fn add(&mut self, step: &UndoStep<'a>, files: &mut Vec<UndoneFile>) -> Result<()> {
+        let mut file = |action, path, from: Option<&str>, before, after: Option<&[u8]>| {
+            let (path, from) = (EntryPath::new(path), from.map(EntryPath::new));
+            files.push(UndoneFile { action, path, from, before, after: after.map(<[u8]>::to_vec) });
         };
         match *step {
-            UndoStep::Remove { path, .. } => add(UndoAction::Removed, path, None, None, true)?,
-            UndoStep::Create { path, bytes } => add(UndoAction::Restored, path, None, Some(bytes), false)?,
-            UndoStep::Replace { path, bytes, .. } => add(UndoAction::Changed, path, None, Some(bytes), true)?,
-            UndoStep::Move { from, to } => add(UndoAction::Moved, to, Some(from), None, false)?,
+            UndoStep::Remove { path, .. } => file(UndoAction::Removed, path, None, self.take(path)?, None),
+            UndoStep::Create { path, bytes } => {
+                file(UndoAction::Restored, path, None, None, self.put(path, bytes));
+            }
+            UndoStep::Replace { path, bytes, .. } => {
+                let before = self.take(path)?;
+                file(UndoAction::Changed, path, None, before, self.put(path, bytes));
+            }
+            UndoStep::Move { from, to } => {
+                if let Some(bytes) = self.bytes.remove(from) {
+                    self.bytes.insert(to, bytes);
+                } else if self.with_bytes && let Ok(bytes) = read(self.workspace, from) {
+                    self.bytes.insert(to, bytes);
+                }
+                file(UndoAction::Moved, to, Some(from), None, None);
+            }
             UndoStep::Swap { one, other } => {
-                add(UndoAction::Moved, one, Some(other), None, false)?;
-                add(UndoAction::Moved, other, Some(one), None, false)?;
+                for (to, from) in [(one, other), (other, one)] {
+                    file(UndoAction::Moved, to, Some(from), None, None);
+                }
+                let (of_one, of_other) = (self.take(one).ok().flatten(), self.take(other).ok().flatten());
+                self.bytes.extend(of_one.map(|bytes| (other, bytes)));
+                self.bytes.extend(of_other.map(|bytes| (one, bytes)));
             }
             UndoStep::RemoveFolder { .. } => {}
         }
+        Ok(())
     }
-    Ok(files)
+
+    /// Returns the bytes of a file, if they are asked for.
+    fn take(&mut self, path: &str) -> Result<Option<Vec<u8>>> {
+        match self.bytes.remove(path) {
+            Some(bytes) => Ok(Some(bytes)),
+            None if self.with_bytes => read(self.workspace, path).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Notes the bytes of a file, if they are asked for.
+    fn put<'b>(&mut self, path: &'a str, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        self.with_bytes.then(|| {
+            self.bytes.insert(path, bytes.to_vec());
+            bytes
+        })
+    }
 }
 
 fn read(workspace: &Workspace, path: &str) -> Result<Vec<u8>> {

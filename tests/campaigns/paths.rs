@@ -317,6 +317,7 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
         if let Some(id) = Id::parse(&name) {
             told("show", memory.show(&id).map(|shown| format!("{shown:?}")));
             told("restore", memory.restore(&id).map(|restored| format!("{restored:?}")));
+            told("rename", memory.rename(&id, &name).map(|renamed| format!("{renamed:?}")));
             told("archive", memory.archive(std::slice::from_ref(&id)).map(|archived| format!("{archived:?}")));
             told("supersede", memory.supersede(&id, &note).map(|superseded| format!("{superseded:?}")));
             told("supersede by", memory.supersede(&note, &id).map(|superseded| format!("{superseded:?}")));
@@ -347,10 +348,11 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
 }
 
 fn by_process(program: &Program, root: &Path, name: &str, what: &str) {
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 11] = [
         &["show", name],
         &["restore", name],
         &["archive", name],
+        &["rename", name, name],
         &["supersede", name, "note-2"],
         &["supersede", "note-2", name],
         &["promote", name, name],

@@ -93,6 +93,9 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("restore", 0, &["restore", "t"]);
+    ask("rename", 0, &["rename", "t", "Tea"]);
+    ask("rename", 0, &["rename", "t", "Tea"]);
+    ask("rename", 0, &["rename", "tea", "T"]);
     ask("archive", 0, &["archive", "t"]);
     ask("undo", 0, &["undo", "--dry-run"]);
     ask("undo", 0, &["undo"]);

@@ -9,7 +9,7 @@ use ralph_memory::text::for_terminal;
 
 use crate::commands::{
     add, archive, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, man, mcp,
-    merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, status, supersede,
+    merge_driver, note, promote, prune, record, rename, restore, run as run_command, search, setup, show, status, supersede,
     undo, watch,
 };
 use crate::error::{self, ErrorReport};
@@ -67,6 +67,7 @@ enum Command {
     Prune(prune::PruneArgs),
     Consolidate(consolidate::ConsolidateArgs),
     Undo(undo::UndoArgs),
+    Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
     Supersede(supersede::SupersedeArgs),
@@ -136,6 +137,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Prune(args) => prune::run(ui, globals, &args),
         Command::Consolidate(args) => consolidate::run(ui, globals, &args),
         Command::Undo(args) => undo::run(ui, globals, &args),
+        Command::Rename(args) => rename::run(ui, globals, &args),
         Command::Archive(args) => archive::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),

@@ -133,6 +133,7 @@ mod tests {
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
         check(Error::NotArchived { id: "a".into() }, Exit::No);
         check(Error::AlreadyArchived { id: "a".into() }, Exit::No);
+        check(Error::TitleTaken { title: "a".into(), id: "b".into() }, Exit::Refused);
         check(Error::NoOperation { number: None }, Exit::No);
         check(Error::NotUndoable { number: 1, reason: "a".into() }, Exit::Refused);
         check(Error::ChangedSince { number: 1, files: vec!["a".into()], by: None }, Exit::Refused);

@@ -20,6 +20,7 @@ pub(crate) mod note;
 pub(crate) mod promote;
 pub(crate) mod prune;
 pub(crate) mod record;
+pub(crate) mod rename;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod search;

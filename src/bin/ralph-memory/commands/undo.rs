@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ralph_memory::memory::{Operation, UndoAction, Undone, UndoneFile};
+use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -137,7 +137,7 @@ fn summary(operation: &Operation) -> String {
     ];
     let counts: Vec<String> =
         counts.iter().filter(|(number, _)| *number > 0).map(|(number, done)| format!("{number} {done}")).collect();
-    let files: Vec<&str> = operation.files.iter().take(MAX_FILES).map(|path| path.as_relative()).collect();
+    let files: Vec<&str> = operation.files.iter().take(MAX_FILES).map(EntryPath::as_relative).collect();
     let more = if operation.files.len() > MAX_FILES { ", …" } else { "" };
     format!("{} ({}{more})", counts.join(", "), files.join(", "))
 }
