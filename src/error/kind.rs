@@ -48,6 +48,7 @@ impl Error {
             | Error::Uneditable { .. }
             | Error::Conflict { .. }
             | Error::NotUndoable { .. }
+            | Error::InvalidEdit { .. }
             | Error::TitleTaken { .. }
             | Error::ChangedSince { .. }
             | Error::SupersedesCycle { .. }

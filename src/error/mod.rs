@@ -145,6 +145,14 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// The text that an editor left cannot be the text of the entry.
+    #[error("the new text of `{path}` was not written: {}", first(.problems))]
+    InvalidEdit {
+        /// The entry's file, relative to the folder that holds `.ralph/`.
+        path: String,
+        /// What is wrong with it.
+        problems: Vec<Problem>,
+    },
     /// A budget has no room for what a text always has.
     #[error("a {text} needs at least {least} {unit}, and the budget is {given}")]
     BudgetTooSmall {
@@ -302,6 +310,14 @@ fn no_operation(number: Option<u64>) -> String {
         || "there is nothing to undo".to_owned(),
         |number| format!("there is no operation {number} in the undo log"),
     )
+}
+
+/// Returns what the first problem is, and how many more there are.
+fn first(problems: &[Problem]) -> String {
+    let Some(first) = problems.first() else { return String::new() };
+    let line = first.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    let more = if problems.len() > 1 { format!(" (and {} more)", problems.len() - 1) } else { String::new() };
+    format!("{line}{}{more}", first.message)
 }
 
 /// Lists the first files.

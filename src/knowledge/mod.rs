@@ -4,6 +4,7 @@
 //! Nothing here knows of vectors: callers make those of the written entries.
 
 mod add;
+mod edit;
 mod events;
 mod promote;
 mod rename;
@@ -15,6 +16,8 @@ mod write;
 pub use add::{AddAction, Added};
 pub(crate) use add::{add, create, update};
 pub(crate) use events::{beyond_caps, events_for, journal_events};
+pub use edit::{Edited, EntryText};
+pub(crate) use edit::{discard_draft, draft, edit, keep_draft, text};
 pub use promote::Promoted;
 pub(crate) use promote::promote;
 pub use rename::Renamed;

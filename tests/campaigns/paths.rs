@@ -348,10 +348,11 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
 }
 
 fn by_process(program: &Program, root: &Path, name: &str, what: &str) {
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 12] = [
         &["show", name],
         &["restore", name],
         &["archive", name],
+        &["edit", name],
         &["rename", name, name],
         &["supersede", name, "note-2"],
         &["supersede", "note-2", name],

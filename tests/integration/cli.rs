@@ -15,7 +15,7 @@ pub(crate) fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 24] = [
+const COMPLETE: [&[&str]; 25] = [
     &["init"],
     &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
@@ -34,6 +34,7 @@ const COMPLETE: [&[&str]; 24] = [
     &["restore", "old"],
     &["archive", "old", "wal-mode"],
     &["undo", "2", "--dry-run"],
+    &["edit", "old"],
     &["rename", "old", "Another title"],
     &["supersede", "bench", "wal"],
     &["import", "sections"],

@@ -67,7 +67,7 @@ fn control_characters_never_reach_a_terminal() {
     let config = base.read(".ralph/config.toml");
     base.write(".ralph/config.toml", format!("{config}\n{q} = 1\n"));
 
-    let commands: [&[&str]; 24] = [
+    let commands: [&[&str]; 25] = [
         &["search", "zebra"],
         &["search", "zebra", "--explain", "--archived"],
         &["search", &word],
@@ -87,6 +87,7 @@ fn control_characters_never_reach_a_terminal() {
         &["consolidate", "--dry-run"],
         &["restore", &word],
         &["archive", &word],
+        &["edit", &word],
         &["rename", &word, &word],
         &["supersede", &word, "hostile"],
         &["promote", "hostile", &format!("feature:{word}")],

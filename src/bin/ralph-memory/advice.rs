@@ -93,6 +93,7 @@ fn simple(error: &Error) -> Option<&'static str> {
         Error::NotArchived { .. } => "`ralph-memory list --archived` shows what the archive has",
         Error::NotUndoable { .. } => "`ralph-memory undo --list` numbers the other operations",
         Error::TitleTaken { .. } => "choose another title; if that entry says the same, archive one of the two",
+        Error::InvalidEdit { .. } => "`ralph-memory edit --retry` opens your text again",
         Error::AlreadyArchived { .. } => "`ralph-memory restore` brings it back",
         Error::OutsideRoot { .. } => {
             "the memory contains only plain files and folders; replace the link with its target"

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, archive, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, man, mcp,
+    add, archive, check, completions, consolidate, context, doctor, edit, export, hook, import, index, init, list, man, mcp,
     merge_driver, note, promote, prune, record, rename, restore, run as run_command, search, setup, show, status, supersede,
     undo, watch,
 };
@@ -67,6 +67,7 @@ enum Command {
     Prune(prune::PruneArgs),
     Consolidate(consolidate::ConsolidateArgs),
     Undo(undo::UndoArgs),
+    Edit(edit::EditArgs),
     Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
@@ -138,6 +139,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Consolidate(args) => consolidate::run(ui, globals, &args),
         Command::Undo(args) => undo::run(ui, globals, &args),
         Command::Rename(args) => rename::run(ui, globals, &args),
+        Command::Edit(args) => edit::run(ui, globals, &args),
         Command::Archive(args) => archive::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod consolidate;
 pub(crate) mod context;
 pub(crate) mod doctor;
+pub(crate) mod edit;
 pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod import;
