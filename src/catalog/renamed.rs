@@ -10,7 +10,7 @@ impl Catalog {
     /// Returns the row that has an id, else the row of an entry that had it before it was renamed.
     pub fn row_of_name(&self, id: &Id) -> Option<RowId> {
         self.row_of_id(id).or_else(|| {
-            let had_it = |row: &RowId| self.head(*row).aliases.iter().any(|alias| Id::parse(alias).as_ref() == Some(id));
+            let had_it = |row: &RowId| self.head(*row).old_ids().any(|old| old == *id);
             self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).find(had_it)
         })
     }
@@ -20,9 +20,9 @@ impl Catalog {
         let mut renamed = HashMap::new();
         for row in self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)) {
             let Some(id) = self.id(row) else { continue };
-            for alias in self.head(row).aliases.iter().filter_map(|alias| Id::parse(alias)) {
-                if self.row_of_id(&alias).is_none() {
-                    renamed.entry(alias).or_insert_with(|| id.clone());
+            for old in self.head(row).old_ids() {
+                if self.row_of_id(&old).is_none() {
+                    renamed.entry(old).or_insert_with(|| id.clone());
                 }
             }
         }

@@ -109,6 +109,11 @@ impl Head {
         }
     }
 
+    /// Returns the ids among the aliases, which name a folder; any other alias is a title.
+    pub fn old_ids(&self) -> impl Iterator<Item = Id> {
+        self.aliases.iter().filter(|alias| alias.contains('/')).filter_map(|alias| Id::parse(alias))
+    }
+
     /// Returns when the content of the entry last changed: `updated_at`, else `created_at`.
     pub fn recency(&self) -> Option<DateTime<Utc>> {
         self.updated_at.max(self.created_at)

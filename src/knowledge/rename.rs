@@ -175,7 +175,7 @@ impl<'a> Renaming<'a> {
     /// Renames the archived versions, and returns their paths. One that cannot be renamed is reported.
     fn versions(&self, archive: &Catalog, problems: &mut Vec<Problem>) -> Result<Vec<EntryPath>> {
         // Those of an earlier call that was cut off, too.
-        let mut old: Vec<Id> = self.head.aliases.iter().filter_map(|alias| Id::parse(alias)).collect();
+        let mut old: Vec<Id> = self.head.old_ids().collect();
         old.push(self.from.clone());
         old.retain(|id| *id != self.id && self.live.row_of_id(id).is_none_or(|row| row == self.row));
         let moves = archive.knowledge_rows().filter_map(|row| {
@@ -262,7 +262,7 @@ impl<'a> Renaming<'a> {
 
     /// Returns whether the entry had this id, now or before, and no other entry has it.
     fn is_old_id(&self, id: &Id) -> bool {
-        let is_alias = || self.head.aliases.iter().any(|alias| Id::parse(alias).as_ref() == Some(id));
+        let is_alias = || self.head.old_ids().any(|old| old == *id);
         *id != self.id && (*id == self.from || self.live.row_of_id(id).is_none() && is_alias())
     }
 

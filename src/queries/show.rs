@@ -221,8 +221,8 @@ impl<'a> Others<'a> {
 
 /// Returns whether a link means the entry with this head by its title or an alias.
 fn is_called(head: &Head, target: &str) -> bool {
-    let names_id = |alias: &String| Id::parse(alias).is_some_and(|id| Id::parse(target) == Some(id));
-    is_title(&head.title, target) || head.aliases.iter().any(|alias| is_title(alias, target) || names_id(alias))
+    let is_old_id = || Id::parse(target).is_some_and(|id| head.old_ids().any(|old| old == id));
+    is_title(&head.title, target) || head.aliases.iter().any(|alias| is_title(alias, target)) || is_old_id()
 }
 
 fn is_title(title: &str, target: &str) -> bool {

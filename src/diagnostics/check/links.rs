@@ -21,9 +21,9 @@ impl<'a> KnownNames<'a> {
     pub(super) fn new(live: &'a [LiveEntry], archived: &'a BTreeSet<Id>) -> KnownNames<'a> {
         let counting = || live.iter().filter(|item| item.counts);
         let aliases = counting().flat_map(|item| &item.head.aliases);
-        let titles = counting().map(|item| &item.head.title).chain(aliases.clone()).map(|title| fold(title));
+        let titles = counting().map(|item| &item.head.title).chain(aliases).map(|title| fold(title));
         KnownNames {
-            ids: live.iter().map(|item| item.id.clone()).chain(aliases.filter_map(|alias| Id::parse(alias))).collect(),
+            ids: live.iter().map(|item| item.id.clone()).chain(counting().flat_map(|item| item.head.old_ids())).collect(),
             titles: titles.filter(|title| !title.is_empty()).collect(),
             archived,
             nearest: NearestNames::new(live),

@@ -5,6 +5,8 @@
 //! cannot be written down is not made. It belongs to one machine and one folder, and is never committed.
 
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::fs::File;
