@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Catalog;
 use super::scan::Scan;
 use super::table::{
-    AGAIN, ALIASES, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
-    hash_of_name, is_racy,
+    AGAIN, ALIASES, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD,
+    fingerprint, hash_of_name, is_racy,
 };
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{self, Entry, Head, Id};

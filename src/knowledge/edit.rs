@@ -130,7 +130,8 @@ fn problems_of(workspace: &Workspace, old: &EntryText, new: &str) -> Vec<Problem
         problem.severity == Severity::Error
             || problem.severity == Severity::Warning && before.iter().all(|known| known.code != problem.code)
     };
-    let mut problems: Vec<Problem> = entry::read(path, new.as_bytes()).head.problems.into_iter().filter(is_new).collect();
+    let mut problems: Vec<Problem> =
+        entry::read(path, new.as_bytes()).head.problems.into_iter().filter(is_new).collect();
     let known: Vec<String> = workspace.secrets_in(&old.text).map(|secret| secret.fingerprint).collect();
     problems.extend(workspace.secrets_in(new).filter(|secret| !known.contains(&secret.fingerprint)).map(|secret| {
         let (line, column) = secret.place(new);
@@ -150,7 +151,8 @@ fn with_time(workspace: &Workspace, old: &str, new: &str) -> String {
     if updated(old) != updated(new) {
         return new.to_owned();
     }
-    edit::apply(new, &[Change::Set(edit::updated_key(new), timestamp(workspace.now()))]).unwrap_or_else(|_| new.to_owned())
+    edit::apply(new, &[Change::Set(edit::updated_key(new), timestamp(workspace.now()))])
+        .unwrap_or_else(|_| new.to_owned())
 }
 
 /// Implements [`Memory::keep_draft`](crate::Memory::keep_draft).

@@ -15,9 +15,9 @@ mod write;
 
 pub use add::{AddAction, Added};
 pub(crate) use add::{add, create, update};
-pub(crate) use events::{beyond_caps, events_for, journal_events};
 pub use edit::{Edited, EntryText};
 pub(crate) use edit::{discard_draft, draft, edit, keep_draft, text};
+pub(crate) use events::{beyond_caps, events_for, journal_events};
 pub use promote::Promoted;
 pub(crate) use promote::promote;
 pub use rename::Renamed;

@@ -42,11 +42,11 @@ pub use crate::queries::{
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::store::OperationScope;
 pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
     ImportedItem, JsonlFields,
 };
-pub use crate::store::OperationScope;
 pub use crate::undo::{Operation, UndoAction, Undone, UndoneFile};
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder::{FileKind, Folder, explain};
+use super::operation_log::UndoLog;
 use super::trust::Trust;
-use super::undo::UndoLog;
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.

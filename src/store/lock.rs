@@ -13,8 +13,8 @@ use rustix::fs::{OFlags, openat};
 
 use super::folder::{Folder, explain};
 use super::layout::Store;
+use super::operation_log::OperationScope;
 use super::temp::{Durability, NEW_FILE};
-use super::undo::OperationScope;
 use crate::error::{Error, Result};
 
 /// The name of a lock file, in its folder.

@@ -15,6 +15,7 @@ mod lock;
 mod make_folders;
 mod moves;
 mod name;
+mod operation_log;
 #[cfg(feature = "setup")]
 mod outside;
 mod private;
@@ -38,6 +39,8 @@ pub use layout::Store;
 pub(crate) use lock::{Lock, let_others_lock};
 pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
+pub use operation_log::OperationScope;
+pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};
 #[cfg(feature = "setup")]
 pub(crate) use outside::OutsideFolder;
 pub(crate) use private::{open_own_file, private_names, read_if_begins, write_private};
@@ -47,6 +50,4 @@ pub(crate) use replace_file::replace_file;
 pub(crate) use source_folder::{SourceFiles, SourceFolder};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
-pub use undo::OperationScope;
-pub(crate) use undo::{Change, LoggedOperation};
 pub(crate) use write::Created;

@@ -5,12 +5,14 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::folder::{Folder, explain};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
-use super::read::Unreadable;
+use super::operation_log::record::LoggedChange;
+use super::read::{Unreadable, read_below};
 use super::temp::{Durability, exchange, exchange_name, rename_new, temporary_name};
-use super::undo::{Change, fingerprint};
 use super::write::parent_of;
 use crate::error::{Error, Result};
 
@@ -57,19 +59,14 @@ impl Store {
         if to_folder.stat_of(to_name).is_ok() {
             return Err(taken());
         }
-        let bytes = fingerprint(&from_folder, from_name).map_err(|unreadable| unreadable.into_error(self.full_path(from)))?;
-        let change = Change::Move { from: from.to_owned(), to: to.to_owned(), bytes };
+        let bytes =
+            fingerprint(&from_folder, from_name).map_err(|unreadable| unreadable.into_error(self.full_path(from)))?;
+        let change = LoggedChange::Move { from: from.to_owned(), to: to.to_owned(), bytes };
         self.before(&change, b"").map_err(failed)?;
         match rename_new(self.abilities, (&from_folder, from_name), (&to_folder, to_name)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(taken())
-            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
             renamed => renamed.map(|()| self.after(&change)).map_err(failed),
         }
-    }
-
-    pub(super) fn sync_folder(&self, path: &str) -> io::Result<()> {
-        self.folder(path)?.sync()
     }
 
     /// Exchanges the names of two files, and makes that durable.
@@ -92,7 +89,7 @@ impl Store {
         let places = ((&a_folder, a_name), (&b_folder, b_name));
         let read = |unreadable: Unreadable| unreadable.into_error(self.full_path(a));
         let before = [fingerprint(&a_folder, a_name).map_err(read)?, fingerprint(&b_folder, b_name).map_err(read)?];
-        let change = Change::Swap { one: a.to_owned(), other: b.to_owned(), before };
+        let change = LoggedChange::Swap { one: a.to_owned(), other: b.to_owned(), before };
         self.before(&change, b"").and_then(|()| self.exchange_anyhow(places.0, places.1)).map_err(failed)?;
         a_folder.sync().and_then(|()| b_folder.sync()).map_err(|error| {
             // The caller will assume that nothing was done, and may do it again, which would undo it.
@@ -120,5 +117,30 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Returns the fingerprint of the file at `path`: `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a regular file, or cannot be read.
+    pub(crate) fn fingerprint(&self, path: &str) -> std::result::Result<Option<u64>, Unreadable> {
+        match self.open_parent(path).map_err(Unreadable::from).and_then(|(folder, name)| fingerprint(&folder, name)) {
+            Err(Unreadable::Missing) => Ok(None),
+            result => result.map(Some),
+        }
+    }
+}
+
+/// Returns the fingerprint of a file's bytes. One that is too large to be an entry is not read: it is known by its size
+/// and its stamps, which a rename keeps.
+fn fingerprint(folder: &Folder, name: &str) -> std::result::Result<u64, Unreadable> {
+    match read_below(folder, name) {
+        Ok(file) => Ok(xxh3_64(&file.bytes)),
+        Err(Unreadable::TooLarge { size }) => {
+            let stat = folder.stat_of(name)?;
+            Ok(xxh3_64(format!("{size} {} {}", stat.ino, stat.mtime).as_bytes()))
+        }
+        Err(unreadable) => Err(unreadable),
     }
 }

@@ -15,9 +15,9 @@ use super::folder::{FileKind, Folder, check_path, explain};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::name::{Stamp, archive_folder, stamped_name};
+use super::operation_log::record::LoggedChange;
 use super::read::{Unreadable, read_below, read_with_stat};
 use super::temp::{Durability, Temp, exchange, rename_new};
-use super::undo::Change;
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -72,7 +72,7 @@ impl Store {
         if is_taken(folder, name)? {
             return Ok(Created::Exists);
         }
-        let change = Change::Create { path: path.to_owned(), after: xxh3_64(bytes) };
+        let change = LoggedChange::Create { path: path.to_owned(), after: xxh3_64(bytes) };
         self.before(&change, b"")?;
         let created = self.create_in(folder, name, bytes, Durability::Synced)?;
         if created == Created::Made {
@@ -155,8 +155,7 @@ impl Store {
         interrupt(WriteStep::Written);
         self.check_unchanged(path, &folder, name, expected)?;
         interrupt(WriteStep::Checked);
-        let change =
-            Change::Replace { path: path.to_owned(), before: xxh3_64(expected), after: xxh3_64(new) };
+        let change = LoggedChange::Replace { path: path.to_owned(), before: xxh3_64(expected), after: xxh3_64(new) };
         self.before(&change, expected).map_err(failed)?;
         let exchanged = exchange(self.abilities, (&folder, temp.name()), (&folder, name));
         if !exchanged.map_err(|error| self.gone_or("replace", path, error))? {
@@ -216,7 +215,7 @@ impl Store {
         now: DateTime<Utc>,
     ) -> io::Result<String> {
         let (archive, name) = archive_folder(path);
-        let archived = self.make_folders(&archive, Durability::Synced)?;
+        let archived = self.make_entry_folders(&archive)?;
         let mut number = 1;
         loop {
             let candidate = stamped_name(name, Stamp::Conflict, now, number);
@@ -245,7 +244,7 @@ impl Store {
         let failed = |error| explain("archive", self.full_path(path), error);
         check_path(path).map_err(failed)?;
         let (archive, name) = archive_folder(path);
-        let folder = self.make_folders(&archive, Durability::Synced).map_err(failed)?;
+        let folder = self.make_entry_folders(&archive).map_err(failed)?;
         let mut number = 1;
         loop {
             let candidate = stamped_name(name, Stamp::Old, now, number);
@@ -294,7 +293,7 @@ impl Store {
         if xxh3_64(&found.bytes) != fingerprint {
             return Ok(false);
         }
-        let change = Change::Remove { path: path.to_owned(), before: fingerprint };
+        let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint };
         let removed = self.before(&change, &found.bytes).and_then(|()| Ok(unlinkat(&folder, name, AtFlags::empty())?));
         removed.map_err(|error| explain("remove", self.full_path(path), error))?;
         self.after(&change);
@@ -309,11 +308,36 @@ impl Store {
         }
     }
 
+    /// Makes the names in the folder at `path` durable.
+    pub(super) fn sync_folder(&self, path: &str) -> io::Result<()> {
+        self.folder(path)?.sync()
+    }
+
+    /// Opens the folder at `path`, and creates its missing parts, each of which is written down first.
+    fn make_entry_folders(&self, path: &str) -> io::Result<Folder> {
+        match self.folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => return result,
+        }
+        check_path(path)?;
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for folder in ends.map(|end| &path[..end]) {
+            if matches!(self.folder(folder), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+                self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"")?;
+            }
+        }
+        self.make_folders(path, Durability::Synced)
+    }
+
     /// Opens the folder of the file at `path`, creates its missing parts, and returns it with the file's name.
     pub(super) fn make_parent<'a>(&self, path: &'a str, durability: Durability) -> io::Result<(Folder, &'a str)> {
         check_path(path)?;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        Ok((self.make_folders(folder, durability)?, name))
+        let folder = match durability {
+            Durability::Synced => self.make_entry_folders(folder)?,
+            Durability::Unsynced => self.make_folders(folder, durability)?,
+        };
+        Ok((folder, name))
     }
 
     /// Opens the existing folder of the file at `path`, and returns it with the name.

@@ -111,7 +111,9 @@ impl<'a> Preview<'a> {
             UndoStep::Move { from, to } => {
                 if let Some(bytes) = self.bytes.remove(from) {
                     self.bytes.insert(to, bytes);
-                } else if self.with_bytes && let Ok(bytes) = read(self.workspace, from) {
+                } else if self.with_bytes
+                    && let Ok(bytes) = read(self.workspace, from)
+                {
                     self.bytes.insert(to, bytes);
                 }
                 file(UndoAction::Moved, to, Some(from), None, None);

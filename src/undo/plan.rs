@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::store::Change;
+use crate::store::LoggedChange;
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +59,13 @@ impl<'a> States<'a, '_> {
 
 /// Plans how to take back these changes, each with the bytes before it. `current` returns the state of a path now.
 pub(super) fn plan<'a>(
-    changes: impl DoubleEndedIterator<Item = (&'a Change, &'a [u8])>,
+    changes: impl DoubleEndedIterator<Item = (&'a LoggedChange, &'a [u8])>,
     current: &dyn Fn(&str) -> FileState,
 ) -> UndoPlan<'a> {
     let mut states = States { known: HashMap::new(), current };
     let mut plan = UndoPlan::default();
     for (change, bytes) in changes.rev() {
-        if let Change::Folder { path } = change {
+        if let LoggedChange::Folder { path } = change {
             plan.steps.push(UndoStep::RemoveFolder { path });
             continue;
         }
@@ -92,15 +92,15 @@ pub(super) fn plan<'a>(
     plan
 }
 
-fn step<'a>(change: &'a Change, bytes: &'a [u8]) -> Option<UndoStep<'a>> {
+fn step<'a>(change: &'a LoggedChange, bytes: &'a [u8]) -> Option<UndoStep<'a>> {
     Some(match change {
-        Change::Create { path, after } => UndoStep::Remove { path, fingerprint: *after },
-        Change::Replace { path, after, .. } => UndoStep::Replace { path, fingerprint: *after, bytes },
-        Change::Move { from, to, .. } => UndoStep::Move { from: to, to: from },
-        Change::Swap { one, other, .. } => UndoStep::Swap { one, other },
-        Change::Remove { path, .. } => UndoStep::Create { path, bytes },
-        Change::Folder { path } => UndoStep::RemoveFolder { path },
-        Change::TooLarge => return None,
+        LoggedChange::Create { path, after } => UndoStep::Remove { path, fingerprint: *after },
+        LoggedChange::Replace { path, after, .. } => UndoStep::Replace { path, fingerprint: *after, bytes },
+        LoggedChange::Move { from, to, .. } => UndoStep::Move { from: to, to: from },
+        LoggedChange::Swap { one, other, .. } => UndoStep::Swap { one, other },
+        LoggedChange::Remove { path, .. } => UndoStep::Create { path, bytes },
+        LoggedChange::Folder { path } => UndoStep::RemoveFolder { path },
+        LoggedChange::TooLarge => return None,
     })
 }
 
@@ -108,17 +108,17 @@ fn step<'a>(change: &'a Change, bytes: &'a [u8]) -> Option<UndoStep<'a>> {
 mod tests {
     use super::*;
 
-    fn create(path: &str, after: u64) -> Change {
-        Change::Create { path: path.to_owned(), after }
+    fn create(path: &str, after: u64) -> LoggedChange {
+        LoggedChange::Create { path: path.to_owned(), after }
     }
 
-    fn replace(path: &str, before: u64, after: u64) -> Change {
-        Change::Replace { path: path.to_owned(), before, after }
+    fn replace(path: &str, before: u64, after: u64) -> LoggedChange {
+        LoggedChange::Replace { path: path.to_owned(), before, after }
     }
 
     /// Plans to take back these changes while the files have these fingerprints, and returns the number of steps and the
     /// files that changed since.
-    fn check(changes: &[Change], files: &[(&str, u64)], n_steps: usize, changed: &[&str]) {
+    fn check(changes: &[LoggedChange], files: &[(&str, u64)], n_steps: usize, changed: &[&str]) {
         let current = |path: &str| {
             let found = files.iter().find(|(known, _)| *known == path);
             found.map_or(FileState::Missing, |(_, fingerprint)| FileState::Bytes(*fingerprint))
@@ -141,7 +141,7 @@ mod tests {
         let changes = [create("a", 1), replace("b", 2, 3)];
         check(&changes, &[("a", 9), ("b", 3)], 2, &["a"]);
         check(&changes, &[("a", 1)], 2, &["b"]);
-        let moved = [Change::Move { from: "a".to_owned(), to: "b".to_owned(), bytes: 1 }];
+        let moved = [LoggedChange::Move { from: "a".to_owned(), to: "b".to_owned(), bytes: 1 }];
         check(&moved, &[("b", 1)], 1, &[]);
         check(&moved, &[("a", 1)], 0, &[]);
         check(&moved, &[("a", 5), ("b", 1)], 1, &["a"]);
@@ -155,14 +155,14 @@ mod tests {
         // Killed before the last one.
         check(&changes, &[("a", 2)], 2, &[]);
         check(&changes, &[("a", 3)], 3, &["a"]);
-        let swapped = [Change::Swap { one: "a".to_owned(), other: "b".to_owned(), before: [1, 2] }];
+        let swapped = [LoggedChange::Swap { one: "a".to_owned(), other: "b".to_owned(), before: [1, 2] }];
         check(&swapped, &[("a", 2), ("b", 1)], 1, &[]);
         check(&swapped, &[("a", 1), ("b", 2)], 0, &[]);
     }
 
     #[test]
     fn folders_are_removed_only_with_a_file() {
-        let changes = [Change::Folder { path: "a".to_owned() }, create("a/b", 1)];
+        let changes = [LoggedChange::Folder { path: "a".to_owned() }, create("a/b", 1)];
         check(&changes, &[("a/b", 1)], 2, &[]);
         check(&changes, &[], 0, &[]);
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::entry::path::EntryPath;
 use crate::error::Problem;
-use crate::store::{Change, LoggedOperation};
+use crate::store::{LoggedChange, LoggedOperation};
 
 /// How many paths of an operation are listed.
 const MAX_FILES: usize = 20;
@@ -52,7 +52,8 @@ pub struct Operation {
 impl Operation {
     pub(super) fn of(logged: &LoggedOperation) -> Operation {
         let head = logged.head.clone();
-        let count = |is_counted: fn(&Change) -> bool| logged.changes().filter(|(change, _)| is_counted(change)).count();
+        let count =
+            |is_counted: fn(&LoggedChange) -> bool| logged.changes().filter(|(change, _)| is_counted(change)).count();
         let mut files: Vec<EntryPath> = Vec::new();
         for (path, ..) in logged.changes().flat_map(|(change, _)| change.files()) {
             if files.len() == MAX_FILES {
@@ -68,10 +69,10 @@ impl Operation {
             at: head.at,
             command: head.command,
             undoes: head.undoes,
-            created: count(|change| matches!(change, Change::Create { .. })),
-            changed: count(|change| matches!(change, Change::Replace { .. })),
-            moved: count(|change| matches!(change, Change::Move { .. } | Change::Swap { .. })),
-            removed: count(|change| matches!(change, Change::Remove { .. })),
+            created: count(|change| matches!(change, LoggedChange::Create { .. })),
+            changed: count(|change| matches!(change, LoggedChange::Replace { .. })),
+            moved: count(|change| matches!(change, LoggedChange::Move { .. } | LoggedChange::Swap { .. })),
+            removed: count(|change| matches!(change, LoggedChange::Remove { .. })),
             files,
             refusal: logged.is_too_large().then(|| "it changed more than the log keeps".to_owned()),
         }

@@ -10,7 +10,8 @@ use crate::support::TestBase;
 /// The commands that answer nothing that a program reads as JSON.
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 15] = [
+    "operation",
     "answer",
     "attempt",
     "change",
@@ -160,7 +161,12 @@ fn every_command_has_a_schema() {
     let of_commands: BTreeSet<&str> = answers
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
-        .map(|name| ["-tags", "-cancel", "-briefing"].iter().find_map(|form| name.strip_suffix(form)).unwrap_or(name))
+        .map(|name| {
+            ["-tags", "-cancel", "-briefing", "-list", "-clear"]
+                .iter()
+                .find_map(|form| name.strip_suffix(form))
+                .unwrap_or(name)
+        })
         .collect();
     assert_eq!(of_commands, commands.into_iter().filter(|name| !WITHOUT.contains(name)).collect());
 }

@@ -56,7 +56,7 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
     match kind % 14 {
         0 | 1 => {
             let body = format!("{first} says [[{}]] and [[{}]].", title(second), id(second));
-            let category = (second % 2 == 0).then(|| "pitfall".to_owned());
+            let category = second.is_multiple_of(2).then(|| "pitfall".to_owned());
             failed(memory.add(&Knowledge { category, ..Knowledge::new(title(first), ["a", "b"], body) }).map(drop))
         }
         2 => {
@@ -83,7 +83,8 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
         }
         12 => {
             let task = Task { id: Some(format!("t-{}", first % 3)), ..Task::new("Do it") };
-            let text = format!("<learning category=\"pitfall\" tags=\"x\">Fact {second}.</learning><task-done>t</task-done>");
+            let text =
+                format!("<learning category=\"pitfall\" tags=\"x\">Fact {second}.</learning><task-done>t</task-done>");
             let begun = memory.begin(&task, &Run::named("run-1"));
             failed(begun.and_then(|begun| memory.finish(&begun, &Report { text, ..Report::default() })).map(drop))
         }
@@ -256,7 +257,7 @@ fn every_link_follows_a_renamed_entry_and_its_history_stays() {
     assert_eq!(body.trim(), expected);
     let shown = memory.show(&id).unwrap().entry;
     assert_eq!((shown.summary.id.clone(), shown.versions.len()), (renamed.id.clone(), 1));
-    assert_eq!(shown.superseded_by, [other.clone()]);
+    assert_eq!(shown.superseded_by, std::slice::from_ref(&other));
     assert!(shown.backlinks.iter().any(|link| link.id == Some(other.clone())));
     assert_eq!(memory.usage().get(&renamed.id), used.get(&id));
     assert_eq!(memory.check().problems, []);
@@ -266,7 +267,10 @@ fn every_link_follows_a_renamed_entry_and_its_history_stays() {
     assert!(late.links.iter().all(|link| link.id == Some(renamed.id.clone())), "{:?}", late.links);
     assert_eq!(memory.check().problems, []);
     // Nobody gets the old id.
-    assert_eq!(memory.add(&knowledge("Build-cache", "Of something else.")).unwrap().id.as_str(), "knowledge/build-cache-2");
+    assert_eq!(
+        memory.add(&knowledge("Build-cache", "Of something else.")).unwrap().id.as_str(),
+        "knowledge/build-cache-2"
+    );
     memory.undo(None, false).unwrap();
     fs::remove_file(base.at(".ralph/knowledge/late.md")).unwrap();
     let number = memory.operations().unwrap().iter().find(|operation| operation.command == "rename").unwrap().number;
@@ -333,7 +337,9 @@ fn an_edit_is_checked_before_it_is_written() {
     assert!(base.read(".ralph/knowledge/ports.md").contains("Mine."));
     assert!(fs::read_to_string(&draft).unwrap().contains("444"));
     fs::remove_file(&draft).unwrap();
-    editor("echo 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzKEYzzzz' >> \"$1\"").run().refuses(4, "this looks like a secret");
+    editor("echo 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzKEYzzzz' >> \"$1\"")
+        .run()
+        .refuses(4, "this looks like a secret");
 }
 
 #[test]
@@ -352,6 +358,7 @@ fn each_command_and_each_call_of_a_tool_is_one_operation() {
     assert_eq!(created, 2, "the attempt and the learning");
     base.run(["undo", "2"]).says(0, "took back operation 2: record");
     assert_eq!(base.files(".ralph/journal"), [""; 0]);
-    let found = Memory::open(&base.root()).unwrap().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
+    let found =
+        Memory::open(&base.root()).unwrap().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
     assert!(found.hits.is_empty(), "the index follows");
 }

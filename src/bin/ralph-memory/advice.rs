@@ -51,7 +51,9 @@ impl Advice {
             Error::SupersedesCycle { new, link, .. } => supersedes_cycle(new, link),
             Error::NoOperation { number } => person(no_operation(*number)),
             Error::ChangedSince { by, .. } => person(match by {
-                Some(by) => format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all"),
+                Some(by) => {
+                    format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all")
+                }
                 None => "another program changed them; edit the files by hand, or use git".to_owned(),
             }),
             Error::Locked { .. } => both(

@@ -8,9 +8,9 @@ use clap::{Args, Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, archive, check, completions, consolidate, context, doctor, edit, export, hook, import, index, init, list, man, mcp,
-    merge_driver, note, promote, prune, record, rename, restore, run as run_command, search, setup, show, status, supersede,
-    undo, watch,
+    add, archive, check, completions, consolidate, context, doctor, edit, export, hook, import, index, init, list, man,
+    mcp, merge_driver, note, promote, prune, record, rename, restore, run as run_command, search, setup, show, status,
+    supersede, undo, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;

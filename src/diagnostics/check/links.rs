@@ -23,7 +23,11 @@ impl<'a> KnownNames<'a> {
         let aliases = counting().flat_map(|item| &item.head.aliases);
         let titles = counting().map(|item| &item.head.title).chain(aliases).map(|title| fold(title));
         KnownNames {
-            ids: live.iter().map(|item| item.id.clone()).chain(counting().flat_map(|item| item.head.old_ids())).collect(),
+            ids: live
+                .iter()
+                .map(|item| item.id.clone())
+                .chain(counting().flat_map(|item| item.head.old_ids()))
+                .collect(),
             titles: titles.filter(|title| !title.is_empty()).collect(),
             archived,
             nearest: NearestNames::new(live),

@@ -4,116 +4,33 @@
 //! The log is not synced: after a kill it has every change that was made, after a power cut perhaps not. A change that
 //! cannot be written down is not made. It belongs to one machine and one folder, and is never committed.
 
-mod record;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
+use std::thread;
 
 use chrono::{DateTime, Utc};
 use rustix::fs::{Mode, OFlags, openat};
-use xxhash_rust::xxh3::xxh3_64;
 
-pub(crate) use self::record::{Change, LoggedOperation};
-use self::record::{NetChanges, OperationHead, append, begins_with_head};
 use super::folder::{FileKind, Folder, explain, is_outside};
 use super::layout::{Store, is_missing};
 use super::lock::{Guarded, Lock};
-use super::read::{Unreadable, open_regular, read_all, read_below};
+
+use super::operation_log::record::{
+    LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head,
+};
+use super::operation_log::{Current, MAX_BYTES, MAX_OPERATIONS, OperationFile, OperationScope, name_of, numbers};
+use super::read::{open_regular, read_all};
 use crate::error::Result;
 
 /// The folder below `state/`.
 const FOLDER: &str = "undo";
-/// How many operations are kept.
-const MAX_OPERATIONS: usize = 100;
-/// How many bytes all of their files have at most, and so each of them.
-const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// How many bytes are read to find out whether a file was written here: a header has about 100.
 const HEAD_BYTES: u64 = 4 * 1024;
-/// The longest name of a command, in bytes.
-const MAX_COMMAND: usize = 60;
 /// The mode of a file: it may contain text of a private entry.
 const PRIVATE: Mode = Mode::from_raw_mode(0o600);
-/// What an operation is called if its caller gave it no name.
-const NAMELESS: &str = "change";
-
-/// The operations of this process, one for each thread that changes something.
-#[derive(Debug, Default)]
-pub(super) struct UndoLog(Mutex<HashMap<ThreadId, Current>>);
-
-/// The operation of a thread.
-#[derive(Debug)]
-struct Current {
-    /// How many scopes it is in.
-    depth: usize,
-    command: String,
-    at: Option<DateTime<Utc>>,
-    undoes: Option<u64>,
-    /// Its file, from its first change on.
-    file: Option<OperationFile>,
-}
-
-#[derive(Debug)]
-struct OperationFile {
-    folder: Folder,
-    file: File,
-    number: u64,
-    /// The length of the file, and that of its header.
-    size: u64,
-    head_size: u64,
-    /// The checksums of the last part and of the header.
-    sum: u64,
-    head_sum: u64,
-    is_too_large: bool,
-    net: NetChanges,
-}
-
-/// Everything that its thread changes is one operation until this is dropped; inside of another one, until that is.
-#[derive(Debug)]
-pub struct OperationScope {
-    log: Arc<UndoLog>,
-    thread: ThreadId,
-}
-
-impl UndoLog {
-    fn threads(&self) -> MutexGuard<'_, HashMap<ThreadId, Current>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins an operation of this thread, unless one has begun.
-    fn enter(self: &Arc<UndoLog>, command: &str, at: Option<DateTime<Utc>>) -> OperationScope {
-        let thread = thread::current().id();
-        let command = super::name::cut(command, MAX_COMMAND).to_owned();
-        let mut threads = self.threads();
-        threads.entry(thread).or_insert(Current { depth: 0, command, at, undoes: None, file: None }).depth += 1;
-        OperationScope { log: Arc::clone(self), thread }
-    }
-
-    /// Does what [`UndoLog::enter`] does for whoever holds the lock and named no operation.
-    pub(super) fn enter_nameless(self: &Arc<UndoLog>) -> OperationScope {
-        self.enter(NAMELESS, None)
-    }
-}
-
-impl Drop for OperationScope {
-    fn drop(&mut self) {
-        let mut threads = self.log.threads();
-        let Some(current) = threads.get_mut(&self.thread) else { return };
-        current.depth -= 1;
-        if current.depth > 0 {
-            return;
-        }
-        let ended = threads.remove(&self.thread).and_then(|current| current.file);
-        drop(threads);
-        if let Some(ended) = ended {
-            ended.close();
-        }
-    }
-}
 
 impl Store {
     /// Makes everything that this thread changes one operation, until the result is dropped.
@@ -135,7 +52,7 @@ impl Store {
     }
 
     /// Writes down a change that is about to be made, with the bytes that it would lose.
-    pub(super) fn before(&self, change: &Change, raw: &[u8]) -> io::Result<()> {
+    pub(super) fn before(&self, change: &LoggedChange, raw: &[u8]) -> io::Result<()> {
         let mut threads = self.undo_log.threads();
         // Every change is made under the lock, which has a scope.
         let Some(current) = threads.get_mut(&thread::current().id()) else { return Ok(()) };
@@ -147,7 +64,7 @@ impl Store {
     }
 
     /// Notes that the change that was written down last was made.
-    pub(super) fn after(&self, change: &Change) {
+    pub(super) fn after(&self, change: &LoggedChange) {
         if let Some(current) = self.undo_log.threads().get_mut(&thread::current().id())
             && let Some(file) = &mut current.file
         {
@@ -160,7 +77,8 @@ impl Store {
         let key = self.make_state_key()?;
         let folder = self.make_undo_folder()?;
         let number = next_number(&folder, key)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&folder, name_of(number), flags, PRIVATE)?);
         let at = current.at.unwrap_or_else(Utc::now);
         let head = OperationHead { number, at, command: current.command.clone(), undoes: current.undoes };
@@ -223,72 +141,6 @@ impl Store {
         };
         clear().map_err(|error| explain("clear", self.state().join(FOLDER), error))
     }
-
-    /// Returns the fingerprint of the file at `path`: `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If it is not a regular file, or cannot be read.
-    pub(crate) fn fingerprint(&self, path: &str) -> std::result::Result<Option<u64>, Unreadable> {
-        match self.open_parent(path).map_err(Unreadable::from).and_then(|(folder, name)| fingerprint(&folder, name)) {
-            Err(Unreadable::Missing) => Ok(None),
-            result => result.map(Some),
-        }
-    }
-}
-
-impl OperationFile {
-    fn append(&mut self, change: &Change, raw: &[u8]) -> io::Result<()> {
-        if self.is_too_large {
-            return Ok(());
-        }
-        let mut bytes = Vec::new();
-        let mut sum = append(&mut bytes, change, raw, self.sum)?;
-        if self.size + bytes.len() as u64 > MAX_BYTES {
-            self.is_too_large = true;
-            bytes.clear();
-            self.file.set_len(self.head_size)?;
-            self.size = self.head_size;
-            sum = append(&mut bytes, &Change::TooLarge, b"", self.head_sum)?;
-        }
-        // A part that is written in part is not whole, and none after it would be read.
-        self.file.write_all(&bytes).inspect_err(|_| {
-            let _ = self.file.set_len(self.size);
-        })?;
-        (self.size, self.sum) = (self.size + bytes.len() as u64, sum);
-        Ok(())
-    }
-
-    /// Removes the file if the operation changed nothing, else the oldest of the others that are over the limits. A
-    /// failure only leaves more than there should be.
-    fn close(self) {
-        if self.net.is_empty() {
-            let _ = self.folder.remove_file(&name_of(self.number));
-            return;
-        }
-        let Ok(found) = numbers(&self.folder) else { return };
-        let (mut n_kept, mut n_bytes) = (0, 0);
-        for (number, name) in found.into_iter().rev() {
-            n_bytes += self.folder.stat_of(&name).map_or(0, |stat| stat.size);
-            n_kept += 1;
-            if number < self.number && (n_kept > MAX_OPERATIONS || n_bytes > MAX_BYTES) {
-                let _ = self.folder.remove_file(&name);
-            }
-        }
-    }
-}
-
-/// Returns the fingerprint of a file's bytes. One that is too large to be an entry is not read: it is known by its size
-/// and its stamps, which a rename keeps.
-pub(super) fn fingerprint(folder: &Folder, name: &str) -> std::result::Result<u64, Unreadable> {
-    match read_below(folder, name) {
-        Ok(file) => Ok(xxh3_64(&file.bytes)),
-        Err(Unreadable::TooLarge { size }) => {
-            let stat = folder.stat_of(name)?;
-            Ok(xxh3_64(format!("{size} {} {}", stat.ino, stat.mtime).as_bytes()))
-        }
-        Err(unreadable) => Err(unreadable),
-    }
 }
 
 /// Returns the number after the newest operation. Files above it that were not written here are removed: their numbers
@@ -306,22 +158,4 @@ fn next_number(folder: &Folder, key: u64) -> io::Result<u64> {
         folder.remove_file(&name)?;
     }
     Ok(1)
-}
-
-/// Returns the operations in the folder, the oldest first, with the names of their files.
-fn numbers(folder: &Folder) -> io::Result<Vec<(u64, String)>> {
-    let names = folder.listing()?.into_iter().filter(|(_, kind)| *kind != FileKind::Folder);
-    let mut found: Vec<(u64, String)> = names
-        .filter_map(|(name, _)| {
-            let name = name.into_string().ok()?;
-            let number = name.parse().ok()?;
-            (name_of(number) == name).then_some((number, name))
-        })
-        .collect();
-    found.sort_unstable();
-    Ok(found)
-}
-
-fn name_of(number: u64) -> String {
-    format!("{number:08}")
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use chrono::DateTime;
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::*;
+use super::super::layout::Store;
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();

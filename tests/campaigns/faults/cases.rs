@@ -77,7 +77,8 @@ pub(crate) const CASES: [Case; 18] = [
         in_steps: true,
         leaves_a_trace: true,
         ..Case::new("rename", &["rename", "the-parser-is-slow", "The lexer is slow"], |files| {
-            has(files, ".ralph/knowledge/", "title: \"The lexer is slow\"") && has(files, ".ralph/", "It is the parser.")
+            has(files, ".ralph/knowledge/", "title: \"The lexer is slow\"")
+                && has(files, ".ralph/", "It is the parser.")
         })
     },
     Case {

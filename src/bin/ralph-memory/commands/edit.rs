@@ -22,7 +22,7 @@ use crate::ui::{ID, Ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory edit knowledge/wal-mode
-  EDITOR=\"code --wait\" ralph-memory edit wal-mode")]
+  ralph-memory edit wal-mode --retry")]
 pub(crate) struct EditArgs {
     /// The entry
     #[arg(value_parser = parse::id)]

@@ -18,7 +18,7 @@ const SUM: usize = 18;
 /// One change of a file or a folder. Paths are relative to `.ralph/`; numbers are fingerprints of a file's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Change {
+pub(crate) enum LoggedChange {
     /// A file was created.
     Create { path: String, after: u64 },
     /// The bytes of a file were replaced; the record has the old ones.
@@ -35,19 +35,19 @@ pub(crate) enum Change {
     TooLarge,
 }
 
-impl Change {
+impl LoggedChange {
     /// Returns the path of each file that the change is about, with the fingerprints of its bytes before and after, where
     /// there was a file.
     pub(crate) fn files(&self) -> Vec<(&str, Option<u64>, Option<u64>)> {
         match self {
-            Change::Create { path, after } => vec![(path, None, Some(*after))],
-            Change::Replace { path, before, after } => vec![(path, Some(*before), Some(*after))],
-            Change::Move { from, to, bytes } => vec![(from, Some(*bytes), None), (to, None, Some(*bytes))],
-            Change::Swap { one, other, before: [of_one, of_other] } => {
+            LoggedChange::Create { path, after } => vec![(path, None, Some(*after))],
+            LoggedChange::Replace { path, before, after } => vec![(path, Some(*before), Some(*after))],
+            LoggedChange::Move { from, to, bytes } => vec![(from, Some(*bytes), None), (to, None, Some(*bytes))],
+            LoggedChange::Swap { one, other, before: [of_one, of_other] } => {
                 vec![(one, Some(*of_one), Some(*of_other)), (other, Some(*of_other), Some(*of_one))]
             }
-            Change::Remove { path, before } => vec![(path, Some(*before), None)],
-            Change::Folder { .. } | Change::TooLarge => Vec::new(),
+            LoggedChange::Remove { path, before } => vec![(path, Some(*before), None)],
+            LoggedChange::Folder { .. } | LoggedChange::TooLarge => Vec::new(),
         }
     }
 }
@@ -79,7 +79,7 @@ struct Line<Content> {
 pub(crate) struct LoggedOperation {
     pub(crate) head: OperationHead,
     /// The changes in order, each with the place of the bytes before it.
-    changes: Vec<(Change, Range<usize>)>,
+    changes: Vec<(LoggedChange, Range<usize>)>,
     bytes: Vec<u8>,
 }
 
@@ -91,7 +91,7 @@ impl LoggedOperation {
             return None;
         }
         let mut changes = Vec::new();
-        while let Some((change, raw, end, next)) = part::<Change>(&bytes, at, sum) {
+        while let Some((change, raw, end, next)) = part::<LoggedChange>(&bytes, at, sum) {
             changes.push((change, raw));
             (at, sum) = (end, next);
         }
@@ -99,18 +99,18 @@ impl LoggedOperation {
     }
 
     /// Returns the changes in order, each with the bytes before it where they would be lost.
-    pub(crate) fn changes(&self) -> impl DoubleEndedIterator<Item = (&Change, &[u8])> {
+    pub(crate) fn changes(&self) -> impl DoubleEndedIterator<Item = (&LoggedChange, &[u8])> {
         self.changes.iter().map(|(change, range)| (change, &self.bytes[range.clone()]))
     }
 
     /// Returns whether the operation changed more than the log keeps.
     pub(crate) fn is_too_large(&self) -> bool {
-        self.changes.iter().any(|(change, _)| *change == Change::TooLarge)
+        self.changes.iter().any(|(change, _)| *change == LoggedChange::TooLarge)
     }
 }
 
 /// Appends a part to `file`, and returns its checksum.
-pub(super) fn append<Content: Serialize>(
+pub(in crate::store) fn append<Content: Serialize>(
     file: &mut Vec<u8>,
     content: &Content,
     raw: &[u8],
@@ -138,29 +138,33 @@ fn part<Content: for<'a> Deserialize<'a>>(
     let raw_end = (line_end + 1).checked_add(line.n_bytes)?;
     let sum = xxh3_64_with_seed(rest.get(..raw_end)?, key);
     let end = raw_end.checked_add(SUM)?;
-    (rest.get(raw_end..end)? == format!("\n{sum:016x}\n").as_bytes())
-        .then_some((line.content, start + line_end + 1..start + raw_end, start + end, sum))
+    (rest.get(raw_end..end)? == format!("\n{sum:016x}\n").as_bytes()).then_some((
+        line.content,
+        start + line_end + 1..start + raw_end,
+        start + end,
+        sum,
+    ))
 }
 
 /// Returns whether a file begins with the header of the operation with this number, written here. The bytes may end
 /// behind the header.
-pub(super) fn begins_with_head(bytes: &[u8], number: u64, key: u64) -> bool {
+pub(in crate::store) fn begins_with_head(bytes: &[u8], number: u64, key: u64) -> bool {
     part::<OperationHead>(bytes, 0, key).is_some_and(|(head, ..)| head.number == number)
 }
 
 /// The files that an operation changed: the fingerprints of each before its first change and after its last one.
 #[derive(Debug, Default)]
-pub(super) struct NetChanges(HashMap<String, (Option<u64>, Option<u64>)>);
+pub(in crate::store) struct NetChanges(HashMap<String, (Option<u64>, Option<u64>)>);
 
 impl NetChanges {
-    pub(super) fn add(&mut self, change: &Change) {
+    pub(in crate::store) fn add(&mut self, change: &LoggedChange) {
         for (path, before, after) in change.files() {
             self.0.entry(path.to_owned()).or_insert((before, before)).1 = after;
         }
     }
 
     /// Returns whether every file is as it was before.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::store) fn is_empty(&self) -> bool {
         self.0.values().all(|(before, after)| before == after)
     }
 }
@@ -179,9 +183,9 @@ mod tests {
         let mut sum = append(&mut file, &head(), b"", key).unwrap();
         ends.push(file.len());
         let changes = [
-            (Change::Create { path: "knowledge/a.md".to_owned(), after: u64::MAX }, &b""[..]),
-            (Change::Replace { path: "knowledge/b.md".to_owned(), before: 1, after: 2 }, b"\xff\n\0 raw\n"),
-            (Change::Remove { path: "knowledge/\"c\".md".to_owned(), before: 3 }, b"{}\n"),
+            (LoggedChange::Create { path: "knowledge/a.md".to_owned(), after: u64::MAX }, &b""[..]),
+            (LoggedChange::Replace { path: "knowledge/b.md".to_owned(), before: 1, after: 2 }, b"\xff\n\0 raw\n"),
+            (LoggedChange::Remove { path: "knowledge/\"c\".md".to_owned(), before: 3 }, b"{}\n"),
         ];
         for (change, raw) in changes {
             sum = append(&mut file, &change, raw, sum).unwrap();
@@ -231,11 +235,11 @@ mod tests {
     fn changes_that_were_taken_back_leave_nothing() {
         let mut net = NetChanges::default();
         assert!(net.is_empty());
-        net.add(&Change::Create { path: "a".to_owned(), after: 1 });
+        net.add(&LoggedChange::Create { path: "a".to_owned(), after: 1 });
         assert!(!net.is_empty());
-        net.add(&Change::Move { from: "a".to_owned(), to: "b".to_owned(), bytes: 1 });
+        net.add(&LoggedChange::Move { from: "a".to_owned(), to: "b".to_owned(), bytes: 1 });
         assert!(!net.is_empty());
-        net.add(&Change::Remove { path: "b".to_owned(), before: 1 });
+        net.add(&LoggedChange::Remove { path: "b".to_owned(), before: 1 });
         assert!(net.is_empty());
     }
 }
