@@ -140,6 +140,7 @@ pub mod text;
 mod timeline;
 pub mod transcript;
 mod transfer;
+mod undo;
 mod watch;
 mod workspace;
 

@@ -22,6 +22,7 @@ mod listing;
 mod manifest;
 mod merge;
 mod problems;
+mod renamed;
 mod scan;
 mod table;
 mod update;

@@ -22,6 +22,8 @@ pub(crate) type RowId = u32;
 pub(super) const AGAIN: u16 = 1;
 /// Its head has problems.
 pub(super) const PROBLEM: u16 = 1 << 1;
+/// Its head has aliases.
+pub(super) const ALIASES: u16 = 1 << 2;
 /// Its head supersedes entries.
 pub(super) const SUPERSEDES: u16 = 1 << 3;
 /// The committed index contains this path with the content of the row.
@@ -44,7 +46,7 @@ pub(super) const FRESH: u16 = 1 << 13;
 /// The file existed and is gone.
 pub(super) const GONE: u16 = 1 << 14;
 /// The flags that are stored.
-const STORED: u16 = AGAIN | PROBLEM | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
+const STORED: u16 = AGAIN | PROBLEM | ALIASES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
 
 /// One file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Catalog;
 use super::scan::Scan;
 use super::table::{
-    AGAIN, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, fingerprint,
-    hash_of_name, is_racy,
+    AGAIN, ALIASES, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD,
+    fingerprint, hash_of_name, is_racy,
 };
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{self, Entry, Head, Id};
@@ -183,6 +183,7 @@ impl Catalog {
         row.section = hash_of_name(head.attempt.as_ref().and_then(|attempt| attempt.section.as_deref()));
         row.set(PROBLEM, !head.problems.is_empty());
         row.set(ERROR, head.problems.iter().any(|problem| problem.severity == Severity::Error));
+        row.set(ALIASES, !head.aliases.is_empty());
         row.set(SUPERSEDES, !head.supersedes.is_empty());
         row.set(EVENT, class(head.category.as_deref()) == Class::Event);
         self.heads.put(row, path, head);

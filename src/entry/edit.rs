@@ -23,6 +23,8 @@ pub enum Change {
     AddItems(&'static str, Vec<String>),
     /// Sets a key to this list, on one line.
     SetItems(&'static str, Vec<String>),
+    /// Replaces each item of a list that is written as the first text by the second, which needs no quotes.
+    ReplaceItem(&'static str, String, String),
     /// Removes a key with its lines. A missing key is not an error.
     Remove(&'static str),
     /// Replaces everything after the frontmatter.
@@ -38,6 +40,7 @@ impl Change {
             | Change::SetMapping(key, _)
             | Change::AddItems(key, _)
             | Change::SetItems(key, _)
+            | Change::ReplaceItem(key, ..)
             | Change::Remove(key) => Some(key),
             Change::Body(_) => None,
         }
@@ -80,12 +83,17 @@ fn is_done(change: &Change, before: &str, after: &str) -> bool {
             let old = items(before, key).unwrap_or_default();
             items(after, key) == Some(old.into_iter().chain(new.iter().cloned()).collect())
         }
+        Change::ReplaceItem(key, old, new) => {
+            let replaced = |item: String| if item == *old { new.clone() } else { item };
+            let old_items = items(before, key).unwrap_or_default();
+            items(after, key) == Some(old_items.into_iter().map(replaced).collect())
+        }
         Change::Body(_) => true,
     }
 }
 
 /// Returns the items of a list, or of a string with commas, as readers of entries see them.
-pub(super) fn list_items(value: Option<&Value>) -> Vec<String> {
+pub(crate) fn list_items(value: Option<&Value>) -> Vec<String> {
     let items = match value {
         Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
         Some(Value::String(text)) => text.split(',').map(str::to_owned).collect(),
@@ -121,6 +129,12 @@ fn apply_one(text: &str, change: &Change) -> Result<String, String> {
         Change::SetNumber(name, value) => set(&mut new_head, find(name), name, &value.to_string(), newline),
         Change::SetMapping(name, mapping) => set(&mut new_head, find(name), name, &flow(mapping), newline),
         Change::SetItems(name, items) => set(&mut new_head, find(name), name, &list(items), newline),
+        Change::ReplaceItem(name, old, new) => {
+            if let Some(key) = find(name) {
+                let value = replaced_item(&head[key.value.clone()], old, new);
+                new_head.replace_range(key.value.clone(), &value);
+            }
+        }
         Change::AddItems(name, items) => add_items(&mut new_head, find(name), name, items, newline)?,
         Change::Remove(name) => {
             if let Some(key) = find(name) {
@@ -171,6 +185,24 @@ pub(super) fn set(head: &mut String, key: Option<&Key>, name: &str, rendered: &s
         }
         Some(key) => head.replace_range(key.value.clone(), rendered),
     }
+}
+
+/// Returns the written form of a list in which an item is replaced wherever it stands alone.
+fn replaced_item(list: &str, old: &str, new: &str) -> String {
+    let is_edge = |character: Option<char>| {
+        character.is_none_or(|character| character.is_whitespace() || matches!(character, ',' | '[' | ']' | '"' | '\''))
+    };
+    let mut replaced = String::with_capacity(list.len());
+    let mut copied = 0;
+    for (at, _) in list.match_indices(old) {
+        let end = at + old.len();
+        if at >= copied && is_edge(list[..at].chars().next_back()) && is_edge(list[end..].chars().next()) {
+            replaced.push_str(&list[copied..at]);
+            replaced.push_str(new);
+            copied = end;
+        }
+    }
+    replaced + &list[copied..]
 }
 
 fn push_line(head: &mut String, line: &str, newline: &str) {
@@ -318,6 +350,15 @@ mod tests {
         let rich = r#"{"a":1,"b":[true,null,-2.5,"x: #y"],"c":{"d \"e\"":"\n→"}}"#;
         check("a: b\n", mapping(rich), &format!("a: b\nk: {rich}\n"));
         check("k:\n  a: 1\n  b: [x]\nc: d\n", mapping("{}"), "k: {}\nc: d\n");
+    }
+
+    #[test]
+    fn an_item_is_replaced_in_every_style() {
+        let item = || Change::ReplaceItem("k", "a".to_owned(), "b-2".to_owned());
+        check("k: [a, aa, \"a\"] # a\n", item(), "k: [b-2, aa, \"b-2\"] # a\n");
+        check("k:\n  - a\n  - x/a\n", item(), "k:\n  - b-2\n  - x/a\n");
+        check("k: x, a\n", item(), "k: x, b-2\n");
+        check("k: [b]\nl: [a]\n", item(), "k: [b]\nl: [a]\n");
     }
 
     #[test]

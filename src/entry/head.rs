@@ -53,6 +53,8 @@ pub struct Head {
     pub expires_at: Option<DateTime<Utc>>,
     /// `supersedes`: the ids that this entry replaces.
     pub supersedes: Vec<Id>,
+    /// `aliases`: the ids and titles that the entry had before it was renamed, and other names that links to it may use.
+    pub aliases: Vec<String>,
     /// `files`: the project paths that it is about.
     pub files: Vec<String>,
     /// `questions`: the questions that it answers, in the words of someone who has the problem.
@@ -95,6 +97,7 @@ impl Head {
             updated_at: None,
             expires_at: None,
             supersedes: Vec::new(),
+            aliases: Vec::new(),
             files: Vec::new(),
             questions: Vec::new(),
             links: Vec::new(),
@@ -104,6 +107,11 @@ impl Head {
             problems: Vec::new(),
             more_warnings: 0,
         }
+    }
+
+    /// Returns the ids among the aliases, which name a folder; any other alias is a title.
+    pub fn old_ids(&self) -> impl Iterator<Item = Id> {
+        self.aliases.iter().filter(|alias| alias.contains('/')).filter_map(|alias| Id::parse(alias))
     }
 
     /// Returns when the content of the entry last changed: `updated_at`, else `created_at`.

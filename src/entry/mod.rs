@@ -17,6 +17,7 @@ pub(crate) mod outline;
 pub(crate) mod path;
 mod place;
 pub(crate) mod read;
+pub(crate) mod relink;
 mod summary;
 
 use std::fmt;

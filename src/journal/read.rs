@@ -37,6 +37,15 @@ pub(crate) fn summaries(
             summaries.extend(summary.filter(|summary| known.insert(summary.id.clone())));
         }
     }
+    let renamed: Vec<_> = catalogs.iter().map(|catalog| catalog.renamed()).filter(|ids| !ids.is_empty()).collect();
+    if !renamed.is_empty() {
+        // A journal entry never changes, so it names an entry as that was called then.
+        for id in summaries.iter_mut().flat_map(|summary| &mut summary.head.context) {
+            if let Some(new) = renamed.iter().find_map(|ids| ids.get(id)) {
+                *id = new.clone();
+            }
+        }
+    }
     history::sort(&mut summaries, now);
     summaries
 }

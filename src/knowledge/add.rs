@@ -178,7 +178,7 @@ pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, know
     loop {
         let is_taken = |stem: &str| {
             let id = Id::parse(&format!("knowledge/{stem}"));
-            taken.contains(stem) || id.is_some_and(|id| catalog.row_of_id(&id).is_some())
+            taken.contains(stem) || id.is_some_and(|id| catalog.row_of_name(&id).is_some())
         };
         let stem = stem_for_title(&name, &is_taken);
         let path = format!("{folder}/{stem}.md");
@@ -249,7 +249,7 @@ pub(crate) fn update(
 
 /// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and
 /// a new entry only needs a free name.
-fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String> {
+pub(super) fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String> {
     let Ok(open) = workspace.store.folder(folder) else { return Vec::new() };
     let mut stems = Vec::new();
     for name in open.names().unwrap_or_default() {

@@ -1,10 +1,12 @@
 //! Writing knowledge: the public methods of [`crate::knowledge`], each followed by the vectors of what it wrote.
 
+use std::path::PathBuf;
+
 use super::Memory;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Event, Id, Scope};
 use crate::error::Result;
-use crate::knowledge::{self, AddAction, Added, Promoted, Restored, Superseded};
+use crate::knowledge::{self, AddAction, Added, Edited, EntryText, Promoted, Renamed, Restored, Superseded};
 
 impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
@@ -43,6 +45,7 @@ impl Memory {
     /// * [`Error::Uneditable`](crate::Error::Uneditable) where the entry's frontmatter cannot be edited without harm.
     /// * [`Error::Io`](crate::Error::Io).
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
+        let _operation = self.operation("add");
         let mut added = knowledge::add(&self.workspace, knowledge)?;
         if added.action != AddAction::Unchanged {
             added.problems.extend(self.semantic.embed_written(&self.workspace, &[added.path.as_relative().to_owned()]));
@@ -58,6 +61,7 @@ impl Memory {
     /// [`Error::Invalid`](crate::Error::Invalid) where it is not an event or its summary is empty or over
     /// [`MAX_SUMMARY`](crate::entry::MAX_SUMMARY), and those of [`Memory::add`].
     pub fn note(&self, event: &Event) -> Result<Added> {
+        let _operation = self.operation("note");
         self.add(&event.to_knowledge()?)
     }
 
@@ -71,7 +75,105 @@ impl Memory {
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
     /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
     pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
+        let _operation = self.operation("supersede");
         knowledge::supersede(&self.workspace, old, new)
+    }
+
+    /// Gives a knowledge entry another title, and its file the name that goes with it. Links to the entry follow: `[[id]]`
+    /// and `[[Title]]` in the bodies of live entries, and ids in `supersedes`. Its archived versions are renamed, too. It
+    /// keeps its old id and title in `aliases`, so contexts in the journal still count for it, and links of other branches
+    /// still lead to it.
+    ///
+    /// A call that was cut off can be repeated, with the old id or the new one.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::TitleTaken`](crate::Error::TitleTaken) where another entry of the scope has the title.
+    /// * [`Error::Invalid`](crate::Error::Invalid) where the title is empty, too long or has characters that no reader
+    ///   sees, or the entry is not knowledge, and [`Error::Secret`](crate::Error::Secret) where the title looks like one.
+    /// * [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::Uneditable`](crate::Error::Uneditable),
+    ///   [`Error::Conflict`](crate::Error::Conflict), [`Error::Locked`](crate::Error::Locked) and
+    ///   [`Error::Io`](crate::Error::Io). Links that were changed before stay so.
+    pub fn rename(&self, id: &Id, title: &str) -> Result<Renamed> {
+        let _operation = self.operation("rename");
+        let mut renamed = knowledge::rename(&self.workspace, id, title)?;
+        if renamed.changed {
+            let written = [renamed.path.as_relative().to_owned()];
+            renamed.problems.extend(self.semantic.embed_written(&self.workspace, &written));
+        }
+        Ok(renamed)
+    }
+
+    /// Returns the text of a live knowledge entry, for an editor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    /// [`Error::Invalid`](crate::Error::Invalid) where the entry is not knowledge,
+    /// [`Error::Uneditable`](crate::Error::Uneditable) where it is not UTF-8, and [`Error::Io`](crate::Error::Io).
+    pub fn text(&self, id: &Id) -> Result<EntryText> {
+        knowledge::text(&self.workspace, id)
+    }
+
+    /// Replaces the whole text of an entry by that of an editor; the old version goes to the archive first. The file keeps
+    /// its name. `updated_at` gets the time, unless the editor changed it.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidEdit`](crate::Error::InvalidEdit) with the problems of the new text: errors, secrets, and
+    ///   warnings of a kind that the old text does not have.
+    /// * [`Error::Conflict`](crate::Error::Conflict) where the entry is not `old` any more,
+    ///   [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn edit(&self, old: &EntryText, new: &str) -> Result<Edited> {
+        let _operation = self.operation("edit");
+        let mut edited = knowledge::edit(&self.workspace, old, new)?;
+        if edited.archived.is_some() {
+            let written = [edited.path.as_relative().to_owned()];
+            edited.problems.extend(self.semantic.embed_written(&self.workspace, &written));
+        }
+        Ok(edited)
+    }
+
+    /// Writes the copy of an entry that an editor changes, in `state/`, and returns its path. Only this user can read it.
+    ///
+    /// ```
+    /// use ralph_memory::{Id, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let id = Id::parse("wal-mode").ok_or("not an id")?;
+    /// let path = memory.keep_draft(&id, "---\ntitle: WAL mode\n---\n")?;
+    /// assert!(path.is_file() && memory.draft(&id)?.is_some());
+    /// assert!(memory.discard_draft(&id)? && memory.draft(&id)?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn keep_draft(&self, id: &Id, text: &str) -> Result<PathBuf> {
+        knowledge::keep_draft(&self.workspace, id, text)
+    }
+
+    /// Returns the text that [`Memory::keep_draft`] kept, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Uneditable`](crate::Error::Uneditable) where it is not UTF-8,
+    /// [`Error::OutsideRoot`](crate::Error::OutsideRoot) where it is a link, and [`Error::Io`](crate::Error::Io).
+    pub fn draft(&self, id: &Id) -> Result<Option<String>> {
+        knowledge::draft(&self.workspace, id)
+    }
+
+    /// Removes the text that [`Memory::keep_draft`] kept, and returns whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn discard_draft(&self, id: &Id) -> Result<bool> {
+        knowledge::discard_draft(&self.workspace, id)
     }
 
     /// Restores an archived entry. The id of a live entry that has archived versions stands for the newest version. A
@@ -83,6 +185,7 @@ impl Memory {
     /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry) where there is no such entry at all,
     /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
     pub fn restore(&self, id: &Id) -> Result<Restored> {
+        let _operation = self.operation("restore");
         knowledge::restore(&self.workspace, id)
     }
 
@@ -96,6 +199,7 @@ impl Memory {
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
     /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
     pub fn promote(&self, id: &Id, scope: &Scope) -> Result<Promoted> {
+        let _operation = self.operation("promote");
         knowledge::promote(&self.workspace, id, scope)
     }
 }

@@ -10,6 +10,7 @@ mod knowledge;
 mod maintenance;
 mod queries;
 mod transfer;
+mod undo;
 mod vectors;
 mod watch;
 
@@ -34,7 +35,7 @@ pub use crate::iterations::{
     Run, StateFolders, record_command,
 };
 pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
-pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
+pub use crate::knowledge::{AddAction, Added, Edited, EntryText, Promoted, Renamed, Restored, Superseded};
 pub use crate::maintenance::plan::PruneReason;
 pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 pub use crate::queries::{
@@ -43,6 +44,7 @@ pub use crate::queries::{
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::store::OperationScope;
 pub use crate::timeline::{
     AttemptTotals, DayStats, FeatureStats, Log, LogFilter, LoggedAttempt, ModelStats, NextModel, RunView, Stats,
     StatsFilter, TaskCounts, TaskInRun, TaskState, TaskView,
@@ -51,6 +53,7 @@ pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
     ImportedItem, JsonlFields,
 };
+pub use crate::undo::{Operation, UndoAction, Undone, UndoneFile};
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 

@@ -122,11 +122,13 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
     let now = workspace.now();
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
-    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
-        (Some(row), _) => (&live, row),
-        (None, Some(row)) => (&archive, row),
-        (None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
+    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id), live.row_of_name(id)) {
+        (Some(row), ..) | (None, None, Some(row)) => (&live, row),
+        (None, Some(row), _) => (&archive, row),
+        (None, None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
     };
+    // It may have been renamed.
+    let id = &catalog.id(row).unwrap_or_else(|| id.clone());
     let path = catalog.path(row);
     let file = workspace.store.read(&path);
     let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
@@ -145,7 +147,7 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
         summary: EntrySummary::new(id.clone(), &path, head, &superseded(&[&live], now), now),
         frontmatter: all_fields(&entry, &file.bytes),
         links: others.links_of(&entry.head),
-        backlinks: others.links_to(&entry.head.title),
+        backlinks: others.links_to(&entry.head),
         versions: versions(&archive, id),
         usage: usage_of(now, &[&live, &archive], id),
         body: entry.body,
@@ -185,11 +187,9 @@ impl<'a> Others<'a> {
         head.links.iter().map(link).collect()
     }
 
-    /// Returns the first link of each other entry to the id or to `title`.
-    fn links_to(&self, title: &str) -> Vec<EntryLink> {
-        let title = fold(title);
-        let is_meant =
-            |target: &str| Id::parse(target).as_ref() == Some(self.id) || (!title.is_empty() && fold(target) == title);
+    /// Returns the first link of each other entry to the id, the title or an alias of the entry with this head.
+    fn links_to(&self, head: &Head) -> Vec<EntryLink> {
+        let is_meant = |target: &str| Id::parse(target).as_ref() == Some(self.id) || is_called(head, target);
         let link = |(row, head): &(RowId, Head)| {
             let line = head.links.iter().find(|link| is_meant(&link.target))?.line;
             Some(EntryLink { id: Some(self.other(*row)?), text: head.title.clone(), line })
@@ -210,13 +210,24 @@ impl<'a> Others<'a> {
     /// Returns the live entry that a link means: the one with this id, else the first with this title.
     fn resolve(&self, target: &str) -> Option<Id> {
         let by_id = Id::parse(target).filter(|id| self.live.row_of_id(id).is_some());
-        let title = fold(target);
-        let is_meant = |head: &Head| !title.is_empty() && fold(&head.title) == title;
+        let by_title = |(_, head): &&(RowId, Head)| is_title(&head.title, target);
         by_id.or_else(|| {
-            let (row, _) = self.heads.iter().find(|(_, head)| is_meant(head))?;
+            let found = self.heads.iter().find(by_title);
+            let (row, _) = found.or_else(|| self.heads.iter().find(|(_, head)| is_called(head, target)))?;
             self.live.id(*row)
         })
     }
+}
+
+/// Returns whether a link means the entry with this head by its title or an alias.
+fn is_called(head: &Head, target: &str) -> bool {
+    let is_old_id = || Id::parse(target).is_some_and(|id| head.old_ids().any(|old| old == id));
+    is_title(&head.title, target) || head.aliases.iter().any(|alias| is_title(alias, target)) || is_old_id()
+}
+
+fn is_title(title: &str, target: &str) -> bool {
+    let title = fold(title);
+    !title.is_empty() && fold(target) == title
 }
 
 /// Returns the archived versions of an entry, oldest first.

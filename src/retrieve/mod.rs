@@ -395,6 +395,12 @@ pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id
                 pairs.extend(head.supersedes.into_iter().map(|old| (id.clone(), old)));
             }
         }
+        let renamed = if pairs.is_empty() { HashMap::new() } else { catalog.renamed() };
+        for (_, old) in &mut pairs {
+            if let Some(new) = renamed.get(old) {
+                *old = new.clone();
+            }
+        }
     }
     pairs
 }

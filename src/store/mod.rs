@@ -13,7 +13,9 @@ mod init;
 mod layout;
 mod lock;
 mod make_folders;
+mod moves;
 mod name;
+mod operation_log;
 #[cfg(feature = "setup")]
 mod outside;
 mod private;
@@ -25,6 +27,7 @@ mod survey;
 mod sweep;
 mod temp;
 mod trust;
+mod undo;
 mod write;
 
 #[cfg(test)]
@@ -36,6 +39,8 @@ pub use layout::Store;
 pub(crate) use lock::{Lock, let_others_lock};
 pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
+pub use operation_log::OperationScope;
+pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};
 #[cfg(feature = "setup")]
 pub(crate) use outside::OutsideFolder;
 pub(crate) use private::{open_own_file, private_names, read_if_begins, write_private};

@@ -49,6 +49,9 @@ pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Er
         return error;
     }
     let catalog = catalogs[0];
+    if let Some(renamed) = catalog.row_of_name(id).and_then(|row| catalog.id(row)) {
+        return Error::NoSuchEntry { id: id.to_string(), similar: vec![renamed.to_string()] };
+    }
     let mut near: Vec<(usize, String)> = catalog
         .rows()
         .filter_map(|row| catalog.id(row))

@@ -365,7 +365,7 @@ fn files(root: &Path) -> Files {
             let is_cache = path.starts_with(".ralph/cache/") && !is_temporary(&path);
             if found.file_type().unwrap().is_dir() {
                 folders.push(found.path());
-            } else if !is_cache && path != ".ralph/state/lock" {
+            } else if !is_cache && path != ".ralph/state/lock" && !path.starts_with(".ralph/state/undo/") {
                 files.insert(path, fs::read(found.path()).unwrap());
             }
         }

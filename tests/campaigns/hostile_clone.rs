@@ -92,7 +92,7 @@ const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" t
                     <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
 
 /// Commands, most of them in several ways; beside them the server runs, which is asked [`REQUESTS`].
-pub(crate) const STEPS: [Step; 57] = [
+pub(crate) const STEPS: [Step; 62] = [
     asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
     asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
     asks(&["search", "old words", "--archived", "--explain", "--json"]),
@@ -146,6 +146,11 @@ pub(crate) const STEPS: [Step; 57] = [
     asks(&["consolidate", "--dry-run", "--json"]),
     asks(&["consolidate", "--json"]),
     does(&["restore", "note-4"], ""),
+    does(&["rename", "note-3", "A note with another title"], ""),
+    does(&["edit", "note-4"], ""),
+    does(&["archive", "note-4"], ""),
+    asks(&["undo", "--list", "--json"]),
+    does(&["undo"], ""),
     does(&["index"], ""),
     does(&["index", "--rebuild"], ""),
     does(&["init"], ""),

@@ -10,7 +10,8 @@ use crate::support::TestBase;
 /// The commands that answer nothing that a program reads as JSON.
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
-const PARTS: [&str; 25] = [
+const PARTS: [&str; 26] = [
+    "operation",
     "answer",
     "attempt",
     "change",
@@ -112,6 +113,15 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("restore", 0, &["restore", "t"]);
+    ask("rename", 0, &["rename", "t", "Tea"]);
+    ask("rename", 0, &["rename", "t", "Tea"]);
+    ask("rename", 0, &["rename", "tea", "T"]);
+    ask("archive", 0, &["archive", "t"]);
+    ask("undo", 0, &["undo", "--dry-run"]);
+    ask("undo", 0, &["undo"]);
+    ask("undo-list", 0, &["undo", "--list"]);
+    ask("undo", 0, &["undo"]);
+    ask("restore", 0, &["restore", "t"]);
     ask("prune", 0, &["prune", "--dry-run"]);
     ask("prune", 0, &["prune"]);
     ask("restore", 0, &["restore", "gone"]);
@@ -125,6 +135,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("doctor", 0, &["doctor", "--fix"]);
     let told = ["run", "--task", "T", "--agent", "echo '<task-done>T</task-done>'", "--max-iterations", "1"];
     ask("run", 1, &told);
+    ask("undo-clear", 0, &["undo", "--clear"]);
     ask("error", 1, &["show", "nobody"]);
     found
 }
@@ -170,7 +181,7 @@ fn every_command_has_a_schema() {
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
         .map(|name| {
-            ["-tags", "-cancel", "-briefing", "-task", "-run", "-full", "-follow"]
+            ["-tags", "-cancel", "-briefing", "-task", "-run", "-full", "-follow", "-list", "-clear"]
                 .iter()
                 .find_map(|form| name.strip_suffix(form))
                 .unwrap_or(name)

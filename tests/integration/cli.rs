@@ -15,7 +15,7 @@ pub(crate) fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 23] = [
+const COMPLETE: [&[&str]; 27] = [
     &["init"],
     &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
@@ -34,6 +34,10 @@ const COMPLETE: [&[&str]; 23] = [
     &["consolidate"],
     &["promote", "wal", "feature:storage"],
     &["restore", "old"],
+    &["archive", "old", "wal-mode"],
+    &["undo", "2", "--dry-run"],
+    &["edit", "old"],
+    &["rename", "old", "Another title"],
     &["supersede", "bench", "wal"],
     &["import", "sections"],
     &["export"],

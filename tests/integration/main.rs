@@ -115,6 +115,7 @@ mod test_cases; // how many cases randomised tests try
 mod timeline; // the log, statistics, tasks and runs, and runs in progress
 mod transcripts; // event streams of agents
 mod transfers; // imports of each source, and exports that are taken back
+mod undoing; // `undo` after each command, `rename`, `edit` and `archive`
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers
 #[path = "../campaigns/year.rs"]

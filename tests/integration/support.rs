@@ -253,6 +253,8 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
         let name = match command {
             _ if answer.get("error").is_some() => "error",
             Some("list") if has("--tags") => "list-tags",
+            Some("undo") if has("--list") => "undo-list",
+            Some("undo") if has("--clear") => "undo-clear",
             Some("context") if has("--cancel") => "context-cancel",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",
             Some("log") if has("--follow") => "log-follow",

@@ -8,9 +8,9 @@ use clap::{Args, Parser, Subcommand};
 use ralph_memory::text::for_terminal;
 
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, log, man, mcp,
-    merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, stats, status,
-    supersede, watch,
+    add, archive, check, completions, consolidate, context, doctor, edit, export, hook, import, index, init, list, log,
+    man, mcp, merge_driver, note, promote, prune, record, rename, restore, run as run_command, search, setup, show,
+    stats, status, supersede, undo, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -68,6 +68,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Prune(prune::PruneArgs),
     Consolidate(consolidate::ConsolidateArgs),
+    Undo(undo::UndoArgs),
+    Edit(edit::EditArgs),
+    Rename(rename::RenameArgs),
+    Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
     Supersede(supersede::SupersedeArgs),
     Promote(promote::PromoteArgs),
@@ -135,6 +139,10 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Status(args) => status::run(ui, globals, &args),
         Command::Prune(args) => prune::run(ui, globals, &args),
         Command::Consolidate(args) => consolidate::run(ui, globals, &args),
+        Command::Undo(args) => undo::run(ui, globals, &args),
+        Command::Rename(args) => rename::run(ui, globals, &args),
+        Command::Edit(args) => edit::run(ui, globals, &args),
+        Command::Archive(args) => archive::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::Promote(args) => promote::run(ui, globals, &args),

@@ -11,7 +11,7 @@ use crate::text::fold;
 
 /// The ids and titles that entries can name.
 pub(super) struct KnownNames<'a> {
-    ids: HashSet<&'a Id>,
+    ids: HashSet<Id>,
     titles: HashSet<String>,
     archived: &'a BTreeSet<Id>,
     nearest: NearestNames<'a>,
@@ -19,9 +19,15 @@ pub(super) struct KnownNames<'a> {
 
 impl<'a> KnownNames<'a> {
     pub(super) fn new(live: &'a [LiveEntry], archived: &'a BTreeSet<Id>) -> KnownNames<'a> {
-        let titles = live.iter().filter(|item| item.counts).map(|item| fold(&item.head.title));
+        let counting = || live.iter().filter(|item| item.counts);
+        let aliases = counting().flat_map(|item| &item.head.aliases);
+        let titles = counting().map(|item| &item.head.title).chain(aliases).map(|title| fold(title));
         KnownNames {
-            ids: live.iter().map(|item| &item.id).collect(),
+            ids: live
+                .iter()
+                .map(|item| item.id.clone())
+                .chain(counting().flat_map(|item| item.head.old_ids()))
+                .collect(),
             titles: titles.filter(|title| !title.is_empty()).collect(),
             archived,
             nearest: NearestNames::new(live),

@@ -9,7 +9,7 @@ use crate::entry::guard::{self, Key, Style};
 use crate::entry::{MAX_FRONTMATTER_BYTES, parse_time};
 
 /// The keys whose values are sets.
-const SETS: [&str; 4] = ["tags", "files", "questions", "supersedes"];
+const SETS: [&str; 5] = ["tags", "files", "questions", "supersedes", "aliases"];
 /// The keys with the time of the last change, and of the creation.
 const UPDATED: [&str; 2] = ["updated_at", "modified"];
 const CREATED: [&str; 2] = ["created_at", "created"];

@@ -6,7 +6,7 @@ use crate::error::Severity;
 use crate::text::nearest;
 
 /// The known keys of knowledge, with other programs' names for them.
-const KNOWLEDGE_KEYS: [&str; 18] = [
+const KNOWLEDGE_KEYS: [&str; 19] = [
     "title",
     "tags",
     "category",
@@ -22,6 +22,7 @@ const KNOWLEDGE_KEYS: [&str; 18] = [
     "modified",
     "expires_at",
     "supersedes",
+    "aliases",
     "files",
     "questions",
     "details",

@@ -258,6 +258,7 @@ impl EntryReader<'_> {
                 ),
             }
         }
+        self.head.aliases = self.list(fields, "aliases");
         self.head.files = self.list(fields, "files");
         self.head.questions = self.list(fields, "questions");
         if fields.get("details").is_some_and(|details| !details.is_object()) {

@@ -78,11 +78,11 @@ impl Fixture {
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
     }
 
-    /// Returns every path below `.ralph/` but those of locks, sorted; folders end in `/`.
+    /// Returns every path below `.ralph/` but those of locks and of the undo log, sorted; folders end in `/`.
     fn tree(&self) -> Vec<String> {
         let mut paths = Vec::new();
         walk(self.store.memory(), "", &mut paths);
-        paths.retain(|path| path != "state/" && path != "state/lock");
+        paths.retain(|path| path != "state/" && path != "state/lock" && !path.starts_with("state/undo/"));
         paths.sort();
         paths
     }

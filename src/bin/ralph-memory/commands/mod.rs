@@ -1,11 +1,13 @@
 //! The commands, one file each: `NAMEArgs` has the options, its comments are the help, and `run` runs the command.
 
 pub(crate) mod add;
+pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod consolidate;
 pub(crate) mod context;
 pub(crate) mod doctor;
+pub(crate) mod edit;
 pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod import;
@@ -20,6 +22,7 @@ pub(crate) mod note;
 pub(crate) mod promote;
 pub(crate) mod prune;
 pub(crate) mod record;
+pub(crate) mod rename;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod search;
@@ -28,4 +31,5 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod supersede;
+pub(crate) mod undo;
 pub(crate) mod watch;

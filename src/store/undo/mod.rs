@@ -1,0 +1,161 @@
+//! The log of changes in `state/undo/`, from which operations are taken back: one file for each operation.
+//!
+//! Every change of an entry file is written down before it is made, here and nowhere else, so no command can forget it.
+//! The log is not synced: after a kill it has every change that was made, after a power cut perhaps not. A change that
+//! cannot be written down is not made. It belongs to one machine and one folder, and is never committed.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::thread;
+
+use chrono::{DateTime, Utc};
+use rustix::fs::{Mode, OFlags, openat};
+
+use super::folder::{FileKind, Folder, explain, is_outside};
+use super::layout::{Store, is_missing};
+use super::lock::{Guarded, Lock};
+
+use super::operation_log::record::{
+    LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head,
+};
+use super::operation_log::{Current, MAX_BYTES, MAX_OPERATIONS, OperationFile, OperationScope, name_of, numbers};
+use super::read::{open_regular, read_all};
+use crate::error::Result;
+
+/// The folder below `state/`.
+const FOLDER: &str = "undo";
+/// How many bytes are read to find out whether a file was written here: a header has about 100.
+const HEAD_BYTES: u64 = 4 * 1024;
+/// The mode of a file: it may contain text of a private entry.
+const PRIVATE: Mode = Mode::from_raw_mode(0o600);
+
+impl Store {
+    /// Makes everything that this thread changes one operation, until the result is dropped.
+    pub(crate) fn operation(&self, command: &str, at: DateTime<Utc>) -> OperationScope {
+        self.undo_log.enter(command, Some(at))
+    }
+
+    /// Notes that this thread's operation, which has changed nothing yet, takes back the one with this number.
+    pub(crate) fn takes_back(&self, number: u64) {
+        if let Some(current) = self.undo_log.threads().get_mut(&thread::current().id()) {
+            current.undoes = Some(number);
+        }
+    }
+
+    /// Returns the number of this thread's operation, if it has changed anything.
+    pub(crate) fn operation_number(&self) -> Option<u64> {
+        let threads = self.undo_log.threads();
+        threads.get(&thread::current().id())?.file.as_ref().map(|file| file.number)
+    }
+
+    /// Writes down a change that is about to be made, with the bytes that it would lose.
+    pub(super) fn before(&self, change: &LoggedChange, raw: &[u8]) -> io::Result<()> {
+        let mut threads = self.undo_log.threads();
+        // Every change is made under the lock, which has a scope.
+        let Some(current) = threads.get_mut(&thread::current().id()) else { return Ok(()) };
+        if current.file.is_none() {
+            current.file = Some(self.open_operation(current)?);
+        }
+        let Some(file) = &mut current.file else { return Ok(()) };
+        file.append(change, raw)
+    }
+
+    /// Notes that the change that was written down last was made.
+    pub(super) fn after(&self, change: &LoggedChange) {
+        if let Some(current) = self.undo_log.threads().get_mut(&thread::current().id())
+            && let Some(file) = &mut current.file
+        {
+            file.net.add(change);
+        }
+    }
+
+    /// Creates the file of an operation, with its header.
+    fn open_operation(&self, current: &Current) -> io::Result<OperationFile> {
+        let key = self.make_state_key()?;
+        let folder = self.make_undo_folder()?;
+        let number = next_number(&folder, key)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&folder, name_of(number), flags, PRIVATE)?);
+        let at = current.at.unwrap_or_else(Utc::now);
+        let head = OperationHead { number, at, command: current.command.clone(), undoes: current.undoes };
+        let mut bytes = Vec::new();
+        let sum = append(&mut bytes, &head, b"", key)?;
+        file.write_all(&bytes)?;
+        let size = bytes.len() as u64;
+        let net = NetChanges::default();
+        let (head_size, head_sum) = (size, sum);
+        Ok(OperationFile { folder, file, number, size, head_size, sum, head_sum, is_too_large: false, net })
+    }
+
+    /// Opens the folder, and creates it if it is missing. Something else of its name came with the memory: it is
+    /// removed.
+    fn make_undo_folder(&self) -> io::Result<Folder> {
+        let state = self.folder("state")?;
+        if state.stat_of(FOLDER).is_ok_and(|stat| stat.kind != FileKind::Folder) {
+            state.remove_file(FOLDER)?;
+        }
+        self.make_state_folder(FOLDER)
+    }
+
+    /// Returns the operations that were written here, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Io`] if the log cannot be read.
+    pub(crate) fn operations(&self) -> Result<Vec<LoggedOperation>> {
+        let read = || {
+            let Some(key) = self.state_key()? else { return Ok(Vec::new()) };
+            let folder = match self.folder(&format!("state/{FOLDER}")) {
+                Err(error) if is_missing(&error) || is_outside(&error) => return Ok(Vec::new()),
+                folder => folder?,
+            };
+            let mut found = numbers(&folder)?;
+            found.reverse();
+            let read = found.into_iter().take(MAX_OPERATIONS).filter_map(|(number, name)| {
+                let (file, stat) = open_regular(&folder, &name).ok()?;
+                let size = u64::try_from(stat.st_size).ok()?;
+                let limit = usize::try_from(2 * MAX_BYTES).ok()?;
+                LoggedOperation::read(read_all(&file, size, limit).ok()?, number, key)
+            });
+            Ok(read.collect())
+        };
+        read().map_err(|error| explain("read", self.state().join(FOLDER), error))
+    }
+
+    /// Removes all operations from the log, and returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Io`]. Operations that were removed before stay so.
+    pub(crate) fn forget_operations(&self, lock: &Lock) -> Result<usize> {
+        lock.assert_guards(Guarded::Entries);
+        let clear = || {
+            let folder = self.make_undo_folder()?;
+            let n_operations = numbers(&folder)?.len();
+            folder.clear()?;
+            Ok(n_operations)
+        };
+        clear().map_err(|error| explain("clear", self.state().join(FOLDER), error))
+    }
+}
+
+/// Returns the number after the newest operation. Files above it that were not written here are removed: their numbers
+/// may be of any size.
+fn next_number(folder: &Folder, key: u64) -> io::Result<u64> {
+    let mut found = numbers(folder)?;
+    while let Some((number, name)) = found.pop() {
+        let mut head = Vec::new();
+        let opened = open_regular(folder, &name);
+        if opened.is_ok_and(|(file, _)| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok())
+            && begins_with_head(&head, number, key)
+        {
+            return Ok(number + 1);
+        }
+        folder.remove_file(&name)?;
+    }
+    Ok(1)
+}

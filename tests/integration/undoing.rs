@@ -1,0 +1,364 @@
+//! `undo` brings back every byte, whatever command was the last; `rename`, `edit` and `archive` lose nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use proptest::prelude::*;
+use ralph_memory::entry::Event;
+use ralph_memory::memory::{HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run};
+use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
+
+use crate::support::TestBase;
+use crate::test_cases::cases;
+
+/// The files of a memory but those of `cache/` and `state/`, and its folders.
+type Content = BTreeMap<String, Option<Vec<u8>>>;
+
+fn content(root: &Path) -> Content {
+    let mut content = Content::new();
+    let mut folders = vec![root.join(".ralph")];
+    while let Some(folder) = folders.pop() {
+        for found in fs::read_dir(folder).unwrap() {
+            let path = found.unwrap().path();
+            let name = path.strip_prefix(root.join(".ralph")).unwrap().display().to_string();
+            if ["cache", "state"].contains(&name.as_str()) {
+                continue;
+            }
+            let bytes = if path.is_dir() { None } else { Some(fs::read(&path).unwrap()) };
+            if bytes.is_none() {
+                folders.push(path);
+            }
+            content.insert(name, bytes);
+        }
+    }
+    content
+}
+
+/// A memory at a day of 2026.
+fn at(root: &Path, day: u64) -> Memory {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600);
+    Memory::open(root).unwrap().with_clock(move || now)
+}
+
+/// Does one thing that may change something, and returns whether it had an error.
+fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
+    const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
+    let title = |number: u8| TITLES[usize::from(number) % TITLES.len()];
+    let live: Vec<Id> = ["knowledge", "archive/knowledge"].iter().flat_map(|folder| ids(root, folder)).collect();
+    let id = |number: u8| {
+        let nobody = Id::parse("nobody").unwrap();
+        live.get(usize::from(number) % live.len().max(1)).cloned().unwrap_or(nobody)
+    };
+    let failed = |result: ralph_memory::Result<()>| result.is_err();
+    match kind % 14 {
+        0 | 1 => {
+            let body = format!("{first} says [[{}]] and [[{}]].", title(second), id(second));
+            let category = second.is_multiple_of(2).then(|| "pitfall".to_owned());
+            failed(memory.add(&Knowledge { category, ..Knowledge::new(title(first), ["a", "b"], body) }).map(drop))
+        }
+        2 => {
+            let expires_at = ralph_memory::entry::parse_time("2026-06-01");
+            failed(memory.note(&Event { expires_at, ..Event::new("hint", title(first)) }).map(drop))
+        }
+        3 => failed(memory.supersede(&id(first), &id(second)).map(drop)),
+        4 => failed(memory.restore(&id(first)).map(drop)),
+        5 => failed(memory.archive(&[id(first), id(second)]).map(drop)),
+        6 => failed(memory.rename(&id(first), &format!("{} {second}", title(second))).map(drop)),
+        7 => {
+            let edit = |old: ralph_memory::memory::EntryText| {
+                memory.edit(&old, &format!("{}\nMore {second}.\n", old.text)).map(drop)
+            };
+            failed(memory.text(&id(first)).and_then(edit))
+        }
+        8 => failed(memory.promote(&id(first), &Scope::Feature(title(second).to_owned())).map(drop)),
+        9 => failed(memory.prune(false).map(drop)),
+        10 => failed(memory.consolidate(false).map(drop)),
+        11 => {
+            let line = format!("{{\"title\":\"{} {first}\",\"body\":\"Imported {second}.\"}}\n", title(second));
+            let input = ImportInput::Text(line.into_bytes());
+            failed(memory.import(&ImportRequest::new(ImportSource::Jsonl, input)).map(drop))
+        }
+        12 => {
+            let task = Task { id: Some(format!("t-{}", first % 3)), ..Task::new("Do it") };
+            let text =
+                format!("<learning category=\"pitfall\" tags=\"x\">Fact {second}.</learning><task-done>t</task-done>");
+            let begun = memory.begin(&task, &Run::named("run-1"));
+            failed(begun.and_then(|begun| memory.finish(&begun, &Report { text, ..Report::default() })).map(drop))
+        }
+        _ => {
+            let message = format!("<learning category=\"gotcha\" tags=\"hook\">Seen {first} {second}.</learning>");
+            let input = serde_json::json!({"session_id": format!("s-{first}-{second}"), "hook_event_name": "Stop",
+                "stop_hook_active": false, "last_assistant_message": message});
+            let call = HookCall::new(HookEvent::Stop, Some("claude"), input.to_string().as_bytes(), &|_| None).unwrap();
+            at(root, 200).hook(&call);
+            false
+        }
+    }
+}
+
+fn ids(root: &Path, folder: &str) -> Vec<Id> {
+    let Ok(found) = fs::read_dir(root.join(".ralph").join(folder)) else { return Vec::new() };
+    let mut names: Vec<String> = found.map(|found| found.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names.iter().filter_map(|name| Id::parse(name.strip_suffix(".md")?)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(6)) })]
+
+    #[test]
+    fn undo_brings_back_every_byte(steps in prop::collection::vec(any::<(u8, u8, u8)>(), 1..25)) {
+        let base = TestBase::new();
+        let root = base.root();
+        fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
+        let mut history = vec![content(&root)];
+        let mut numbers = Vec::new();
+        for (number, (kind, first, second)) in steps.into_iter().enumerate() {
+            let memory = at(&root, number as u64 * 9);
+            let before = history.last().unwrap();
+            let newest = |memory: &Memory| memory.operations().unwrap().first().map_or(0, |newest| newest.number);
+            let known = newest(&memory);
+            let what = format!("{kind} {first} {second}");
+            act(&root, &memory, kind, first, second);
+            let after = content(&root);
+            if after == *before {
+                prop_assert_eq!(newest(&memory), known, "{} changed nothing and is in the log", what);
+                continue;
+            }
+            prop_assert_eq!(newest(&memory), known + 1, "{} is not one operation", what);
+            let planned = memory.undo(None, true).unwrap();
+            prop_assert!(content(&root) == after, "a dry run changes nothing: {}", what);
+            let undone = memory.undo(None, false).unwrap();
+            prop_assert_eq!(planned.files.len(), undone.files.len());
+            prop_assert!(content(&root) == *before, "undo of {}: {:?}", what, differences(&content(&root), before));
+            let again = memory.undo(None, false).unwrap();
+            prop_assert_eq!(again.operation.undoes, Some(known + 1));
+            prop_assert!(content(&root) == after, "undo of the undo of {}: {:?}", what, differences(&content(&root), &after));
+            numbers.push(known + 1);
+            history.push(after);
+        }
+        // Then back to the beginning, one after the other.
+        let memory = at(&root, 300);
+        while let Some(number) = numbers.pop() {
+            history.pop();
+            memory.undo(Some(number), false).unwrap();
+            let (now, then) = (content(&root), history.last().unwrap());
+            prop_assert!(now == *then, "undo of {}: {:?}", number, differences(&now, then));
+        }
+    }
+}
+
+fn differences(one: &Content, other: &Content) -> Vec<String> {
+    let names = one.keys().chain(other.keys()).filter(|name| one.get(*name) != other.get(*name));
+    names.cloned().collect()
+}
+
+fn knowledge(title: &str, body: &str) -> Knowledge {
+    Knowledge::new(title, ["a"], body)
+}
+
+#[test]
+fn what_changed_since_is_refused_before_anything_is_touched() {
+    let base = TestBase::new();
+    let memory = at(&base.root(), 1);
+    let id = memory.add(&knowledge("Ports", "80.")).unwrap().id;
+    memory.add(&knowledge("Ports", "443.")).unwrap();
+    let Err(Error::ChangedSince { number: 1, by: Some(2), files }) = memory.undo(Some(1), false) else {
+        panic!("operation 2 changed it");
+    };
+    assert_eq!(files, [".ralph/knowledge/ports.md"]);
+    base.write(".ralph/knowledge/ports.md", "---\ntitle: Mine\ntags: [a]\n---\n");
+    let before = content(&base.root());
+    let refused = memory.undo(None, false);
+    assert!(matches!(refused, Err(Error::ChangedSince { number: 2, by: None, .. })), "{refused:?}");
+    assert_eq!(content(&base.root()), before);
+    assert!(memory.show(&id).is_ok());
+    base.run(["undo"]).refuses(4, "cannot undo operation 2: `.ralph/knowledge/ports.md` changed since");
+}
+
+#[test]
+fn an_operation_that_left_nothing_is_refused() {
+    let base = TestBase::new();
+    base.run(["undo"]).refuses(1, "there is nothing to undo");
+    let memory = at(&base.root(), 1);
+    let path = memory.add(&knowledge("Ports", "80.")).unwrap().path;
+    fs::remove_file(base.root().join(&path)).unwrap();
+    let refused = memory.undo(None, false);
+    assert!(matches!(refused, Err(Error::NotUndoable { number: 1, .. })), "{refused:?}");
+    let unknown = memory.undo(Some(7), false);
+    assert!(matches!(unknown, Err(Error::NoOperation { number: Some(7) })), "{unknown:?}");
+}
+
+#[test]
+fn a_log_from_elsewhere_is_ignored_and_never_followed() {
+    let base = TestBase::new();
+    let memory = at(&base.root(), 1);
+    memory.add(&knowledge("Ports", "80.")).unwrap();
+    let copy = TestBase::without_memory();
+    let status = std::process::Command::new("cp").arg("-r").arg(base.at(".ralph")).arg(copy.root()).status().unwrap();
+    assert!(status.success());
+    let copied = at(&copy.root(), 1);
+    assert_eq!(copied.operations().unwrap(), []);
+    assert!(matches!(copied.undo(None, false), Err(Error::NoOperation { number: None })));
+    // The copy numbers its own operations.
+    copied.add(&knowledge("Hosts", "One.")).unwrap();
+    let numbers: Vec<u64> = copied.operations().unwrap().iter().map(|operation| operation.number).collect();
+    assert_eq!(numbers, [1]);
+    copied.undo(None, false).unwrap();
+    assert!(copy.at(".ralph/knowledge/ports.md").is_file() && !copy.at(".ralph/knowledge/hosts.md").exists());
+    // A link in place of the log leads nowhere.
+    let linked = TestBase::new();
+    fs::create_dir_all(linked.at(".ralph/state")).unwrap();
+    fs::create_dir(linked.at("outside")).unwrap();
+    symlink(linked.at("outside"), linked.at(".ralph/state/undo")).unwrap();
+    let memory = at(&linked.root(), 1);
+    assert_eq!(memory.operations().unwrap(), []);
+    memory.add(&knowledge("Ports", "80.")).unwrap();
+    assert_eq!(fs::read_dir(linked.at("outside")).unwrap().count(), 0);
+    assert_eq!(memory.undo(None, false).unwrap().files.len(), 1);
+}
+
+#[test]
+fn files_of_the_log_are_private_and_few() {
+    let base = TestBase::new();
+    let memory = at(&base.root(), 1);
+    for number in 0..104 {
+        memory.note(&Event::new("hint", format!("Number {number}."))).unwrap();
+    }
+    let operations = memory.operations().unwrap();
+    assert_eq!((operations.len(), operations[0].number), (100, 104));
+    let file = base.at(".ralph/state/undo/00000104");
+    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(memory.forget_operations().unwrap(), 100);
+    assert_eq!((memory.operations().unwrap(), base.files(".ralph/state/undo")), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn every_link_follows_a_renamed_entry_and_its_history_stays() {
+    let base = TestBase::new();
+    let root = base.root();
+    let memory = at(&root, 100);
+    let id = memory.add(&knowledge("Build cache", "It is cold.")).unwrap().id;
+    memory.add(&knowledge("Build cache", "It is warm. See [[build-cache]].")).unwrap();
+    let text = "See [[build-cache|it]], [[knowledge/build-cache]], [[Build cache]], `[[build-cache]]`.\n\n```\n[[Build cache]]\n```";
+    let other = Knowledge { supersedes: vec![id.clone()], ..knowledge("Slow builds", text) };
+    let other = memory.add(&other).unwrap().id;
+    let context = memory.begin(&Task::new("Speed up the build cache"), &Run::named("run-1")).unwrap();
+    memory.finish(&context, &Report { text: "<task-done>x</task-done>".into(), ..Report::default() }).unwrap();
+    let used = memory.usage();
+    let before = content(&root);
+    let renamed = memory.rename(&id, "Compiler cache").unwrap();
+    assert_eq!((renamed.id.as_str(), renamed.links, renamed.versions.len()), ("knowledge/compiler-cache", 5, 1));
+    let body = memory.show(&other).unwrap().entry.body;
+    let expected = "See [[compiler-cache|it]], [[knowledge/compiler-cache]], [[Compiler cache]], `[[build-cache]]`.\n\n```\n[[Build cache]]\n```";
+    assert_eq!(body.trim(), expected);
+    let shown = memory.show(&id).unwrap().entry;
+    assert_eq!((shown.summary.id.clone(), shown.versions.len()), (renamed.id.clone(), 1));
+    assert_eq!(shown.superseded_by, std::slice::from_ref(&other));
+    assert!(shown.backlinks.iter().any(|link| link.id == Some(other.clone())));
+    assert_eq!(memory.usage().get(&renamed.id), used.get(&id));
+    assert_eq!(memory.check().problems, []);
+    // Somebody else's branch still has the old names.
+    base.entry("late", "Late", "a", "See [[Build cache]] and [[build-cache]].");
+    let late = memory.show(&Id::parse("late").unwrap()).unwrap().entry;
+    assert!(late.links.iter().all(|link| link.id == Some(renamed.id.clone())), "{:?}", late.links);
+    assert_eq!(memory.check().problems, []);
+    // Nobody gets the old id.
+    assert_eq!(
+        memory.add(&knowledge("Build-cache", "Of something else.")).unwrap().id.as_str(),
+        "knowledge/build-cache-2"
+    );
+    memory.undo(None, false).unwrap();
+    fs::remove_file(base.at(".ralph/knowledge/late.md")).unwrap();
+    let number = memory.operations().unwrap().iter().find(|operation| operation.command == "rename").unwrap().number;
+    memory.undo(Some(number), false).unwrap();
+    assert_eq!(differences(&content(&root), &before), [""; 0]);
+    let taken = memory.rename(&id, "slow builds");
+    assert!(matches!(taken, Err(Error::TitleTaken { .. })), "{taken:?}");
+    assert_eq!(differences(&content(&root), &before), [""; 0]);
+}
+
+#[test]
+fn a_rename_that_was_cut_off_is_completed_by_a_second_call() {
+    let base = TestBase::new();
+    let root = base.root();
+    let memory = at(&root, 1);
+    let id = memory.add(&knowledge("Build cache", "It is cold.")).unwrap().id;
+    memory.add(&knowledge("Build cache", "It is warm.")).unwrap();
+    memory.add(&knowledge("Slow builds", "See [[build-cache]] and [[Build cache]].")).unwrap();
+    let before = content(&root);
+    memory.rename(&id, "Compiler cache").unwrap();
+    let after = content(&root);
+    let put = |from: &Content, path: &str| match &from[path] {
+        Some(bytes) => fs::write(root.join(".ralph").join(path), bytes).unwrap(),
+        None => panic!("{path} is a folder"),
+    };
+    // Cut off before the links.
+    put(&before, "knowledge/slow-builds.md");
+    assert_eq!(memory.check().problems, []);
+    memory.rename(&id, "Compiler cache").unwrap();
+    assert_eq!(differences(&content(&root), &after), [""; 0]);
+    // Cut off before the move: the entry has its title and aliases, under the old name.
+    fs::rename(base.at(".ralph/knowledge/compiler-cache.md"), base.at(".ralph/knowledge/build-cache.md")).unwrap();
+    let version = after.keys().find(|name| name.starts_with("archive/knowledge/compiler-cache.")).unwrap();
+    let old_version = before.keys().find(|name| name.starts_with("archive/knowledge/build-cache.")).unwrap();
+    fs::rename(root.join(".ralph").join(version), root.join(".ralph").join(old_version)).unwrap();
+    put(&before, "knowledge/slow-builds.md");
+    memory.rename(&id, "Compiler cache").unwrap();
+    assert_eq!(differences(&content(&root), &after), [""; 0]);
+}
+
+#[test]
+fn an_edit_is_checked_before_it_is_written() {
+    let base = TestBase::new();
+    base.entry("ports", "Ports", "net", "The proxy is on 80.");
+    let editor = |script: &str| {
+        base.write("editor.sh", format!("#!/bin/sh\n{script}\n"));
+        base.with(["edit", "ports"]).env("EDITOR", format!("sh {}", base.at("editor.sh").display()))
+    };
+    let before = base.read(".ralph/knowledge/ports.md");
+    base.run(["edit", "ports"]).refuses(2, "no editor is set");
+    editor("true").run().says(0, "unchanged knowledge/ports");
+    editor("echo More. >> \"$1\"; exit 3").run().refuses(2, "ended with exit status: 3; nothing was changed");
+    assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+    editor("sed -i /title/d \"$1\"").run().refuses(4, "`title` is missing");
+    assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+    let draft = base.at(".ralph/state/drafts/ports.md");
+    assert!(draft.is_file());
+    editor("true").run().refuses(2, "an earlier call kept a copy");
+    fs::remove_file(&draft).unwrap();
+    editor("sed -i s/80/443/ \"$1\"").run().says(0, "edited knowledge/ports");
+    assert!(base.read(".ralph/knowledge/ports.md").contains("on 443.") && !draft.exists());
+    let other = "sed -i s/443/444/ \"$1\"; echo Mine. >> .ralph/knowledge/ports.md";
+    editor(other).run().refuses(4, "was changed by another program");
+    assert!(base.read(".ralph/knowledge/ports.md").contains("Mine."));
+    assert!(fs::read_to_string(&draft).unwrap().contains("444"));
+    fs::remove_file(&draft).unwrap();
+    editor("echo 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzKEYzzzz' >> \"$1\"")
+        .run()
+        .refuses(4, "this looks like a secret");
+}
+
+#[test]
+fn each_command_and_each_call_of_a_tool_is_one_operation() {
+    let base = TestBase::new();
+    base.run(["add", "--title", "Ports", "--tags", "a", "--body", "80."]).says(0, "created knowledge/ports");
+    base.run(["context", "--task", "Open the ports", "--run", "run-1"]).says(0, "Open the ports");
+    let said = "<learning category=\"pitfall\" tags=\"ports\">Below 1024 they need root.</learning>\n<task-failed>x</task-failed>";
+    base.with(["record", "--run", "run-1"]).input(said).run().says(0, "recorded");
+    base.run(["archive", "ports"]).says(0, "archived knowledge/ports");
+    let list = base.run(["undo", "--list", "--json"]).json(0);
+    let commands: Vec<&str> =
+        list["operations"].as_array().unwrap().iter().map(|operation| operation["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, ["archive", "record", "add"]);
+    let created = &list["operations"][1]["created"];
+    assert_eq!(created, 2, "the attempt and the learning");
+    base.run(["undo", "2"]).says(0, "took back operation 2: record");
+    assert_eq!(base.files(".ralph/journal"), [""; 0]);
+    let found =
+        Memory::open(&base.root()).unwrap().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
+    assert!(found.hits.is_empty(), "the index follows");
+}
