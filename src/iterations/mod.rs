@@ -5,7 +5,8 @@
 //! this program wrote it, and `resume` finds an iteration that another process began. `finish` ends one:
 //! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
-//! agent says in a session without a loop, and `kept_message` saves what could not be recorded. `live` reads what runs
+//! agent says in a session without a loop, and `kept_message` saves what could not be recorded. `page_server` notes
+//! who serves the page of the memory. `live` reads what runs
 //! do at the moment, and `live_writer` writes it.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
@@ -26,6 +27,7 @@ mod live;
 mod live_writer;
 mod message;
 mod model_choice;
+mod page_server;
 mod process_identity;
 mod record;
 mod recurring;
@@ -53,6 +55,8 @@ pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
 pub(crate) use live_writer::LiveWriter;
 pub(crate) use message::{RecordedMessage, SessionMessage, SessionWork, record_message, record_work, says_anything};
 pub(crate) use model_choice::choose_model;
+pub use page_server::PageServer;
+pub(crate) use page_server::{claim_page, page_launcher, page_server};
 pub use process_identity::ProcessIdentity;
 pub(crate) use reminder::reminder;
 pub(crate) use resume::{is_session, new_run, new_session, newest_run, recent_run, resume};

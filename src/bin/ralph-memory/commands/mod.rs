@@ -22,6 +22,8 @@ pub(crate) mod record;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod search;
+#[cfg(feature = "page")]
+pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod show;
 pub(crate) mod status;
