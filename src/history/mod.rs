@@ -230,6 +230,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Returns whether it was included only in contexts of attempts that failed, or that do not count.
+    pub(crate) fn never_helped(&self) -> bool {
+        self.failed > 0 && self.succeeded == 0
+    }
+
     /// Adds an attempt whose context included the entry.
     fn add(&mut self, attempt: &AttemptSummary) {
         self.recalls += 1;

@@ -38,7 +38,8 @@ pub use crate::knowledge::{AddAction, Added, Promoted, Restored, Superseded};
 pub use crate::maintenance::plan::PruneReason;
 pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 pub use crate::queries::{
-    EntryCounts, EntryFilter, EntryLink, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
+    EntryCounts, EntryFilter, EntryLink, EntrySort, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
+    Useless,
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};

@@ -1,14 +1,18 @@
 //! Lists of entries: those that a filter accepts, or those with given ids.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::usage::usage;
 use crate::catalog::{Area, Catalog};
-use crate::entry::{EntrySummary, Head, Id, Kind, Scope};
+use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::error::Problem;
+use crate::history::Usage;
 use crate::retrieve::superseded;
-use crate::text::{fold_tag, is_same_name};
+use crate::text::{fold, fold_tag, is_same_name};
 use crate::workspace::Workspace;
 
 /// The conditions of a list. All given ones must be true.
@@ -43,6 +47,81 @@ pub struct EntryFilter {
     pub category: Option<String>,
     /// Includes the archive.
     pub archived: bool,
+    /// Only entries that were created or changed at this time or later.
+    pub since: Option<DateTime<Utc>>,
+    /// Only knowledge that was of no use so far.
+    pub useless: Option<Useless>,
+    /// The order; by path without one.
+    pub sort: Option<EntrySort>,
+    /// Turns the order around.
+    pub reverse: bool,
+    /// How many entries are returned at most; all without a limit.
+    pub limit: Option<usize>,
+}
+
+/// In which way knowledge was of no use so far.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::{EntryFilter, Report, Useless};
+/// use ralph_memory::{Knowledge, Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Round the totals", ["invoice"], "To the cent."))?;
+/// memory.add(&Knowledge::new("Colours of the logo", ["brand"], "Green on white."))?;
+/// let iteration = memory.begin(&Task::new("Round the totals of an invoice"), &memory.new_run())?;
+/// memory.finish(&iteration, &Report { outcome: Some(Outcome::Failed), ..Report::default() })?;
+/// let titles = |useless| -> Vec<String> {
+///     let listed = memory.list(&EntryFilter { useless: Some(useless), ..EntryFilter::default() });
+///     listed.entries.into_iter().map(|entry| entry.title).collect()
+/// };
+/// assert_eq!(titles(Useless::Unused), ["Colours of the logo"]);
+/// assert_eq!(titles(Useless::NeverHelped), ["Round the totals"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Useless {
+    /// It was included in no context.
+    Unused,
+    /// It was included only in contexts of attempts that failed.
+    NeverHelped,
+}
+
+/// The order of a list. Equal entries are in the order of their paths.
+///
+/// ```
+/// use ralph_memory::memory::{EntryFilter, EntrySort};
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// for (title, importance) in [("Zip the logs", 80), ("Ask before a deploy", 20)] {
+///     memory.add(&Knowledge { importance: Some(importance), ..Knowledge::new(title, ["ops"], "Always.") })?;
+/// }
+/// let first = |sort| {
+///     let filter = EntryFilter { sort: Some(sort), limit: Some(1), ..EntryFilter::default() };
+///     memory.list(&filter).entries.remove(0).title
+/// };
+/// assert_eq!((first(EntrySort::Title), first(EntrySort::Importance)), ("Ask before a deploy".into(), "Zip the logs".into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntrySort {
+    /// Last changed first.
+    Updated,
+    /// Last created first.
+    Created,
+    /// By title, whatever the case.
+    Title,
+    /// Most often included in a context first, then those that were included last.
+    Used,
+    /// Most important first.
+    Importance,
 }
 
 /// The result of [`Memory::list`](crate::Memory::list).
@@ -65,7 +144,7 @@ pub struct EntryFilter {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListResult {
-    /// The entries, in the order of their paths.
+    /// The entries, in the order of the filter.
     pub entries: Vec<EntrySummary>,
     /// How many of them have each tag.
     pub tags: BTreeMap<String, usize>,
@@ -88,22 +167,65 @@ pub(super) fn list_in(
 ) -> ListResult {
     let now = workspace.now();
     let superseded = superseded(&[live], now);
-    let mut result =
-        ListResult { entries: Vec::new(), tags: BTreeMap::new(), problems: workspace.settings_problems.clone() };
+    let usage = filter.needs_usage().then(|| usage(workspace)).unwrap_or_default();
+    let mut tags: BTreeMap<String, usize> = BTreeMap::new();
+    let mut problems = workspace.settings_problems.clone();
+    let mut found: Vec<(SortKey, EntrySummary)> = Vec::new();
     for catalog in [Some(live), archive].into_iter().flatten() {
         for row in catalog.rows() {
             let (Some(id), head) = (catalog.id(row), catalog.head(row)) else { continue };
-            if !accepts(filter, &head) {
+            if !accepts(filter, &head, usage.get(&id)) {
                 continue;
             }
             for tag in &head.tags {
-                *result.tags.entry(tag.clone()).or_default() += 1;
+                *tags.entry(tag.clone()).or_default() += 1;
             }
-            result.entries.push(EntrySummary::new(id, &catalog.path(row), head, &superseded, now));
+            let key = SortKey::of(filter.sort, &head, usage.get(&id), now);
+            found.push((key, EntrySummary::new(id, &catalog.path(row), head, &superseded, now)));
         }
-        result.problems.extend(catalog.problems());
+        problems.extend(catalog.problems());
     }
-    result
+    // Stable, so that equal entries stay in the order of their paths.
+    match (filter.sort, filter.reverse) {
+        (None, true) => found.reverse(),
+        (Some(_), true) => found.sort_by(|(one, _), (other, _)| other.cmp(one)),
+        (_, false) => found.sort_by(|(one, _), (other, _)| one.cmp(other)),
+    }
+    let entries = found.into_iter().map(|(_, entry)| entry).take(filter.limit.unwrap_or(usize::MAX));
+    ListResult { entries: entries.collect(), tags, problems }
+}
+
+impl EntryFilter {
+    fn needs_usage(&self) -> bool {
+        self.useless.is_some() || self.sort == Some(EntrySort::Used)
+    }
+}
+
+/// What decides the place of an entry in a list.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum SortKey {
+    Path,
+    Time(Reverse<Option<DateTime<Utc>>>),
+    Title(String),
+    Used(Reverse<(usize, Option<DateTime<Utc>>)>),
+    Importance(Reverse<u8>),
+}
+
+impl SortKey {
+    fn of(sort: Option<EntrySort>, head: &Head, usage: Option<&Usage>, now: DateTime<Utc>) -> SortKey {
+        // An entry from the future would be the newest for years.
+        let time = |time: Option<DateTime<Utc>>| SortKey::Time(Reverse(time.filter(|time| !is_ahead(*time, now))));
+        match sort {
+            None => SortKey::Path,
+            Some(EntrySort::Updated) => time(head.recency()),
+            Some(EntrySort::Created) => time(head.created_at),
+            Some(EntrySort::Title) => SortKey::Title(fold(&head.title)),
+            Some(EntrySort::Used) => {
+                SortKey::Used(Reverse(usage.map_or((0, None), |usage| (usage.recalls, usage.last_used))))
+            }
+            Some(EntrySort::Importance) => SortKey::Importance(Reverse(head.importance)),
+        }
+    }
 }
 
 /// Returns the summaries of the entries with these ids, in their order: of live ones, else of archived ones. Ids of no
@@ -119,10 +241,19 @@ pub(crate) fn summaries(workspace: &Workspace, ids: &[Id]) -> Vec<EntrySummary> 
     ids.iter().filter_map(summary).collect()
 }
 
-fn accepts(filter: &EntryFilter, head: &Head) -> bool {
+fn accepts(filter: &EntryFilter, head: &Head, usage: Option<&Usage>) -> bool {
     filter.kind.is_none_or(|kind| head.kind == kind)
         && filter.tags.iter().all(|tag| head.tags.contains(&fold_tag(tag)))
         && (filter.feature.is_none() || is_same_name(head.feature.as_deref(), filter.feature.as_deref()))
         && filter.scope.as_ref().is_none_or(|scope| head.scope == *scope)
         && (filter.category.is_none() || head.category == filter.category)
+        && filter.since.is_none_or(|since| head.recency().is_some_and(|time| time >= since))
+        && filter.useless.is_none_or(|useless| head.kind == Kind::Knowledge && is_useless(useless, usage))
+}
+
+fn is_useless(useless: Useless, usage: Option<&Usage>) -> bool {
+    match useless {
+        Useless::Unused => usage.is_none(),
+        Useless::NeverHelped => usage.is_some_and(Usage::never_helped),
+    }
 }

@@ -8,7 +8,7 @@ mod show;
 mod status;
 mod usage;
 
-pub use list::{EntryFilter, ListResult};
+pub use list::{EntryFilter, EntrySort, ListResult, Useless};
 pub(crate) use list::{list, summaries};
 pub use search::SearchResults;
 pub(crate) use search::{excerpts, hits, search};

@@ -9,6 +9,7 @@ use super::usage::all_usage;
 use crate::catalog::Area;
 use crate::entry::{EntrySummary, Kind};
 use crate::error::{Message, Problem};
+use crate::history::Usage;
 use crate::workspace::Workspace;
 
 /// The result of [`Memory::status`](crate::Memory::status).
@@ -103,7 +104,7 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
         expired: count(&|item| item.expired),
         superseded: count(&|item| item.superseded),
         used: count(&|item| usage.contains_key(&item.id)),
-        never_helped: count(&|item| usage.get(&item.id).is_some_and(|used| used.failed > 0 && used.succeeded == 0)),
+        never_helped: count(&|item| usage.get(&item.id).is_some_and(Usage::never_helped)),
         tags: listed.tags.len(),
         not_indexed: live.n_pending(),
         errors: total.errors,

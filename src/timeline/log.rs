@@ -47,6 +47,8 @@ const MAX_LOOKED_AT: usize = 2_000;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogFilter {
+    /// Only these attempts; all where there are none.
+    pub ids: Vec<Id>,
     /// Only attempts at this task.
     pub task_id: Option<String>,
     /// Only iterations of this run.
@@ -93,6 +95,7 @@ pub struct Log {
     /// How many there are, including those that are not returned.
     pub in_all: usize,
     /// Problems of the files that were read.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 
@@ -260,35 +263,61 @@ pub(crate) fn log(workspace: &Workspace, filter: &LogFilter) -> Log {
     Log { attempts, in_all, problems: problems_of(workspace, &catalogs.each_ref()) }
 }
 
+/// What the rows are chosen by, before any head is decoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChosenBy {
+    Id,
+    Task,
+    Run,
+    Feature,
+    All,
+}
+
 impl LogFilter {
-    /// Returns whether a row cannot be accepted by its time and its place alone.
+    fn chosen_by(&self) -> ChosenBy {
+        match self {
+            LogFilter { ids, .. } if !ids.is_empty() => ChosenBy::Id,
+            LogFilter { task_id: Some(_), .. } => ChosenBy::Task,
+            LogFilter { run_id: Some(_), .. } => ChosenBy::Run,
+            LogFilter { feature: Some(_), .. } => ChosenBy::Feature,
+            _ => ChosenBy::All,
+        }
+    }
+
+    fn rows_of(&self, catalog: &Catalog) -> Vec<RowId> {
+        let name = |name: &Option<String>| name.clone().unwrap_or_default();
+        match self.chosen_by() {
+            ChosenBy::Id => self.ids.iter().filter_map(|id| catalog.row_of_id(id)).collect(),
+            ChosenBy::Task => catalog.rows_of_task(&name(&self.task_id)),
+            ChosenBy::Run => catalog.rows_of_run(&name(&self.run_id)),
+            ChosenBy::Feature => catalog.rows_near_feature(&name(&self.feature)),
+            ChosenBy::All => catalog.journal_rows().collect(),
+        }
+    }
+
+    /// Returns whether a chosen row may still be refused, besides by its time.
     fn needs_head(&self) -> bool {
-        self.feature.is_some() || self.model.is_some() || !self.outcomes.is_empty()
-            // The rows are those of the task.
-            || self.task_id.is_some() && self.run_id.is_some()
+        let n_names = [&self.task_id, &self.run_id, &self.feature].into_iter().flatten().count();
+        let is_chosen = match self.chosen_by() {
+            ChosenBy::Task | ChosenBy::Run => n_names == 1,
+            // Rows near a feature are not all of it.
+            ChosenBy::Feature => false,
+            ChosenBy::Id | ChosenBy::All => n_names == 0,
+        };
+        !is_chosen || self.model.is_some() || !self.outcomes.is_empty()
     }
 
     fn accepts(&self, attempt: &DecodedAttempt) -> bool {
         let is_named =
             |own: Option<&str>, wanted: &Option<String>| wanted.is_none() || is_same_name(own, wanted.as_deref());
+        let is_model =
+            |wanted: &String| attempt.attempt.model.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(wanted));
         is_named(attempt.head.task_id.as_deref(), &self.task_id)
             && is_named(attempt.head.feature.as_deref(), &self.feature)
-            && (self.task_id.is_none() || is_named(Some(&attempt.run_id), &self.run_id))
+            // The folder decides to which run a file belongs.
+            && (self.chosen_by() == ChosenBy::Run || is_named(Some(&attempt.run_id), &self.run_id))
             && (self.outcomes.is_empty() || self.outcomes.contains(&attempt.attempt.outcome))
-            && self
-                .model
-                .as_ref()
-                .is_none_or(|model| attempt.attempt.model.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(model)))
-    }
-
-    /// Returns the rows that can belong to the filter's task, run or feature.
-    fn rows_of(&self, catalog: &Catalog) -> Vec<RowId> {
-        match (&self.task_id, &self.run_id, &self.feature) {
-            (Some(task_id), ..) => catalog.rows_of_task(task_id),
-            (None, Some(run_id), _) => catalog.rows_of_run(run_id),
-            (None, None, Some(feature)) => catalog.rows_near_feature(feature),
-            (None, None, None) => catalog.journal_rows().collect(),
-        }
+            && self.model.as_ref().is_none_or(is_model)
     }
 }
 

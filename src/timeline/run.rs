@@ -60,6 +60,7 @@ pub struct RunView {
     /// What was learned in it.
     pub knowledge: Vec<EntrySummary>,
     /// Problems of the files that were read.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 

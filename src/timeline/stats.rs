@@ -77,6 +77,7 @@ pub struct Stats {
     /// The days on which an attempt began, in UTC, the first one first.
     pub days: Vec<DayStats>,
     /// Problems of the files that were read.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 

@@ -132,6 +132,7 @@ pub struct TaskView {
     /// The iterations that work on it now.
     pub live: Vec<LiveRun>,
     /// Problems of the files that were read.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 

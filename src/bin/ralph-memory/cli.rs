@@ -10,9 +10,9 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, man, mcp,
-    merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, status, supersede,
-    watch,
+    add, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, log, man, mcp,
+    merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, stats, status,
+    supersede, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -59,6 +59,8 @@ enum Command {
     Search(search::SearchArgs),
     Show(show::ShowArgs),
     List(list::ListArgs),
+    Log(log::LogArgs),
+    Stats(stats::StatsArgs),
     #[command(visible_alias = "prime")]
     Context(context::ContextArgs),
     Record(record::RecordArgs),
@@ -141,6 +143,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::Promote(args) => promote::run(ui, globals, &args),
         Command::List(args) => list::run(ui, globals, args),
+        Command::Log(args) => log::run(ui, globals, &args),
+        Command::Stats(args) => stats::run(ui, globals, &args),
         Command::Context(args) => context::run(ui, globals, args),
         Command::Run(args) => run_command::run(ui, globals, &args),
         Command::Record(args) => record::run(ui, globals, &args),

@@ -21,6 +21,7 @@ mod report;
 #[cfg(feature = "page")]
 mod serve;
 mod session;
+mod table;
 mod ui;
 
 use std::io::{self, BufWriter};

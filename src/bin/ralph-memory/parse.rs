@@ -3,7 +3,7 @@
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Duration, Months, NaiveTime, Utc};
 use clap::ValueEnum;
 use ralph_memory::entry::{Outcome, is_task_id, parse_time};
 use ralph_memory::settings::ProgressKind;
@@ -121,6 +121,64 @@ pub(crate) fn expiry(text: &str) -> Result<Expiry, String> {
     }
 }
 
+/// A time in the past: a date, or how long ago it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// This time.
+    At(DateTime<Utc>),
+    /// So long ago.
+    Ago(Duration),
+    /// So many months ago.
+    MonthsAgo(Months),
+    /// The beginning of the day so many days ago, in UTC.
+    Day(Duration),
+}
+
+impl Since {
+    /// Returns the time.
+    pub(crate) fn from(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        match self {
+            Since::At(time) => Some(time),
+            Since::Ago(duration) => now.checked_sub_signed(duration),
+            Since::MonthsAgo(months) => now.checked_sub_months(months),
+            Since::Day(duration) => {
+                now.checked_sub_signed(duration).map(|time| time.date_naive().and_time(NaiveTime::MIN).and_utc())
+            }
+        }
+        // Before the first day of the calendar nothing happened.
+        .unwrap_or(DateTime::<Utc>::MIN_UTC)
+    }
+}
+
+/// Reads a time in the past.
+pub(crate) fn since(text: &str) -> Result<Since, String> {
+    let text = text.trim().to_lowercase();
+    let day = |days| Ok(Since::Day(Duration::days(days)));
+    match text.as_str() {
+        "today" => return day(0),
+        "yesterday" => return day(1),
+        _ => {}
+    }
+    let ago = text.strip_suffix("ago").unwrap_or(&text).trim_end();
+    let unit = ago.trim_start_matches(|character: char| character.is_ascii_digit());
+    let number = ago[..ago.len() - unit.len()].parse::<u32>().ok().filter(|number| *number < 100_000);
+    let of_months = |number: u32| Some(Since::MonthsAgo(Months::new(number)));
+    let of_hours = |hours: u32| Some(Since::Ago(Duration::hours(hours.into())));
+    let found = number.and_then(|number| match unit.trim() {
+        "min" | "minute" | "minutes" => Some(Since::Ago(Duration::minutes(number.into()))),
+        "h" | "hour" | "hours" => of_hours(number),
+        "d" | "day" | "days" => of_hours(number * 24),
+        "w" | "week" | "weeks" => of_hours(number * 24 * 7),
+        "month" | "months" => of_months(number),
+        "y" | "year" | "years" => of_months(number * 12),
+        _ => None,
+    });
+    found.or_else(|| parse_time(&text.to_uppercase()).map(Since::At)).ok_or_else(|| {
+        "no date (2027-01-31), time (2027-01-31T12:00:00Z), `today`, `yesterday` or length of time (12h, 2d, \"3 weeks\")"
+            .to_owned()
+    })
+}
+
 /// Reads a duration.
 pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
     let seconds = amount(text.trim(), &[('s', 1), ('m', 60), ('h', 3600)]).filter(|seconds| *seconds > 0);
@@ -223,6 +281,32 @@ mod tests {
             check(text, None);
         }
         assert!(Expiry::In(Duration::weeks(99_999)).from(time("2026-01-01").unwrap()) > time("3000-01-01").unwrap());
+    }
+
+    #[test]
+    fn past_times_are_dates_or_lengths_of_time() {
+        let now = time("2026-03-31T12:30:00Z").unwrap();
+        let check = |text: &str, expected: &str| {
+            assert_eq!(since(text).unwrap().from(now), time(expected).unwrap(), "{text}");
+        };
+        check("2026-02-17", "2026-02-17");
+        check(" 2026-02-17t10:00:00z ", "2026-02-17T10:00:00Z");
+        check("today", "2026-03-31");
+        check("Yesterday", "2026-03-30");
+        check("2d", "2026-03-29T12:30:00Z");
+        check("3 weeks", "2026-03-10T12:30:00Z");
+        check("3 weeks ago", "2026-03-10T12:30:00Z");
+        check("1week", "2026-03-24T12:30:00Z");
+        check("90min", "2026-03-31T11:00:00Z");
+        check("1 hour ago", "2026-03-31T11:30:00Z");
+        // The last day of a shorter month.
+        check("1 month", "2026-02-28T12:30:00Z");
+        check("2y", "2024-03-31T12:30:00Z");
+        check("0d", "2026-03-31T12:30:00Z");
+        assert!(since("99999y").unwrap().from(now) < time("0001-01-01").unwrap());
+        for text in ["", "d", "-1d", "1.5h", "2", "5m", "100000d", "ago", "tomorrow", "two days", "2 d x", "é"] {
+            assert!(since(text).is_err(), "{text}");
+        }
     }
 
     #[test]

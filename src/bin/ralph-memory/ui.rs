@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
+use ralph_memory::entry::Outcome;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
 use ralph_memory::text::for_terminal;
@@ -27,6 +28,10 @@ pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const QUIET: Style = Style::new().dimmed();
 /// Failures.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// Success.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What needs attention, but is not a failure.
+const ATTENTION: Style = AnsiColor::Yellow.on_default();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
@@ -136,6 +141,16 @@ pub(crate) fn used(usage: &Usage) -> String {
     let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let contexts = count(usage.recalls, "context");
     format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
+}
+
+/// Returns the style of an outcome.
+pub(crate) fn outcome_style(outcome: Outcome) -> Style {
+    match outcome {
+        Outcome::Done => GOOD,
+        Outcome::Failed | Outcome::Retried | Outcome::Error => ERROR,
+        Outcome::Blocked => ATTENTION,
+        Outcome::Partial | Outcome::Interrupted => QUIET,
+    }
 }
 
 /// Returns a number and the name of what it counts.

@@ -38,7 +38,7 @@ fn finish(script: &str, stdin: &[u8]) -> ProcessOutput {
 
 fn told(seen: OutputEvent<'_>) -> Option<String> {
     match seen {
-        OutputEvent::Bytes(_) | OutputEvent::ErrorBytes(_) | OutputEvent::Started(_) => None,
+        OutputEvent::Bytes(_) | OutputEvent::ErrorBytes(_) | OutputEvent::Started(_) | OutputEvent::Quiet => None,
         OutputEvent::Line(line) | OutputEvent::ErrorLine(line) => Some(line.to_owned()),
         OutputEvent::Stopping => Some("(stopping)".to_owned()),
         OutputEvent::TimedOut => Some("(too long)".to_owned()),

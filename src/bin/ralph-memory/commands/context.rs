@@ -26,22 +26,22 @@ use crate::{parse, project_paths};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory context
-  ralph-memory context --task \"Speed up the scan\" --file src/catalog/scan.rs
-  ralph-memory context --task \"Fix the login\" --tokens 4000 > prompt.md
-  ralph-memory context --task \"Fix the login\" --dry-run
+  ralph-memory context \"Speed up the scan\" --file src/catalog/scan.rs
+  ralph-memory context \"Fix the login\" --tokens 4000 > prompt.md
+  ralph-memory context \"Fix the login\" --dry-run
   ralph-memory context --cancel run-1a2b3c4d/3")]
 pub(crate) struct ContextArgs {
     #[command(flatten)]
     task: TaskArgs,
     /// The run that the iteration belongs to [default: `RALPH_RUN_ID`, else the one that was active in
     /// the last two hours, else a new one]
-    #[arg(long, value_name = "ID", requires = "task")]
+    #[arg(long, value_name = "ID", requires = "what")]
     run: Option<String>,
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
-    #[arg(long, value_name = "NAME", value_parser = parse::strategy, requires = "task")]
+    #[arg(long, value_name = "NAME", value_parser = parse::strategy, requires = "what")]
     strategy: Option<Strategy>,
     /// The limit of iterations that the context mentions; your own loop has to enforce it
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>, requires = "task")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>, requires = "what")]
     limit: Option<u32>,
     #[command(flatten)]
     budget: BudgetArgs,
@@ -49,10 +49,10 @@ pub(crate) struct ContextArgs {
     #[arg(long)]
     dry_run: bool,
     /// Leave out the task, with which the text begins
-    #[arg(long, requires = "task")]
+    #[arg(long, requires = "what")]
     no_task: bool,
     /// Give up an open iteration: RUN/NUMBER, as `status` lists it
-    #[arg(long, value_name = "ID", conflicts_with_all = ["task", "run", "dry_run"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["what", "run", "dry_run"])]
     cancel: Option<String>,
 }
 
@@ -60,30 +60,34 @@ pub(crate) struct ContextArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskArgs {
     /// What is to be done, in a line
-    #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
+    #[arg(value_name = "TASK", group = "what")]
+    title: Option<String>,
+    /// The same as an option, for a title that may begin with `-`
+    #[arg(long, value_name = "TITLE", allow_hyphen_values = true, group = "what")]
     task: Option<String>,
     /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
-    #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "task")]
+    #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "what")]
     task_id: Option<String>,
     /// What is to be done, at length
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "task")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "what")]
     description: Option<String>,
     /// The feature that the task belongs to
-    #[arg(long, value_name = "NAME", requires = "task")]
+    #[arg(long, value_name = "NAME", requires = "what")]
     feature: Option<String>,
     /// The section that the task belongs to
-    #[arg(long, value_name = "ID", requires = "task")]
+    #[arg(long, value_name = "ID", requires = "what")]
     section: Option<String>,
     /// A file that it touches, relative to the working folder; may be repeated
-    #[arg(long = "file", value_name = "PATH", requires = "task")]
+    #[arg(long = "file", value_name = "PATH", requires = "what")]
     files: Vec<String>,
 }
 
 impl TaskArgs {
     fn task(self) -> anyhow::Result<Task> {
-        let title = self.task.unwrap_or_default();
+        let title = self.title.or(self.task).unwrap_or_default();
         if title.trim().is_empty() {
-            let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
+            let hint =
+                "say in a line what is to be done: `ralph-memory context \"Speed up the catalog scan\"`".to_owned();
             return Err(UsageError { message: "the task's title is empty".to_owned(), hint }.into());
         }
         let id = self.task_id.unwrap_or_else(|| Task::id_of_title(&title));
@@ -130,7 +134,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
         return cancel(ui, &globals.open()?, id);
     }
     let budget = args.budget.budget();
-    if args.task.task.is_none() {
+    if args.task.title.is_none() && args.task.task.is_none() {
         return brief(ui, &globals.open()?, budget);
     }
     let task = args.task.task()?;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use ralph_memory::memory::EntryFilter;
+use clap::ValueEnum;
+use ralph_memory::memory::{EntryFilter, EntrySort, Useless};
 use ralph_memory::{Kind, Scope};
 use serde::Serialize;
 
 use crate::answers::{self, ListedEntry};
 use crate::exit::Exit;
-use crate::parse;
+use crate::parse::{self, Since};
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, Ui};
 
@@ -16,6 +17,9 @@ use crate::ui::{ID, PLAIN, QUIET, Ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory list --tag sqlite
+  ralph-memory list --sort updated --limit 10
+  ralph-memory list --since \"2 weeks\"
+  ralph-memory list --never-helped
   ralph-memory list --tags")]
 pub(crate) struct ListArgs {
     /// Only what has this tag; may be repeated
@@ -36,9 +40,54 @@ pub(crate) struct ListArgs {
     /// Include the archive
     #[arg(long)]
     archived: bool,
-    /// List the tags instead of the entries, with the number of entries for each
+    /// Only what was added or changed since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    since: Option<Since>,
+    /// Only knowledge that was included in no context
+    #[arg(long, conflicts_with = "never_helped")]
+    unused: bool,
+    /// Only knowledge that was included only in contexts of attempts that failed
     #[arg(long)]
+    never_helped: bool,
+    /// The order [default: by path]
+    #[arg(long, value_name = "ORDER")]
+    sort: Option<SortName>,
+    /// Turn the order around
+    #[arg(long)]
+    reverse: bool,
+    /// The most entries to list
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<usize>)]
+    limit: Option<usize>,
+    /// List the tags instead of the entries, with the number of entries for each
+    #[arg(long, conflicts_with_all = ["sort", "reverse", "limit"])]
     tags: bool,
+}
+
+/// The orders of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SortName {
+    /// Last changed first
+    Updated,
+    /// Last created first
+    Created,
+    /// By title
+    Title,
+    /// Most often included in a context first
+    Used,
+    /// Most important first
+    Importance,
+}
+
+impl From<SortName> for EntrySort {
+    fn from(name: SortName) -> EntrySort {
+        match name {
+            SortName::Updated => EntrySort::Updated,
+            SortName::Created => EntrySort::Created,
+            SortName::Title => EntrySort::Title,
+            SortName::Used => EntrySort::Used,
+            SortName::Importance => EntrySort::Importance,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -60,6 +109,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
         scope: args.scope,
         category: args.category,
         archived: args.archived,
+        since: args.since.map(|since| since.from(globals.now())),
+        useless: match (args.unused, args.never_helped) {
+            (true, _) => Some(Useless::Unused),
+            (_, true) => Some(Useless::NeverHelped),
+            (false, false) => None,
+        },
+        sort: args.sort.map(EntrySort::from),
+        reverse: args.reverse,
+        limit: args.limit,
     };
     let listed = memory.list(&filter);
     if ui.json {

@@ -1,33 +1,17 @@
-//! `show`: shows one entry in full.
+//! An entry in full: its fields, its links both ways, its versions and its body.
 
-use ralph_memory::memory::{EntryLink, EntryView};
+use ralph_memory::memory::{EntryLink, EntryView, ShowResult};
 use ralph_memory::{Id, Kind};
 use serde::Serialize;
 
-use crate::exit::Exit;
-use crate::parse;
-use crate::session::Globals;
 use crate::ui::{ID, PLAIN, TITLE, Ui, used};
-
-/// Show an entry: its fields, its links both ways, its versions and its body
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  ralph-memory show knowledge/cargo-bench-requires-nightly
-  ralph-memory show cargo-bench-requires-nightly --json")]
-pub(crate) struct ShowArgs {
-    /// Its id, its path, or a knowledge entry's file name
-    #[arg(value_parser = parse::id)]
-    id: Id,
-}
 
 #[derive(Serialize)]
 struct ShowAnswer<'a> {
     entry: &'a EntryView,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
-    let shown = memory.show(&args.id)?;
+pub(super) fn show(ui: &mut Ui<'_>, shown: &ShowResult) -> anyhow::Result<()> {
     if ui.json {
         ui.json(ShowAnswer { entry: &shown.entry }, &shown.problems)?;
     } else {
@@ -40,7 +24,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
         }
         ui.problems(&shown.problems);
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {

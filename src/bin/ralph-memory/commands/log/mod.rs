@@ -1,0 +1,217 @@
+//! `log`: lists attempts, newest first, and follows what goes on.
+
+mod follow;
+
+use std::time::Duration;
+
+use ralph_memory::Memory;
+use ralph_memory::entry::Outcome;
+use ralph_memory::memory::{IterationView, Log, LogFilter, LoggedAttempt};
+use ralph_memory::runner::{dollars, duration};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::parse::{self, Since};
+use crate::session::Globals;
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, count, outcome_style};
+
+/// How many attempts are listed by default.
+const LIMIT: usize = 20;
+/// The width of an outcome, in columns.
+const OUTCOME: usize = 11;
+/// The width of what is before a title: a time, an outcome, and the spaces behind them.
+const INDENT: usize = 18 + OUTCOME + 2;
+
+/// List attempts, newest first: what was tried, and why it failed
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory log
+  ralph-memory log --outcome failed --since \"3 days\"
+  ralph-memory log --task t-4e0acb21a3 --full
+  ralph-memory log --follow
+
+Times are in UTC. With --follow --json every line is an object with an `event`: `attempt`, `started`, `phase`, `action`
+or `ended`.")]
+pub(crate) struct LogArgs {
+    /// Only attempts at this task
+    #[arg(long, value_name = "ID", value_parser = parse::task_id)]
+    task: Option<String>,
+    /// Only iterations of this run
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// Only attempts at tasks of this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Only attempts with this outcome; may be repeated
+    #[arg(long = "outcome", value_name = "OUTCOME", value_parser = parse::outcome)]
+    outcomes: Vec<Outcome>,
+    /// Only attempts of this model
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Only attempts that began since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    since: Option<Since>,
+    /// The most attempts to list; 0 for all
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, default_value_t = LIMIT)]
+    limit: usize,
+    /// Show all of each attempt: what was tried, why it failed, verification, notes
+    #[arg(long)]
+    full: bool,
+    /// Go on: print what runs do, and each attempt as it ends, until Ctrl-C or, with `--run`, the end of that run
+    #[arg(long, short)]
+    follow: bool,
+}
+
+impl LogArgs {
+    fn filter(&self, globals: &Globals) -> LogFilter {
+        LogFilter {
+            task_id: self.task.clone(),
+            run_id: self.run.clone(),
+            feature: self.feature.clone(),
+            outcomes: self.outcomes.clone(),
+            model: self.model.clone(),
+            since: self.since.map(|since| since.from(globals.now())),
+            limit: Some(self.limit).filter(|limit| *limit > 0),
+            ..LogFilter::default()
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct LogAnswer<'a> {
+    attempts: &'a [LoggedAttempt],
+    attempt_count: usize,
+}
+
+#[derive(Serialize)]
+struct FullLogAnswer {
+    attempts: Vec<IterationView>,
+    attempt_count: usize,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let filter = args.filter(globals);
+    if args.follow {
+        return follow::follow(ui, memory, &filter, args.full);
+    }
+    let log = memory.log(&filter);
+    if ui.json && args.full {
+        let attempts = log.attempts.iter().filter_map(|attempt| memory.iteration(&attempt.id)).collect();
+        ui.json(FullLogAnswer { attempts, attempt_count: log.in_all }, &log.problems)?;
+    } else if ui.json {
+        ui.json(LogAnswer { attempts: &log.attempts, attempt_count: log.in_all }, &log.problems)?;
+    } else {
+        text(ui, &memory, &log, args.full)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(ui: &mut Ui<'_>, memory: &Memory, log: &Log, is_full: bool) -> anyhow::Result<()> {
+    for attempt in &log.attempts {
+        show(ui, memory, attempt, is_full)?;
+    }
+    let more = log.in_all - log.attempts.len();
+    if log.in_all == 0 {
+        ui.note("no attempts");
+    } else if more > 0 {
+        ui.note(&format!("{} more; `--limit 0` lists all", count(more, "attempt")));
+    }
+    ui.problems(&log.problems);
+    Ok(())
+}
+
+/// Prints an attempt, or all of it.
+fn show(ui: &mut Ui<'_>, memory: &Memory, attempt: &LoggedAttempt, is_full: bool) -> anyhow::Result<()> {
+    let view = is_full.then(|| memory.iteration(&attempt.id)).flatten();
+    line(ui, attempt, view.is_none())?;
+    if let Some(view) = view {
+        sections(ui, &view)?;
+        ui.line("")?;
+    }
+    Ok(())
+}
+
+/// Prints an attempt in two lines, and its reason in a third one.
+pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) -> anyhow::Result<()> {
+    let title = if attempt.task_title.is_empty() { "(no title)" } else { &attempt.task_title };
+    let outcome = attempt.outcome.as_str();
+    let at = ui.styled(QUIET, &minute(&attempt.started_at));
+    let outcome = ui.styled(outcome_style(attempt.outcome), &format!("{outcome:<OUTCOME$}"));
+    let title = ui.styled(TITLE, title);
+    ui.line(format_args!("{at}  {outcome}  {title}"))?;
+    let archived = attempt.archived.then(|| "archived".to_owned());
+    let facts = [
+        attempt.task_id.clone(),
+        attempt.feature.as_ref().map(|feature| format!("feature {feature}")),
+        attempt.model.clone(),
+        attempt.duration_secs.map(seconds),
+        attempt.cost_usd.map(dollars),
+        attempt.error_category.clone(),
+        archived,
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let id = ui.styled(ID, attempt.id.as_str());
+    let facts = ui.styled(QUIET, &facts.join(" · "));
+    ui.line(format_args!("{:INDENT$}{id}  {facts}", ""))?;
+    if with_reason && !attempt.reason.is_empty() {
+        let reason = ui.styled(PLAIN, &attempt.reason);
+        ui.line(format_args!("{:INDENT$}{reason}", ""))?;
+    }
+    Ok(())
+}
+
+/// Prints what an attempt says, section by section.
+pub(crate) fn sections(ui: &mut Ui<'_>, view: &IterationView) -> anyhow::Result<()> {
+    let verified = view.validation.as_ref().map(|validation| {
+        let end = if validation.exit_code == 0 {
+            "succeeded".to_owned()
+        } else {
+            format!("failed with exit code {}", validation.exit_code)
+        };
+        format!("`{}` {end}\n{}", validation.command, view.validation_output)
+    });
+    let files = [
+        ("created", &view.files.created),
+        ("changed", &view.files.modified),
+        ("read", &view.files.read),
+        ("named", &view.files.relevant),
+    ];
+    let files: Vec<String> = files
+        .into_iter()
+        .filter(|(_, paths)| !paths.is_empty())
+        .map(|(what, paths)| format!("{what}: {}", paths.join(", ")))
+        .collect();
+    let sections = [
+        ("Notes", view.notes.clone()),
+        ("Summary", view.summary.clone()),
+        ("What was tried", view.what_was_tried.clone()),
+        ("Why it failed", view.why_it_failed.clone()),
+        ("Error output", view.error_output.clone()),
+        ("Retry suggestion", view.retry_suggestion.clone()),
+        ("Decisions", view.decisions.clone()),
+        ("Errors", view.errors.clone()),
+        ("Verification", verified.unwrap_or_default()),
+        ("Feedback", view.feedback.clone()),
+        ("Files", files.join("\n")),
+    ];
+    for (name, text) in sections.iter().filter(|(_, text)| !text.trim().is_empty()) {
+        let name = ui.styled(QUIET, name);
+        ui.line(format_args!("\n    {name}"))?;
+        for line in text.trim().lines() {
+            let line = ui.styled(PLAIN, line);
+            ui.line(format_args!("      {line}").to_string().trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns a time as a person reads it: the minute.
+pub(crate) fn minute(time: &str) -> String {
+    time.get(..16).map_or_else(|| time.to_owned(), |minute| minute.replace('T', " "))
+}
+
+/// Returns a length of time as a person reads it.
+pub(crate) fn seconds(seconds: f64) -> String {
+    Duration::try_from_secs_f64(seconds).map(duration).unwrap_or_default()
+}

@@ -1,0 +1,66 @@
+//! A run: its tasks, its iterations, and what was learned in it.
+
+use ralph_memory::memory::RunView;
+use ralph_memory::runner::dollars;
+use serde::Serialize;
+
+use super::task::live;
+use crate::commands::log::{line, minute, seconds};
+use crate::commands::stats::{outcomes, tokens};
+use crate::table::{Align, table};
+use crate::ui::{PLAIN, TITLE, Ui};
+
+#[derive(Serialize)]
+struct RunAnswer<'a> {
+    run: &'a RunView,
+}
+
+pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
+    if ui.json {
+        ui.json(RunAnswer { run }, &run.problems)?;
+        return Ok(());
+    }
+    let title = ui.styled(TITLE, &run.id);
+    ui.line(title)?;
+    let totals = &run.totals;
+    let learned: Vec<&str> = run.knowledge.iter().map(|entry| entry.id.as_str()).collect();
+    let n_before = totals.attempts - run.attempts.len();
+    let fields = [
+        ("kind", if run.is_session { "a session without a loop".to_owned() } else { String::new() }),
+        ("now", live(&run.live)),
+        ("began", run.started_at.as_deref().map(minute).unwrap_or_default()),
+        ("ended", run.ended_at.as_deref().filter(|_| run.live.is_empty()).map(minute).unwrap_or_default()),
+        (
+            "iterations",
+            if totals.attempts == 0 { "0".to_owned() } else { format!("{}: {}", totals.attempts, outcomes(totals)) },
+        ),
+        ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
+        ("cost", totals.cost_usd.map(dollars).unwrap_or_default()),
+        ("tokens", tokens(totals)),
+        ("learned", learned.join(", ")),
+        ("not shown", if n_before == 0 { String::new() } else { format!("the first {n_before} iterations") }),
+    ];
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        ui.field(name, PLAIN, value)?;
+    }
+    let rows: Vec<[String; 4]> = run
+        .tasks
+        .iter()
+        .map(|task| {
+            let id = task.id.clone().unwrap_or_default();
+            [id, task.attempts.to_string(), task.outcome.as_str().to_owned(), task.title.clone()]
+        })
+        .collect();
+    let columns =
+        [("task", Align::Left), ("attempts", Align::Right), ("last outcome", Align::Left), ("title", Align::Left)];
+    table(ui, "Tasks", columns, &rows)?;
+    if !run.attempts.is_empty() {
+        let title = ui.styled(TITLE, "Iterations");
+        ui.line(format_args!("\n{title}"))?;
+    }
+    for attempt in &run.attempts {
+        line(ui, attempt, true)?;
+    }
+    ui.problems(&run.problems);
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! A task: its state, and its attempts one below the other.
+
+use ralph_memory::Id;
+use ralph_memory::memory::{IterationView, LiveRun, TaskState, TaskView};
+use ralph_memory::runner::dollars;
+use serde::Serialize;
+
+use crate::commands::log::{minute, seconds, sections};
+use crate::commands::stats::{outcomes, tokens};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
+
+#[derive(Serialize)]
+struct TaskAnswer<'a> {
+    task: &'a TaskView,
+}
+
+pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
+    if ui.json {
+        ui.json(TaskAnswer { task }, &task.problems)?;
+        return Ok(());
+    }
+    let title = if task.title.is_empty() { "(no title)" } else { &task.title };
+    let title = ui.styled(TITLE, title);
+    ui.line(title)?;
+    ui.field("task", ID, &task.id)?;
+    for (name, value) in fields(task).iter().filter(|(_, value)| !value.is_empty()) {
+        ui.field(name, PLAIN, value)?;
+    }
+    let n_before = task.totals.attempts - task.attempts.len();
+    for (at, attempt) in task.attempts.iter().enumerate() {
+        show_attempt(ui, n_before + at + 1, attempt)?;
+    }
+    ui.problems(&task.problems);
+    Ok(())
+}
+
+fn fields(task: &TaskView) -> [(&'static str, String); 12] {
+    let times = if task.streak == 1 { "time" } else { "times in a row" };
+    let state = match task.state {
+        TaskState::Failing | TaskState::Stuck => format!("{}: failed {} {times}", task.state.as_str(), task.streak),
+        TaskState::Done | TaskState::Open => task.state.as_str().to_owned(),
+    };
+    let next = task.next_model.as_ref().map(|next| format!("{} ({})", next.model, next.rationale));
+    let ids: Vec<&str> = task.knowledge.iter().map(|entry| entry.id.as_str()).collect();
+    let totals = &task.totals;
+    [
+        ("state", state),
+        ("now", live(&task.live)),
+        ("feature", task.feature.clone().unwrap_or_default()),
+        ("section", task.section.clone().unwrap_or_default()),
+        ("difficulty", task.difficulty.map(|difficulty| difficulty.as_str().to_owned()).unwrap_or_default()),
+        ("next model", next.unwrap_or_default()),
+        ("attempts", format!("{}: {}", totals.attempts, outcomes(totals))),
+        ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
+        ("cost", totals.cost_usd.map(dollars).unwrap_or_default()),
+        ("tokens", tokens(totals)),
+        ("learned", ids.join(", ")),
+        (
+            "not shown",
+            match totals.attempts - task.attempts.len() {
+                0 => String::new(),
+                n_before => format!("the first {n_before} attempts; `ralph-memory log --task {} --limit 0`", task.id),
+            },
+        ),
+    ]
+}
+
+/// Returns what goes on, in a line.
+pub(super) fn live(live: &[LiveRun]) -> String {
+    let run = |run: &LiveRun| {
+        let number = run.iteration.map(|number| format!("/{number}")).unwrap_or_default();
+        let last = run.actions.last().map(|action| format!(", {}", action.text)).unwrap_or_default();
+        format!("{}{number}: {}{last}", run.run_id, run.phase.as_str())
+    };
+    live.iter().map(run).collect::<Vec<_>>().join("; ")
+}
+
+fn show_attempt(ui: &mut Ui<'_>, number: usize, attempt: &IterationView) -> anyhow::Result<()> {
+    let outcome = ui.styled(outcome_style(attempt.outcome), attempt.outcome.as_str());
+    let id: &Id = &attempt.id;
+    let id = ui.styled(ID, id.as_str());
+    let facts = [
+        Some(minute(&attempt.started_at)),
+        attempt.model.clone(),
+        attempt.duration_secs.map(seconds),
+        attempt.cost_usd.map(dollars),
+    ];
+    let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    let facts = ui.styled(QUIET, &facts);
+    ui.line(format_args!("\n{number}. {outcome}  {id}  {facts}"))?;
+    sections(ui, attempt)
+}

@@ -1,0 +1,184 @@
+//! `stats`: sums over the journal, by feature and model, with recurring errors and the files touched most.
+
+use ralph_memory::memory::{
+    AttemptTotals, DayStats, FeatureStats, ModelStats, RecurringError, Stats, StatsFilter, TouchedFile,
+};
+use ralph_memory::runner::dollars;
+use serde::Serialize;
+
+use crate::activity::grouped;
+use crate::commands::log::{minute, seconds};
+use crate::exit::Exit;
+use crate::parse::{self, Since};
+use crate::session::Globals;
+use crate::table::{Align, table};
+use crate::ui::{PLAIN, Ui};
+
+/// How many errors and files are printed; JSON has more.
+const MAX_SHOWN: usize = 10;
+
+/// Show success rates, costs, models, recurring errors and files, feature by feature
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory stats
+  ralph-memory stats --feature login --since \"2 weeks\"
+
+A success rate counts attempts that were done and those that failed, and leaves out interrupted and partial ones.")]
+pub(crate) struct StatsArgs {
+    /// Only attempts at tasks of this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Only attempts that began since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
+    #[arg(long, value_name = "WHEN", value_parser = parse::since)]
+    since: Option<Since>,
+}
+
+#[derive(Serialize)]
+struct StatsAnswer<'a> {
+    total: &'a FeatureStats,
+    features: &'a [FeatureStats],
+    errors: &'a [RecurringError],
+    files: &'a [TouchedFile],
+    days: &'a [DayStats],
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &StatsArgs) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    let since = args.since.map(|since| since.from(globals.now()));
+    let stats = memory.stats(&StatsFilter { feature: args.feature.clone(), since });
+    if ui.json {
+        let Stats { total, features, errors, files, days, .. } = &stats;
+        ui.json(StatsAnswer { total, features, errors, files, days }, &stats.problems)?;
+        return Ok(Exit::Done);
+    }
+    if stats.total.totals.attempts == 0 {
+        ui.note("no attempts");
+    } else {
+        total(ui, &stats)?;
+        features(ui, &stats.features)?;
+        models(ui, &stats.total.models)?;
+        errors(ui, &stats.errors)?;
+        files(ui, &stats.files)?;
+    }
+    ui.problems(&stats.problems);
+    Ok(Exit::Done)
+}
+
+fn total(ui: &mut Ui<'_>, stats: &Stats) -> anyhow::Result<()> {
+    let FeatureStats { totals, tasks, streak, .. } = &stats.total;
+    let days = match (stats.days.first(), stats.days.last()) {
+        (Some(first), Some(last)) if first.date != last.date => format!("{} to {}", first.date, last.date),
+        (Some(first), _) => first.date.to_string(),
+        (None, _) => String::new(),
+    };
+    let streak = if *streak > 1 { format!("{streak} failures in a row at one task") } else { String::new() };
+    let fields = [
+        ("attempts", format!("{}, {}", grouped(totals.attempts), outcomes(totals))),
+        ("succeeded", format!("{} ({} of {} that count)", rate(totals), totals.succeeded, totals.counted)),
+        ("tasks", format!("{} done, {} open, {} stuck", tasks.done, tasks.open, tasks.stuck)),
+        ("streak", streak),
+        ("cost", totals.cost_usd.map(dollars).unwrap_or_default()),
+        ("tokens", tokens(totals)),
+        ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
+        ("days", days),
+    ];
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        ui.field(name, PLAIN, value)?;
+    }
+    Ok(())
+}
+
+fn features(ui: &mut Ui<'_>, features: &[FeatureStats]) -> anyhow::Result<()> {
+    let row = |stats: &FeatureStats| {
+        let FeatureStats { totals, tasks, .. } = stats;
+        [
+            stats.feature.clone().unwrap_or_else(|| "(none)".to_owned()),
+            grouped(totals.attempts),
+            rate(totals),
+            tasks.done.to_string(),
+            tasks.open.to_string(),
+            tasks.stuck.to_string(),
+            stats.streak.to_string(),
+            totals.cost_usd.map(dollars).unwrap_or_default(),
+            tokens(totals),
+            stats.last_started_at.as_deref().map(minute).unwrap_or_default(),
+        ]
+    };
+    let right = |name| (name, Align::Right);
+    let columns = [
+        ("feature", Align::Left),
+        right("attempts"),
+        right("success"),
+        right("done"),
+        right("open"),
+        right("stuck"),
+        right("streak"),
+        right("cost"),
+        right("tokens"),
+        ("last attempt", Align::Left),
+    ];
+    Ok(table(ui, "Features", columns, &features.iter().map(row).collect::<Vec<_>>())?)
+}
+
+fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
+    let row = |ModelStats { model, totals }: &ModelStats| {
+        [
+            model.clone().unwrap_or_else(|| "(unknown)".to_owned()),
+            grouped(totals.attempts),
+            rate(totals),
+            totals.cost_usd.map(dollars).unwrap_or_default(),
+            tokens(totals),
+            totals.duration_secs.map(seconds).unwrap_or_default(),
+        ]
+    };
+    let right = |name| (name, Align::Right);
+    let columns =
+        [("model", Align::Left), right("attempts"), right("success"), right("cost"), right("tokens"), right("time")];
+    Ok(table(ui, "Models", columns, &models.iter().map(row).collect::<Vec<_>>())?)
+}
+
+fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
+    let row = |error: &RecurringError| {
+        [
+            error.iterations.to_string(),
+            minute(&error.first.started_at),
+            minute(&error.last.started_at),
+            error.last.id.to_string(),
+            error.example.clone(),
+        ]
+    };
+    let columns = [
+        ("times", Align::Right),
+        ("first", Align::Left),
+        ("last", Align::Left),
+        ("in", Align::Left),
+        ("error", Align::Left),
+    ];
+    Ok(table(ui, "Recurring errors", columns, &errors.iter().take(MAX_SHOWN).map(row).collect::<Vec<_>>())?)
+}
+
+fn files(ui: &mut Ui<'_>, files: &[TouchedFile]) -> anyhow::Result<()> {
+    let row = |file: &TouchedFile| {
+        [file.iterations.to_string(), file.modified.to_string(), file.read.to_string(), file.path.clone()]
+    };
+    let right = |name| (name, Align::Right);
+    let columns = [right("attempts"), right("changed"), right("read"), ("file", Align::Left)];
+    Ok(table(ui, "Files touched most", columns, &files.iter().take(MAX_SHOWN).map(row).collect::<Vec<_>>())?)
+}
+
+/// Returns how many attempts ended with each outcome.
+pub(crate) fn outcomes(totals: &AttemptTotals) -> String {
+    let outcomes = totals.outcomes.iter().map(|(outcome, count)| format!("{count} {}", outcome.as_str()));
+    outcomes.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the success rate in percent.
+fn rate(totals: &AttemptTotals) -> String {
+    totals.success_rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.0}%", rate * 100.0))
+}
+
+/// Returns the tokens, read and written; empty if they are unknown.
+pub(crate) fn tokens(totals: &AttemptTotals) -> String {
+    let sum = totals.tokens_in.unwrap_or_default().saturating_add(totals.tokens_out.unwrap_or_default());
+    if sum == 0 { String::new() } else { grouped(usize::try_from(sum).unwrap_or(usize::MAX)) }
+}
