@@ -139,6 +139,7 @@ pub mod text;
 mod timeline;
 pub mod transcript;
 mod transfer;
+mod undo;
 mod watch;
 mod workspace;
 

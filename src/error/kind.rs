@@ -36,7 +36,10 @@ impl Error {
     /// Returns the kind of the error; for an attempt that was not recorded, the kind of the reason.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::NoSuchEntry { .. } | Error::NotArchived { .. } => ErrorKind::NotFound,
+            Error::NoSuchEntry { .. }
+            | Error::NotArchived { .. }
+            | Error::AlreadyArchived { .. }
+            | Error::NoOperation { .. } => ErrorKind::NotFound,
             Error::Invalid { .. } | Error::Settings { .. } | Error::BudgetTooSmall { .. } | Error::Unusable { .. } => {
                 ErrorKind::Usage
             }
@@ -44,6 +47,8 @@ impl Error {
             Error::NewerFormat { .. }
             | Error::Uneditable { .. }
             | Error::Conflict { .. }
+            | Error::NotUndoable { .. }
+            | Error::ChangedSince { .. }
             | Error::SupersedesCycle { .. }
             | Error::Secret { .. }
             | Error::StillWorking { .. }

@@ -79,6 +79,36 @@ pub enum Error {
         /// The requested live entry.
         id: String,
     },
+    /// The entry is in the archive, and not among the live ones.
+    #[error("`{id}` is in the archive already")]
+    AlreadyArchived {
+        /// The requested entry.
+        id: String,
+    },
+    /// The log has no operation that could be taken back, or none with this number.
+    #[error("{}", no_operation(*.number))]
+    NoOperation {
+        /// The requested number.
+        number: Option<u64>,
+    },
+    /// An operation cannot be taken back.
+    #[error("cannot undo operation {number}: {reason}")]
+    NotUndoable {
+        /// Its number.
+        number: u64,
+        /// The reason.
+        reason: String,
+    },
+    /// An operation cannot be taken back, since its files changed since.
+    #[error("cannot undo operation {number}: {} changed since{}", list_some(.files), in_operation(*.by))]
+    ChangedSince {
+        /// Its number.
+        number: u64,
+        /// The files, relative to the folder that holds `.ralph/`.
+        files: Vec<String>,
+        /// The newest operation that changed one of them; `None` if another program did.
+        by: Option<u64>,
+    },
     /// An argument is invalid.
     #[error("{what}: {reason}")]
     Invalid {
@@ -257,6 +287,25 @@ impl Error {
 
 fn elsewhere(above: Option<&Path>) -> String {
     above.map_or_else(|| " or above it".to_owned(), |above| format!("; the one above it is in `{}`", above.display()))
+}
+
+fn no_operation(number: Option<u64>) -> String {
+    number.map_or_else(
+        || "there is nothing to undo".to_owned(),
+        |number| format!("there is no operation {number} in the undo log"),
+    )
+}
+
+/// Lists the first files.
+fn list_some(files: &[String]) -> String {
+    const MAX: usize = 5;
+    let shown: Vec<String> = files.iter().take(MAX).map(|file| format!("`{file}`")).collect();
+    let more = files.len().saturating_sub(MAX);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+fn in_operation(number: Option<u64>) -> String {
+    number.map(|number| format!(", in operation {number}")).unwrap_or_default()
 }
 
 fn list(paths: &[PathBuf]) -> String {

@@ -33,7 +33,8 @@ pub struct ArchivedEntry {
     pub from: String,
     /// Its path in the archive.
     pub to: String,
-    /// Why it was archived; `None` for one that became part of another, which [`MaintenanceReport::merged`] lists.
+    /// Why it was archived; `None` for one that the caller named, and for one that became part of another, which
+    /// [`MaintenanceReport::merged`] lists.
     pub reason: Option<PruneReason>,
 }
 
@@ -67,8 +68,8 @@ pub struct ConsolidatedLearnings {
     pub ids: Vec<Id>,
 }
 
-/// What [`Memory::prune`](crate::Memory::prune) or [`Memory::consolidate`](crate::Memory::consolidate) did, or would
-/// do.
+/// What [`Memory::prune`](crate::Memory::prune), [`Memory::consolidate`](crate::Memory::consolidate) or
+/// [`Memory::archive`](crate::Memory::archive) did, or would do.
 ///
 /// ```
 /// use ralph_memory::{Knowledge, Memory};

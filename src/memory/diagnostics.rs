@@ -78,6 +78,7 @@ impl Memory {
     ///
     /// [`Error::Locked`](crate::Error::Locked), and [`Error::Io`](crate::Error::Io) where the lock cannot be taken.
     pub fn fix(&self) -> Result<FixReport> {
+        let _operation = self.operation("doctor --fix");
         diagnostics::fix(&self.workspace)
     }
 
@@ -90,6 +91,7 @@ impl Memory {
     /// [`Error::Locked`](crate::Error::Locked), [`Error::Conflict`](crate::Error::Conflict) where another program saves
     /// `.gitattributes` at the same moment, and [`Error::Io`](crate::Error::Io).
     pub fn register_merge_driver(&self, program: &str) -> Result<MergeDriverRegistration> {
+        let _operation = self.operation("doctor --register-merge-driver");
         self.workspace.register_merge_driver(program)
     }
 
@@ -102,6 +104,7 @@ impl Memory {
     /// [`Error::Invalid`](crate::Error::Invalid) where the path is not that of an entry,
     /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
     pub fn keep_apart(&self, path: &str, text: &str, heads: &[String]) -> Result<String> {
+        let _operation = self.operation("merge-driver");
         self.workspace.keep_apart(path, text, heads)
     }
 }

@@ -78,6 +78,7 @@ impl Memory {
     /// [`Error::StillWorking`](crate::Error::StillWorking) where the agent of a run that was killed is still at work;
     /// [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io), and those of [`Memory::search`].
     pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
+        let _operation = self.operation("context");
         iterations::begin(&self.workspace, &self.semantic, &self.state_folders, task, run)
     }
 
@@ -112,6 +113,7 @@ impl Memory {
     /// With [`Memory::keeping_in`], a message that cannot be recorded in that time is kept, and the next hook records it.
     pub fn hook(mut self, call: &HookCall) -> HookAnswer {
         self.workspace.is_hurried = true;
+        let _operation = self.operation("hook");
         hook::fire(&self.workspace, &self.state_folders, call)
     }
 
@@ -188,6 +190,7 @@ impl Memory {
     /// an entry that cannot be edited, is in [`Recorded::refused`], and that fact stands in the notes of the journal's
     /// entry.
     pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
+        let _operation = self.operation("record");
         iterations::finish(&self.workspace, &self.semantic, &self.state_folders, iteration, report)
     }
 
@@ -217,6 +220,7 @@ impl Memory {
     /// [`Error::NotRecorded`](crate::Error::NotRecorded) where it cannot be written now, either, and those of
     /// [`Memory::resume`].
     pub fn record_kept(&self, kept: &KeptAttempt) -> Result<Recorded> {
+        let _operation = self.operation("record");
         iterations::record_kept(&self.workspace, &self.semantic, &self.state_folders, kept)
     }
 }

@@ -43,6 +43,7 @@ impl Memory {
     /// * [`Error::Uneditable`](crate::Error::Uneditable) where the entry's frontmatter cannot be edited without harm.
     /// * [`Error::Io`](crate::Error::Io).
     pub fn add(&self, knowledge: &Knowledge) -> Result<Added> {
+        let _operation = self.operation("add");
         let mut added = knowledge::add(&self.workspace, knowledge)?;
         if added.action != AddAction::Unchanged {
             added.problems.extend(self.semantic.embed_written(&self.workspace, &[added.path.as_relative().to_owned()]));
@@ -58,6 +59,7 @@ impl Memory {
     /// [`Error::Invalid`](crate::Error::Invalid) where it is not an event or its summary is empty or over
     /// [`MAX_SUMMARY`](crate::entry::MAX_SUMMARY), and those of [`Memory::add`].
     pub fn note(&self, event: &Event) -> Result<Added> {
+        let _operation = self.operation("note");
         self.add(&event.to_knowledge()?)
     }
 
@@ -71,6 +73,7 @@ impl Memory {
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
     /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
     pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
+        let _operation = self.operation("supersede");
         knowledge::supersede(&self.workspace, old, new)
     }
 
@@ -83,6 +86,7 @@ impl Memory {
     /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry) where there is no such entry at all,
     /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
     pub fn restore(&self, id: &Id) -> Result<Restored> {
+        let _operation = self.operation("restore");
         knowledge::restore(&self.workspace, id)
     }
 
@@ -96,6 +100,7 @@ impl Memory {
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
     /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
     pub fn promote(&self, id: &Id, scope: &Scope) -> Result<Promoted> {
+        let _operation = self.operation("promote");
         knowledge::promote(&self.workspace, id, scope)
     }
 }

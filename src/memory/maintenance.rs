@@ -1,6 +1,7 @@
 //! Archiving entries that are out of use, and merging learnings that say the same.
 
 use super::Memory;
+use crate::entry::Id;
 use crate::error::Result;
 use crate::maintenance::{self, MaintenanceReport};
 
@@ -32,7 +33,36 @@ impl Memory {
     /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and
     /// [`Error::Io`](crate::Error::Io). What was moved until then stays moved, and another call does the rest.
     pub fn prune(&self, dry_run: bool) -> Result<MaintenanceReport> {
+        let _operation = self.operation("prune");
         maintenance::prune(&self.workspace, dry_run)
+    }
+
+    /// Moves these live entries to the archive: knowledge, events or attempts. Either all of them are moved, or none.
+    /// [`Memory::restore`] brings them back.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let id = memory.add(&Knowledge::new("Old staging host", ["staging"], "It is `stage-1`."))?.id;
+    /// let archived = memory.archive(std::slice::from_ref(&id))?;
+    /// assert_eq!(archived.moved[0].to, ".ralph/archive/knowledge/old-staging-host.md");
+    /// assert_eq!(memory.restore(&id)?.id, id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    /// [`Error::Invalid`](crate::Error::Invalid) without an id, [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::Conflict`](crate::Error::Conflict) where another program took a name in the archive, and
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn archive(&self, ids: &[Id]) -> Result<MaintenanceReport> {
+        let _operation = self.operation("archive");
+        maintenance::archive(&self.workspace, ids)
     }
 
     /// Merges learnings that have half of their tags in common, where there are more learnings than the setting
@@ -63,6 +93,7 @@ impl Memory {
     /// that became part of another and could not be moved is superseded, so no context has it twice, and a later
     /// [`Memory::prune`] archives it.
     pub fn consolidate(&self, dry_run: bool) -> Result<MaintenanceReport> {
+        let _operation = self.operation("consolidate");
         maintenance::consolidate(&self.workspace, dry_run)
     }
 }

@@ -10,6 +10,7 @@ mod knowledge;
 mod maintenance;
 mod queries;
 mod transfer;
+mod undo;
 mod vectors;
 mod watch;
 
@@ -43,6 +44,7 @@ pub use crate::queries::{
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::store::OperationScope;
 pub use crate::timeline::{
     AttemptTotals, DayStats, FeatureStats, Log, LogFilter, LoggedAttempt, ModelStats, NextModel, RunView, Stats,
     StatsFilter, TaskCounts, TaskInRun, TaskState, TaskView,
@@ -51,6 +53,7 @@ pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
     ImportedItem, JsonlFields,
 };
+pub use crate::undo::{Operation, UndoAction, Undone, UndoneFile};
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 

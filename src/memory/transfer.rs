@@ -22,6 +22,7 @@ impl Memory {
     /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing.
     /// * [`Error::Io`](crate::Error::Io) where the path cannot be read, or nothing can be written.
     pub fn import(&self, request: &ImportRequest) -> Result<ImportReport> {
+        let _operation = self.operation("import");
         let (mut report, written) = transfer::import(&self.workspace, &self.semantic, request)?;
         if !written.is_empty() {
             report.problems.extend(self.semantic.embed_written(&self.workspace, &written));

@@ -48,6 +48,7 @@ impl<'a> Recorder<'a> {
 
     /// Begins an iteration of the task.
     pub(super) fn begin(&self, task: &Task) -> Result<Iteration> {
+        let _operation = self.memory.operation("run");
         self.memory.begin(task, &self.run)
     }
 
@@ -101,6 +102,7 @@ impl<'a> Recorder<'a> {
     /// Writes down what came of the iteration.
     pub(super) fn finish(&mut self, iteration: &Iteration, report: &AgentReport) -> Result<Recorded> {
         let summary = self.summary(iteration, report);
+        let _operation = self.memory.operation("run");
         let recorded = self.memory.finish(iteration, &report.with_summary(summary))?;
         if let Some(finished) = Finished::of(&recorded.attempt) {
             self.progress.record(&finished);

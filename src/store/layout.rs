@@ -6,9 +6,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::folder::{FileKind, Folder, explain};
 use super::trust::Trust;
+use super::undo::UndoLog;
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.
@@ -24,6 +26,7 @@ pub struct Store {
     memory: PathBuf,
     pub(super) root_folder: Folder,
     pub(super) abilities: Abilities,
+    pub(super) undo_log: Arc<UndoLog>,
 }
 
 /// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
@@ -60,7 +63,7 @@ impl Store {
             Err(error) => return Err(explain("open", memory, error)),
         }
         let abilities = Abilities { rename_flags: true, hard_links: true };
-        Ok(Store { root, memory, root_folder, abilities })
+        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default() })
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.

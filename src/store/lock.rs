@@ -14,6 +14,7 @@ use rustix::fs::{OFlags, openat};
 use super::folder::{Folder, explain};
 use super::layout::Store;
 use super::temp::{Durability, NEW_FILE};
+use super::undo::OperationScope;
 use crate::error::{Error, Result};
 
 /// The name of a lock file, in its folder.
@@ -57,6 +58,8 @@ pub struct Lock {
     file: File,
     guarded: Guarded,
     was_abandoned: bool,
+    /// What is changed under the lock of the entries is an operation, unless it is part of a longer one.
+    _operation: Option<OperationScope>,
 }
 
 impl Store {
@@ -116,7 +119,8 @@ impl Store {
                     if was_abandoned && guarded == Guarded::Cache {
                         self.sweep_cache();
                     }
-                    let lock = Lock { file, guarded, was_abandoned };
+                    let operation = (guarded == Guarded::Entries).then(|| self.undo_log.enter_nameless());
+                    let lock = Lock { file, guarded, was_abandoned, _operation: operation };
                     lock.introduce();
                     return Ok(lock);
                 }

@@ -13,6 +13,7 @@ mod init;
 mod layout;
 mod lock;
 mod make_folders;
+mod moves;
 mod name;
 #[cfg(feature = "setup")]
 mod outside;
@@ -25,6 +26,7 @@ mod survey;
 mod sweep;
 mod temp;
 mod trust;
+mod undo;
 mod write;
 
 #[cfg(test)]
@@ -45,4 +47,6 @@ pub(crate) use replace_file::replace_file;
 pub(crate) use source_folder::{SourceFiles, SourceFolder};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
+pub use undo::OperationScope;
+pub(crate) use undo::{Change, LoggedOperation};
 pub(crate) use write::Created;

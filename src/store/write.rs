@@ -1,4 +1,4 @@
-//! Creates, replaces and moves entry files.
+//! Creates, replaces and removes entry files; `moves.rs` moves them.
 //!
 //! Every call here is complete or does nothing: a file's bytes are on the disk before it gets its name, and the name is
 //! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
@@ -9,13 +9,15 @@ use std::io;
 
 use chrono::{DateTime, Utc};
 use rustix::fs::{AtFlags, Stat, renameat, unlinkat};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{FileKind, Folder, check_path, explain};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::name::{Stamp, archive_folder, stamped_name};
 use super::read::{Unreadable, read_below, read_with_stat};
-use super::temp::{Durability, Temp, exchange, exchange_name, rename_new, temporary_name};
+use super::temp::{Durability, Temp, exchange, rename_new};
+use super::undo::Change;
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -62,7 +64,21 @@ impl Store {
         check_size(path, bytes)?;
         let failed = |error| explain("create", self.full_path(path), error);
         let (folder, name) = self.make_parent(path, Durability::Synced).map_err(failed)?;
-        self.create_in(&folder, name, bytes, Durability::Synced).map_err(failed)
+        self.create_logged(&folder, path, name, bytes).map_err(failed)
+    }
+
+    /// Creates a file of this single name in the folder of `path`, unless the name is taken, and makes it durable.
+    fn create_logged(&self, folder: &Folder, path: &str, name: &str, bytes: &[u8]) -> io::Result<Created> {
+        if is_taken(folder, name)? {
+            return Ok(Created::Exists);
+        }
+        let change = Change::Create { path: path.to_owned(), after: xxh3_64(bytes) };
+        self.before(&change, b"")?;
+        let created = self.create_in(folder, name, bytes, Durability::Synced)?;
+        if created == Created::Made {
+            self.after(&change);
+        }
+        Ok(created)
     }
 
     /// Creates a file of this single name in an open folder, unless the name is taken.
@@ -73,10 +89,8 @@ impl Store {
         bytes: &[u8],
         durability: Durability,
     ) -> io::Result<Created> {
-        match folder.stat_of(name) {
-            Ok(_) => return Ok(Created::Exists),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        if is_taken(folder, name)? {
+            return Ok(Created::Exists);
         }
         let temp = Temp::write(folder, bytes, None, durability)?;
         match rename_new(self.abilities, (folder, temp.name()), (folder, name)) {
@@ -141,11 +155,14 @@ impl Store {
         interrupt(WriteStep::Written);
         self.check_unchanged(path, &folder, name, expected)?;
         interrupt(WriteStep::Checked);
+        let change = Change::Replace { path: path.to_owned(), before: xxh3_64(expected), after: xxh3_64(new) };
+        self.before(&change, expected).map_err(failed)?;
         let exchanged = exchange(self.abilities, (&folder, temp.name()), (&folder, name));
         if !exchanged.map_err(|error| self.gone_or("replace", path, error))? {
             self.check_unchanged(path, &folder, name, expected)?;
             renameat(&folder, temp.name(), &folder, name).map_err(|error| failed(error.into()))?;
             temp.keep();
+            self.after(&change);
             folder.sync().map_err(failed)?;
             return Ok(Replaced { conflict: None });
         }
@@ -155,11 +172,13 @@ impl Store {
         }
         // The displaced version is under the temporary name, which is removed when `temp` is dropped.
         if matches!(read_below(&folder, temp.name()), Ok(displaced) if displaced.bytes == expected) {
+            self.after(&change);
             return Ok(Replaced { conflict: None });
         }
         match self.keep_version(&folder, temp.name(), path, now) {
             Ok(kept) => {
                 temp.keep();
+                self.after(&change);
                 Ok(Replaced { conflict: Some(kept) })
             }
             Err(error) => Err(self.undo_exchange(path, &folder, name, temp, new, error)),
@@ -229,8 +248,9 @@ impl Store {
         let mut number = 1;
         loop {
             let candidate = stamped_name(name, Stamp::Old, now, number);
-            match self.create_in(&folder, &candidate, bytes, Durability::Synced).map_err(failed)? {
-                Created::Made => return Ok(format!("{archive}/{candidate}")),
+            let path = format!("{archive}/{candidate}");
+            match self.create_logged(&folder, &path, &candidate, bytes).map_err(failed)? {
+                Created::Made => return Ok(path),
                 Created::Exists => number += 1,
             }
         }
@@ -244,107 +264,48 @@ impl Store {
     /// Those of [`Store::create`].
     pub fn discard_copy(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<()> {
         lock.assert_guards(Guarded::Entries);
-        let failed = |error| explain("remove", self.full_path(path), error);
-        let (folder, name) = self.open_file_parent("remove", path)?;
-        if matches!(read_below(&folder, name), Ok(found) if found.bytes == bytes) {
-            unlinkat(&folder, name, AtFlags::empty()).map_err(|error| failed(error.into()))?;
-        }
-        Ok(())
+        self.remove_unchanged(path, xxh3_64(bytes)).map(drop)
     }
 
-    /// Moves the file at `from` to `to`, creates the folders that it needs, and makes that durable.
+    /// Removes these files, each of which must have this fingerprint, and makes that durable.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if the name `to` is taken, and those of [`Store::create`]; the file then stays at `from`.
-    /// Only regular files are moved (else [`Error::Io`]).
-    pub fn move_to(&self, lock: &Lock, from: &str, to: &str) -> Result<()> {
-        self.move_all(lock, &[(from, to)])?.into_iter().collect()
-    }
-
-    /// Moves each file to its new path as [`Store::move_to`] does, and returns the result of each. Everything is
-    /// durable when this returns: each folder is synced once, instead of once per file.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] if it cannot be made durable; then every file is back at its old path.
-    pub fn move_all(&self, lock: &Lock, moves: &[(&str, &str)]) -> Result<Vec<Result<()>>> {
+    /// [`Error::Conflict`] if one is gone or has other bytes, and those of [`Store::create`]. Those before it stay
+    /// removed.
+    pub fn remove_all(&self, lock: &Lock, files: &[(&str, u64)]) -> Result<()> {
         lock.assert_guards(Guarded::Entries);
-        let moved: Vec<Result<()>> = moves.iter().map(|(from, to)| self.rename_to(from, to)).collect();
-        let done = || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|(paths, _)| *paths);
-        // The new names first: a power cut between the two leaves a file with both, or with one.
-        let new: BTreeSet<&str> = done().map(|(_, to)| parent_of(to)).collect();
-        let old: BTreeSet<&str> = done().map(|(from, _)| parent_of(from)).collect();
-        if let Err((folder, error)) =
-            new.iter().chain(&old).try_for_each(|path| self.sync_folder(path).map_err(|error| (path, error)))
-        {
-            let error = explain("move files of", self.full_path(folder), error);
-            done().for_each(|(from, to)| drop(self.rename_to(to, from)));
-            return Err(error);
-        }
-        Ok(moved)
-    }
-
-    /// Gives a file another path, whose folders are created, unless it is taken.
-    fn rename_to(&self, from: &str, to: &str) -> Result<()> {
-        let (from_folder, from_name) = self.open_file_parent("move", from)?;
-        let failed = |error| explain("move", self.full_path(to), error);
-        let (to_folder, to_name) = self.make_parent(to, Durability::Synced).map_err(failed)?;
-        match rename_new(self.abilities, (&from_folder, from_name), (&to_folder, to_name)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(Error::Conflict { path: self.full_path(to), kept: None })
+        for (path, fingerprint) in files {
+            if !self.remove_unchanged(path, *fingerprint)? {
+                return Err(Error::Conflict { path: self.full_path(path), kept: None });
             }
-            renamed => renamed.map_err(failed),
         }
-    }
-
-    fn sync_folder(&self, path: &str) -> io::Result<()> {
-        self.folder(path)?.sync()
-    }
-
-    /// Exchanges the names of two files, and makes that durable.
-    ///
-    /// If the file system cannot exchange names, the file at `a` has a temporary one for a moment; a crash in that
-    /// moment leaves it to [`Store::sweep`], which keeps it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::move_to`].
-    pub fn swap(&self, lock: &Lock, a: &str, b: &str) -> Result<()> {
-        lock.assert_guards(Guarded::Entries);
-        let (a_folder, a_name) = self.open_file_parent("exchange", a)?;
-        let (b_folder, b_name) = self.open_file_parent("exchange", b)?;
-        let failed = |error| explain("exchange", self.full_path(a), error);
-        if a_folder.stat_of(a_name).map_err(failed)? == b_folder.stat_of(b_name).map_err(failed)? {
-            // Two names of one file, which the system would not rename to each other.
-            return Ok(());
-        }
-        let places = ((&a_folder, a_name), (&b_folder, b_name));
-        self.exchange_anyhow(places.0, places.1).map_err(failed)?;
-        a_folder.sync().and_then(|()| b_folder.sync()).map_err(|error| {
-            // The caller will assume that nothing was done, and may do it again, which would undo it.
-            let _ = self.exchange_anyhow(places.0, places.1);
-            failed(error)
+        let folders: BTreeSet<&str> = files.iter().map(|(path, _)| parent_of(path)).collect();
+        folders.into_iter().try_for_each(|folder| {
+            self.sync_folder(folder).map_err(|error| explain("remove files of", self.full_path(folder), error))
         })
     }
 
-    /// Exchanges two names, through a third one if the file system cannot do it in one step.
-    fn exchange_anyhow(&self, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
-        if exchange(self.abilities, a, b)? {
-            return Ok(());
+    /// Removes a file if it has this fingerprint, and returns whether it did.
+    fn remove_unchanged(&self, path: &str, fingerprint: u64) -> Result<bool> {
+        let (folder, name) = self.open_file_parent("remove", path)?;
+        let Ok(found) = read_below(&folder, name) else { return Ok(false) };
+        if xxh3_64(&found.bytes) != fingerprint {
+            return Ok(false);
         }
-        let waiting = exchange_name(&temporary_name(), a.1, None);
-        let waiting = (a.0, waiting.as_str());
-        let steps = [(a, waiting), (b, a), (waiting, b)];
-        for (done, (from, to)) in steps.into_iter().enumerate() {
-            if let Err(error) = rename_new(self.abilities, from, to) {
-                for (from, to) in steps[..done].iter().rev() {
-                    let _ = rename_new(self.abilities, *to, *from);
-                }
-                return Err(error);
-            }
+        let change = Change::Remove { path: path.to_owned(), before: fingerprint };
+        let removed = self.before(&change, &found.bytes).and_then(|()| Ok(unlinkat(&folder, name, AtFlags::empty())?));
+        removed.map_err(|error| explain("remove", self.full_path(path), error))?;
+        self.after(&change);
+        Ok(true)
+    }
+
+    /// Removes the folder at `path` if it is empty: nothing is lost, and a failure is harmless.
+    pub fn remove_empty_folder(&self, lock: &Lock, path: &str) {
+        lock.assert_guards(Guarded::Entries);
+        if let Ok((folder, name)) = self.open_parent(path) {
+            let _ = unlinkat(&folder, name, AtFlags::REMOVEDIR);
         }
-        Ok(())
     }
 
     /// Opens the folder of the file at `path`, creates its missing parts, and returns it with the file's name.
@@ -362,7 +323,7 @@ impl Store {
     }
 
     /// Does the same for a file that must be a regular one.
-    fn open_file_parent<'a>(&self, action: &'static str, path: &'a str) -> Result<(Folder, &'a str)> {
+    pub(super) fn open_file_parent<'a>(&self, action: &'static str, path: &'a str) -> Result<(Folder, &'a str)> {
         let failed = |error| explain(action, self.full_path(path), error);
         let (folder, name) = self.open_parent(path).map_err(failed)?;
         match folder.stat_of(name).map_err(failed)?.kind {
@@ -397,8 +358,17 @@ impl Store {
 }
 
 /// Returns the path of the folder that a file is in.
-fn parent_of(path: &str) -> &str {
+pub(super) fn parent_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Returns whether anything has this name.
+fn is_taken(folder: &Folder, name: &str) -> io::Result<bool> {
+    match folder.stat_of(name) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn not_a_file() -> io::Error {

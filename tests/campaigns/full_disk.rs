@@ -262,13 +262,15 @@ const READING: [&[&str]; 8] = [
     &["doctor", "--json"],
 ];
 /// What writes entries.
-const WRITING: [&[&str]; 9] = [
+const WRITING: [&[&str]; 11] = [
     &["add", "--title", "Other", "--tags", "a", "--body", "b"],
     &["add", "--title", "Kept", "--tags", "nightly", "--body", "A third one."],
     &["note", "--event", "decision", "--summary", "It is decided."],
     &["supersede", "kept", "other-one"],
     &["promote", "kept", "feature:x"],
     &["restore", "kept"],
+    &["archive", "kept"],
+    &["undo"],
     &["context", "--task", "nightly", "--run", "run-0000000b"],
     &["record", "--run", "run-0000000a", "--outcome", "failed"],
     &["index", "--rebuild"],

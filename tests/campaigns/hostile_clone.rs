@@ -92,7 +92,7 @@ const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" t
                     <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
 
 /// Commands, most of them in several ways; beside them the server runs, which is asked [`REQUESTS`].
-pub(crate) const STEPS: [Step; 50] = [
+pub(crate) const STEPS: [Step; 53] = [
     asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
     asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
     asks(&["search", "old words", "--archived", "--explain", "--json"]),
@@ -139,6 +139,9 @@ pub(crate) const STEPS: [Step; 50] = [
     asks(&["consolidate", "--dry-run", "--json"]),
     asks(&["consolidate", "--json"]),
     does(&["restore", "note-4"], ""),
+    does(&["archive", "note-4"], ""),
+    asks(&["undo", "--list", "--json"]),
+    does(&["undo"], ""),
     does(&["index"], ""),
     does(&["index", "--rebuild"], ""),
     does(&["init"], ""),

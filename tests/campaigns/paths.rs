@@ -306,6 +306,7 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
                     Error::Invalid { .. }
                         | Error::NoSuchEntry { .. }
                         | Error::NotArchived { .. }
+                        | Error::AlreadyArchived { .. }
                         | Error::Uneditable { .. }
                 );
                 assert!(is_meant, "{what}, {call}: {error:?}");
@@ -316,6 +317,7 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
         if let Some(id) = Id::parse(&name) {
             told("show", memory.show(&id).map(|shown| format!("{shown:?}")));
             told("restore", memory.restore(&id).map(|restored| format!("{restored:?}")));
+            told("archive", memory.archive(std::slice::from_ref(&id)).map(|archived| format!("{archived:?}")));
             told("supersede", memory.supersede(&id, &note).map(|superseded| format!("{superseded:?}")));
             told("supersede by", memory.supersede(&note, &id).map(|superseded| format!("{superseded:?}")));
             told("promote", memory.promote(&id, &Scope::from(name.clone())).map(|promoted| format!("{promoted:?}")));
@@ -345,9 +347,10 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
 }
 
 fn by_process(program: &Program, root: &Path, name: &str, what: &str) {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &["show", name],
         &["restore", name],
+        &["archive", name],
         &["supersede", name, "note-2"],
         &["supersede", "note-2", name],
         &["promote", name, name],

@@ -93,6 +93,12 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("promote", 0, &["promote", "wal", "feature:db"]);
     ask("restore", 0, &["restore", "t"]);
+    ask("archive", 0, &["archive", "t"]);
+    ask("undo", 0, &["undo", "--dry-run"]);
+    ask("undo", 0, &["undo"]);
+    ask("undo-list", 0, &["undo", "--list"]);
+    ask("undo", 0, &["undo"]);
+    ask("restore", 0, &["restore", "t"]);
     ask("prune", 0, &["prune", "--dry-run"]);
     ask("prune", 0, &["prune"]);
     ask("restore", 0, &["restore", "gone"]);
@@ -106,6 +112,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("doctor", 0, &["doctor", "--fix"]);
     let told = ["run", "--task", "T", "--agent", "echo '<task-done>T</task-done>'", "--max-iterations", "1"];
     ask("run", 1, &told);
+    ask("undo-clear", 0, &["undo", "--clear"]);
     ask("error", 1, &["show", "nobody"]);
     found
 }

@@ -35,6 +35,7 @@ const ORDER: [(&str, bool); 33] = [
     ("transfer", false),
     ("watch", false),
     ("maintenance", false),
+    ("undo", false),
     ("diagnostics", false),
     ("memory", false),
     ("runner", false),
@@ -43,12 +44,13 @@ const ORDER: [(&str, bool); 33] = [
     ("internals", false),
 ];
 /// The pure parts of modules that are not pure as a whole.
-const PURE_PARTS: [&str; 6] = [
+const PURE_PARTS: [&str; 7] = [
     "src/diagnostics/check/",
     "src/diagnostics/doctor/",
     "src/hook/dialect.rs",
     "src/hook/payload.rs",
     "src/maintenance/plan/",
+    "src/undo/plan.rs",
     "src/watch/changes.rs",
 ];
 /// Crates that only some files may name.

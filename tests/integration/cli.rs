@@ -15,7 +15,7 @@ pub(crate) fn commands() -> Vec<&'static str> {
 }
 
 /// What makes a complete command line of each that works on a memory with [`sample`]'s entries.
-const COMPLETE: [&[&str]; 21] = [
+const COMPLETE: [&[&str]; 23] = [
     &["init"],
     &["setup", "agents-md", "--dry-run"],
     &["add", "--title", "T", "--tags", "a", "--body", "b"],
@@ -32,6 +32,8 @@ const COMPLETE: [&[&str]; 21] = [
     &["consolidate"],
     &["promote", "wal", "feature:storage"],
     &["restore", "old"],
+    &["archive", "old", "wal-mode"],
+    &["undo", "2", "--dry-run"],
     &["supersede", "bench", "wal"],
     &["import", "sections"],
     &["export"],

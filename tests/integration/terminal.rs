@@ -67,7 +67,7 @@ fn control_characters_never_reach_a_terminal() {
     let config = base.read(".ralph/config.toml");
     base.write(".ralph/config.toml", format!("{config}\n{q} = 1\n"));
 
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 23] = [
         &["search", "zebra"],
         &["search", "zebra", "--explain", "--archived"],
         &["search", &word],
@@ -86,6 +86,7 @@ fn control_characters_never_reach_a_terminal() {
         &["prune", "--dry-run"],
         &["consolidate", "--dry-run"],
         &["restore", &word],
+        &["archive", &word],
         &["supersede", &word, "hostile"],
         &["promote", "hostile", &format!("feature:{word}")],
         &["add", "--title", &word, "--tags", &word, "--body", "zebra"],

@@ -49,6 +49,13 @@ impl Advice {
             ),
             Error::BudgetTooSmall { unit, least, .. } => larger_budget(unit, *least),
             Error::SupersedesCycle { new, link, .. } => supersedes_cycle(new, link),
+            Error::NoOperation { number } => person(no_operation(*number)),
+            Error::ChangedSince { by, .. } => person(match by {
+                Some(by) => {
+                    format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all")
+                }
+                None => "another program changed them; edit the files by hand, or use git".to_owned(),
+            }),
             Error::Locked { .. } => both(
                 "another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS",
                 "another process is writing; call again in a few seconds",
@@ -86,6 +93,8 @@ fn simple(error: &Error) -> Option<&'static str> {
         Error::NewerFormat { .. } => "install a newer ralph-memory",
         Error::Settings { .. } => "`.ralph/config.toml` lists every setting with its default",
         Error::NotArchived { .. } => "`ralph-memory list --archived` shows what the archive has",
+        Error::NotUndoable { .. } => "`ralph-memory undo --list` numbers the other operations",
+        Error::AlreadyArchived { .. } => "`ralph-memory restore` brings it back",
         Error::OutsideRoot { .. } => {
             "the memory contains only plain files and folders; replace the link with its target"
         }
@@ -107,6 +116,14 @@ fn person(text: impl Into<String>) -> Advice {
 
 fn both(person: impl Into<String>, agent: impl Into<String>) -> Advice {
     Advice { person: Some(person.into()), agent: Some(agent.into()) }
+}
+
+fn no_operation(number: Option<u64>) -> &'static str {
+    if number.is_some() {
+        return "`ralph-memory undo --list` shows the operations; the log keeps the newest 100";
+    }
+    "the log has what commands of this machine changed in entries; `ralph-memory setup --remove` reverses `setup`, and what \
+     `init` made is removed by hand"
 }
 
 fn not_recorded(root: &Path, kept: &Path, source: &Error) -> Advice {

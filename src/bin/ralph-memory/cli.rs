@@ -10,9 +10,9 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, log, man, mcp,
-    merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, stats, status,
-    supersede, watch,
+    add, archive, check, completions, consolidate, context, doctor, export, hook, import, index, init, list, log, man,
+    mcp, merge_driver, note, promote, prune, record, restore, run as run_command, search, setup, show, stats, status,
+    supersede, undo, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -70,6 +70,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Prune(prune::PruneArgs),
     Consolidate(consolidate::ConsolidateArgs),
+    Undo(undo::UndoArgs),
+    Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
     Supersede(supersede::SupersedeArgs),
     Promote(promote::PromoteArgs),
@@ -139,6 +141,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Status(args) => status::run(ui, globals, &args),
         Command::Prune(args) => prune::run(ui, globals, &args),
         Command::Consolidate(args) => consolidate::run(ui, globals, &args),
+        Command::Undo(args) => undo::run(ui, globals, &args),
+        Command::Archive(args) => archive::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
         Command::Supersede(args) => supersede::run(ui, globals, &args),
         Command::Promote(args) => promote::run(ui, globals, &args),

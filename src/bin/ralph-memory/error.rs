@@ -132,6 +132,10 @@ mod tests {
         let io = || io::Error::from(io::ErrorKind::StorageFull);
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
         check(Error::NotArchived { id: "a".into() }, Exit::No);
+        check(Error::AlreadyArchived { id: "a".into() }, Exit::No);
+        check(Error::NoOperation { number: None }, Exit::No);
+        check(Error::NotUndoable { number: 1, reason: "a".into() }, Exit::Refused);
+        check(Error::ChangedSince { number: 1, files: vec!["a".into()], by: None }, Exit::Refused);
         check(Error::Invalid { what: Argument::Named("a".into()), reason: "b".into() }, Exit::Usage);
         check(Error::BudgetTooSmall { text: "context", unit: "tokens", given: 1, least: 2 }, Exit::Usage);
         check(Error::Settings { place: "a".into(), reason: "b".into() }, Exit::Usage);

@@ -40,7 +40,7 @@ impl Case {
 }
 
 /// The commands that write, in the order in which one would use them.
-pub(crate) const CASES: [Case; 15] = [
+pub(crate) const CASES: [Case; 16] = [
     Case { in_steps: true, ..Case::new("init", &["init"], |files| files.contains_key(".ralph/config.toml")) },
     Case {
         writes_cache: true,
@@ -72,6 +72,9 @@ pub(crate) const CASES: [Case; 15] = [
     },
     Case::new("restore, exchanging", &["restore", "the-parser-is-slow"], |files| {
         has(files, ".ralph/knowledge/", "It is the parser.") && has(files, ".ralph/archive/", "It is the lexer.")
+    }),
+    Case::new("archive", &["archive", "sockets-time-out", "tables-are-many"], |files| {
+        ["After 30 seconds.", "One for each kind."].iter().all(|text| has(files, ".ralph/archive/", text))
     }),
     Case { in_steps: true, ..Case::new("prune", &["prune"], |_| true) },
     Case {

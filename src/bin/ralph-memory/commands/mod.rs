@@ -1,6 +1,7 @@
 //! The commands, one file each: `NAMEArgs` has the options, its comments are the help, and `run` runs the command.
 
 pub(crate) mod add;
+pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod consolidate;
@@ -30,4 +31,5 @@ pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod supersede;
+pub(crate) mod undo;
 pub(crate) mod watch;

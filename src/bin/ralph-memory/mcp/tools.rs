@@ -50,6 +50,7 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
         unfit(format!("cannot take the arguments of {}: {error}", T::NAME), schema::call_with(&schema))
     })?;
     let memory = globals.open_for_agent()?;
+    let _operation = memory.operation(T::NAME);
     let answer = arguments.call(&memory)?;
     let mut result = CallToolResult::structured(serde_json::to_value(&answer)?);
     result.content = vec![ContentBlock::text(answer.markdown())];

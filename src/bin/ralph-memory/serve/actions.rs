@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::guard::refusal;
 use super::links::PageLinks;
-use super::pages::{FormAction, unknown_id};
+use super::pages::{FormAction, unknown_id, unknown_operation};
 use super::site::SiteState;
 
 /// How long a form may take to arrive.
@@ -59,7 +59,17 @@ pub(super) async fn act(
 fn perform(memory: &Memory, action: FormAction, id: &str) -> anyhow::Result<String> {
     let parse = || Id::parse(id).ok_or_else(|| unknown_id(id));
     let id = match action {
+        FormAction::Archive => {
+            let id = parse()?;
+            memory.archive(std::slice::from_ref(&id))?;
+            id
+        }
         FormAction::Restore => memory.restore(&parse()?)?.id,
+        FormAction::Undo => {
+            let number = id.parse().map_err(|_| unknown_operation(id))?;
+            memory.undo(Some(number), false)?;
+            return Ok(PageLinks::with_query("health", &[("done", action.as_str())]));
+        }
     };
     Ok(PageLinks::with_query("entry", &[("id", id.as_str()), ("done", action.as_str())]))
 }

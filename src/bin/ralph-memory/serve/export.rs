@@ -121,9 +121,9 @@ fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
     for (name, _, text) in ASSETS {
         writer.write(name, text)?;
     }
-    writer.page("index.html", |context| pages::now(context, &NoFields {}))?;
-    writer.page("features.html", |context| pages::features(context, &NoFields {}))?;
-    writer.page("health.html", |context| pages::health(context, &NoFields {}))?;
+    writer.page("index.html", |context| pages::now(context, &NoFields::default()))?;
+    writer.page("features.html", |context| pages::features(context, &NoFields::default()))?;
+    writer.page("health.html", |context| pages::health(context, &NoFields::default()))?;
     writer.page("search.html", |context| Ok(pages::all_entries(context)))?;
     for number in 1..=pages::timeline_pages(memory) {
         let name = format!("{}.html", pages::timeline_name(number));

@@ -10,6 +10,7 @@ use ralph_memory::text::shorten;
 use ralph_memory::{Id, Memory, Problem};
 
 use super::links::{NamedPage, PageLinks};
+use crate::activity::grouped;
 
 /// The longest title outside of its own page, in characters.
 const MAX_TITLE: usize = 160;
@@ -119,23 +120,14 @@ pub(super) fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 { "< $0.01".to_owned() } else { format!("${amount:.2}") }
 }
 
-/// Returns a number with separators between thousands.
+/// Returns a number with a comma every three digits.
 pub(super) fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    grouped(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 /// Returns a number of things, with the noun in the right number.
 pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    let digits = number(u64::try_from(count).unwrap_or(u64::MAX));
-    format!("{digits} {}", if count == 1 { one } else { many })
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// Returns a table that scrolls in its own box, which the keyboard reaches.
@@ -191,7 +183,7 @@ pub(super) fn tags(links: PageLinks<'_>, tags: &[String]) -> Markup {
         @for tag in tags.iter().take(MAX_TAGS) {
             " "
             @if links.is_exported() { span.tag { (isolated(&cut(tag, 40))) } }
-            @else { a.tag href=(PageLinks::with_query("entries", &[("tag", tag)])) { (isolated(&cut(tag, 40))) } }
+            @else { a.tag href=(PageLinks::with_query("entries", &[("kind", "all"), ("tag", tag)])) { (isolated(&cut(tag, 40))) } }
         }
         @if tags.len() > MAX_TAGS { " " span.quiet { "+" (tags.len() - MAX_TAGS) } }
     }

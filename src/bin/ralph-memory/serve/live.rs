@@ -50,7 +50,12 @@ pub(super) async fn events(State(site): State<Arc<SiteState>>) -> Response<Body>
     tokio::spawn(async move {
         let mut text = format!("retry: 2000\ndata: {}\n\n", *changes.borrow_and_update());
         while sender.send(text).await.is_ok() {
-            text = match tokio::time::timeout(ALIVE, changes.changed()).await {
+            let changed = tokio::select! {
+                // Whoever leaves a page makes room for others at once.
+                () = sender.closed() => return,
+                changed = tokio::time::timeout(ALIVE, changes.changed()) => changed,
+            };
+            text = match changed {
                 Ok(Ok(())) => format!("data: {}\n\n", *changes.borrow_and_update()),
                 Ok(Err(_)) => return,
                 Err(_) => ": alive\n\n".to_owned(),

@@ -261,11 +261,16 @@ impl<'a> Writer<'a> {
     fn image(&mut self, destination: &str) {
         let address = web_address(LinkType::Inline, destination);
         let tail = if address.is_some() { String::new() } else { format!(" ({destination})") };
-        self.out.push_str("<span class=\"quiet\">Image:</span> ");
+        if self.closing.len() < MAX_DEPTH {
+            self.out.push_str("<span class=\"quiet\">Image:</span> ");
+        }
         self.anchor(address.map(|address| (address, " rel=\"noopener noreferrer nofollow\"")), tail);
     }
 
     fn anchor(&mut self, address: Option<(String, &str)>, tail: String) {
+        if self.closing.len() >= MAX_DEPTH {
+            return self.skip();
+        }
         self.tails.push(tail);
         if let Some((address, rel)) = address.filter(|_| self.in_link == 0) {
             self.in_link += 1;
@@ -357,7 +362,8 @@ mod tests {
     #[test]
     fn nesting_is_limited() {
         for mark in ["> ", "- ", "1. ", "*", "**", "[", "![", "~~"] {
-            let html = rendered(&(mark.repeat(10_000) + "x"), PageLinks::SERVED, &Targets::new()).into_string();
+            let end = if mark.contains('[') { "](y)".repeat(10_000) } else { String::new() };
+            let html = rendered(&(mark.repeat(10_000) + "x" + &end), PageLinks::SERVED, &Targets::new()).into_string();
             let (mut depth, mut most) = (0_usize, 0);
             for tag in html.split('<').skip(1) {
                 if tag.starts_with('/') {

@@ -10,6 +10,7 @@ use crate::ui::Ui;
 
 /// Prunes and consolidates, if the settings ask for it. A failure is reported, and does not change how the run ended.
 pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
+    let _operation = memory.operation("run");
     let all = memory.prune(false).and_then(|mut all| {
         let consolidated = memory.consolidate(false)?;
         all.moved.extend(consolidated.moved);

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use maud::{Markup, html};
 use ralph_memory::Kind;
 use ralph_memory::entry::EntrySummary;
-use ralph_memory::memory::{EntryFilter, ListResult};
+use ralph_memory::memory::{EntryFilter, EntrySort, ListResult};
 use serde::Deserialize;
 
 use super::super::html::{
@@ -28,6 +28,7 @@ pub(in crate::serve) struct EntriesArgs {
     feature: String,
     category: String,
     archived: String,
+    sort: String,
     /// The number of the page, from 1.
     page: String,
 }
@@ -35,28 +36,48 @@ pub(in crate::serve) struct EntriesArgs {
 impl EntriesArgs {
     fn filter(&self) -> EntryFilter {
         EntryFilter {
-            kind: kind(&self.kind),
+            // Attempts are many, and have a page of their own.
+            kind: match self.kind.as_str() {
+                "" => Some(Kind::Knowledge),
+                name => kind(name),
+            },
             tags: self.tag.split_whitespace().map(str::to_owned).collect(),
             feature: given(&self.feature).map(str::to_owned),
-            scope: None,
             category: given(&self.category).map(str::to_owned),
             archived: !self.archived.is_empty(),
+            sort: Some(sort(&self.sort)),
+            ..EntryFilter::default()
         }
     }
 
     /// Returns the address of a page of the same list.
     fn at(&self, page: usize) -> String {
         let page = if page > 1 { page.to_string() } else { String::new() };
-        let Self { kind, tag, feature, category, archived, .. } = self;
+        let Self { kind, tag, feature, category, archived, sort, .. } = self;
         let fields = [
             ("kind", kind),
             ("tag", tag),
             ("feature", feature),
             ("category", category),
             ("archived", archived),
+            ("sort", sort),
             ("page", &page),
         ];
         PageLinks::with_query("entries", &fields.map(|(name, value)| (name, value.as_str())))
+    }
+}
+
+/// The orders of the list, with their labels.
+const SORTS: [(&str, &str); 5] =
+    [("", "Last change"), ("created", "Creation"), ("title", "Title"), ("used", "Use"), ("importance", "Importance")];
+
+fn sort(name: &str) -> EntrySort {
+    match name {
+        "created" => EntrySort::Created,
+        "title" => EntrySort::Title,
+        "used" => EntrySort::Used,
+        "importance" => EntrySort::Importance,
+        _ => EntrySort::Updated,
     }
 }
 
@@ -69,11 +90,6 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
 pub(in crate::serve) fn entries(context: &PageContext<'_>, args: &EntriesArgs) -> anyhow::Result<HtmlPage> {
     let mut listed = context.memory.list(&args.filter());
     let in_all = listed.entries.len();
-    // The newest first. Only the page that is shown is kept.
-    listed.entries.sort_by(|one, other| {
-        let changed = |entry: &EntrySummary| Reverse(entry.updated_at.clone().or(entry.created_at.clone()));
-        changed(one).cmp(&changed(other)).then_with(|| one.id.cmp(&other.id))
-    });
     let last = in_all.div_ceil(PER_PAGE).max(1);
     let page = args.page.parse::<usize>().unwrap_or(1).clamp(1, last);
     let shown: Vec<_> = listed.entries.drain(..).skip((page - 1) * PER_PAGE).take(PER_PAGE).collect();
@@ -115,10 +131,11 @@ pub(in crate::serve) fn all_entries(context: &PageContext<'_>) -> HtmlPage {
 fn filters(args: &EntriesArgs) -> Markup {
     html! {
         form.filters action="entries" method="get" {
-            (kind_field(&args.kind))
+            (kind_field(&args.kind, &[("", "Knowledge"), ("journal", "Attempts"), ("all", "All")]))
             (text_field("tag", "Tags", &args.tag))
             (text_field("feature", "Feature", &args.feature))
             (text_field("category", "Category", &args.category))
+            (choice_field("sort", "Sort by", &args.sort, &SORTS))
             (archive_field(&args.archived))
             div { button { "Filter" } }
         }
@@ -135,14 +152,18 @@ pub(super) fn text_field(name: &str, label: &str, value: &str) -> Markup {
     }
 }
 
-/// Returns the field for the kind of entry.
-pub(super) fn kind_field(value: &str) -> Markup {
+/// Returns the field for the kind of entry, with its choices and their labels.
+pub(super) fn kind_field(value: &str, choices: &[(&str, &str)]) -> Markup {
+    choice_field("kind", "Kind", value, choices)
+}
+
+/// Returns a field of a form for one of several choices.
+pub(super) fn choice_field(name: &str, label: &str, value: &str, choices: &[(&str, &str)]) -> Markup {
     html! {
         div.field {
-            label for="kind" { "Kind" }
-            select id="kind" name="kind" {
-                option value="" { "All" }
-                @for kind in ["knowledge", "journal"] { option value=(kind) selected[kind == value] { (kind) } }
+            label for=(name) { (label) }
+            select id=(name) name=(name) {
+                @for (choice, label) in choices { option value=(choice) selected[*choice == value] { (label) } }
             }
         }
     }

@@ -13,7 +13,7 @@ use super::super::html::{
 };
 use super::super::links::{NamedPage, PageLinks};
 use super::super::markdown::{Targets, linked_files, rendered};
-use super::{FormAction, button, unknown_id};
+use super::{FormAction, button, done, unknown_id};
 
 /// How many links, versions or files are listed.
 const MAX_LISTED: usize = 100;
@@ -55,7 +55,8 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
         }
         (head(context, entry))
         (problems(context.links, &shown.problems))
-        article.card.prose aria-label="Text" {
+        article.card.prose aria-labelledby="text" {
+            h2.sr id="text" { "Text" }
             @if entry.body.trim().is_empty() { p.quiet { "This entry has no text." } }
             @else { (rendered(&entry.body, context.links, &targets(context, entry))) }
         }
@@ -67,12 +68,6 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
         (details(entry))
     };
     Ok(HtmlPage { title: short, part: "entries", main, is_live: true })
-}
-
-/// Says what a form has just done.
-fn done(action: &str) -> Markup {
-    let said = FormAction::ALL.into_iter().find(|known| known.as_str() == action).map(FormAction::said);
-    html! { @if let Some(said) = said { p.note.good role="status" { (said) } } }
 }
 
 /// Returns the entries to which the links of the text lead.
@@ -127,9 +122,14 @@ pub(super) fn fact(name: &str, value: Markup) -> Markup {
 }
 
 fn actions(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let (action, label) = if entry.summary.archived {
+        (FormAction::Restore, "Restore from the archive")
+    } else {
+        (FormAction::Archive, "Move to the archive")
+    };
     html! {
-        @if context.token.is_some() && entry.summary.archived {
-            div.actions { (button(context, FormAction::Restore, entry.summary.id.as_str(), "Restore from the archive")) }
+        @if context.token.is_some() {
+            div.actions { (button(context, action, entry.summary.id.as_str(), html! { (label) })) }
         }
     }
 }

@@ -6,8 +6,9 @@ use ralph_memory::memory::FindingState;
 use ralph_memory::{Id, Problem};
 
 use super::super::html::{HtmlPage, PageContext, badge, counted, empty, entry_list, isolated, table};
-use super::NoFields;
 use super::now::semantic;
+use super::operations::operations;
+use super::{NoFields, done};
 
 /// How many problems of a group are shown.
 const MAX_SHOWN: usize = 100;
@@ -15,13 +16,14 @@ const MAX_SHOWN: usize = 100;
 const MAX_USELESS: usize = 50;
 
 /// Makes the page.
-pub(in crate::serve) fn health(context: &PageContext<'_>, _: &NoFields) -> anyhow::Result<HtmlPage> {
+pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
     let report = context.memory.check();
     let (similar, others): (Vec<&Problem>, Vec<&Problem>) =
         report.problems.iter().partition(|problem| problem.code.contains("duplicate"));
     let (useless, others): (Vec<&Problem>, Vec<&Problem>) =
         others.into_iter().partition(|problem| matches!(problem.code.as_str(), "suspect" | "unused"));
     let main = html! {
+        (done(&fields.done))
         (semantic(context))
         dl.figures {
             div { dt { "Files" } dd { (report.files) } }
@@ -34,6 +36,7 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, _: &NoFields) -> anyho
         (group(context, "Duplicates", "No two entries say nearly the same.", &similar))
         (group(context, "Of no use so far", "Nothing that contexts included looks useless.", &useless))
         (never_helped(context))
+        (operations(context))
     };
     Ok(HtmlPage { title: "Health".to_owned(), part: "health", main, is_live: true })
 }

@@ -9,6 +9,7 @@ mod entry;
 mod features;
 mod health;
 mod now;
+mod operations;
 mod run;
 mod search;
 mod task;
@@ -37,23 +38,29 @@ pub(super) use timeline::{TimelineArgs, timeline, timeline_name, timeline_pages}
 /// What a form changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FormAction {
+    Archive,
     Restore,
+    Undo,
 }
 
 impl FormAction {
     /// All of them.
-    pub(super) const ALL: [FormAction; 1] = [FormAction::Restore];
+    pub(super) const ALL: [FormAction; 3] = [FormAction::Archive, FormAction::Restore, FormAction::Undo];
 
     /// Returns the name of its address.
     pub(super) fn as_str(self) -> &'static str {
         match self {
+            FormAction::Archive => "archive",
             FormAction::Restore => "restore",
+            FormAction::Undo => "undo",
         }
     }
 
     /// Returns what is said when it is done.
     fn said(self) -> &'static str {
         match self {
+            FormAction::Archive => "Moved to the archive.",
+            FormAction::Undo => "Taken back. This can be taken back, too.",
             FormAction::Restore => "Restored. A version that was live before is in the archive now.",
         }
     }
@@ -66,13 +73,22 @@ pub(super) struct ById {
     pub(super) id: String,
 }
 
-/// The query of a page without one.
+/// The query of a page about the memory as a whole.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct NoFields {}
+#[serde(default)]
+pub(super) struct NoFields {
+    /// What a form has just done.
+    done: String,
+}
 
 /// Returns the error for an id that nothing has.
 pub(super) fn unknown_id(id: &str) -> NothingFound {
     nothing("entry", id)
+}
+
+/// Returns the error for a number that no operation has.
+pub(super) fn unknown_operation(number: &str) -> NothingFound {
+    nothing("operation", number)
 }
 
 /// Returns the error for something that there is not.
@@ -108,6 +124,12 @@ pub(super) fn error_page(links: PageLinks<'_>, error: &anyhow::Error) -> (Status
     (status, HtmlPage { title: title.to_owned(), part: "-", main, is_live: false })
 }
 
+/// Says what a form has just done.
+fn done(action: &str) -> Markup {
+    let said = FormAction::ALL.into_iter().find(|known| known.as_str() == action).map(FormAction::said);
+    html! { @if let Some(said) = said { p.note.good role="status" { (said) } } }
+}
+
 /// Returns why something did not work, and what to do.
 fn refused(error: &anyhow::Error) -> Markup {
     let report = error::report(error);
@@ -120,8 +142,8 @@ fn refused(error: &anyhow::Error) -> Markup {
     }
 }
 
-/// Returns a form of one button that changes an entry.
-fn button(context: &PageContext<'_>, action: FormAction, id: &str, label: &str) -> Markup {
+/// Returns a form of one button that changes something: an entry by its id, or an operation by its number.
+fn button(context: &PageContext<'_>, action: FormAction, id: &str, label: Markup) -> Markup {
     html! {
         @if let Some(token) = context.token {
             form method="post" action=(action.as_str()) {

@@ -4,8 +4,9 @@ use maud::{Markup, html};
 use ralph_memory::memory::{LogFilter, LoggedAttempt, TaskState};
 
 use super::super::html::{HtmlPage, PageContext, badge, counted, empty, isolated, problems};
-use super::NoFields;
 use super::attempts::{attempt_table, live_card, task_link};
+use super::operations::operations;
+use super::{NoFields, done};
 
 /// How many attempts are listed, and looked at for stuck tasks.
 const SHOWN: usize = 12;
@@ -14,11 +15,12 @@ const LOOKED_AT: usize = 60;
 const MAX_TASKS: usize = 5;
 
 /// Makes the page.
-pub(in crate::serve) fn now(context: &PageContext<'_>, _: &NoFields) -> anyhow::Result<HtmlPage> {
+pub(in crate::serve) fn now(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
     let live = context.memory.live_runs();
     let log = context.memory.log(&LogFilter { limit: Some(LOOKED_AT), ..LogFilter::default() });
     let shown = &log.attempts[..log.attempts.len().min(SHOWN)];
     let main = html! {
+        (done(&fields.done))
         (semantic(context))
         @if live.is_empty() { (empty("No run goes on.")) }
         @for run in &live { (live_card(context, run)) }
@@ -31,6 +33,7 @@ pub(in crate::serve) fn now(context: &PageContext<'_>, _: &NoFields) -> anyhow::
                 p { a href=(context.links.page("timeline")) { "All " (counted(log.in_all, "attempt", "attempts")) } }
             }
         }
+        (operations(context))
         (problems(context.links, &log.problems))
     };
     Ok(HtmlPage { title: "Now".to_owned(), part: "", main, is_live: true })

@@ -13,6 +13,8 @@ use super::given;
 /// How many results a page shows, and at most.
 const STEP: usize = 20;
 const MAX_SHOWN: usize = 200;
+/// How many results are looked at for those of a time.
+const MAX_DATED: usize = 5_000;
 /// The length of the line that is shown of an entry, in characters.
 const EXCERPT: usize = 220;
 
@@ -97,7 +99,7 @@ fn form(fields: &SearchFields) -> Markup {
             details.grow open[fields.has_filters()] {
                 summary { "Filters" }
                 div.filters {
-                    (kind_field(&fields.kind))
+                    (kind_field(&fields.kind, &[("", "All"), ("knowledge", "Knowledge"), ("journal", "Attempts")]))
                     (text_field("tag", "Tags", &fields.tag))
                     (text_field("feature", "Feature", &fields.feature))
                     (text_field("scope", "Scope", &fields.scope))
@@ -126,15 +128,16 @@ fn results(context: &PageContext<'_>, fields: &SearchFields) -> anyhow::Result<M
         return Ok(empty("Type the words of an error, or of what you are about to do."));
     }
     let shown = fields.n.parse::<usize>().unwrap_or(STEP).clamp(1, MAX_SHOWN);
-    let found = context.memory.search(&fields.query(), MAX_SHOWN)?;
+    let limit = if given(&fields.since).or(given(&fields.until)).is_some() { MAX_DATED } else { MAX_SHOWN };
+    let found = context.memory.search(&fields.query(), limit)?;
     let hits: Vec<&Hit> = found.hits.iter().filter(|hit| fields.is_in_time(hit)).collect();
     let page = &hits[..hits.len().min(shown)];
     let excerpts = context.memory.excerpts(page.iter().map(|hit| &hit.entry), &fields.q, EXCERPT);
     let best = hits.first().map_or(1.0, |hit| hit.score);
-    let count = if hits.len() >= MAX_SHOWN {
-        format!("The best {MAX_SHOWN} entries")
-    } else {
-        counted(hits.len(), "entry", "entries")
+    let count = match (found.hits.len() < limit, limit) {
+        (true, _) => counted(hits.len(), "entry", "entries"),
+        (false, MAX_DATED) => format!("{} among the best {limit}", counted(hits.len(), "entry", "entries")),
+        (false, _) => format!("The best {limit} entries"),
     };
     Ok(html! {
         p.lead id="count" { (count) }

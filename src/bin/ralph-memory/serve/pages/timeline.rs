@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::super::html::{HtmlPage, PageContext, counted, empty, pager, problems};
 use super::super::links::PageLinks;
 use super::attempts::{attempt_table, duration_chart};
-use super::entries::text_field;
+use super::entries::{choice_field, text_field};
 use super::given;
 use super::search::date_field;
 
@@ -52,6 +52,7 @@ impl TimelineArgs {
             until: day(&self.until).and_then(|day| day.checked_add_days(chrono::Days::new(1))),
             offset: (page - 1).saturating_mul(PER_PAGE),
             limit: Some(PER_PAGE),
+            ..LogFilter::default()
         }
     }
 
@@ -116,20 +117,14 @@ pub(in crate::serve) fn timeline(context: &PageContext<'_>, args: &TimelineArgs)
 }
 
 fn filters(args: &TimelineArgs) -> Markup {
+    let names = Outcome::ALL.map(|outcome| (outcome.as_str(), outcome.as_str()));
+    let outcomes: Vec<(&str, &str)> = [("", "All")].into_iter().chain(names).collect();
     html! {
         form.filters action="timeline" method="get" {
             (text_field("feature", "Feature", &args.feature))
             (text_field("task", "Task id", &args.task))
             (text_field("run", "Run", &args.run))
-            div.field {
-                label for="outcome" { "Outcome" }
-                select id="outcome" name="outcome" {
-                    option value="" { "All" }
-                    @for outcome in Outcome::ALL {
-                        option value=(outcome.as_str()) selected[outcome.as_str() == args.outcome] { (outcome.as_str()) }
-                    }
-                }
-            }
+            (choice_field("outcome", "Outcome", &args.outcome, &outcomes))
             (text_field("model", "Model", &args.model))
             (date_field("since", "Since", &args.since))
             (date_field("until", "Until", &args.until))

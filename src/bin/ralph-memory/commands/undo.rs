@@ -1,0 +1,159 @@
+//! `undo`: takes an operation back, and lists operations.
+
+use std::io;
+
+use ralph_memory::memory::{Operation, UndoAction, Undone, UndoneFile};
+use serde::Serialize;
+use similar::TextDiff;
+
+use crate::exit::Exit;
+use crate::parse;
+use crate::session::Globals;
+use crate::ui::{ID, QUIET, Ui, count};
+
+/// How many files are named for an operation.
+const MAX_FILES: usize = 3;
+
+/// Take back the last change of the memory, or an older one
+///
+/// Each command, each call of a tool and each iteration of a run is one operation. `undo` restores every file of the
+/// newest one, if nobody changed them since. `undo` is an operation, too: a second `undo` takes back the first one. The
+/// log keeps the newest 100 operations, at most 32 MiB, on this machine only. It has no open iterations, nothing that
+/// `init` made (remove the folder yourself), and nothing of `setup` (see `setup --remove`).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory undo
+  ralph-memory undo --list
+  ralph-memory undo 12 --dry-run")]
+pub(crate) struct UndoArgs {
+    /// The operation, as `--list` numbers them [default: the newest one]
+    #[arg(value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
+    number: Option<u64>,
+    /// List the operations, the newest first
+    #[arg(long, conflicts_with_all = ["number", "dry_run", "clear"])]
+    list: bool,
+    /// Show the differences, and change nothing
+    #[arg(long, conflicts_with = "clear")]
+    dry_run: bool,
+    /// Forget all operations. A secret that you removed from an entry is still in the log until then
+    #[arg(long, conflicts_with = "number")]
+    clear: bool,
+}
+
+#[derive(Serialize)]
+struct UndoAnswer<'a> {
+    action: &'static str,
+    dry_run: bool,
+    #[serde(flatten)]
+    undone: &'a Undone,
+}
+
+#[derive(Serialize)]
+struct OperationsAnswer<'a> {
+    operations: &'a [Operation],
+}
+
+#[derive(Serialize)]
+struct ClearAnswer {
+    action: &'static str,
+    operation_count: usize,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    if args.list {
+        list(ui, &memory.operations()?)?;
+    } else if args.clear {
+        clear(ui, memory.forget_operations()?)?;
+    } else {
+        show(ui, &memory.undo(args.number, args.dry_run)?, args.dry_run)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn list(ui: &mut Ui<'_>, operations: &[Operation]) -> io::Result<()> {
+    if ui.json {
+        return ui.json(OperationsAnswer { operations }, &[]);
+    }
+    if operations.is_empty() {
+        ui.note("there is nothing to undo");
+    }
+    for operation in operations {
+        let number = ui.styled(ID, &format!("{:>4}", operation.number));
+        let time = ui.styled(QUIET, &operation.at.format("%Y-%m-%d %H:%M").to_string());
+        ui.line(format_args!("{number}  {time}  {}: {}", name_of(operation), summary(operation)))?;
+    }
+    Ok(())
+}
+
+fn clear(ui: &mut Ui<'_>, operation_count: usize) -> io::Result<()> {
+    if ui.json {
+        return ui.json(ClearAnswer { action: "cleared", operation_count }, &[]);
+    }
+    ui.line(format_args!("forgot {}", count(operation_count, "operation")))
+}
+
+fn show(ui: &mut Ui<'_>, undone: &Undone, dry_run: bool) -> io::Result<()> {
+    if ui.json {
+        return ui.json(UndoAnswer { action: "undone", dry_run, undone }, &undone.problems);
+    }
+    let operation = &undone.operation;
+    let number = ui.styled(ID, &operation.number.to_string());
+    let done = if dry_run { "would take back" } else { "took back" };
+    ui.line(format_args!("{done} operation {number}: {}", name_of(operation)))?;
+    for file in &undone.files {
+        let from = file.from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default();
+        let path = ui.styled(ID, file.path.as_str());
+        ui.line(format_args!("{:<8} {path}{from}", file.action.as_str()))?;
+    }
+    if dry_run {
+        for file in &undone.files {
+            ui.text(&diff(file))?;
+        }
+        ui.note("dry run: nothing was changed");
+    } else {
+        ui.note("`ralph-memory undo` reverses this; `ralph-memory undo --list` numbers older operations");
+    }
+    ui.problems(&undone.problems);
+    Ok(())
+}
+
+/// Returns the name of an operation; for one that took another back, with the number of that one.
+fn name_of(operation: &Operation) -> String {
+    let command = &operation.command;
+    operation.undoes.map_or_else(|| command.clone(), |number| format!("{command} of operation {number}"))
+}
+
+/// Returns what an operation changed, in a line.
+fn summary(operation: &Operation) -> String {
+    if let Some(refusal) = &operation.refusal {
+        return format!("cannot be undone, since {refusal}");
+    }
+    let counts = [
+        (operation.created, "created"),
+        (operation.changed, "changed"),
+        (operation.moved, "moved"),
+        (operation.removed, "removed"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(number, _)| *number > 0).map(|(number, done)| format!("{number} {done}")).collect();
+    let files: Vec<&str> = operation.files.iter().take(MAX_FILES).map(|path| path.as_relative()).collect();
+    let more = if operation.files.len() > MAX_FILES { ", …" } else { "" };
+    format!("{} ({}{more})", counts.join(", "), files.join(", "))
+}
+
+/// Returns the change of a file as a unified diff; nothing for one that is only moved.
+fn diff(file: &UndoneFile) -> String {
+    if file.action == UndoAction::Moved {
+        return String::new();
+    }
+    let text = |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+    let name = |side: &str, bytes: &Option<Vec<u8>>| match bytes {
+        Some(_) => format!("{side}/{}", file.path),
+        None => "/dev/null".to_owned(),
+    };
+    let (before, after) = (text(&file.before), text(&file.after));
+    let diff = TextDiff::from_lines(&before, &after);
+    let header = (name("a", &file.before), name("b", &file.after));
+    diff.unified_diff().context_radius(3).header(&header.0, &header.1).to_string()
+}

@@ -1,0 +1,71 @@
+//! Operations, and taking them back.
+
+use super::Memory;
+use crate::error::Result;
+use crate::store::OperationScope;
+use crate::undo::{self, Operation, Undone};
+
+impl Memory {
+    /// Makes everything that this thread changes one operation, until the result is dropped. Without this, each call
+    /// that changes something is an operation of its own.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let operation = memory.operation("my-importer");
+    /// for port in [80, 443] {
+    ///     memory.add(&Knowledge::new(format!("Port {port}"), ["ports"], "It is open."))?;
+    /// }
+    /// drop(operation);
+    /// let undone = memory.undo(None, false)?;
+    /// assert_eq!((undone.operation.command.as_str(), undone.files.len()), ("my-importer", 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn operation(&self, command: &str) -> OperationScope {
+        self.workspace.store.operation(command, self.workspace.now())
+    }
+
+    /// Returns the operations that can be taken back, the newest first: at most 100, with at most 32 MiB of text that
+    /// they replaced or removed. The log is in `state/undo/`; what was written elsewhere is ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn operations(&self) -> Result<Vec<Operation>> {
+        undo::operations(&self.workspace)
+    }
+
+    /// Takes back the newest operation, or the one with this number: each file of it gets the bytes and the path that it
+    /// had before. With `dry_run` it only reports what it would do.
+    ///
+    /// If one of the files changed since, nothing is done. Open iterations and other files in `state/` are not restored.
+    /// Taking back is an operation as well, so a second call without a number takes back the first one.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::NoOperation`](crate::Error::NoOperation) where the log is empty or has no such number. The log lacks
+    ///   what [`Memory::init`] made, and what was changed before there was a log.
+    /// * [`Error::ChangedSince`](crate::Error::ChangedSince) where a file changed since, and
+    ///   [`Error::NotUndoable`](crate::Error::NotUndoable) where the operation was too large for the log or nothing is
+    ///   left of it.
+    /// * [`Error::Locked`](crate::Error::Locked), and [`Error::Conflict`](crate::Error::Conflict) or
+    ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered half-way: another call without a number
+    ///   takes back what was done.
+    pub fn undo(&self, number: Option<u64>, dry_run: bool) -> Result<Undone> {
+        let _operation = self.operation("undo");
+        undo::undo(&self.workspace, number, dry_run)
+    }
+
+    /// Removes all operations from the log, with the old texts in it, and returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn forget_operations(&self) -> Result<usize> {
+        undo::forget_operations(&self.workspace)
+    }
+}

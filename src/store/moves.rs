@@ -1,0 +1,123 @@
+//! Moves entry files, and exchanges their names.
+//!
+//! As in `write.rs`, every call is complete or does nothing, and is on the disk before it returns.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::folder::{Folder, explain};
+use super::layout::Store;
+use super::lock::{Guarded, Lock};
+use super::read::Unreadable;
+use super::temp::{Durability, exchange, exchange_name, rename_new, temporary_name};
+use super::undo::{Change, fingerprint};
+use super::write::parent_of;
+use crate::error::{Error, Result};
+
+impl Store {
+    /// Moves the file at `from` to `to`, creates the folders that it needs, and makes that durable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if the name `to` is taken, and those of [`Store::create`]; the file then stays at `from`.
+    /// Only regular files are moved (else [`Error::Io`]).
+    pub fn move_to(&self, lock: &Lock, from: &str, to: &str) -> Result<()> {
+        self.move_all(lock, &[(from, to)])?.into_iter().collect()
+    }
+
+    /// Moves each file to its new path as [`Store::move_to`] does, and returns the result of each. Everything is
+    /// durable when this returns: each folder is synced once, instead of once per file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if it cannot be made durable; then every file is back at its old path.
+    pub fn move_all(&self, lock: &Lock, moves: &[(&str, &str)]) -> Result<Vec<Result<()>>> {
+        lock.assert_guards(Guarded::Entries);
+        let moved: Vec<Result<()>> = moves.iter().map(|(from, to)| self.rename_to(from, to)).collect();
+        let done = || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|(paths, _)| *paths);
+        // The new names first: a power cut between the two leaves a file with both, or with one.
+        let new: BTreeSet<&str> = done().map(|(_, to)| parent_of(to)).collect();
+        let old: BTreeSet<&str> = done().map(|(from, _)| parent_of(from)).collect();
+        if let Err((folder, error)) =
+            new.iter().chain(&old).try_for_each(|path| self.sync_folder(path).map_err(|error| (path, error)))
+        {
+            let error = explain("move files of", self.full_path(folder), error);
+            done().for_each(|(from, to)| drop(self.rename_to(to, from)));
+            return Err(error);
+        }
+        Ok(moved)
+    }
+
+    /// Gives a file another path, whose folders are created, unless it is taken.
+    fn rename_to(&self, from: &str, to: &str) -> Result<()> {
+        let (from_folder, from_name) = self.open_file_parent("move", from)?;
+        let failed = |error| explain("move", self.full_path(to), error);
+        let (to_folder, to_name) = self.make_parent(to, Durability::Synced).map_err(failed)?;
+        let taken = || Error::Conflict { path: self.full_path(to), kept: None };
+        if to_folder.stat_of(to_name).is_ok() {
+            return Err(taken());
+        }
+        let bytes =
+            fingerprint(&from_folder, from_name).map_err(|unreadable| unreadable.into_error(self.full_path(from)))?;
+        let change = Change::Move { from: from.to_owned(), to: to.to_owned(), bytes };
+        self.before(&change, b"").map_err(failed)?;
+        match rename_new(self.abilities, (&from_folder, from_name), (&to_folder, to_name)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
+            renamed => renamed.map(|()| self.after(&change)).map_err(failed),
+        }
+    }
+
+    pub(super) fn sync_folder(&self, path: &str) -> io::Result<()> {
+        self.folder(path)?.sync()
+    }
+
+    /// Exchanges the names of two files, and makes that durable.
+    ///
+    /// If the file system cannot exchange names, the file at `a` has a temporary one for a moment; a crash in that
+    /// moment leaves it to [`Store::sweep`], which keeps it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::move_to`].
+    pub fn swap(&self, lock: &Lock, a: &str, b: &str) -> Result<()> {
+        lock.assert_guards(Guarded::Entries);
+        let (a_folder, a_name) = self.open_file_parent("exchange", a)?;
+        let (b_folder, b_name) = self.open_file_parent("exchange", b)?;
+        let failed = |error| explain("exchange", self.full_path(a), error);
+        if a_folder.stat_of(a_name).map_err(failed)? == b_folder.stat_of(b_name).map_err(failed)? {
+            // Two names of one file, which the system would not rename to each other.
+            return Ok(());
+        }
+        let places = ((&a_folder, a_name), (&b_folder, b_name));
+        let read = |unreadable: Unreadable| unreadable.into_error(self.full_path(a));
+        let before = [fingerprint(&a_folder, a_name).map_err(read)?, fingerprint(&b_folder, b_name).map_err(read)?];
+        let change = Change::Swap { one: a.to_owned(), other: b.to_owned(), before };
+        self.before(&change, b"").and_then(|()| self.exchange_anyhow(places.0, places.1)).map_err(failed)?;
+        a_folder.sync().and_then(|()| b_folder.sync()).map_err(|error| {
+            // The caller will assume that nothing was done, and may do it again, which would undo it.
+            let _ = self.exchange_anyhow(places.0, places.1);
+            failed(error)
+        })?;
+        self.after(&change);
+        Ok(())
+    }
+
+    /// Exchanges two names, through a third one if the file system cannot do it in one step.
+    fn exchange_anyhow(&self, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
+        if exchange(self.abilities, a, b)? {
+            return Ok(());
+        }
+        let waiting = exchange_name(&temporary_name(), a.1, None);
+        let waiting = (a.0, waiting.as_str());
+        let steps = [(a, waiting), (b, a), (waiting, b)];
+        for (done, (from, to)) in steps.into_iter().enumerate() {
+            if let Err(error) = rename_new(self.abilities, from, to) {
+                for (from, to) in steps[..done].iter().rev() {
+                    let _ = rename_new(self.abilities, *to, *from);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}

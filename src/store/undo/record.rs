@@ -1,0 +1,245 @@
+//! The format of an operation's file below `state/undo/`: a header, and a record before each change.
+//!
+//! A part is a line of JSON, then raw bytes of the length that the line gives, then a line with a checksum. The checksum
+//! is chained: its key is the one before, and the first key depends on this machine and folder (see
+//! [`Store::state_key`](super::super::layout::Store::state_key)). So a file from elsewhere has no valid part, and one
+//! whose writer was killed ends with its last whole part. Everything here is pure.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The length of the line with a checksum, with the line end before it, in bytes.
+const SUM: usize = 18;
+
+/// One change of a file or a folder. Paths are relative to `.ralph/`; numbers are fingerprints of a file's bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Change {
+    /// A file was created.
+    Create { path: String, after: u64 },
+    /// The bytes of a file were replaced; the record has the old ones.
+    Replace { path: String, before: u64, after: u64 },
+    /// A file got another path.
+    Move { from: String, to: String, bytes: u64 },
+    /// Two files exchanged their paths.
+    Swap { one: String, other: String, before: [u64; 2] },
+    /// A file was removed; the record has its bytes.
+    Remove { path: String, before: u64 },
+    /// A folder was created.
+    Folder { path: String },
+    /// The operation changed more than the log keeps, and nothing of it is there.
+    TooLarge,
+}
+
+impl Change {
+    /// Returns the path of each file that the change is about, with the fingerprints of its bytes before and after, where
+    /// there was a file.
+    pub(crate) fn files(&self) -> Vec<(&str, Option<u64>, Option<u64>)> {
+        match self {
+            Change::Create { path, after } => vec![(path, None, Some(*after))],
+            Change::Replace { path, before, after } => vec![(path, Some(*before), Some(*after))],
+            Change::Move { from, to, bytes } => vec![(from, Some(*bytes), None), (to, None, Some(*bytes))],
+            Change::Swap { one, other, before: [of_one, of_other] } => {
+                vec![(one, Some(*of_one), Some(*of_other)), (other, Some(*of_other), Some(*of_one))]
+            }
+            Change::Remove { path, before } => vec![(path, Some(*before), None)],
+            Change::Folder { .. } | Change::TooLarge => Vec::new(),
+        }
+    }
+}
+
+/// What an operation is called, and when it began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OperationHead {
+    /// Its number: the name of its file.
+    pub(crate) number: u64,
+    /// When it began.
+    pub(crate) at: DateTime<Utc>,
+    /// The command.
+    pub(crate) command: String,
+    /// The number of the operation that it took back.
+    pub(crate) undoes: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line<Content> {
+    #[serde(flatten)]
+    content: Content,
+    /// How many raw bytes follow.
+    #[serde(default)]
+    n_bytes: usize,
+}
+
+/// An operation, as far as its file is whole.
+#[derive(Debug)]
+pub(crate) struct LoggedOperation {
+    pub(crate) head: OperationHead,
+    /// The changes in order, each with the place of the bytes before it.
+    changes: Vec<(Change, Range<usize>)>,
+    bytes: Vec<u8>,
+}
+
+impl LoggedOperation {
+    /// Reads the file of the operation with this number; `None` if it was not written here.
+    pub(crate) fn read(bytes: Vec<u8>, number: u64, key: u64) -> Option<LoggedOperation> {
+        let (head, _, mut at, mut sum) = part::<OperationHead>(&bytes, 0, key)?;
+        if head.number != number {
+            return None;
+        }
+        let mut changes = Vec::new();
+        while let Some((change, raw, end, next)) = part::<Change>(&bytes, at, sum) {
+            changes.push((change, raw));
+            (at, sum) = (end, next);
+        }
+        Some(LoggedOperation { head, changes, bytes })
+    }
+
+    /// Returns the changes in order, each with the bytes before it where they would be lost.
+    pub(crate) fn changes(&self) -> impl DoubleEndedIterator<Item = (&Change, &[u8])> {
+        self.changes.iter().map(|(change, range)| (change, &self.bytes[range.clone()]))
+    }
+
+    /// Returns whether the operation changed more than the log keeps.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.changes.iter().any(|(change, _)| *change == Change::TooLarge)
+    }
+}
+
+/// Appends a part to `file`, and returns its checksum.
+pub(super) fn append<Content: Serialize>(
+    file: &mut Vec<u8>,
+    content: &Content,
+    raw: &[u8],
+    key: u64,
+) -> serde_json::Result<u64> {
+    let start = file.len();
+    serde_json::to_writer(&mut *file, &Line { content, n_bytes: raw.len() })?;
+    file.push(b'\n');
+    file.extend_from_slice(raw);
+    let sum = xxh3_64_with_seed(&file[start..], key);
+    file.extend_from_slice(format!("\n{sum:016x}\n").as_bytes());
+    Ok(sum)
+}
+
+/// Returns the content of the part that begins at `start`, the place of its raw bytes, its end and its checksum; `None`
+/// if it is not whole, or has another key.
+fn part<Content: for<'a> Deserialize<'a>>(
+    bytes: &[u8],
+    start: usize,
+    key: u64,
+) -> Option<(Content, Range<usize>, usize, u64)> {
+    let rest = bytes.get(start..)?;
+    let line_end = rest.iter().position(|byte| *byte == b'\n')?;
+    let line: Line<Content> = serde_json::from_slice(&rest[..line_end]).ok()?;
+    let raw_end = (line_end + 1).checked_add(line.n_bytes)?;
+    let sum = xxh3_64_with_seed(rest.get(..raw_end)?, key);
+    let end = raw_end.checked_add(SUM)?;
+    (rest.get(raw_end..end)? == format!("\n{sum:016x}\n").as_bytes()).then_some((
+        line.content,
+        start + line_end + 1..start + raw_end,
+        start + end,
+        sum,
+    ))
+}
+
+/// Returns whether a file begins with the header of the operation with this number, written here. The bytes may end
+/// behind the header.
+pub(super) fn begins_with_head(bytes: &[u8], number: u64, key: u64) -> bool {
+    part::<OperationHead>(bytes, 0, key).is_some_and(|(head, ..)| head.number == number)
+}
+
+/// The files that an operation changed: the fingerprints of each before its first change and after its last one.
+#[derive(Debug, Default)]
+pub(super) struct NetChanges(HashMap<String, (Option<u64>, Option<u64>)>);
+
+impl NetChanges {
+    pub(super) fn add(&mut self, change: &Change) {
+        for (path, before, after) in change.files() {
+            self.0.entry(path.to_owned()).or_insert((before, before)).1 = after;
+        }
+    }
+
+    /// Returns whether every file is as it was before.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.values().all(|(before, after)| before == after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head() -> OperationHead {
+        OperationHead { number: 7, at: DateTime::UNIX_EPOCH, command: "add".to_owned(), undoes: None }
+    }
+
+    /// Returns a file with three changes, and the ends of its parts.
+    fn file(key: u64) -> (Vec<u8>, Vec<usize>) {
+        let (mut file, mut ends) = (Vec::new(), Vec::new());
+        let mut sum = append(&mut file, &head(), b"", key).unwrap();
+        ends.push(file.len());
+        let changes = [
+            (Change::Create { path: "knowledge/a.md".to_owned(), after: u64::MAX }, &b""[..]),
+            (Change::Replace { path: "knowledge/b.md".to_owned(), before: 1, after: 2 }, b"\xff\n\0 raw\n"),
+            (Change::Remove { path: "knowledge/\"c\".md".to_owned(), before: 3 }, b"{}\n"),
+        ];
+        for (change, raw) in changes {
+            sum = append(&mut file, &change, raw, sum).unwrap();
+            ends.push(file.len());
+        }
+        (file, ends)
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let (bytes, _) = file(5);
+        let read = LoggedOperation::read(bytes, 7, 5).unwrap();
+        assert_eq!(read.head, head());
+        let raw: Vec<&[u8]> = read.changes().map(|(_, raw)| raw).collect();
+        assert_eq!(raw, [&b""[..], b"\xff\n\0 raw\n", b"{}\n"]);
+        assert_eq!(read.changes().next().unwrap().0.files(), [("knowledge/a.md", None, Some(u64::MAX))]);
+    }
+
+    #[test]
+    fn a_cut_file_has_its_whole_parts() {
+        let (bytes, ends) = file(5);
+        for length in 0..bytes.len() {
+            let n_whole = ends.iter().filter(|end| **end <= length).count();
+            let read = LoggedOperation::read(bytes[..length].to_vec(), 7, 5);
+            assert_eq!(read.map(|read| read.changes.len()), n_whole.checked_sub(1), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_file_from_elsewhere_is_not_believed() {
+        let (bytes, ends) = file(5);
+        assert!(LoggedOperation::read(bytes.clone(), 7, 6).is_none());
+        assert!(LoggedOperation::read(bytes.clone(), 8, 5).is_none(), "it has another operation's name");
+        assert!(begins_with_head(&bytes[..ends[0]], 7, 5) && !begins_with_head(&bytes, 7, 6));
+        // A part that is taken out breaks the chain.
+        let without = [&bytes[..ends[0]], &bytes[ends[1]..]].concat();
+        assert_eq!(LoggedOperation::read(without, 7, 5).unwrap().changes.len(), 0);
+        let mut changed = bytes;
+        let at = changed.len() - SUM - 2;
+        changed[at] ^= 1;
+        assert_eq!(LoggedOperation::read(changed, 7, 5).unwrap().changes.len(), 2);
+        let huge = format!("{{\"number\":7,\"n_bytes\":{}}}\n", usize::MAX);
+        assert!(LoggedOperation::read(huge.into_bytes(), 7, 5).is_none());
+    }
+
+    #[test]
+    fn changes_that_were_taken_back_leave_nothing() {
+        let mut net = NetChanges::default();
+        assert!(net.is_empty());
+        net.add(&Change::Create { path: "a".to_owned(), after: 1 });
+        assert!(!net.is_empty());
+        net.add(&Change::Move { from: "a".to_owned(), to: "b".to_owned(), bytes: 1 });
+        assert!(!net.is_empty());
+        net.add(&Change::Remove { path: "b".to_owned(), before: 1 });
+        assert!(net.is_empty());
+    }
+}

@@ -1,0 +1,169 @@
+//! Decides how an operation is taken back: pure.
+//!
+//! The changes are looked at in reverse order. A file that is as it was after a change goes back; one that is as it was
+//! before did not change, since the program was killed or failed. Anything else is somebody's later work, which is left
+//! alone.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::store::Change;
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileState {
+    /// Nothing.
+    Missing,
+    /// A file with bytes of this fingerprint.
+    Bytes(u64),
+    /// Something that is not a file, or cannot be read.
+    Other,
+}
+
+/// A step that takes a change back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UndoStep<'a> {
+    /// Removes the file, which has this fingerprint.
+    Remove { path: &'a str, fingerprint: u64 },
+    /// Creates the file.
+    Create { path: &'a str, bytes: &'a [u8] },
+    /// Replaces the bytes of the file, which have this fingerprint.
+    Replace { path: &'a str, fingerprint: u64, bytes: &'a [u8] },
+    /// Moves the file.
+    Move { from: &'a str, to: &'a str },
+    /// Exchanges the paths of two files.
+    Swap { one: &'a str, other: &'a str },
+    /// Removes the folder if it is empty.
+    RemoveFolder { path: &'a str },
+}
+
+/// How an operation is taken back.
+#[derive(Debug, Default)]
+pub(super) struct UndoPlan<'a> {
+    /// The steps in order; none if nothing of the operation is left.
+    pub(super) steps: Vec<UndoStep<'a>>,
+    /// The paths of files that somebody changed since. If there are any, nothing may be done.
+    pub(super) changed: BTreeSet<&'a str>,
+}
+
+/// The states of files while the steps are planned.
+struct States<'a, 'b> {
+    known: HashMap<&'a str, FileState>,
+    current: &'b dyn Fn(&str) -> FileState,
+}
+
+impl<'a> States<'a, '_> {
+    fn get(&mut self, path: &'a str) -> FileState {
+        *self.known.entry(path).or_insert_with(|| (self.current)(path))
+    }
+}
+
+/// Plans how to take back these changes, each with the bytes before it. `current` returns the state of a path now.
+pub(super) fn plan<'a>(
+    changes: impl DoubleEndedIterator<Item = (&'a Change, &'a [u8])>,
+    current: &dyn Fn(&str) -> FileState,
+) -> UndoPlan<'a> {
+    let mut states = States { known: HashMap::new(), current };
+    let mut plan = UndoPlan::default();
+    for (change, bytes) in changes.rev() {
+        if let Change::Folder { path } = change {
+            plan.steps.push(UndoStep::RemoveFolder { path });
+            continue;
+        }
+        let state = |fingerprint: Option<u64>| fingerprint.map_or(FileState::Missing, FileState::Bytes);
+        let files = change.files();
+        let now: Vec<FileState> = files.iter().map(|(path, ..)| states.get(path)).collect();
+        let is_before = files.iter().zip(&now).all(|((_, before, _), now)| state(*before) == *now);
+        let is_after = files.iter().zip(&now).all(|((_, _, after), now)| state(*after) == *now);
+        if is_before {
+            continue;
+        }
+        if !is_after {
+            let differing = files.iter().zip(&now).filter(|((_, _, after), now)| state(*after) != **now);
+            plan.changed.extend(differing.map(|((path, ..), _)| *path));
+        }
+        for (path, before, _) in &files {
+            states.known.insert(*path, state(*before));
+        }
+        plan.steps.extend(step(change, bytes));
+    }
+    if !plan.steps.iter().any(|step| !matches!(step, UndoStep::RemoveFolder { .. })) {
+        plan.steps.clear();
+    }
+    plan
+}
+
+fn step<'a>(change: &'a Change, bytes: &'a [u8]) -> Option<UndoStep<'a>> {
+    Some(match change {
+        Change::Create { path, after } => UndoStep::Remove { path, fingerprint: *after },
+        Change::Replace { path, after, .. } => UndoStep::Replace { path, fingerprint: *after, bytes },
+        Change::Move { from, to, .. } => UndoStep::Move { from: to, to: from },
+        Change::Swap { one, other, .. } => UndoStep::Swap { one, other },
+        Change::Remove { path, .. } => UndoStep::Create { path, bytes },
+        Change::Folder { path } => UndoStep::RemoveFolder { path },
+        Change::TooLarge => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn create(path: &str, after: u64) -> Change {
+        Change::Create { path: path.to_owned(), after }
+    }
+
+    fn replace(path: &str, before: u64, after: u64) -> Change {
+        Change::Replace { path: path.to_owned(), before, after }
+    }
+
+    /// Plans to take back these changes while the files have these fingerprints, and returns the number of steps and the
+    /// files that changed since.
+    fn check(changes: &[Change], files: &[(&str, u64)], n_steps: usize, changed: &[&str]) {
+        let current = |path: &str| {
+            let found = files.iter().find(|(known, _)| *known == path);
+            found.map_or(FileState::Missing, |(_, fingerprint)| FileState::Bytes(*fingerprint))
+        };
+        let plan = plan(changes.iter().map(|change| (change, &b""[..])), &current);
+        let found: Vec<&str> = plan.changed.iter().copied().collect();
+        assert_eq!((plan.steps.len(), found.as_slice()), (n_steps, changed), "{changes:?} {files:?}");
+    }
+
+    #[test]
+    fn what_did_not_happen_is_not_taken_back() {
+        let changes = [create("a", 1), replace("b", 2, 3)];
+        check(&changes, &[("a", 1), ("b", 3)], 2, &[]);
+        check(&changes, &[("a", 1), ("b", 2)], 1, &[]);
+        check(&changes, &[("b", 2)], 0, &[]);
+    }
+
+    #[test]
+    fn later_work_is_left_alone() {
+        let changes = [create("a", 1), replace("b", 2, 3)];
+        check(&changes, &[("a", 9), ("b", 3)], 2, &["a"]);
+        check(&changes, &[("a", 1)], 2, &["b"]);
+        let moved = [Change::Move { from: "a".to_owned(), to: "b".to_owned(), bytes: 1 }];
+        check(&moved, &[("b", 1)], 1, &[]);
+        check(&moved, &[("a", 1)], 0, &[]);
+        check(&moved, &[("a", 5), ("b", 1)], 1, &["a"]);
+        check(&moved, &[], 1, &["b"]);
+    }
+
+    #[test]
+    fn several_changes_of_a_file_are_taken_back_one_after_the_other() {
+        let changes = [create("a", 1), replace("a", 1, 2), replace("a", 2, 1)];
+        check(&changes, &[("a", 1)], 3, &[]);
+        // Killed before the last one.
+        check(&changes, &[("a", 2)], 2, &[]);
+        check(&changes, &[("a", 3)], 3, &["a"]);
+        let swapped = [Change::Swap { one: "a".to_owned(), other: "b".to_owned(), before: [1, 2] }];
+        check(&swapped, &[("a", 2), ("b", 1)], 1, &[]);
+        check(&swapped, &[("a", 1), ("b", 2)], 0, &[]);
+    }
+
+    #[test]
+    fn folders_are_removed_only_with_a_file() {
+        let changes = [Change::Folder { path: "a".to_owned() }, create("a/b", 1)];
+        check(&changes, &[("a/b", 1)], 2, &[]);
+        check(&changes, &[], 0, &[]);
+    }
+}
