@@ -3,37 +3,25 @@
 use maud::{Markup, html};
 use ralph_memory::entry::Outcome;
 
-/// The width of a column with its gap, and the height of the tallest one, in units of the drawing.
-const COLUMN: usize = 14;
-const HEIGHT: usize = 90;
-/// The space below for labels.
-const LABELS: usize = 18;
+/// The size of a chart, in units of the drawing.
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 80.0;
+/// The widest column. Few columns do not become bricks.
+const WIDEST: f64 = 24.0;
 
-/// A column of a chart: a value for each class, from the bottom up.
-pub(super) struct Column {
-    pub(super) label: String,
-    /// The values, with the class that has the colour.
-    pub(super) parts: Vec<(&'static str, f64)>,
-}
-
-/// Returns a chart of columns.
-pub(super) fn columns(summary: &str, columns: &[Column]) -> Markup {
-    let highest =
-        columns.iter().map(|column| column.parts.iter().map(|(_, value)| value).sum::<f64>()).fold(0.0, f64::max);
-    // Few columns stay narrow.
-    let width = (columns.len().max(30)) * COLUMN;
+/// Returns a chart of columns: each is a value for each class, from the bottom up.
+pub(super) fn columns(summary: &str, columns: &[Vec<(&'static str, f64)>]) -> Markup {
+    let highest = columns.iter().map(|parts| parts.iter().map(|(_, value)| value).sum::<f64>()).fold(0.0, f64::max);
+    #[expect(clippy::cast_precision_loss, reason = "there are few columns")]
+    let step = (WIDTH / columns.len().max(1) as f64).min(WIDEST);
+    #[expect(clippy::cast_precision_loss, reason = "there are few columns")]
+    let x = |index: usize| format!("{:.1}", index as f64 * step);
     html! {
-        svg.chart viewBox=(format!("0 0 {width} {}", HEIGHT + LABELS)) preserveAspectRatio="xMinYMid meet" role="img" aria-label=(summary) {
-            line.base x1="0" y1=(HEIGHT) x2=(width) y2=(HEIGHT) {}
-            @for (index, column) in columns.iter().enumerate() {
-                @for (class, y, height) in stacked(&column.parts, highest) {
-                    rect class=(class) x=(index * COLUMN + 1) y=(format!("{y:.1}")) width=(COLUMN - 3) height=(format!("{height:.1}")) rx="1.5" {}
-                }
-            }
-            @if let (Some(first), Some(last)) = (columns.first(), columns.last()) {
-                text x="0" y=(HEIGHT + 13) { (first.label) }
-                @if columns.len() > 12 {
-                    text x=(columns.len() * COLUMN) y=(HEIGHT + 13) text-anchor="end" { (last.label) }
+        svg.chart viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + 1.0)) preserveAspectRatio="xMinYMid meet" role="img" aria-label=(summary) {
+            line.base x1="0" y1=(HEIGHT) x2=(WIDTH) y2=(HEIGHT) {}
+            @for (index, parts) in columns.iter().enumerate() {
+                @for (class, y, height) in stacked(parts, highest) {
+                    rect class=(class) x=(x(index)) y=(format!("{y:.1}")) width=(format!("{:.1}", step * 0.8)) height=(format!("{height:.1}")) rx="1" {}
                 }
             }
         }
@@ -42,12 +30,10 @@ pub(super) fn columns(summary: &str, columns: &[Column]) -> Markup {
 
 /// Returns the class, the top and the height of each part.
 fn stacked(parts: &[(&'static str, f64)], highest: f64) -> Vec<(&'static str, f64, f64)> {
-    #[expect(clippy::cast_precision_loss, reason = "it is a small number")]
-    let full = HEIGHT as f64;
-    let mut top = full;
+    let mut top = HEIGHT;
     let parts = parts.iter().filter(|(_, value)| *value > 0.0 && highest > 0.0);
     let part = parts.map(|(class, value)| {
-        let height = value / highest * full;
+        let height = value / highest * HEIGHT;
         top -= height;
         (*class, top, height)
     });

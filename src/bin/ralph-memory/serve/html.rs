@@ -41,6 +41,13 @@ pub(super) fn isolated(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
+/// Returns a message in which names stand between backticks.
+pub(super) fn with_code(text: &str) -> Markup {
+    html! {
+        bdi { @for (index, part) in text.split('`').enumerate() { @if index % 2 == 1 { code { (part) } } @else { (part) } } }
+    }
+}
+
 /// Returns a title as lists show it.
 pub(super) fn title(text: &str) -> String {
     let text = text.trim();
@@ -74,7 +81,7 @@ pub(super) struct ShownTime<'a>(pub(super) &'a str);
 impl Render for ShownTime<'_> {
     fn render(&self) -> Markup {
         let minutes = self.0.get(..16).map_or_else(|| self.0.to_owned(), |text| text.replace('T', " "));
-        html! { time datetime=(self.0) title=(self.0) { (minutes) } }
+        html! { time datetime=(self.0) title={ (minutes) " UTC" } { (minutes) } }
     }
 }
 
@@ -130,13 +137,15 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Returns a table that scrolls in its own box, which the keyboard reaches.
+/// Returns a table that scrolls in its own box, which the keyboard reaches. A heading that ends in `#` is that of numbers.
 pub(super) fn table(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
             table {
                 caption { (caption) }
-                thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                thead { tr { @for heading in headings {
+                    th scope="col" class=[heading.ends_with('#').then_some("num")] { (heading.trim_end_matches('#')) }
+                } } }
                 tbody { @for row in rows { (row) } }
             }
         }

@@ -41,7 +41,7 @@ pub(super) fn document(page: &HtmlPage, links: PageLinks<'_>, project: &str, gen
                     div id="content" { (page.main) }
                 }
                 footer {
-                    p { "ralph-memory " (env!("CARGO_PKG_VERSION")) span.keys { " · press " kbd { "?" } " for keys" } }
+                    p { "ralph-memory " (env!("CARGO_PKG_VERSION")) " · times are in UTC" span.keys { " · press " kbd { "?" } " for keys" } }
                 }
                 @if !links.is_exported() { p.sr id="announce" aria-live="polite" role="status" {} }
                 (keys())

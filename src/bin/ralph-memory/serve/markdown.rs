@@ -67,10 +67,19 @@ pub(super) fn linked_files(body: &str, path: &str) -> Targets {
 /// How many links to files of entries are followed.
 const MAX_FILES: usize = 1_000;
 
+/// How a line break within a paragraph is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineBreaks {
+    /// As white space, as markdown has it.
+    Join,
+    /// As a line break: what agents and commands print has lines.
+    Keep,
+}
+
 /// Returns a body as HTML. `targets` are the entries to which links lead.
-pub(super) fn rendered(body: &str, links: PageLinks<'_>, targets: &Targets) -> Markup {
+pub(super) fn rendered(body: &str, links: PageLinks<'_>, targets: &Targets, breaks: LineBreaks) -> Markup {
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
-    let mut writer = Writer::new(links, targets);
+    let mut writer = Writer::new(links, targets, breaks);
     if is_bracketed(&body) {
         writer.raw(&body);
     } else {
@@ -101,12 +110,13 @@ struct Writer<'a> {
     /// The number of the cell in its row.
     cell: usize,
     is_head: bool,
+    breaks: LineBreaks,
     links: PageLinks<'a>,
     targets: &'a Targets,
 }
 
 impl<'a> Writer<'a> {
-    fn new(links: PageLinks<'a>, targets: &'a Targets) -> Writer<'a> {
+    fn new(links: PageLinks<'a>, targets: &'a Targets, breaks: LineBreaks) -> Writer<'a> {
         Writer {
             out: String::new(),
             closing: Vec::new(),
@@ -116,6 +126,7 @@ impl<'a> Writer<'a> {
             alignments: Vec::new(),
             cell: 0,
             is_head: false,
+            breaks,
             links,
             targets,
         }
@@ -143,7 +154,7 @@ impl<'a> Writer<'a> {
             }
             Event::Html(html) | Event::InlineHtml(html) => self.text(&html),
             Event::FootnoteReference(name) => self.text(&name),
-            Event::SoftBreak => self.out.push('\n'),
+            Event::SoftBreak => self.out.push_str(if self.breaks == LineBreaks::Keep { "<br>\n" } else { "\n" }),
             Event::HardBreak => self.out.push_str("<br>"),
             Event::Rule => self.out.push_str("<hr>"),
             Event::TaskListMarker(is_done) => self.out.push_str(if is_done { "☑ " } else { "☐ " }),
@@ -320,7 +331,11 @@ mod tests {
     #[track_caller]
     fn check(body: &str, expected: &str) {
         let targets = Targets::from([("wal".to_owned(), Id::parse("knowledge/wal-mode").unwrap())]);
-        assert_eq!(rendered(body, PageLinks::SERVED, &targets).into_string().trim(), expected, "{body}");
+        assert_eq!(
+            rendered(body, PageLinks::SERVED, &targets, LineBreaks::Join).into_string().trim(),
+            expected,
+            "{body}"
+        );
     }
 
     #[test]
@@ -363,7 +378,9 @@ mod tests {
     fn nesting_is_limited() {
         for mark in ["> ", "- ", "1. ", "*", "**", "[", "![", "~~"] {
             let end = if mark.contains('[') { "](y)".repeat(10_000) } else { String::new() };
-            let html = rendered(&(mark.repeat(10_000) + "x" + &end), PageLinks::SERVED, &Targets::new()).into_string();
+            let html =
+                rendered(&(mark.repeat(10_000) + "x" + &end), PageLinks::SERVED, &Targets::new(), LineBreaks::Join)
+                    .into_string();
             let (mut depth, mut most) = (0_usize, 0);
             for tag in html.split('<').skip(1) {
                 if tag.starts_with('/') {
@@ -380,7 +397,8 @@ mod tests {
 
     #[test]
     fn headings_skip_no_level() {
-        let html = rendered("##### a\n\n# b\n\n#### c", PageLinks::SERVED, &Targets::new()).into_string();
+        let html =
+            rendered("##### a\n\n# b\n\n#### c", PageLinks::SERVED, &Targets::new(), LineBreaks::Join).into_string();
         assert_eq!(html.lines().map(|line| &line[..3]).collect::<Vec<_>>(), ["<h3", "<h3", "<h4"]);
     }
 }

@@ -3,13 +3,13 @@
 use maud::{Markup, html};
 use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LiveRun, LoggedAttempt};
 
-use super::super::charts::{Column, columns, outcome_class};
+use super::super::charts::{columns, outcome_class};
 use super::super::html::{
     PageContext, ShownTime, badge, counted, cut, dash, dollars, duration, id_link, isolated, named_link, number,
     outcome_badge, table, title,
 };
 use super::super::links::{NamedPage, PageLinks};
-use super::super::markdown::{Targets, rendered};
+use super::super::markdown::{LineBreaks, Targets, rendered};
 
 /// How many files of an attempt are listed.
 const MAX_FILES: usize = 200;
@@ -17,7 +17,7 @@ const MAX_FILES: usize = 200;
 /// Returns attempts as a table.
 pub(super) fn attempt_table(links: PageLinks<'_>, caption: &str, attempts: &[LoggedAttempt]) -> Markup {
     let rows: Vec<Markup> = attempts.iter().map(|attempt| row(links, attempt)).collect();
-    table(caption, &["Task", "Outcome", "Began", "Model", "Duration", "Cost", "Run"], &rows)
+    table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", "Run"], &rows)
 }
 
 fn row(links: PageLinks<'_>, attempt: &LoggedAttempt) -> Markup {
@@ -73,18 +73,21 @@ pub(super) fn figures(totals: &AttemptTotals) -> Markup {
 
 /// Returns a chart of how long attempts took, in the colours of their outcomes, oldest first. A table of the same page has the numbers.
 pub(super) fn duration_chart(attempts: &[LoggedAttempt]) -> Markup {
-    let known = attempts.iter().filter(|attempt| attempt.duration_secs.is_some());
-    let drawn: Vec<Column> = known
-        .map(|attempt| Column {
-            label: attempt.started_at.get(..10).unwrap_or_default().to_owned(),
-            parts: vec![(outcome_class(attempt.outcome), attempt.duration_secs.unwrap_or_default().max(0.1))],
-        })
-        .collect();
+    let known = attempts.iter().filter_map(|attempt| Some((attempt, attempt.duration_secs?)));
+    let part = |(attempt, seconds): (&LoggedAttempt, f64)| vec![(outcome_class(attempt.outcome), seconds.max(0.1))];
+    let drawn: Vec<Vec<(&str, f64)>> = known.map(part).collect();
     let summary = format!(
         "Duration of {}, oldest first, by outcome; the table has the numbers",
         counted(drawn.len(), "attempt", "attempts")
     );
-    html! { @if drawn.len() > 1 { figure.card { (columns(&summary, &drawn)) figcaption.meta { "Duration of each attempt, oldest first; green succeeded, red failed." } } } }
+    html! {
+        @if drawn.len() > 1 {
+            figure.card {
+                (columns(&summary, &drawn))
+                figcaption.meta { "Duration of each attempt, oldest first; green succeeded, red failed, grey does not count." }
+            }
+        }
+    }
 }
 
 /// Returns what goes on in a run.
@@ -106,7 +109,7 @@ pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
             }
             p.meta {
                 @if let Some(time) = &run.started_at { "Began " (ShownTime(time)) }
-                @if let Some(time) = &run.updated_at { " · last sign " (ShownTime(time)) }
+                @if let Some(time) = &run.updated_at { " · last activity " (ShownTime(time)) }
                 @if run.n_actions > 0 { " · " (counted(usize::try_from(run.n_actions).unwrap_or(usize::MAX), "action", "actions")) }
             }
             @if !run.actions.is_empty() {
@@ -126,7 +129,7 @@ pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
 }
 
 /// Returns all of an attempt that a reader compares with others.
-pub(super) fn attempt_card(links: PageLinks<'_>, number: usize, attempt: &IterationView) -> Markup {
+pub(super) fn attempt_card(links: PageLinks<'_>, name: &str, attempt: &IterationView) -> Markup {
     let texts = [
         ("Summary", &attempt.summary),
         ("What was tried", &attempt.what_was_tried),
@@ -138,8 +141,8 @@ pub(super) fn attempt_card(links: PageLinks<'_>, number: usize, attempt: &Iterat
     ];
     let outputs = [("Error", &attempt.error_output), ("Errors on the way", &attempt.errors)];
     html! {
-        section.card aria-label={ "Attempt " (number) } {
-            h3 { a href=(links.entry(&attempt.id)) { "Attempt " (number) } " " (outcome_badge(attempt.outcome)) }
+        section.card aria-label=(name) {
+            h3 { a href=(links.entry(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
             p.meta {
                 (ShownTime(&attempt.started_at))
                 @if let Some(model) = &attempt.model { " · " (isolated(&cut(model, 40))) }
@@ -148,7 +151,7 @@ pub(super) fn attempt_card(links: PageLinks<'_>, number: usize, attempt: &Iterat
                 @if let Some(category) = &attempt.error_category { " · " (isolated(&cut(category, 60))) }
             }
             @for (label, text) in texts {
-                @if !text.trim().is_empty() { h4 { (label) } (rendered(text, links, &Targets::new())) }
+                @if !text.trim().is_empty() { h4 { (label) } (rendered(text, links, &Targets::new(), LineBreaks::Keep)) }
             }
             @for (label, text) in outputs {
                 @if !text.trim().is_empty() { h4 { (label) } pre.wrap tabindex="0" dir="auto" { (text) } }

@@ -49,7 +49,7 @@ struct ContextSection<'a> {
 /// Makes the page.
 pub(in crate::serve) fn context(context: &PageContext<'_>, fields: &ContextFields) -> anyhow::Result<HtmlPage> {
     let main = html! {
-        p.lead { "What an agent would be told at the beginning of a task. Nothing is begun or written." }
+        p.lead { "What an agent would be told at the beginning of a task. Looking at it changes nothing." }
         (form(fields))
         @if given(&fields.task).is_some() {
             @match context.memory.context(&fields.request()) {
@@ -113,7 +113,7 @@ fn shown(page: &PageContext<'_>, context: &Context) -> Markup {
     html! {
         h2 { "Sizes" }
         p { (size(&context.text)) " characters, about " (number(u64::try_from(estimate_tokens(&context.text)).unwrap_or(u64::MAX))) " tokens." }
-        (table("Sections of the context", &["Section", "Characters", "Tokens", "Share"], &rows))
+        (table("Sections of the context", &["Section", "Characters#", "Tokens#", "Share"], &rows))
         @for (index, section) in sections.iter().enumerate() {
             section.card aria-labelledby={ "section-" (index) } {
                 h2 id={ "section-" (index) } { bdi { (section.name) } }

@@ -99,7 +99,7 @@ pub(in crate::serve) fn entries(context: &PageContext<'_>, args: &EntriesArgs) -
             (counted(in_all, "entry", "entries"))
             @if last > 1 { ", page " (page) " of " (last) }
         }
-        @if shown.is_empty() { (empty("No entry fits. Change the filters, or add knowledge with ralph-memory add.")) }
+        @if shown.is_empty() { (empty("No entry matches. Change the filters, or add knowledge with ralph-memory add.")) }
         @else { (entry_list(context.links, &shown)) }
         (pager((page > 1).then(|| args.at(page - 1)), (page < last).then(|| args.at(page + 1))))
         (all_tags(&listed))

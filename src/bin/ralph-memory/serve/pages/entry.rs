@@ -12,7 +12,8 @@ use super::super::html::{
     HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, id_link, isolated, named_link, problems, tags, title,
 };
 use super::super::links::{NamedPage, PageLinks};
-use super::super::markdown::{Targets, linked_files, rendered};
+use super::super::markdown::{LineBreaks, Targets, linked_files, rendered};
+use super::attempts::attempt_card;
 use super::{FormAction, button, done, unknown_id};
 
 /// How many links, versions or files are listed.
@@ -53,14 +54,17 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
         @if short.trim_end_matches('…') != whole && !whole.is_empty() && short.chars().count() < whole.chars().count() {
             details { summary { "Whole title" } p dir="auto" { (whole) } }
         }
-        (head(context, entry))
+        p { (entry_badges(&entry.summary)) (tags(context.links, &entry.summary.tags)) }
         (problems(context.links, &shown.problems))
-        article.card.prose aria-labelledby="text" {
-            h2.sr id="text" { "Text" }
-            @if entry.body.trim().is_empty() { p.quiet { "This entry has no text." } }
-            @else { (rendered(&entry.body, context.links, &targets(context, entry))) }
+        div.beside-facts {
+            (text(context, entry))
+            section aria-labelledby="facts" { h2.sr id="facts" { "Facts" } (facts(context, entry)) }
         }
         (actions(context, entry))
+        @if !entry.questions.is_empty() {
+            h2 { "Questions that it answers" }
+            ul { @for question in entry.questions.iter().take(MAX_LISTED) { li dir="auto" { (question) } } }
+        }
         (usage(entry))
         (links(context, "Links from here", &entry.links))
         (links(context, "Links to this entry", &entry.backlinks))
@@ -83,11 +87,26 @@ fn targets(context: &PageContext<'_>, entry: &EntryView) -> Targets {
     targets
 }
 
-fn head(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+/// Returns the text of an entry; of an attempt all that a reader looks for in it.
+fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let attempt = (entry.summary.kind == Kind::Journal).then(|| context.memory.iteration(&entry.summary.id)).flatten();
+    html! {
+        @if let Some(attempt) = attempt {
+            div { h2.sr { "The attempt" } (attempt_card(context.links, &format!("Iteration {}", attempt.iteration), &attempt)) }
+        } @else {
+            article.card.prose aria-labelledby="text" {
+                h2.sr id="text" { "Text" }
+                @if entry.body.trim().is_empty() { p.quiet { "This entry has no text." } }
+                @else { (rendered(&entry.body, context.links, &targets(context, entry), LineBreaks::Join)) }
+            }
+        }
+    }
+}
+
+fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
     let summary = &entry.summary;
     let named = |page, name: &Option<String>| name.as_ref().map(|name| named_link(context.links, page, name, name));
     html! {
-        p { (entry_badges(summary)) @if summary.tags.is_empty() { } @else { (tags(context.links, &summary.tags)) } }
         dl.facts {
             (fact("Id", html! { code { (isolated(summary.id.as_str())) } }))
             (fact("Kind", html! {
@@ -108,10 +127,6 @@ fn head(context: &PageContext<'_>, entry: &EntryView) -> Markup {
                     (fact(label, html! { @for id in ids.iter().take(MAX_LISTED) { (id_link(context.links, id)) " " } }))
                 }
             }
-        }
-        @if !entry.questions.is_empty() {
-            h2 { "Questions that it answers" }
-            ul { @for question in entry.questions.iter().take(MAX_LISTED) { li dir="auto" { (question) } } }
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Features: how the work on each goes, what fails again and again, and which files are touched most.
 
+use chrono::Days;
 use maud::{Markup, html};
 use ralph_memory::memory::{DayStats, EntryFilter, FeatureStats, LogFilter, Stats, StatsFilter};
 use serde::Deserialize;
 
-use super::super::charts::{Column, bar, columns};
+use super::super::charts::{bar, columns};
 use super::super::html::{
     HtmlPage, PageContext, ShownTime, badge, counted, dollars, empty, entry_list, id_link, isolated, named_link,
     number, problems, table, time_or_dash, title,
@@ -17,7 +18,7 @@ use super::{NoFields, nothing};
 const MAX_FEATURES: usize = 200;
 const MAX_ERRORS: usize = 20;
 const MAX_FILES: usize = 20;
-const MAX_DAYS: usize = 60;
+const MAX_DAYS: u64 = 60;
 /// How many attempts and entries of a feature are listed.
 const MAX_ATTEMPTS: usize = 25;
 const MAX_ENTRIES: usize = 25;
@@ -34,7 +35,7 @@ pub(in crate::serve) fn features(context: &PageContext<'_>, _: &NoFields) -> any
     let stats = context.memory.stats(&StatsFilter::default());
     let rows: Vec<Markup> = stats.features.iter().take(MAX_FEATURES).map(|feature| row(context, feature)).collect();
     let headings =
-        ["Feature", "Attempts", "Success rate", "Tasks", "Streak", "Cost", "Tokens", "Models", "Last attempt"];
+        ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
     let main = html! {
         @if rows.is_empty() { (empty("No attempt yet, so there are no figures.")) }
         @else {
@@ -126,33 +127,40 @@ fn models(stats: &Stats) -> Markup {
         }
     };
     let rows: Vec<Markup> = stats.total.models.iter().map(row).collect();
-    html! { h2 { "Models" } (table("Models", &["Model", "Attempts", "Success rate", "Cost"], &rows)) }
+    html! { h2 { "Models" } (table("Models", &["Model", "Attempts#", "Success rate", "Cost#"], &rows)) }
 }
 
-/// Returns a chart of the days on which there were attempts, with its numbers.
+/// Returns a chart of the last days, those without attempts included, with its numbers.
 fn days(days: &[DayStats]) -> Markup {
-    let shown = &days[days.len().saturating_sub(MAX_DAYS)..];
-    #[expect(clippy::cast_precision_loss, reason = "there are fewer attempts than that")]
-    let column = |day: &DayStats| {
-        let (good, counted, all) = (day.totals.succeeded, day.totals.counted, day.totals.attempts);
-        let parts = [("good", good), ("bad", counted - good), ("plain", all - counted)];
-        Column { label: day.date.to_string(), parts: parts.map(|(class, count)| (class, count as f64)).to_vec() }
-    };
-    let drawn: Vec<Column> = shown.iter().map(column).collect();
-    let row = |day: &DayStats| {
+    let Some(last) = days.last().map(|day| day.date) else { return html! {} };
+    let from = last.checked_sub_days(Days::new(MAX_DAYS - 1)).unwrap_or(last);
+    let shown: Vec<&DayStats> = days.iter().filter(|day| day.date >= from).collect();
+    let first = shown.first().map_or(last, |day| day.date);
+    let drawn: Vec<Vec<(&str, f64)>> = first
+        .iter_days()
+        .take_while(|date| *date <= last)
+        .map(|date| shown.iter().find(|day| day.date == date).map(|day| parts(day)).unwrap_or_default())
+        .collect();
+    let row = |day: &&DayStats| {
         let totals = &day.totals;
         html! { tr { th scope="row" { (day.date) } td.num { (totals.attempts) } td.num { (totals.succeeded) } td.num { (totals.counted - totals.succeeded) } } }
     };
     let rows: Vec<Markup> = shown.iter().rev().map(row).collect();
     html! {
-        @if !shown.is_empty() {
-            figure.card {
-                (columns("Attempts by day: those that succeeded, failed, and do not count", &drawn))
-                figcaption.meta { "Attempts by day; green succeeded, red failed, grey does not count." }
-                details { summary { "The numbers" } (table("Attempts by day", &["Day", "Attempts", "Succeeded", "Failed"], &rows)) }
-            }
+        figure.card {
+            (columns("Attempts by day: those that succeeded, failed, and do not count", &drawn))
+            figcaption.meta { "Attempts by day, " (first) " to " (last) "; green succeeded, red failed, grey does not count." }
+            details { summary { "The numbers" } (table("Attempts by day", &["Day", "Attempts#", "Succeeded#", "Failed#"], &rows)) }
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are fewer attempts than that")]
+fn parts(day: &DayStats) -> Vec<(&'static str, f64)> {
+    let (good, counted, all) = (day.totals.succeeded, day.totals.counted, day.totals.attempts);
+    [("good", good), ("bad", counted - good), ("plain", all - counted)]
+        .map(|(class, count)| (class, count as f64))
+        .to_vec()
 }
 
 fn errors(context: &PageContext<'_>, stats: &Stats) -> Markup {
@@ -190,7 +198,7 @@ fn files(stats: &Stats) -> Markup {
     html! {
         @if !rows.is_empty() {
             h2 { "Files touched most" }
-            (table("Files, by the number of attempts", &["File", "Attempts", "Created", "Changed", "Read"], &rows))
+            (table("Files, by the number of attempts", &["File", "Attempts#", "Created#", "Changed#", "Read#"], &rows))
         }
     }
 }

@@ -5,7 +5,7 @@ use ralph_memory::error::Severity;
 use ralph_memory::memory::FindingState;
 use ralph_memory::{Id, Problem};
 
-use super::super::html::{HtmlPage, PageContext, badge, counted, empty, entry_list, isolated, table};
+use super::super::html::{HtmlPage, PageContext, badge, counted, empty, entry_list, isolated, table, with_code};
 use super::now::semantic;
 use super::operations::operations;
 use super::{NoFields, done};
@@ -31,7 +31,7 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
             div { dt { "Warnings" } dd { (report.total.warnings) } }
             div { dt { "Notices" } dd { (report.total.notices) } }
         }
-        (group(context, "Problems of files", "No problem was found in the files.", &others))
+        (group(context, "Problems in files", "No problem was found in the files.", &others))
         (doctor(context))
         (group(context, "Duplicates", "No two entries say nearly the same.", &similar))
         (group(context, "Of no use so far", "Nothing that contexts included looks useless.", &useless))
@@ -66,8 +66,8 @@ fn row(context: &PageContext<'_>, problem: &Problem) -> Markup {
             @else { (isolated(&problem.path)) }
             @if let Some(line) = problem.line { span.quiet { ", line " (line) } }
         }
-        p dir="auto" { (problem.message.as_str()) }
-        p.meta dir="auto" { (problem.hint.as_str()) }
+        p dir="auto" { (with_code(problem.message.as_str())) }
+        p.meta dir="auto" { (with_code(problem.hint.as_str())) }
     }
 }
 
@@ -87,8 +87,8 @@ fn doctor(context: &PageContext<'_>) -> Markup {
                     th scope="row" { (finding.what) }
                     td { (badge(class, word)) }
                     td {
-                        (isolated(finding.detail.as_str()))
-                        @if let Some(hint) = &finding.hint { p.meta { (isolated(hint.as_str())) } }
+                        (with_code(finding.detail.as_str()))
+                        @if let Some(hint) = &finding.hint { p.meta { (with_code(hint.as_str())) } }
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use ralph_memory::memory::{LogFilter, LoggedAttempt, TaskState};
 
-use super::super::html::{HtmlPage, PageContext, badge, counted, empty, isolated, problems};
+use super::super::html::{HtmlPage, PageContext, badge, counted, empty, isolated, problems, with_code};
 use super::attempts::{attempt_table, live_card, task_link};
 use super::operations::operations;
 use super::{NoFields, done};
@@ -22,7 +22,7 @@ pub(in crate::serve) fn now(context: &PageContext<'_>, fields: &NoFields) -> any
     let main = html! {
         (done(&fields.done))
         (semantic(context))
-        @if live.is_empty() { (empty("No run goes on.")) }
+        @if live.is_empty() { (empty("No run in progress.")) }
         @for run in &live { (live_card(context, run)) }
         (stuck(context, &log.attempts))
         h2 { "Last attempts" }
@@ -48,13 +48,19 @@ pub(super) fn semantic(context: &PageContext<'_>) -> Markup {
                     @if status.active { (badge(if status.fix.is_some() { "warn" } else { "good" }, "semantic search on")) }
                     @else if status.wanted { (badge("bad", "semantic search fails")) }
                     @else { (badge("plain", "semantic search off")) }
-                    " " span.quiet { (isolated(&status.detail)) }
-                    @if let Some(fix) = &status.fix { " " span.quiet { "· " (isolated(fix)) } }
+                    " " span.quiet { (with_code(detail(&status.detail))) }
+                    @if let Some(fix) = &status.fix { " " span.quiet { "· " (with_code(fix)) } }
                 }
             }
-            None => { p { (badge("plain", "semantic search")) " " span.quiet { "The servers have not answered yet." } } }
+            None => { p { (badge("plain", "semantic search")) " " span.quiet { "Checking …" } } }
         }
     }
+}
+
+/// Returns a detail without what the badge says.
+fn detail(detail: &str) -> &str {
+    let reason = detail.strip_prefix("RAG: off (").and_then(|reason| reason.strip_suffix(')'));
+    reason.unwrap_or(detail)
 }
 
 /// Returns the tasks that failed last and are stuck.

@@ -16,7 +16,7 @@ pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::R
         dl.facts {
             (fact("Kind", html! { @if run.is_session { "session without a loop" } @else { "run" } }))
             @if let Some(time) = &run.started_at { (fact("Began", html! { (ShownTime(time)) })) }
-            @if let Some(time) = &run.ended_at { (fact("Last sign", html! { (ShownTime(time)) })) }
+            @if let Some(time) = &run.ended_at { (fact("Last activity", html! { (ShownTime(time)) })) }
         }
         (figures(&run.totals))
         @for live in &run.live { (live_card(context, live)) }
@@ -43,5 +43,5 @@ fn tasks(context: &PageContext<'_>, run: &RunView) -> Markup {
         }
     };
     let rows: Vec<Markup> = run.tasks.iter().map(row).collect();
-    html! { @if !rows.is_empty() { h2 { "Tasks" } (table("The tasks of the run", &["Task", "Last outcome", "Attempts"], &rows)) } }
+    html! { @if !rows.is_empty() { h2 { "Tasks" } (table("The tasks of the run", &["Task", "Last outcome", "Attempts#"], &rows)) } }
 }

@@ -93,8 +93,8 @@ fn form(fields: &SearchFields) -> Markup {
     html! {
         form.filters id="search-form" role="search" action="search" method="get" aria-label="Search with filters" {
             div.field.grow {
-                label for="q" { "Words; operators have no meaning" }
-                input.big id="q" type="search" name="q" value=(fields.q) dir="auto" autocomplete="off" autofocus aria-controls="results";
+                label for="q" { "Search for" }
+                div.beside { input.big id="q" type="search" name="q" value=(fields.q) dir="auto" autocomplete="off" autofocus aria-controls="results"; button.main { "Search" } }
             }
             details.grow open[fields.has_filters()] {
                 summary { "Filters" }
@@ -108,7 +108,6 @@ fn form(fields: &SearchFields) -> Markup {
                     (archive_field(&fields.archived))
                 }
             }
-            div { button.main { "Search" } }
         }
     }
 }

@@ -25,7 +25,7 @@ pub(in crate::serve) fn task(context: &PageContext<'_>, args: &ById) -> anyhow::
         @if count > MAX_SHOWN { p.quiet { "The last " (MAX_SHOWN) " of " (count) ", newest first." } }
         div.cards.wide {
             @for (number, attempt) in (1..).zip(&task.attempts).skip(count.saturating_sub(MAX_SHOWN)).collect::<Vec<_>>().into_iter().rev() {
-                (attempt_card(links, number, attempt))
+                (attempt_card(links, &format!("Attempt {number}"), attempt))
             }
         }
         @if !task.knowledge.is_empty() { h2 { "Learned during it" } (entry_list(links, &task.knowledge)) }

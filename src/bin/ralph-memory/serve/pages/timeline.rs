@@ -105,7 +105,7 @@ pub(in crate::serve) fn timeline(context: &PageContext<'_>, args: &TimelineArgs)
             (counted(log.in_all, "attempt", "attempts"))
             @if last > 1 { ", page " (page) " of " (last) }
         }
-        @if log.attempts.is_empty() { (empty("No attempt fits.")) }
+        @if log.attempts.is_empty() { (empty("No attempt matches.")) }
         @else {
             (duration_chart(&oldest_first))
             (attempt_table(context.links, "Attempts, newest first", &log.attempts))
