@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 33] = [
+const ORDER: [(&str, bool); 34] = [
     ("text", true),
     ("secret", true),
     ("error", true),
@@ -54,7 +54,7 @@ const PURE_PARTS: [&str; 7] = [
     "src/watch/changes.rs",
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 22] = [
+const CRATES: [(&str, &[&str]); 25] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
     ("jsonc_parser", &["src/setup/json.rs"]),
@@ -62,7 +62,7 @@ const CRATES: [(&str, &[&str]); 22] = [
     ("notify", &["src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),
     ("uuid", &["src/semantic/qdrant/"]),
-    ("sha2", &["src/semantic/qdrant/", "src/git/object.rs"]),
+    ("sha2", &["src/semantic/qdrant/", "src/git/object.rs", "src/bin/ralph-memory/serve/links.rs"]),
     ("sha1_smol", &["src/git/object.rs"]),
     ("clap", &["src/bin/"]),
     ("clap_complete", &["src/bin/"]),
@@ -78,7 +78,10 @@ const CRATES: [(&str, &[&str]); 22] = [
     ),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
-    ("tokio", &["src/bin/ralph-memory/mcp/"]),
+    ("tokio", &["src/bin/ralph-memory/mcp/", "src/bin/ralph-memory/serve/"]),
+    ("axum", &["src/bin/ralph-memory/serve/"]),
+    ("hyper", &["src/bin/ralph-memory/serve/"]),
+    ("maud", &["src/bin/ralph-memory/serve/"]),
     ("schemars", &["src/bin/ralph-memory/mcp/"]),
 ];
 /// The most lines of a file before its tests.

@@ -253,6 +253,7 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
         let name = match command {
             _ if answer.get("error").is_some() => "error",
             Some("list") if has("--tags") => "list-tags",
+            Some("serve") if has("--export") => "serve-export",
             Some("context") if has("--cancel") => "context-cancel",
             Some("context") if !has("--task") => "context-briefing",
             Some("doctor") if has("--register-merge-driver") => "doctor-register-merge-driver",

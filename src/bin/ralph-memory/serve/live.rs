@@ -74,7 +74,8 @@ pub(super) fn watch(site: &Arc<SiteState>) -> anyhow::Result<()> {
     let named = |name: &str| thread::Builder::new().name(name.to_owned());
     named("page-files").spawn(move || {
         while let Ok(event) = watcher.events().recv() {
-            if matches!(event, WatchEvent::Changed(_)) {
+            // What changed before the watcher was ready is in no event.
+            if !matches!(event, WatchEvent::Notice { .. }) {
                 of_files.changed();
             }
         }

@@ -68,7 +68,7 @@ fn form(fields: &ContextFields) -> Markup {
                 label for="task" { "The task, in a line" }
                 input.big id="task" name="task" value=(fields.task) dir="auto" required autocomplete="off";
             }
-            details.grow open[[&fields.description, &fields.task_id, &fields.feature, &fields.section, &fields.files, &fields.tokens].iter().any(|field| !field.is_empty())] {
+            details.grow {
                 summary { "More about the task" }
                 div.filters {
                     div.field.grow {
