@@ -79,7 +79,7 @@ pub(super) enum LineBreaks {
 /// Returns a body as HTML. `targets` are the entries to which links lead.
 pub(super) fn rendered(body: &str, links: PageLinks<'_>, targets: &Targets, breaks: LineBreaks) -> Markup {
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
-    let mut writer = Writer::new(links, targets, breaks);
+    let mut writer = HtmlWriter::new(links, targets, breaks);
     if is_bracketed(&body) {
         writer.raw(&body);
     } else {
@@ -96,7 +96,7 @@ pub(super) fn rendered(body: &str, links: PageLinks<'_>, targets: &Targets, brea
     PreEscaped(writer.out)
 }
 
-struct Writer<'a> {
+struct HtmlWriter<'a> {
     out: String,
     /// The end tags of the open elements; empty for those without tags.
     closing: Vec<&'static str>,
@@ -115,9 +115,9 @@ struct Writer<'a> {
     targets: &'a Targets,
 }
 
-impl<'a> Writer<'a> {
-    fn new(links: PageLinks<'a>, targets: &'a Targets, breaks: LineBreaks) -> Writer<'a> {
-        Writer {
+impl<'a> HtmlWriter<'a> {
+    fn new(links: PageLinks<'a>, targets: &'a Targets, breaks: LineBreaks) -> HtmlWriter<'a> {
+        HtmlWriter {
             out: String::new(),
             closing: Vec::new(),
             level: 2,
