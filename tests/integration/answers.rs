@@ -164,7 +164,9 @@ fn every_command_has_a_schema() {
     let of_commands: BTreeSet<&str> = answers
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
-        .map(|name| ["-tags", "-cancel", "-briefing", "-export"].iter().find_map(|form| name.strip_suffix(form)).unwrap_or(name))
+        .map(|name| {
+            ["-tags", "-cancel", "-briefing", "-export"].iter().find_map(|form| name.strip_suffix(form)).unwrap_or(name)
+        })
         .collect();
     assert_eq!(of_commands, commands.into_iter().filter(|name| !WITHOUT.contains(name)).collect());
 }

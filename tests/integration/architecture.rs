@@ -267,7 +267,9 @@ fn crate_faults(source: &Source) -> Vec<String> {
     }
     let runs = ["process::Command", "Command::new"].iter().any(|call| source.before_tests().contains(call));
     let may_run =
-        ["src/git/", "src/runner/process/", "src/transfer/sqlite.rs", "src/bin/ralph-memory/commands/serve.rs"].iter().any(|home| source.path.starts_with(home));
+        ["src/git/", "src/runner/process/", "src/transfer/sqlite.rs", "src/bin/ralph-memory/commands/serve.rs"]
+            .iter()
+            .any(|home| source.path.starts_with(home));
     if runs && !may_run {
         faults.push(format!("{}: runs a program", source.path));
     }

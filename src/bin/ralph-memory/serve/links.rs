@@ -150,9 +150,9 @@ fn file_name(name: &str) -> String {
     let plain: String =
         plain.map(|character| if is_plain(character) { character } else { '-' }).take(MAX_NAME).collect();
     let hash = Sha256::digest(name.as_bytes());
-    let hash: String = hash.iter().take(6).fold(String::new(), |hash, byte| hash + &format!("{byte:02x}"));
+    let hash = hash.iter().take(6).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     // The dot keeps these apart from names that are taken as they are.
-    format!("{}.{hash}", plain.trim_matches('-'))
+    format!("{}.{hash:012x}", plain.trim_matches('-'))
 }
 
 #[cfg(test)]
