@@ -115,6 +115,8 @@ struct SiteWriter<'a> {
 
 /// Writes all files, and returns the number of pages.
 fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
+    // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
+    let _ = memory.update_index();
     let (project, semantic) = (project_name(memory), memory.semantic_status());
     let linked = LinkedPages::default();
     let mut writer = SiteWriter { memory, folder, project, linked, semantic, written: Vec::new() };

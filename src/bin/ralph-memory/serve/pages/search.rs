@@ -1,5 +1,6 @@
 //! Search: the entries that match, with the parts of their scores.
 
+use chrono::NaiveDate;
 use maud::{Markup, html};
 use ralph_memory::{Hit, Query, Scope};
 use serde::Deserialize;
@@ -51,8 +52,8 @@ impl SearchFields {
     fn is_in_time(&self, hit: &Hit) -> bool {
         let changed = hit.entry.updated_at.as_deref().or(hit.entry.created_at.as_deref()).unwrap_or_default();
         let day = changed.get(..10).unwrap_or_default();
-        given(&self.since).is_none_or(|since| day >= since)
-            && given(&self.until).is_none_or(|until| !day.is_empty() && day <= until)
+        date(&self.since).is_none_or(|since| day >= since.as_str())
+            && date(&self.until).is_none_or(|until| !day.is_empty() && day <= until.as_str())
     }
 
     /// Returns the address of the same search with more results.
@@ -112,12 +113,17 @@ fn form(fields: &SearchFields) -> Markup {
     }
 }
 
+/// Returns the day in a field of a form, as `2026-02-17`; `None` if it is not one.
+fn date(field: &str) -> Option<String> {
+    Some(given(field)?.parse::<NaiveDate>().ok()?.to_string())
+}
+
 /// Returns a field of a form for a day.
 pub(super) fn date_field(name: &str, label: &str, value: &str) -> Markup {
     html! {
         div.field {
             label for=(name) { (label) }
-            input id=(name) type="date" name=(name) value=(value);
+            input id=(name) type="date" name=(name) value=[date(value)];
         }
     }
 }
@@ -127,7 +133,7 @@ fn results(context: &PageContext<'_>, fields: &SearchFields) -> anyhow::Result<M
         return Ok(empty("Type the words of an error, or of what you are about to do."));
     }
     let shown = fields.n.parse::<usize>().unwrap_or(STEP).clamp(1, MAX_SHOWN);
-    let limit = if given(&fields.since).or(given(&fields.until)).is_some() { MAX_DATED } else { MAX_SHOWN };
+    let limit = if date(&fields.since).or(date(&fields.until)).is_some() { MAX_DATED } else { MAX_SHOWN };
     let found = context.memory.search(&fields.query(), limit)?;
     let hits: Vec<&Hit> = found.hits.iter().filter(|hit| fields.is_in_time(hit)).collect();
     let page = &hits[..hits.len().min(shown)];
