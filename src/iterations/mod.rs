@@ -7,7 +7,7 @@
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
 //! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be
 //! recorded; `loop_claims` leaves to a loop what the loop records. `live` reads what runs do at the moment, and `live_writer`
-//! writes it.
+//! writes it. `page_server` notes who serves the page of the memory.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
@@ -28,6 +28,7 @@ mod live_writer;
 mod loop_claims;
 mod message;
 mod model_choice;
+mod page_server;
 mod process_identity;
 mod record;
 mod recurring;
@@ -57,6 +58,8 @@ pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
 pub(crate) use live_writer::LiveWriter;
 pub(crate) use message::{RecordedMessage, SessionWork, record_message, record_work, says_anything};
 pub(crate) use model_choice::choose_model;
+pub use page_server::PageServer;
+pub(crate) use page_server::{claim_page, page_launcher, page_server};
 pub use process_identity::ProcessIdentity;
 pub(crate) use reminder::reminder;
 pub(crate) use resume::{new_run, new_session, newest_run, recent_run, resume};

@@ -31,8 +31,8 @@ pub use crate::history::{Report, TouchedFile, Usage, Validated};
 pub use crate::hook::{HookAnswer, HookCall, HookEvent};
 pub use crate::index::is_guarded;
 pub use crate::iterations::{
-    Iteration, IterationRef, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, ProcessIdentity, Recorded,
-    Run, StateFolders, record_command,
+    Iteration, IterationRef, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity,
+    Recorded, Run, StateFolders, record_command,
 };
 pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub use crate::knowledge::{AddAction, Added, Edited, EntryText, Promoted, Renamed, Restored, Superseded};

@@ -1,10 +1,12 @@
-//! Watching the files of a memory from a long-lived process.
+//! What long-lived processes do: they watch the files of a memory, and serve its page.
 
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Memory;
 use crate::error::Result;
+use crate::iterations::{self, PageServer};
 use crate::watch::{self, WatchHandle, WatchMode};
 use crate::workspace::Workspace;
 
@@ -47,5 +49,31 @@ impl Memory {
     /// [`Error::Io`](crate::Error::Io) where no thread can be started.
     pub fn watch(self: &Arc<Memory>, mode: WatchMode) -> Result<WatchHandle> {
         watch::start(SharedWorkspace(Arc::clone(self)), mode)
+    }
+
+    /// Notes that a server serves the page of this memory, for other processes to find. Returns the one that does so
+    /// already, if there is one; then nothing is noted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and [`Error::Io`](crate::Error::Io)
+    /// where the state cannot be written.
+    pub fn claim_page(&self, server: &PageServer) -> Result<Option<PageServer>> {
+        iterations::claim_page(&self.workspace, server)
+    }
+
+    /// Returns the server of the page of this memory that runs now, if there is one. What other machines or folders
+    /// wrote is not believed.
+    pub fn page_server(&self) -> Option<PageServer> {
+        iterations::page_server(&self.workspace)
+    }
+
+    /// Writes a file that leads a browser to the page of this server, readable for its user only, and returns its path.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::claim_page`].
+    pub fn page_launcher(&self, server: &PageServer) -> Result<PathBuf> {
+        iterations::page_launcher(&self.workspace, server)
     }
 }

@@ -135,6 +135,13 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("doctor", 0, &["doctor", "--fix"]);
     let told = ["run", "--task", "T", "--agent", "echo '<task-done>T</task-done>'", "--max-iterations", "1"];
     ask("run", 1, &told);
+    ask("serve-export", 0, &["serve", "--export", "site"]);
+    found.entry("serve").or_default().push(crate::serving::answer(&base));
+    let mut ask = |name: &'static str, code: i32, arguments: &[&str]| -> Value {
+        let told = answer(&base, code, arguments);
+        found.entry(name).or_default().push(told.clone());
+        told
+    };
     ask("undo-clear", 0, &["undo", "--clear"]);
     ask("error", 1, &["show", "nobody"]);
     found
@@ -181,7 +188,7 @@ fn every_command_has_a_schema() {
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
         .map(|name| {
-            ["-tags", "-cancel", "-briefing", "-task", "-run", "-full", "-follow", "-list", "-clear"]
+            ["-tags", "-cancel", "-briefing", "-export", "-task", "-run", "-full", "-follow", "-list", "-clear"]
                 .iter()
                 .find_map(|form| name.strip_suffix(form))
                 .unwrap_or(name)

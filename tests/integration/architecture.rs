@@ -55,7 +55,7 @@ const PURE_PARTS: [&str; 7] = [
     "src/watch/changes.rs",
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 22] = [
+const CRATES: [(&str, &[&str]); 25] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
     ("jsonc_parser", &["src/setup/json.rs", "src/setup/recognised.rs"]),
@@ -63,7 +63,7 @@ const CRATES: [(&str, &[&str]); 22] = [
     ("notify", &["src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),
     ("uuid", &["src/semantic/qdrant/"]),
-    ("sha2", &["src/semantic/qdrant/", "src/git/object.rs"]),
+    ("sha2", &["src/semantic/qdrant/", "src/git/object.rs", "src/bin/ralph-memory/serve/links.rs"]),
     ("sha1_smol", &["src/git/object.rs"]),
     ("clap", &["src/bin/"]),
     ("clap_complete", &["src/bin/"]),
@@ -79,7 +79,10 @@ const CRATES: [(&str, &[&str]); 22] = [
     ),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
-    ("tokio", &["src/bin/ralph-memory/mcp/"]),
+    ("tokio", &["src/bin/ralph-memory/mcp/", "src/bin/ralph-memory/serve/"]),
+    ("axum", &["src/bin/ralph-memory/serve/"]),
+    ("hyper", &["src/bin/ralph-memory/serve/"]),
+    ("maud", &["src/bin/ralph-memory/serve/"]),
     ("schemars", &["src/bin/ralph-memory/mcp/"]),
 ];
 /// The most lines of a file before its tests.
@@ -266,6 +269,7 @@ fn crate_faults(source: &Source) -> Vec<String> {
     let runs = ["process::Command", "Command::new"].iter().any(|call| source.before_tests().contains(call));
     let homes = [
         "src/bin/ralph-memory/commands/edit.rs",
+        "src/bin/ralph-memory/commands/serve.rs",
         "src/child.rs",
         "src/git/",
         "src/runner/process/",

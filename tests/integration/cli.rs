@@ -61,7 +61,7 @@ fn sample() -> TestBase {
 
 /// The commands without an entry in [`COMPLETE`]: they have tests of their own, since they do not end, write no answer
 /// or need no memory.
-const INCOMPLETE: [&str; 7] = ["completions", "hook", "man", "mcp", "merge-driver", "run", "watch"];
+const INCOMPLETE: [&str; 8] = ["completions", "hook", "man", "mcp", "merge-driver", "run", "serve", "watch"];
 
 #[test]
 fn every_command_has_a_complete_command_line() {

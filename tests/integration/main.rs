@@ -100,6 +100,7 @@ mod saves; // how editors save
 mod schemas; // arguments and answers of tools match their schemas
 #[path = "../campaigns/secrets.rs"]
 mod secrets; // synthetic secrets, and notes without any
+mod serving; // the page in a browser: who is refused, what pages contain, hostile entries, exports
 mod setting_up; // `setup`: what clients get, what is refused, and that nothing of others is lost
 #[path = "../campaigns/setups.rs"]
 mod setups; // configuration files of all forms

@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use ralph_memory::text::for_terminal;
 
+#[cfg(feature = "page")]
+use crate::commands::serve;
 use crate::commands::{
     add, archive, check, completions, consolidate, context, doctor, edit, export, hook, import, index, init, list, log,
     man, mcp, merge_driver, note, promote, prune, record, rename, restore, run as run_command, search, setup, show,
@@ -79,6 +81,8 @@ enum Command {
     Export(export::ExportArgs),
     Index(index::IndexArgs),
     Watch(watch::WatchArgs),
+    #[cfg(feature = "page")]
+    Serve(serve::ServeArgs),
     Mcp(mcp::McpArgs),
     Hook(hook::HookArgs),
     MergeDriver(merge_driver::MergeDriverArgs),
@@ -156,6 +160,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Export(args) => export::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
         Command::Watch(args) => watch::run(ui, globals, &args),
+        #[cfg(feature = "page")]
+        Command::Serve(args) => serve::run(ui, globals, &args),
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::Hook(args) => Ok(hook::run(ui, globals, &args)),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),

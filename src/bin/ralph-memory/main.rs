@@ -18,6 +18,8 @@ mod project_paths;
 #[cfg(test)]
 mod reference;
 mod report;
+#[cfg(feature = "page")]
+mod serve;
 mod session;
 mod table;
 mod ui;

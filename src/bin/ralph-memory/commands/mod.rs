@@ -26,6 +26,8 @@ pub(crate) mod rename;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod search;
+#[cfg(feature = "page")]
+pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod show;
 pub(crate) mod stats;

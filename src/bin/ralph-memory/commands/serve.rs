@@ -1,0 +1,146 @@
+//! `serve`: shows the memory in a browser.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use ralph_memory::memory::{PageServer, ProcessIdentity};
+use ralph_memory::{Error, Memory};
+use serde::Serialize;
+
+use crate::activity;
+use crate::error::UsageError;
+use crate::exit::Exit;
+use crate::serve::{self, ExportedSite};
+use crate::session::Globals;
+use crate::ui::{ID, Ui, count};
+
+/// The port that is tried first.
+const PORT: u16 = 7171;
+
+/// Show the memory in a browser, until Ctrl-C
+///
+/// Prints the address of a page on this machine. The address contains a secret: whoever has it can read the memory, and archive, restore
+/// and undo. Nobody else can, neither other users nor other pages. A second `serve` for the same memory prints the address of the first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ralph-memory serve
+  ralph-memory serve --open
+  ralph-memory serve --port 0 --json
+  ralph-memory serve --export site")]
+pub(crate) struct ServeArgs {
+    /// The port; 0 takes any that is free [default: 7171, else any that is free]
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// Open the page in your browser
+    #[arg(long)]
+    open: bool,
+    /// Write the pages into this folder instead of serving them, for a pull request or an archive
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["port", "open"])]
+    export: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct SiteExportAnswer {
+    folder: String,
+    page_count: usize,
+}
+
+#[derive(Serialize)]
+struct ServeAnswer<'a> {
+    address: String,
+    token: &'a str,
+    port: u16,
+    pid: u32,
+    already_running: bool,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyhow::Result<Exit> {
+    let memory = globals.open()?;
+    if let Some(folder) = &args.export {
+        return export(ui, &memory, folder);
+    }
+    let interrupt = activity::interrupt()?;
+    let listener = listen(args.port)?;
+    let port = listener.local_addr()?.port();
+    let server = PageServer { port, token: serve::new_token()?, process: ProcessIdentity::this_process() };
+    match memory.claim_page(&server) {
+        Ok(Some(first)) => {
+            announce(ui, &first, true)?;
+            open(ui, &memory, &first, args.open);
+            return Ok(Exit::Done);
+        }
+        Ok(None) => {}
+        // A memory that cannot be written can be read.
+        Err(error) => ui.note(&format!("a second `serve` will not find this one: {error}")),
+    }
+    announce(ui, &server, false)?;
+    open(ui, &memory, &server, args.open);
+    serve::run(memory, listener, &server, &interrupt)?;
+    Ok(Exit::Interrupted)
+}
+
+/// Writes the pages as files.
+fn export(ui: &mut Ui<'_>, memory: &Memory, folder: &Path) -> anyhow::Result<Exit> {
+    let ExportedSite { folder, pages } = serve::export(memory, folder)?;
+    let folder = folder.display().to_string();
+    if ui.json {
+        ui.json(SiteExportAnswer { folder, page_count: pages }, &[])?;
+    } else {
+        let folder = ui.styled(ID, &folder);
+        ui.line(format_args!("wrote {} to {folder}", count(pages, "page")))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns a listener on this machine's own interface.
+fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
+    let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    match port {
+        None => Ok(bind(PORT).or_else(|_| bind(0)).map_err(|error| busy(PORT, &error))?),
+        Some(port) => Ok(bind(port).map_err(|error| busy(port, &error))?),
+    }
+}
+
+fn busy(port: u16, error: &std::io::Error) -> UsageError {
+    let hint = "name another port, or `--port 0` for any that is free".to_owned();
+    UsageError { message: format!("cannot listen on port {port} of 127.0.0.1: {error}"), hint }
+}
+
+/// Prints where the page is.
+fn announce(ui: &mut Ui<'_>, server: &PageServer, already_running: bool) -> anyhow::Result<()> {
+    let address = server.address();
+    if ui.json {
+        let pid = server.process.as_ref().map_or_else(std::process::id, ProcessIdentity::pid);
+        ui.json(ServeAnswer { address, token: &server.token, port: server.port, pid, already_running }, &[])?;
+    } else {
+        let address = ui.styled(ID, &address);
+        ui.line(address)?;
+        ui.note(if already_running { "another process serves this memory already" } else { "Ctrl-C ends it" });
+    }
+    Ok(ui.out.flush()?)
+}
+
+/// Opens the page in a browser, if that is wanted. The page is there all the same if no browser opens.
+fn open(ui: &mut Ui<'_>, memory: &Memory, server: &PageServer, is_wanted: bool) {
+    if !is_wanted {
+        return;
+    }
+    let opened = memory.page_launcher(server).map_err(|error: Error| error.to_string());
+    if let Err(reason) = opened.and_then(|file| browse(&file)) {
+        ui.note(&format!("cannot open a browser: {reason}"));
+    }
+}
+
+/// Starts the person's browser with a file, whose name other users may see; the address they may not.
+fn browse(file: &Path) -> Result<(), String> {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Command, Stdio};
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let file: PathBuf = file.canonicalize().map_err(|error| error.to_string())?;
+    let mut command = Command::new(opener);
+    // Ctrl-C must not end the browser.
+    command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().map_err(|error| format!("{opener}: {error}"))?;
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The forms that change something. Each carries the token, which no other page knows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Form, FromRequest as _, State};
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
+use axum::response::IntoResponse as _;
+use ralph_memory::{Id, Memory};
+use serde::Deserialize;
+
+use super::guard::refusal;
+use super::links::PageLinks;
+use super::pages::{FormAction, unknown_id, unknown_operation};
+use super::site::SiteState;
+
+/// How long a form may take to arrive.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// The fields of a form.
+#[derive(Deserialize)]
+struct ActionFields {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    id: String,
+}
+
+/// Returns the answer to a form: the page of the entry, or why nothing was changed.
+pub(super) async fn act(
+    action: FormAction,
+    State(site): State<Arc<SiteState>>,
+    request: Request<Body>,
+) -> Response<Body> {
+    let fields = tokio::time::timeout(LONGEST, Form::<ActionFields>::from_request(request, &()));
+    let fields = match fields.await {
+        Ok(Ok(Form(fields))) => fields,
+        Ok(Err(rejection)) => return rejection.into_response(),
+        Err(_) => return StatusCode::REQUEST_TIMEOUT.into_response(),
+    };
+    if !site.guard.is_token(&fields.token) {
+        return refusal();
+    }
+    let memory = Arc::clone(&site.memory);
+    let done = tokio::task::spawn_blocking(move || perform(&memory, action, &fields.id)).await;
+    match done {
+        Ok(Ok(address)) => {
+            site.changed();
+            let to = HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("./"));
+            (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
+        }
+        Ok(Err(error)) => site.page(StatusCode::OK, move |_| Err(error)).await,
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Changes the memory, and returns the address of the page that shows it.
+fn perform(memory: &Memory, action: FormAction, id: &str) -> anyhow::Result<String> {
+    let parse = || Id::parse(id).ok_or_else(|| unknown_id(id));
+    let id = match action {
+        FormAction::Archive => {
+            let id = parse()?;
+            memory.archive(std::slice::from_ref(&id))?;
+            id
+        }
+        FormAction::Restore => memory.restore(&parse()?)?.id,
+        FormAction::Undo => {
+            let number = id.parse().map_err(|_| unknown_operation(id))?;
+            memory.undo(Some(number), false)?;
+            return Ok(PageLinks::with_query("health", &[("done", action.as_str())]));
+        }
+    };
+    Ok(PageLinks::with_query("entry", &[("id", id.as_str()), ("done", action.as_str())]))
+}

@@ -1,0 +1,154 @@
+// Makes the page pleasant: live updates, search as one types, and keys. Every page and form works without this.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  root.classList.add("scripted");
+  const $ = (id) => document.getElementById(id);
+  const announce = (text) => {
+    const box = $("announce");
+    if (box && box.textContent !== text) box.textContent = text;
+  };
+
+  // What is typed into, so that it must not be replaced.
+  const isTyping = (element) =>
+    element instanceof HTMLElement && element.matches("input:not([type=checkbox]), textarea, select");
+
+  // Remembers which element of a part has the focus, and which details are open.
+  const keep = (part) => {
+    const focusable = "a, button, summary, input, [tabindex]";
+    const active = part.contains(document.activeElement) ? document.activeElement : null;
+    const index = active ? [...part.querySelectorAll(focusable)].indexOf(active) : -1;
+    const href = active && active.getAttribute("href");
+    const open = [...part.querySelectorAll("details")].map((details) => details.open);
+    return () => {
+      const all = [...part.querySelectorAll("details")];
+      if (all.length === open.length) all.forEach((details, at) => { details.open = open[at]; });
+      if (index < 0) return;
+      const found = [...part.querySelectorAll(focusable)];
+      const same = href && found.find((element) => element.getAttribute("href") === href);
+      const target = same || found[index];
+      if (target) target.focus({ preventScroll: true });
+    };
+  };
+
+  // Replaces a part of this page by that of the same page, fetched again.
+  let fetching = null;
+  const refresh = async (address, id) => {
+    if (fetching) fetching.abort();
+    const own = (fetching = new AbortController());
+    try {
+      const response = await fetch(address, { signal: own.signal, credentials: "omit", cache: "no-store" });
+      const text = await response.text();
+      if (own.signal.aborted) return false;
+      const fresh = new DOMParser().parseFromString(text, "text/html").getElementById(id);
+      const part = $(id);
+      if (!fresh || !part || fresh.innerHTML === part.innerHTML) return false;
+      const restore = keep(part);
+      part.replaceChildren(...fresh.childNodes);
+      restore();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  // Live updates, as long as somebody looks: browsers allow few connections to one server.
+  if (document.body.hasAttribute("data-live") && "EventSource" in window) {
+    let events = null;
+    let seen = document.body.dataset.live;
+    let later = 0;
+    const update = () => {
+      clearTimeout(later);
+      later = setTimeout(async () => {
+        const content = $("content");
+        if (isTyping(document.activeElement) && content.contains(document.activeElement)) return;
+        if (await refresh(location.href, "content")) announce("The page was updated.");
+      }, 150);
+    };
+    const listen = () => {
+      if (document.hidden) {
+        if (events) events.close();
+        events = null;
+      } else if (!events) {
+        events = new EventSource("events");
+        events.onmessage = (message) => {
+          if (message.data !== seen) update();
+          seen = message.data;
+        };
+      }
+    };
+    document.addEventListener("visibilitychange", listen);
+    addEventListener("pagehide", () => { if (events) events.close(); events = null; });
+    addEventListener("pageshow", listen);
+    listen();
+  }
+
+  // Search as one types.
+  const form = $("search-form");
+  if (form) {
+    let later = 0;
+    const search = async () => {
+      const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+      const address = "search?" + fields;
+      history.replaceState(null, "", address);
+      if (await refresh(address, "results")) {
+        const count = $("count");
+        announce(count ? count.textContent : "");
+      }
+    };
+    form.addEventListener("input", () => { clearTimeout(later); later = setTimeout(search, 160); });
+    form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(later); search(); });
+  }
+
+  // The list of an exported search page.
+  const filter = $("filter");
+  if (filter) {
+    const rows = [...document.querySelectorAll("[data-text]")];
+    const apply = () => {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let count = 0;
+      for (const row of rows) {
+        row.hidden = !words.every((word) => row.dataset.text.includes(word));
+        if (!row.hidden) count += 1;
+      }
+      $("count").textContent = count === 1 ? "1 entry" : count + " entries";
+    };
+    filter.addEventListener("input", apply);
+    filter.form.addEventListener("submit", (event) => event.preventDefault());
+    filter.form.hidden = false;
+    apply();
+  }
+
+  // Keys.
+  const rows = () => [...document.querySelectorAll("#content .row a:first-of-type, #content tbody tr a:first-of-type")]
+    .filter((link, at, all) => {
+      const row = link.closest(".row, tr");
+      return row.offsetParent !== null && all.findIndex((other) => other.closest(".row, tr") === row) === at;
+    });
+  const move = (step) => {
+    const links = rows();
+    const row = document.activeElement && document.activeElement.closest(".row, tr");
+    const at = row ? links.findIndex((link) => link.closest(".row, tr") === row) : -1;
+    const target = links[Math.min(Math.max(at + step, 0), links.length - 1)];
+    if (target) target.focus();
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (isTyping(event.target)) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    const dialog = $("keys");
+    if (dialog && dialog.open) return;
+    if (event.key === "/") {
+      const box = $("q") || filter || $("quick");
+      if (box) { box.focus(); box.select(); event.preventDefault(); }
+    } else if (event.key === "j" || event.key === "k") {
+      move(event.key === "j" ? 1 : -1);
+      event.preventDefault();
+    } else if (event.key === "?" && dialog) {
+      dialog.showModal();
+      event.preventDefault();
+    }
+  });
+})();

@@ -1,0 +1,232 @@
+//! The parts that pages are made of. Every text of an entry comes through `maud`, which escapes it; what a browser acts on without markup,
+//! such as a change of direction, is made visible when the page is finished (`layout`).
+
+use std::time::Duration;
+
+use maud::{Markup, Render, html};
+use ralph_memory::entry::{EntrySummary, Outcome};
+use ralph_memory::memory::SemanticStatus;
+use ralph_memory::text::shorten;
+use ralph_memory::{Id, Memory, Problem};
+
+use super::links::{NamedPage, PageLinks};
+use crate::activity::grouped;
+
+/// The longest title outside of its own page, in characters.
+const MAX_TITLE: usize = 160;
+
+/// What a page is made from.
+pub(super) struct PageContext<'a> {
+    pub(super) memory: &'a Memory,
+    pub(super) links: PageLinks<'a>,
+    /// What forms that change something carry; without one, there are no such forms.
+    pub(super) token: Option<&'a str>,
+    /// The state of the servers of semantic search, as far as it is known.
+    pub(super) semantic: Option<SemanticStatus>,
+}
+
+/// A finished page without its frame.
+pub(super) struct HtmlPage {
+    /// Its heading.
+    pub(super) title: String,
+    /// The part of the navigation that it belongs to.
+    pub(super) part: &'static str,
+    pub(super) main: Markup,
+    /// Whether it is loaded again when the memory changes.
+    pub(super) is_live: bool,
+}
+
+/// Returns a text that stands among others, isolated from their direction.
+pub(super) fn isolated(text: &str) -> Markup {
+    html! { bdi { (text) } }
+}
+
+/// Returns a message in which names stand between backticks.
+pub(super) fn with_code(text: &str) -> Markup {
+    html! {
+        bdi { @for (index, part) in text.split('`').enumerate() { @if index % 2 == 1 { code { (part) } } @else { (part) } } }
+    }
+}
+
+/// Returns a title as lists show it.
+pub(super) fn title(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() { "(no title)".to_owned() } else { cut(text, MAX_TITLE) }
+}
+
+/// Returns a text in a line, cut to so many characters, also within a word.
+pub(super) fn cut(text: &str, limit: usize) -> String {
+    let line: String = text.chars().take(limit * 4).map(|c| if c == '\n' || c == '\t' { ' ' } else { c }).collect();
+    shorten(&line, limit)
+}
+
+/// Returns a link to an entry by its title.
+pub(super) fn entry_link(links: PageLinks<'_>, entry: &EntrySummary) -> Markup {
+    html! { a href=(links.entry(&entry.id)) { (isolated(&title(&entry.title))) } }
+}
+
+/// Returns a link to an entry by its id.
+pub(super) fn id_link(links: PageLinks<'_>, id: &Id) -> Markup {
+    html! { a href=(links.entry(id)) { code { (isolated(&cut(id.as_str(), MAX_TITLE))) } } }
+}
+
+/// Returns a link to the page of a task, a run or a feature.
+pub(super) fn named_link(links: PageLinks<'_>, page: NamedPage, name: &str, shown: &str) -> Markup {
+    html! { a href=(links.named(page, name)) { (isolated(&title(shown))) } }
+}
+
+/// A time, RFC 3339, as people read it.
+pub(super) struct ShownTime<'a>(pub(super) &'a str);
+
+impl Render for ShownTime<'_> {
+    fn render(&self) -> Markup {
+        let minutes = self.0.get(..16).map_or_else(|| self.0.to_owned(), |text| text.replace('T', " "));
+        html! { time datetime=(self.0) title={ (minutes) " UTC" } { (minutes) } }
+    }
+}
+
+/// Returns an optional time, or a dash.
+pub(super) fn time_or_dash(time: Option<&str>) -> Markup {
+    html! { @if let Some(time) = time { (ShownTime(time)) } @else { (dash()) } }
+}
+
+/// Returns what stands in a table where there is no value.
+pub(super) fn dash() -> Markup {
+    html! { span.quiet aria-label="none" role="img" { "–" } }
+}
+
+/// Returns the badge of an outcome.
+pub(super) fn outcome_badge(outcome: Outcome) -> Markup {
+    let class = match outcome {
+        Outcome::Done => "good",
+        Outcome::Failed | Outcome::Error => "bad",
+        Outcome::Blocked | Outcome::Retried => "warn",
+        Outcome::Partial | Outcome::Interrupted => "plain",
+    };
+    badge(class, outcome.as_str())
+}
+
+/// Returns a badge: `good`, `bad`, `warn` or `plain`.
+pub(super) fn badge(class: &str, text: &str) -> Markup {
+    html! { span class={ "badge " (class) } { (text) } }
+}
+
+/// Returns a length of time.
+pub(super) fn duration(seconds: f64) -> String {
+    let Ok(length) = Duration::try_from_secs_f64(seconds) else { return String::new() };
+    let seconds = length.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Returns an amount of money.
+pub(super) fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.01 { "< $0.01".to_owned() } else { format!("${amount:.2}") }
+}
+
+/// Returns a number with a comma every three digits.
+pub(super) fn number(number: u64) -> String {
+    grouped(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// Returns a number of things, with the noun in the right number.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// Returns a table that scrolls in its own box, which the keyboard reaches. A heading that ends in `#` is that of numbers.
+pub(super) fn table(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                thead { tr { @for heading in headings {
+                    th scope="col" class=[heading.ends_with('#').then_some("num")] { (heading.trim_end_matches('#')) }
+                } } }
+                tbody { @for row in rows { (row) } }
+            }
+        }
+    }
+}
+
+/// Returns a list of entries, each with tags and dates.
+pub(super) fn entry_list(links: PageLinks<'_>, entries: &[EntrySummary]) -> Markup {
+    html! { ul.rows { @for entry in entries { li.row { (entry_row(links, entry)) } } } }
+}
+
+/// Returns an entry in a list.
+pub(super) fn entry_row(links: PageLinks<'_>, entry: &EntrySummary) -> Markup {
+    html! {
+        p.row-title { (entry_link(links, entry)) " " (entry_badges(entry)) }
+        p.meta {
+            (entry.kind.as_str())
+            @if let Some(category) = &entry.category { " · " (isolated(&cut(category, 40))) }
+            @if let Some(feature) = &entry.feature {
+                " · " (named_link(links, NamedPage::Feature, feature, feature))
+            }
+            @if let Some(time) = entry.updated_at.as_deref().or(entry.created_at.as_deref()) { " · " (ShownTime(time)) }
+            (tags(links, &entry.tags))
+        }
+    }
+}
+
+/// Returns what a reader should know of an entry at first sight.
+pub(super) fn entry_badges(entry: &EntrySummary) -> Markup {
+    html! {
+        @if let Some(outcome) = entry.outcome { (outcome_badge(outcome)) " " }
+        @if entry.superseded { (badge("warn", "superseded")) " " }
+        @if entry.expired { (badge("warn", "expired")) " " }
+        @if entry.archived { (badge("plain", "archived")) " " }
+    }
+}
+
+/// How many tags of an entry are shown.
+const MAX_TAGS: usize = 12;
+
+/// Returns the tags of an entry, each with a link to its list.
+pub(super) fn tags(links: PageLinks<'_>, tags: &[String]) -> Markup {
+    html! {
+        @for tag in tags.iter().take(MAX_TAGS) {
+            " "
+            @if links.is_exported() { span.tag { (isolated(&cut(tag, 40))) } }
+            @else { a.tag href=(PageLinks::with_query("entries", &[("kind", "all"), ("tag", tag)])) { (isolated(&cut(tag, 40))) } }
+        }
+        @if tags.len() > MAX_TAGS { " " span.quiet { "+" (tags.len() - MAX_TAGS) } }
+    }
+}
+
+/// How many problems a page shows that was not asked for problems.
+const MAX_PROBLEMS: usize = 5;
+
+/// Returns the problems that were found on the way.
+pub(super) fn problems(links: PageLinks<'_>, problems: &[Problem]) -> Markup {
+    html! {
+        @if !problems.is_empty() {
+            aside.note aria-label="Problems" {
+                p { strong { (counted(problems.len(), "problem", "problems")) " found on the way" } }
+                ul { @for problem in problems.iter().take(MAX_PROBLEMS) { li { (isolated(&problem.to_string())) } } }
+                @if problems.len() > MAX_PROBLEMS { p { a href=(links.page("health")) { "All problems" } } }
+            }
+        }
+    }
+}
+
+/// Returns a message in place of content that there is not.
+pub(super) fn empty(text: &str) -> Markup {
+    html! { p.empty { (text) } }
+}
+
+/// Returns a link to the page before and the one after.
+pub(super) fn pager(before: Option<String>, after: Option<String>) -> Markup {
+    html! {
+        @if before.is_some() || after.is_some() {
+            nav.pager aria-label="Pages" {
+                @if let Some(before) = before { a rel="prev" href=(before) { "← Newer" } } @else { span {} }
+                @if let Some(after) = after { a rel="next" href=(after) { "Older →" } }
+            }
+        }
+    }
+}

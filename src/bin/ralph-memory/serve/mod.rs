@@ -1,0 +1,52 @@
+//! The page: the memory in a browser, on this machine only.
+//!
+//! `guard` decides who may speak to the server, `server` has the connections and addresses, `site` what the answers share, `live` the
+//! stream of changes and `actions` the forms that change something. `pages` makes one page each from answers of the library, with the
+//! parts in `html`, `markdown`, `charts` and `links`; `layout` puts the frame around it. `export` writes the pages as files.
+//!
+//! Pages contain text of entries, which may come from anywhere: it is escaped by type, and every page is sent with a policy that lets a
+//! browser run and load nothing but the two files in `assets/`.
+
+mod actions;
+mod charts;
+mod export;
+mod guard;
+mod html;
+mod layout;
+mod links;
+mod live;
+mod markdown;
+mod pages;
+mod server;
+mod site;
+
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use ralph_memory::Memory;
+use ralph_memory::memory::PageServer;
+use ralph_memory::runner::Interrupt;
+
+pub(crate) use export::{ExportedSite, export};
+use guard::RequestGuard;
+use site::SiteState;
+
+/// Serves the page of the memory until the interrupt. `server` names the address of the listener.
+pub(crate) fn run(
+    memory: Memory,
+    listener: TcpListener,
+    server: &PageServer,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    let guard = RequestGuard::new(server.token.clone(), server.port);
+    let site = Arc::new(SiteState::new(Arc::new(memory), guard));
+    live::watch(&site)?;
+    server::run(listener, &site, interrupt)
+}
+
+/// Returns a new token: 128 random bits.
+pub(crate) fn new_token() -> anyhow::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("the system has no random numbers: {error}"))?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}

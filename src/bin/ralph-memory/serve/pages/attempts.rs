@@ -1,0 +1,198 @@
+//! Attempts, as several pages show them: in a table, in a chart, and in full.
+
+use maud::{Markup, html};
+use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LiveRun, LoggedAttempt};
+
+use super::super::charts::{columns, outcome_class};
+use super::super::html::{
+    PageContext, ShownTime, badge, counted, cut, dash, dollars, duration, id_link, isolated, named_link, number,
+    outcome_badge, table, title,
+};
+use super::super::links::{NamedPage, PageLinks};
+use super::super::markdown::{LineBreaks, Targets, rendered};
+
+/// How many files of an attempt are listed.
+const MAX_FILES: usize = 200;
+
+/// Returns attempts as a table.
+pub(super) fn attempt_table(links: PageLinks<'_>, caption: &str, attempts: &[LoggedAttempt]) -> Markup {
+    let rows: Vec<Markup> = attempts.iter().map(|attempt| row(links, attempt)).collect();
+    table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", "Run"], &rows)
+}
+
+fn row(links: PageLinks<'_>, attempt: &LoggedAttempt) -> Markup {
+    html! {
+        tr {
+            th scope="row" {
+                (task_link(links, attempt.task_id.as_deref(), &attempt.task_title))
+                @if let Some(feature) = &attempt.feature {
+                    p.meta { (named_link(links, NamedPage::Feature, feature, feature)) }
+                }
+                @if !attempt.reason.is_empty() { p.meta dir="auto" { (attempt.reason) } }
+            }
+            td { (outcome_badge(attempt.outcome)) }
+            td { (ShownTime(&attempt.started_at)) }
+            td { (optional(attempt.model.as_deref().map(|model| cut(model, 40)))) }
+            td.num { (optional(attempt.duration_secs.map(duration))) }
+            td.num { (optional(attempt.cost_usd.map(dollars))) }
+            td {
+                (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " "
+                a href=(links.entry(&attempt.id)) { span.sr { "iteration " } "#" (attempt.iteration) }
+            }
+        }
+    }
+}
+
+/// Returns a link to a task.
+pub(super) fn task_link(links: PageLinks<'_>, id: Option<&str>, name: &str) -> Markup {
+    let shown = if name.trim().is_empty() { id.unwrap_or_default() } else { name };
+    html! {
+        @if let Some(id) = id { (named_link(links, NamedPage::Task, id, shown)) }
+        @else { (isolated(&title(shown))) }
+    }
+}
+
+/// Returns a value, or a dash.
+pub(super) fn optional(value: Option<String>) -> Markup {
+    html! { @if let Some(value) = value { (isolated(&value)) } @else { (dash()) } }
+}
+
+/// Returns the sums over attempts.
+pub(super) fn figures(totals: &AttemptTotals) -> Markup {
+    html! {
+        dl.figures {
+            div { dt { "Attempts" } dd { (totals.attempts) } }
+            div { dt { "Success rate" } dd { (optional(totals.success_rate.map(|rate| format!("{:.0} %", rate * 100.0)))) } }
+            div { dt { "Cost" } dd { (optional(totals.cost_usd.map(dollars))) } }
+            div { dt { "Time" } dd { (optional(totals.duration_secs.map(duration))) } }
+            div { dt { "Tokens read" } dd { (optional(totals.tokens_in.map(number))) } }
+            div { dt { "Tokens written" } dd { (optional(totals.tokens_out.map(number))) } }
+        }
+    }
+}
+
+/// Returns a chart of how long attempts took, in the colours of their outcomes, oldest first. A table of the same page has the numbers.
+pub(super) fn duration_chart(attempts: &[LoggedAttempt]) -> Markup {
+    let known = attempts.iter().filter_map(|attempt| Some((attempt, attempt.duration_secs?)));
+    let part = |(attempt, seconds): (&LoggedAttempt, f64)| vec![(outcome_class(attempt.outcome), seconds.max(0.1))];
+    let drawn: Vec<Vec<(&str, f64)>> = known.map(part).collect();
+    let summary = format!(
+        "Duration of {}, oldest first, by outcome; the table has the numbers",
+        counted(drawn.len(), "attempt", "attempts")
+    );
+    html! {
+        @if drawn.len() > 1 {
+            figure.card {
+                (columns(&summary, &drawn))
+                figcaption.meta { "Duration of each attempt, oldest first; green succeeded, red failed, grey does not count." }
+            }
+        }
+    }
+}
+
+/// Returns what goes on in a run.
+pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
+    let links = context.links;
+    html! {
+        section.card aria-label={ "Run " (run.run_id) } {
+            h2 {
+                @if run.iteration.is_some() { (task_link(links, run.task_id.as_deref(), &run.task_title)) }
+                @else { "Between two iterations" }
+            }
+            p {
+                span.badge.good.pulse { (run.phase.as_str()) } " "
+                @if let Some(feature) = &run.feature { (named_link(links, NamedPage::Feature, feature, feature)) " · " }
+                (named_link(links, NamedPage::Run, &run.run_id, &run.run_id))
+                @if let Some(iteration) = run.iteration { " · iteration " (iteration) }
+                @if let Some(attempt) = run.attempt { " · attempt " (attempt) }
+                @if let Some(model) = &run.model { " · " (isolated(&cut(model, 60))) }
+            }
+            p.meta {
+                @if let Some(time) = &run.started_at { "Began " (ShownTime(time)) }
+                @if let Some(time) = &run.updated_at { " · last activity " (ShownTime(time)) }
+                @if run.n_actions > 0 { " · " (counted(usize::try_from(run.n_actions).unwrap_or(usize::MAX), "action", "actions")) }
+            }
+            @if !run.actions.is_empty() {
+                h3 { "What it does" }
+                ul { @for action in run.actions.iter().rev() {
+                    li dir="auto" {
+                        @match action.kind {
+                            LiveActionKind::Tool => { (badge("plain", "tool")) " " code { (action.text) } }
+                            LiveActionKind::Failure => { (badge("bad", "failed")) " " (action.text) }
+                            _ => { (action.text) }
+                        }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+/// Returns all of an attempt that a reader compares with others.
+pub(super) fn attempt_card(links: PageLinks<'_>, name: &str, attempt: &IterationView) -> Markup {
+    let texts = [
+        ("Summary", &attempt.summary),
+        ("What was tried", &attempt.what_was_tried),
+        ("Why it failed", &attempt.why_it_failed),
+        ("Suggestion for the next attempt", &attempt.retry_suggestion),
+        ("Decisions", &attempt.decisions),
+        ("Feedback", &attempt.feedback),
+        ("Notes", &attempt.notes),
+    ];
+    let outputs = [("Error", &attempt.error_output), ("Errors on the way", &attempt.errors)];
+    html! {
+        section.card aria-label=(name) {
+            h3 { a href=(links.entry(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
+            p.meta {
+                (ShownTime(&attempt.started_at))
+                @if let Some(model) = &attempt.model { " · " (isolated(&cut(model, 40))) }
+                @if let Some(seconds) = attempt.duration_secs { " · " (duration(seconds)) }
+                @if let Some(cost) = attempt.cost_usd { " · " (dollars(cost)) }
+                @if let Some(category) = &attempt.error_category { " · " (isolated(&cut(category, 60))) }
+            }
+            @for (label, text) in texts {
+                @if !text.trim().is_empty() { h4 { (label) } (rendered(text, links, &Targets::new(), LineBreaks::Keep)) }
+            }
+            @for (label, text) in outputs {
+                @if !text.trim().is_empty() { h4 { (label) } pre.wrap tabindex="0" dir="auto" { (text) } }
+            }
+            (verification(attempt))
+            (files(attempt))
+            p.meta { (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " · " (id_link(links, &attempt.id)) }
+        }
+    }
+}
+
+fn verification(attempt: &IterationView) -> Markup {
+    html! {
+        @if let Some(validation) = &attempt.validation {
+            h4 { "Verification" }
+            p {
+                code { (isolated(&cut(&validation.command, 400))) } " "
+                @if validation.exit_code == 0 { (badge("good", "passed")) }
+                @else { (badge("bad", &format!("exit code {}", validation.exit_code))) }
+            }
+            @if !attempt.validation_output.trim().is_empty() {
+                details { summary { "Output of the verification" } pre.wrap tabindex="0" dir="auto" { (attempt.validation_output) } }
+            }
+        }
+    }
+}
+
+fn files(attempt: &IterationView) -> Markup {
+    let groups =
+        [("created", &attempt.files.created), ("changed", &attempt.files.modified), ("read", &attempt.files.read)];
+    let count: usize = groups.iter().map(|(_, files)| files.len()).sum();
+    html! {
+        @if count > 0 {
+            details {
+                summary { (counted(count, "file", "files")) }
+                ul {
+                    @for (what, path) in groups.iter().flat_map(|(what, files)| files.iter().map(move |path| (what, path))).take(MAX_FILES) {
+                        li { code { (isolated(path)) } " " span.quiet { (what) } }
+                    }
+                }
+            }
+        }
+    }
+}

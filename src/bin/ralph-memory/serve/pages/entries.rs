@@ -1,0 +1,194 @@
+//! The list of entries, with filters and tags.
+
+use std::cmp::Reverse;
+
+use maud::{Markup, html};
+use ralph_memory::Kind;
+use ralph_memory::entry::EntrySummary;
+use ralph_memory::memory::{EntryFilter, EntrySort, ListResult};
+use serde::Deserialize;
+
+use super::super::html::{
+    HtmlPage, PageContext, counted, cut, empty, entry_list, entry_row, isolated, pager, problems,
+};
+use super::super::links::PageLinks;
+use super::given;
+
+/// How many entries a page shows.
+const PER_PAGE: usize = 50;
+/// How many tags are offered.
+const MAX_TAGS: usize = 60;
+
+/// The query.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::serve) struct EntriesArgs {
+    kind: String,
+    tag: String,
+    feature: String,
+    category: String,
+    archived: String,
+    sort: String,
+    /// The number of the page, from 1.
+    page: String,
+}
+
+impl EntriesArgs {
+    fn filter(&self) -> EntryFilter {
+        EntryFilter {
+            // Attempts are many, and have a page of their own.
+            kind: match self.kind.as_str() {
+                "" => Some(Kind::Knowledge),
+                name => kind(name),
+            },
+            tags: self.tag.split_whitespace().map(str::to_owned).collect(),
+            feature: given(&self.feature).map(str::to_owned),
+            category: given(&self.category).map(str::to_owned),
+            archived: !self.archived.is_empty(),
+            sort: Some(sort(&self.sort)),
+            ..EntryFilter::default()
+        }
+    }
+
+    /// Returns the address of a page of the same list.
+    fn at(&self, page: usize) -> String {
+        let page = if page > 1 { page.to_string() } else { String::new() };
+        let Self { kind, tag, feature, category, archived, sort, .. } = self;
+        let fields = [
+            ("kind", kind),
+            ("tag", tag),
+            ("feature", feature),
+            ("category", category),
+            ("archived", archived),
+            ("sort", sort),
+            ("page", &page),
+        ];
+        PageLinks::with_query("entries", &fields.map(|(name, value)| (name, value.as_str())))
+    }
+}
+
+/// The orders of the list, with their labels.
+const SORTS: [(&str, &str); 5] =
+    [("", "Last change"), ("created", "Creation"), ("title", "Title"), ("used", "Use"), ("importance", "Importance")];
+
+fn sort(name: &str) -> EntrySort {
+    match name {
+        "created" => EntrySort::Created,
+        "title" => EntrySort::Title,
+        "used" => EntrySort::Used,
+        "importance" => EntrySort::Importance,
+        _ => EntrySort::Updated,
+    }
+}
+
+/// Returns the kind that a form names.
+pub(super) fn kind(name: &str) -> Option<Kind> {
+    [Kind::Knowledge, Kind::Journal].into_iter().find(|kind| kind.as_str() == name)
+}
+
+/// Makes the page.
+pub(in crate::serve) fn entries(context: &PageContext<'_>, args: &EntriesArgs) -> anyhow::Result<HtmlPage> {
+    let mut listed = context.memory.list(&args.filter());
+    let in_all = listed.entries.len();
+    let last = in_all.div_ceil(PER_PAGE).max(1);
+    let page = args.page.parse::<usize>().unwrap_or(1).clamp(1, last);
+    let shown: Vec<_> = listed.entries.drain(..).skip((page - 1) * PER_PAGE).take(PER_PAGE).collect();
+    let main = html! {
+        (filters(args))
+        p.lead role="status" {
+            (counted(in_all, "entry", "entries"))
+            @if last > 1 { ", page " (page) " of " (last) }
+        }
+        @if shown.is_empty() { (empty("No entry matches. Change the filters, or add knowledge with ralph-memory add.")) }
+        @else { (entry_list(context.links, &shown)) }
+        (pager((page > 1).then(|| args.at(page - 1)), (page < last).then(|| args.at(page + 1))))
+        (all_tags(&listed))
+        (problems(context.links, &listed.problems))
+    };
+    Ok(HtmlPage { title: "Entries".to_owned(), part: "entries", main, is_live: true })
+}
+
+/// Makes the page of all entries, archived ones included, whose list a script filters.
+pub(in crate::serve) fn all_entries(context: &PageContext<'_>) -> HtmlPage {
+    let listed = context.memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
+    let words = |entry: &EntrySummary| {
+        let names = [entry.title.as_str(), entry.id.as_str(), entry.feature.as_deref().unwrap_or_default()];
+        names.into_iter().chain(entry.tags.iter().map(String::as_str)).collect::<Vec<_>>().join(" ").to_lowercase()
+    };
+    let main = html! {
+        form hidden {
+            div.field { label for="filter" { "Words of titles, tags, features and ids" } input.big id="filter" type="search" dir="auto" autocomplete="off"; }
+        }
+        p.lead id="count" role="status" { (counted(listed.entries.len(), "entry", "entries")) }
+        @if listed.entries.is_empty() { (empty("This memory has no entries.")) }
+        @else {
+            ul.rows { @for entry in &listed.entries { li.row data-text=(cut(&words(entry), 400)) { (entry_row(context.links, entry)) } } }
+        }
+    };
+    HtmlPage { title: "Search".to_owned(), part: "search", main, is_live: false }
+}
+
+fn filters(args: &EntriesArgs) -> Markup {
+    html! {
+        form.filters action="entries" method="get" {
+            (kind_field(&args.kind, &[("", "Knowledge"), ("journal", "Attempts"), ("all", "All")]))
+            (text_field("tag", "Tags", &args.tag))
+            (text_field("feature", "Feature", &args.feature))
+            (text_field("category", "Category", &args.category))
+            (choice_field("sort", "Sort by", &args.sort, &SORTS))
+            (archive_field(&args.archived))
+            div { button { "Filter" } }
+        }
+    }
+}
+
+/// Returns a field of a form for a text.
+pub(super) fn text_field(name: &str, label: &str, value: &str) -> Markup {
+    html! {
+        div.field {
+            label for=(name) { (label) }
+            input id=(name) name=(name) value=(value) dir="auto" autocomplete="off";
+        }
+    }
+}
+
+/// Returns the field for the kind of entry, with its choices and their labels.
+pub(super) fn kind_field(value: &str, choices: &[(&str, &str)]) -> Markup {
+    choice_field("kind", "Kind", value, choices)
+}
+
+/// Returns a field of a form for one of several choices.
+pub(super) fn choice_field(name: &str, label: &str, value: &str, choices: &[(&str, &str)]) -> Markup {
+    html! {
+        div.field {
+            label for=(name) { (label) }
+            select id=(name) name=(name) {
+                @for (choice, label) in choices { option value=(choice) selected[*choice == value] { (label) } }
+            }
+        }
+    }
+}
+
+/// Returns the field for the archive.
+pub(super) fn archive_field(value: &str) -> Markup {
+    html! {
+        label.check { input type="checkbox" name="archived" value="1" checked[!value.is_empty()]; " Include the archive" }
+    }
+}
+
+/// Returns the tags of the listed entries, the most frequent first.
+fn all_tags(listed: &ListResult) -> Markup {
+    let mut tags: Vec<(&String, &usize)> = listed.tags.iter().collect();
+    tags.sort_by_key(|(name, count)| (Reverse(**count), (*name).clone()));
+    html! {
+        @if !tags.is_empty() {
+            h2 { "Tags" }
+            p.tags {
+                @for (tag, count) in tags.iter().take(MAX_TAGS) {
+                    a.tag href=(PageLinks::with_query("entries", &[("tag", tag)])) { (isolated(&cut(tag, 40))) " " (count) } " "
+                }
+                @if tags.len() > MAX_TAGS { span.quiet { "and " (tags.len() - MAX_TAGS) " more" } }
+            }
+        }
+    }
+}

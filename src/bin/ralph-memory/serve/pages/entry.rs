@@ -1,0 +1,264 @@
+//! One entry: its text, where it belongs, what links to it, and its versions.
+
+use std::time::Duration;
+
+use maud::{Markup, html};
+use ralph_memory::memory::{EntryLink, EntryView};
+use ralph_memory::{Id, Kind};
+use serde::Deserialize;
+use similar::{ChangeTag, TextDiff};
+
+use super::super::html::{
+    HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, id_link, isolated, named_link, problems, tags, title,
+};
+use super::super::links::{NamedPage, PageLinks};
+use super::super::markdown::{LineBreaks, Targets, linked_files, rendered};
+use super::attempts::attempt_card;
+use super::{FormAction, button, done, unknown_id};
+
+/// How many links, versions or files are listed.
+const MAX_LISTED: usize = 100;
+/// How long the comparison of two versions may take.
+const DIFF_TIME: Duration = Duration::from_millis(400);
+/// How many lines around a difference are shown, and how many lines in all.
+const DIFF_CONTEXT: usize = 3;
+const MAX_DIFF_LINES: usize = 2_000;
+
+/// The query.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::serve) struct EntryArgs {
+    id: String,
+    /// The version to compare with.
+    compare: String,
+    /// What a form has just done.
+    done: String,
+}
+
+impl EntryArgs {
+    /// Returns the query for an entry.
+    pub(in crate::serve) fn of(id: &str) -> EntryArgs {
+        EntryArgs { id: id.to_owned(), ..EntryArgs::default() }
+    }
+}
+
+/// Makes the page.
+pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> anyhow::Result<HtmlPage> {
+    let id = Id::parse(&args.id).ok_or_else(|| unknown_id(&args.id))?;
+    let shown = context.memory.show(&id)?;
+    let entry = &shown.entry;
+    let whole = entry.summary.title.trim();
+    let short = title(whole);
+    let main = html! {
+        (done(&args.done))
+        @if short.trim_end_matches('…') != whole && !whole.is_empty() && short.chars().count() < whole.chars().count() {
+            details { summary { "Whole title" } p dir="auto" { (whole) } }
+        }
+        p { (entry_badges(&entry.summary)) (tags(context.links, &entry.summary.tags)) }
+        (problems(context.links, &shown.problems))
+        div.beside-facts {
+            (text(context, entry))
+            section aria-labelledby="facts" { h2.sr id="facts" { "Facts" } (facts(context, entry)) }
+        }
+        (actions(context, entry))
+        @if !entry.questions.is_empty() {
+            h2 { "Questions that it answers" }
+            ul { @for question in entry.questions.iter().take(MAX_LISTED) { li dir="auto" { (question) } } }
+        }
+        (usage(entry))
+        (links(context, "Links from here", &entry.links))
+        (links(context, "Links to this entry", &entry.backlinks))
+        (versions(context, entry, &args.compare))
+        (details(entry))
+    };
+    Ok(HtmlPage { title: short, part: "entries", main, is_live: true })
+}
+
+/// Returns the entries to which the links of the text lead.
+fn targets(context: &PageContext<'_>, entry: &EntryView) -> Targets {
+    let wiki = entry.links.iter().filter_map(|link| Some((link.text.clone(), link.id.clone()?)));
+    let mut targets: Targets = wiki.collect();
+    let files = linked_files(&entry.body, entry.summary.path.as_relative());
+    if !files.is_empty() {
+        let ids: Vec<Id> = files.values().cloned().collect();
+        let known: Vec<Id> = context.memory.summaries(&ids).into_iter().map(|summary| summary.id).collect();
+        targets.extend(files.into_iter().filter(|(_, id)| known.contains(id)));
+    }
+    targets
+}
+
+/// Returns the text of an entry; of an attempt all that a reader looks for in it.
+fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let attempt = (entry.summary.kind == Kind::Journal).then(|| context.memory.iteration(&entry.summary.id)).flatten();
+    html! {
+        @if let Some(attempt) = attempt {
+            div { h2.sr { "The attempt" } (attempt_card(context.links, &format!("Iteration {}", attempt.iteration), &attempt)) }
+        } @else {
+            article.card.prose aria-labelledby="text" {
+                h2.sr id="text" { "Text" }
+                @if entry.body.trim().is_empty() { p.quiet { "This entry has no text." } }
+                @else { (rendered(&entry.body, context.links, &targets(context, entry), LineBreaks::Join)) }
+            }
+        }
+    }
+}
+
+fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let summary = &entry.summary;
+    let named = |page, name: &Option<String>| name.as_ref().map(|name| named_link(context.links, page, name, name));
+    html! {
+        dl.facts {
+            (fact("Id", html! { code { (isolated(summary.id.as_str())) } }))
+            (fact("Kind", html! {
+                (summary.kind.as_str())
+                @if let Some(category) = &summary.category { ", " (isolated(&cut(category, 100))) }
+            }))
+            (fact("Scope", html! { (isolated(&cut(&summary.scope.to_string(), 200))) }))
+            @if let Some(feature) = named(NamedPage::Feature, &summary.feature) { (fact("Feature", feature)) }
+            @if let Some(task) = named(NamedPage::Task, &entry.task_id) { (fact("Task", task)) }
+            @if let Some(run) = named(NamedPage::Run, &entry.run_id) { (fact("Run", run)) }
+            (fact("Written by", html! { (summary.source.as_str()) }))
+            @if let Some(time) = &summary.created_at { (fact("Created", html! { (ShownTime(time)) })) }
+            @if let Some(time) = &summary.updated_at { (fact("Changed", html! { (ShownTime(time)) })) }
+            @if let Some(time) = &entry.expires_at { (fact("Expires", html! { (ShownTime(time)) })) }
+            @if summary.kind == Kind::Knowledge { (fact("Importance", html! { (entry.importance) " of 100" })) }
+            @for (label, ids) in [("Replaces", &entry.supersedes), ("Replaced by", &entry.superseded_by)] {
+                @if !ids.is_empty() {
+                    (fact(label, html! { @for id in ids.iter().take(MAX_LISTED) { (id_link(context.links, id)) " " } }))
+                }
+            }
+        }
+    }
+}
+
+/// Returns a fact with its name.
+pub(super) fn fact(name: &str, value: Markup) -> Markup {
+    html! { dt { (name) } dd { (value) } }
+}
+
+fn actions(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let (action, label) = if entry.summary.archived {
+        (FormAction::Restore, "Restore from the archive")
+    } else {
+        (FormAction::Archive, "Move to the archive")
+    };
+    html! {
+        @if context.token.is_some() {
+            div.actions { (button(context, action, entry.summary.id.as_str(), html! { (label) })) }
+        }
+    }
+}
+
+fn usage(entry: &EntryView) -> Markup {
+    html! {
+        @if entry.summary.kind == Kind::Knowledge && !entry.summary.archived {
+            h2 { "What became of the attempts that saw it" }
+            @if let Some(usage) = &entry.usage {
+                dl.figures {
+                    div { dt { "In contexts" } dd { (usage.recalls) } }
+                    div { dt { "Succeeded" } dd { (usage.succeeded) } }
+                    div { dt { "Failed" } dd { (usage.failed) } }
+                    @if let Some(last) = usage.last_used {
+                        div { dt { "Last" } dd { (last.format("%Y-%m-%d")) } }
+                    }
+                }
+                @if usage.failed > 0 && usage.succeeded == 0 {
+                    p { (badge("warn", "never helped")) " Every attempt whose context had it failed. Does it mislead?" }
+                }
+            } @else {
+                p.quiet { "No context included it yet." }
+            }
+        }
+    }
+}
+
+fn links(context: &PageContext<'_>, label: &str, links: &[EntryLink]) -> Markup {
+    html! {
+        @if !links.is_empty() {
+            h2 { (label) }
+            ul {
+                @for link in links.iter().take(MAX_LISTED) {
+                    li {
+                        @if let Some(id) = &link.id { a href=(context.links.entry(id)) { (isolated(&title(&link.text))) } }
+                        @else { span.dead { (isolated(&title(&link.text))) } " " (badge("warn", "leads nowhere")) }
+                        span.quiet { ", line " (link.line) }
+                    }
+                }
+                @if links.len() > MAX_LISTED { li.quiet { "and " (links.len() - MAX_LISTED) " more" } }
+            }
+        }
+    }
+}
+
+fn versions(context: &PageContext<'_>, entry: &EntryView, compare: &str) -> Markup {
+    let Some(newest) = entry.versions.last() else { return html! {} };
+    let compared = entry.versions.iter().find(|id| id.as_str() == compare);
+    let other = compared.unwrap_or(newest);
+    let difference = context.memory.show(other).map(|shown| difference(&shown.entry.body, &entry.body));
+    html! {
+        h2 id="versions" { "Versions" }
+        ul {
+            @for version in entry.versions.iter().rev().take(MAX_LISTED) {
+                li {
+                    (id_link(context.links, version))
+                    @if !context.links.is_exported() {
+                        " "
+                        a href={ (PageLinks::with_query("entry", &[("id", entry.summary.id.as_str()), ("compare", version.as_str())])) "#versions" } {
+                            "compare" span.sr { " with " (version.as_str()) }
+                        }
+                    }
+                }
+            }
+        }
+        @if let Ok(difference) = difference {
+            details open[compared.is_some()] {
+                summary { "What changed since " (isolated(other.stem())) }
+                (difference)
+            }
+        }
+    }
+}
+
+/// Returns the differences of two texts, with some lines around each.
+fn difference(old: &str, new: &str) -> Markup {
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
+    let groups = diff.grouped_ops(DIFF_CONTEXT);
+    if groups.is_empty() {
+        return html! { p.quiet { "The text is the same; only the frontmatter differs." } };
+    }
+    let mut lines: Vec<(&str, &str, String)> = Vec::new();
+    for (index, group) in groups.iter().enumerate() {
+        if index > 0 {
+            lines.push(("gap", "", "⋯".to_owned()));
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let (class, sign) = match change.tag() {
+                ChangeTag::Insert => ("ins", "+ "),
+                ChangeTag::Delete => ("del", "- "),
+                ChangeTag::Equal => ("same", "  "),
+            };
+            lines.push((class, sign, change.value().trim_end_matches(['\n', '\r']).to_owned()));
+        }
+    }
+    html! {
+        pre.diff tabindex="0" role="region" aria-label="Differences" {
+            @for (class, sign, line) in lines.iter().take(MAX_DIFF_LINES) { span class=(class) { (sign) (line) "\n" } }
+            @if lines.len() > MAX_DIFF_LINES { span.gap { "and " (lines.len() - MAX_DIFF_LINES) " more lines" } }
+        }
+    }
+}
+
+fn details(entry: &EntryView) -> Markup {
+    let frontmatter = serde_json::to_string_pretty(&entry.frontmatter).unwrap_or_default();
+    html! {
+        h2 { "File" }
+        p { code { (isolated(entry.summary.path.as_str())) } }
+        @if !entry.files.is_empty() {
+            details {
+                summary { "Files that it names" }
+                ul { @for file in entry.files.iter().take(MAX_LISTED) { li { code { (isolated(file)) } } } }
+            }
+        }
+        details { summary { "Frontmatter" } pre.wrap tabindex="0" { (frontmatter) } }
+    }
+}

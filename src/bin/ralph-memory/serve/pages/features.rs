@@ -1,0 +1,204 @@
+//! Features: how the work on each goes, what fails again and again, and which files are touched most.
+
+use chrono::Days;
+use maud::{Markup, html};
+use ralph_memory::memory::{DayStats, EntryFilter, FeatureStats, LogFilter, Stats, StatsFilter};
+use serde::Deserialize;
+
+use super::super::charts::{bar, columns};
+use super::super::html::{
+    HtmlPage, PageContext, ShownTime, badge, counted, dollars, empty, entry_list, id_link, isolated, named_link,
+    number, problems, table, time_or_dash, title,
+};
+use super::super::links::NamedPage;
+use super::attempts::{attempt_table, figures, optional};
+use super::{NoFields, nothing};
+
+/// How many features, errors, files and days are shown.
+const MAX_FEATURES: usize = 200;
+const MAX_ERRORS: usize = 20;
+const MAX_FILES: usize = 20;
+const MAX_DAYS: u64 = 60;
+/// How many attempts and entries of a feature are listed.
+const MAX_ATTEMPTS: usize = 25;
+const MAX_ENTRIES: usize = 25;
+
+/// The query.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::serve) struct FeatureArgs {
+    pub(in crate::serve) name: String,
+}
+
+/// Makes the page of all features.
+pub(in crate::serve) fn features(context: &PageContext<'_>, _: &NoFields) -> anyhow::Result<HtmlPage> {
+    let stats = context.memory.stats(&StatsFilter::default());
+    let rows: Vec<Markup> = stats.features.iter().take(MAX_FEATURES).map(|feature| row(context, feature)).collect();
+    let headings =
+        ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
+    let main = html! {
+        @if rows.is_empty() { (empty("No attempt yet, so there are no figures.")) }
+        @else {
+            (figures(&stats.total.totals))
+            (days(&stats.days))
+            (table("Features, the one with the last attempt first", &headings, &rows))
+        }
+        (errors(context, &stats))
+        (files(&stats))
+        (problems(context.links, &stats.problems))
+    };
+    Ok(HtmlPage { title: "Features".to_owned(), part: "features", main, is_live: true })
+}
+
+fn row(context: &PageContext<'_>, stats: &FeatureStats) -> Markup {
+    let totals = &stats.totals;
+    let tokens = totals.tokens_in.into_iter().chain(totals.tokens_out).reduce(u64::saturating_add);
+    let models: Vec<String> = stats.models.iter().filter_map(|model| model.model.clone()).take(4).collect();
+    html! {
+        tr {
+            th scope="row" {
+                @if let Some(feature) = &stats.feature { (named_link(context.links, NamedPage::Feature, feature, feature)) }
+                @else { span.quiet { "without a feature" } }
+            }
+            td.num { (totals.attempts) }
+            td { (optional(totals.success_rate.map(|rate| format!("{:.0} %", rate * 100.0)))) " " (bar("good", totals.success_rate.unwrap_or_default())) }
+            td {
+                (stats.tasks.done) " done, " (stats.tasks.open) " open"
+                @if stats.tasks.stuck > 0 { " " (badge("bad", &format!("{} stuck", stats.tasks.stuck))) }
+            }
+            td.num { (stats.streak) }
+            td.num { (optional(totals.cost_usd.map(dollars))) }
+            td.num { (optional(tokens.map(number))) }
+            td { (isolated(&title_of_models(&models))) }
+            td { (time_or_dash(stats.last_started_at.as_deref())) }
+        }
+    }
+}
+
+fn title_of_models(models: &[String]) -> String {
+    if models.is_empty() { "–".to_owned() } else { super::super::html::cut(&models.join(", "), 80) }
+}
+
+/// Makes the page of one feature.
+pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -> anyhow::Result<HtmlPage> {
+    let memory = context.memory;
+    let feature = Some(args.name.clone()).filter(|name| !name.is_empty());
+    let stats = memory.stats(&StatsFilter { feature: feature.clone(), ..StatsFilter::default() });
+    let mut listed = memory.list(&EntryFilter {
+        feature: feature.clone(),
+        kind: Some(ralph_memory::Kind::Knowledge),
+        ..EntryFilter::default()
+    });
+    if feature.is_none() || (stats.total.totals.attempts == 0 && listed.entries.is_empty()) {
+        return Err(nothing("feature", &args.name).into());
+    }
+    let n_entries = listed.entries.len();
+    listed.entries.truncate(MAX_ENTRIES);
+    let log = memory.log(&LogFilter { feature, limit: Some(MAX_ATTEMPTS), ..LogFilter::default() });
+    let main = html! {
+        (figures(&stats.total.totals))
+        (days(&stats.days))
+        @if stats.total.models.len() > 1 { (models(&stats)) }
+        @if !log.attempts.is_empty() {
+            h2 { "Attempts" }
+            @if log.in_all > MAX_ATTEMPTS { p.quiet { "The last " (MAX_ATTEMPTS) " of " (log.in_all) "." } }
+            (attempt_table(context.links, "Attempts, newest first", &log.attempts))
+        }
+        (errors(context, &stats))
+        (files(&stats))
+        @if n_entries > 0 {
+            h2 { "Knowledge " span.quiet { "(" (counted(n_entries, "entry", "entries")) ")" } }
+            (entry_list(context.links, &listed.entries))
+        }
+        (problems(context.links, &stats.problems))
+    };
+    Ok(HtmlPage { title: title(&args.name), part: "features", main, is_live: true })
+}
+
+fn models(stats: &Stats) -> Markup {
+    let row = |model: &ralph_memory::memory::ModelStats| {
+        html! {
+            tr {
+                th scope="row" { (optional(model.model.clone())) }
+                td.num { (model.totals.attempts) }
+                td { (optional(model.totals.success_rate.map(|rate| format!("{:.0} %", rate * 100.0)))) " " (bar("good", model.totals.success_rate.unwrap_or_default())) }
+                td.num { (optional(model.totals.cost_usd.map(dollars))) }
+            }
+        }
+    };
+    let rows: Vec<Markup> = stats.total.models.iter().map(row).collect();
+    html! { h2 { "Models" } (table("Models", &["Model", "Attempts#", "Success rate", "Cost#"], &rows)) }
+}
+
+/// Returns a chart of the last days, those without attempts included, with its numbers.
+fn days(days: &[DayStats]) -> Markup {
+    let Some(last) = days.last().map(|day| day.date) else { return html! {} };
+    let from = last.checked_sub_days(Days::new(MAX_DAYS - 1)).unwrap_or(last);
+    let shown: Vec<&DayStats> = days.iter().filter(|day| day.date >= from).collect();
+    let first = shown.first().map_or(last, |day| day.date);
+    let drawn: Vec<Vec<(&str, f64)>> = first
+        .iter_days()
+        .take_while(|date| *date <= last)
+        .map(|date| shown.iter().find(|day| day.date == date).map(|day| parts(day)).unwrap_or_default())
+        .collect();
+    let row = |day: &&DayStats| {
+        let totals = &day.totals;
+        html! { tr { th scope="row" { (day.date) } td.num { (totals.attempts) } td.num { (totals.succeeded) } td.num { (totals.counted - totals.succeeded) } } }
+    };
+    let rows: Vec<Markup> = shown.iter().rev().map(row).collect();
+    html! {
+        figure.card {
+            (columns("Attempts by day: those that succeeded, failed, and do not count", &drawn))
+            figcaption.meta { "Attempts by day, " (first) " to " (last) "; green succeeded, red failed, grey does not count." }
+            details { summary { "The numbers" } (table("Attempts by day", &["Day", "Attempts#", "Succeeded#", "Failed#"], &rows)) }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are fewer attempts than that")]
+fn parts(day: &DayStats) -> Vec<(&'static str, f64)> {
+    let (good, counted, all) = (day.totals.succeeded, day.totals.counted, day.totals.attempts);
+    [("good", good), ("bad", counted - good), ("plain", all - counted)]
+        .map(|(class, count)| (class, count as f64))
+        .to_vec()
+}
+
+fn errors(context: &PageContext<'_>, stats: &Stats) -> Markup {
+    html! {
+        @if !stats.errors.is_empty() {
+            h2 { "Recurring errors" }
+            ul.rows {
+                @for error in stats.errors.iter().take(MAX_ERRORS) {
+                    li.row {
+                        p { (badge("bad", &format!("{}×", error.iterations))) " " code dir="auto" { (isolated(&error.example)) } }
+                        p.meta {
+                            "First " (ShownTime(&error.first.started_at)) " in " (id_link(context.links, &error.first.id))
+                            ", last " (ShownTime(&error.last.started_at)) " in " (id_link(context.links, &error.last.id))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn files(stats: &Stats) -> Markup {
+    let row = |file: &ralph_memory::memory::TouchedFile| {
+        html! {
+            tr {
+                th scope="row" { code { (isolated(&title(&file.path))) } }
+                td.num { (file.iterations) }
+                td.num { (file.created) }
+                td.num { (file.modified) }
+                td.num { (file.read) }
+            }
+        }
+    };
+    let rows: Vec<Markup> = stats.files.iter().take(MAX_FILES).map(row).collect();
+    html! {
+        @if !rows.is_empty() {
+            h2 { "Files touched most" }
+            (table("Files, by the number of attempts", &["File", "Attempts#", "Created#", "Changed#", "Read#"], &rows))
+        }
+    }
+}

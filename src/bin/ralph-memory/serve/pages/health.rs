@@ -1,0 +1,117 @@
+//! Health: what `check` and `doctor` say, duplicates, and what was never useful.
+
+use maud::{Markup, html};
+use ralph_memory::error::Severity;
+use ralph_memory::memory::FindingState;
+use ralph_memory::{Id, Problem};
+
+use super::super::html::{HtmlPage, PageContext, badge, counted, empty, entry_list, isolated, table, with_code};
+use super::now::semantic;
+use super::operations::operations;
+use super::{NoFields, done};
+
+/// How many problems of a group are shown.
+const MAX_SHOWN: usize = 100;
+/// How many entries are listed that were never useful.
+const MAX_USELESS: usize = 50;
+
+/// Makes the page.
+pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
+    let report = context.memory.check();
+    let (similar, others): (Vec<&Problem>, Vec<&Problem>) =
+        report.problems.iter().partition(|problem| problem.code.contains("duplicate"));
+    let (useless, others): (Vec<&Problem>, Vec<&Problem>) =
+        others.into_iter().partition(|problem| matches!(problem.code.as_str(), "suspect" | "unused"));
+    let main = html! {
+        (done(&fields.done))
+        (semantic(context))
+        dl.figures {
+            div { dt { "Files" } dd { (report.files) } }
+            div { dt { "Errors" } dd { (report.total.errors) } }
+            div { dt { "Warnings" } dd { (report.total.warnings) } }
+            div { dt { "Notices" } dd { (report.total.notices) } }
+        }
+        (group(context, "Problems in files", "No problem was found in the files.", &others))
+        (doctor(context))
+        (group(context, "Duplicates", "No two entries say nearly the same.", &similar))
+        (group(context, "Of no use so far", "Nothing that contexts included looks useless.", &useless))
+        (never_helped(context))
+        (operations(context))
+    };
+    Ok(HtmlPage { title: "Health".to_owned(), part: "health", main, is_live: true })
+}
+
+fn group(context: &PageContext<'_>, heading: &str, none: &str, found: &[&Problem]) -> Markup {
+    html! {
+        h2 { (heading) }
+        @if found.is_empty() { (empty(none)) }
+        @else {
+            ul.rows { @for problem in found.iter().take(MAX_SHOWN) { li.row { (row(context, problem)) } } }
+            @if found.len() > MAX_SHOWN { p.quiet { "and " (found.len() - MAX_SHOWN) " more; ralph-memory check lists them" } }
+        }
+    }
+}
+
+fn row(context: &PageContext<'_>, problem: &Problem) -> Markup {
+    let (class, word) = match problem.severity {
+        Severity::Error => ("bad", "error"),
+        Severity::Warning => ("warn", "warning"),
+        Severity::Notice => ("plain", "notice"),
+    };
+    let id = problem.path.strip_prefix(".ralph/").and_then(Id::of_path);
+    html! {
+        p.row-title {
+            (badge(class, word)) " "
+            @if let Some(id) = id { a href=(context.links.entry(&id)) { (isolated(&problem.path)) } }
+            @else { (isolated(&problem.path)) }
+            @if let Some(line) = problem.line { span.quiet { ", line " (line) } }
+        }
+        p dir="auto" { (with_code(problem.message.as_str())) }
+        p.meta dir="auto" { (with_code(problem.hint.as_str())) }
+    }
+}
+
+fn doctor(context: &PageContext<'_>) -> Markup {
+    let diagnosis = context.memory.doctor();
+    let rows: Vec<Markup> = diagnosis
+        .findings
+        .iter()
+        .map(|finding| {
+            let (class, word) = match finding.state {
+                FindingState::Ok => ("good", "ok"),
+                FindingState::Warning => ("warn", "warning"),
+                FindingState::Error => ("bad", "error"),
+            };
+            html! {
+                tr {
+                    th scope="row" { (finding.what) }
+                    td { (badge(class, word)) }
+                    td {
+                        (with_code(finding.detail.as_str()))
+                        @if let Some(hint) = &finding.hint { p.meta { (with_code(hint.as_str())) } }
+                    }
+                }
+            }
+        })
+        .collect();
+    html! { h2 { "Doctor" } (table("What was examined", &["Part", "State", "Finding"], &rows)) }
+}
+
+/// Returns the knowledge that was included only in contexts of attempts that failed.
+fn never_helped(context: &PageContext<'_>) -> Markup {
+    let usage = context.memory.usage();
+    let mut useless: Vec<(&Id, usize)> = usage
+        .iter()
+        .filter(|(_, usage)| usage.failed > 0 && usage.succeeded == 0)
+        .map(|(id, usage)| (id, usage.failed))
+        .collect();
+    useless.sort_by(|(one, failed), (other, others)| others.cmp(failed).then_with(|| one.cmp(other)));
+    let ids: Vec<Id> = useless.iter().take(MAX_USELESS).map(|(id, _)| (*id).clone()).collect();
+    html! {
+        @if !useless.is_empty() {
+            h2 { "Never helped" }
+            p.lead { (counted(useless.len(), "entry was", "entries were")) " in contexts of attempts that failed, and of none that succeeded." }
+            (entry_list(context.links, &context.memory.summaries(&ids)))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The server: connections, their limits, and which page has which address.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, Uri, header};
+use axum::middleware::{self, Next};
+use axum::response::IntoResponse as _;
+use axum::routing::{MethodRouter, get, post};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use ralph_memory::runner::Interrupt;
+use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
+
+use super::actions::act;
+use super::guard::{refusal, with_headers};
+use super::live;
+use super::pages::{self, FormAction};
+use super::site::{MakePage, SiteState};
+
+/// How many connections are open at a time; more wait.
+const MAX_CONNECTIONS: usize = 256;
+/// How long the head of a request may take to arrive, and a connection may wait for the next one.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// The largest head of a request, in bytes.
+const MAX_HEAD: usize = 32 * 1024;
+/// The largest form, in bytes.
+const MAX_FORM: usize = 16 * 1024;
+/// The threads that make pages and change the memory.
+const MAX_THREADS: usize = 8;
+/// How often the interrupt is checked.
+const LOOK: Duration = Duration::from_millis(100);
+
+const STYLE: &str = include_str!("assets/style.css");
+const SCRIPT: &str = include_str!("assets/page.js");
+const ICON: &str = include_str!("assets/icon.svg");
+/// The files beside the pages, with their types.
+pub(super) const ASSETS: [(&str, &str, &str); 3] = [
+    ("style.css", "text/css; charset=utf-8", STYLE),
+    ("page.js", "text/javascript; charset=utf-8", SCRIPT),
+    ("icon.svg", "image/svg+xml", ICON),
+];
+
+/// Answers requests until the interrupt.
+pub(super) fn run(listener: TcpListener, site: &Arc<SiteState>, interrupt: &Interrupt) -> anyhow::Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()?;
+    listener.set_nonblocking(true)?;
+    let router = router(Arc::clone(site));
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        tokio::spawn(accept(listener, router));
+        while !interrupt.is_raised() {
+            tokio::time::sleep(LOOK).await;
+        }
+        anyhow::Ok(())
+    })?;
+    // Streams of events never end on their own.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+async fn accept(listener: tokio::net::TcpListener, router: Router) {
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // The process has too many open files, perhaps.
+            tokio::time::sleep(LOOK).await;
+            continue;
+        };
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let mut builder = http1::Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
+            // An error is the end of the connection, which the browser notices itself.
+            let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+            drop(slot);
+        });
+    }
+}
+
+fn router(site: Arc<SiteState>) -> Router {
+    let mut router = Router::new()
+        .route("/{token}/", page(pages::now))
+        .route("/{token}/features", page(pages::features))
+        .route("/{token}/feature", page(pages::feature))
+        .route("/{token}/timeline", page(pages::timeline))
+        .route("/{token}/task", page(pages::task))
+        .route("/{token}/run", page(pages::run))
+        .route("/{token}/entries", page(pages::entries))
+        .route("/{token}/entry", page(pages::entry))
+        .route("/{token}/search", page(pages::search))
+        .route("/{token}/context", page(pages::context))
+        .route("/{token}/health", page(pages::health))
+        .route("/{token}/events", get(live::events));
+    for action in FormAction::ALL {
+        let handler = move |site, request| act(action, site, request);
+        router = router.route(&format!("/{{token}}/{}", action.as_str()), post(handler));
+    }
+    for (name, kind, text) in ASSETS {
+        router = router.route(&format!("/{{token}}/{name}"), get(([(header::CONTENT_TYPE, kind)], text)));
+    }
+    router
+        .fallback(missing)
+        .method_not_allowed_fallback(missing)
+        .layer(DefaultBodyLimit::max(MAX_FORM))
+        .layer(middleware::from_fn_with_state(Arc::clone(&site), guarded))
+        .with_state(site)
+}
+
+/// Returns the route of a page.
+fn page<Args: DeserializeOwned + 'static>(make: MakePage<Args>) -> MethodRouter<Arc<SiteState>> {
+    get(move |State(site): State<Arc<SiteState>>, uri: Uri| site.answer(uri, make))
+}
+
+/// Answers only requests that may be answered.
+async fn guarded(State(site): State<Arc<SiteState>>, request: Request, next: Next) -> Response<Body> {
+    if !site.guard.accepts(&request) {
+        return refusal();
+    }
+    // The address without the last `/` is easily copied.
+    if request.uri().path().len() == site.guard.token().len() + 1 {
+        let to = HeaderValue::try_from(format!("/{}/", site.guard.token()));
+        let to = [(header::LOCATION, to.unwrap_or(HeaderValue::from_static("/")))];
+        return with_headers((StatusCode::SEE_OTHER, to).into_response());
+    }
+    with_headers(next.run(request).await)
+}
+
+async fn missing(State(site): State<Arc<SiteState>>) -> Response<Body> {
+    site.page(StatusCode::NOT_FOUND, |_| Ok(pages::missing())).await
+}

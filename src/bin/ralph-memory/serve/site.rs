@@ -1,0 +1,129 @@
+//! What all answers of the server share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::Query;
+use axum::http::{Response, StatusCode, Uri, header};
+use axum::response::IntoResponse as _;
+use ralph_memory::Memory;
+use ralph_memory::memory::SemanticStatus;
+use serde::de::DeserializeOwned;
+use tokio::sync::{Semaphore, watch};
+
+use super::guard::RequestGuard;
+use super::html::{HtmlPage, PageContext};
+use super::layout::document;
+use super::links::PageLinks;
+use super::pages::error_page;
+use crate::error::UsageError;
+
+/// How many pages are made at a time: each may hold a list of all entries.
+const MAX_MAKING: usize = 4;
+/// How long the state of the servers of semantic search is believed.
+const SEMANTIC_AGE: Duration = Duration::from_secs(30);
+
+/// A function that makes a page from the fields of a query.
+pub(super) type MakePage<Args> = fn(&PageContext<'_>, &Args) -> anyhow::Result<HtmlPage>;
+
+/// The state of the server.
+pub(super) struct SiteState {
+    pub(super) memory: Arc<Memory>,
+    pub(super) guard: RequestGuard,
+    /// The name of the project's folder.
+    project: String,
+    /// Counts the changes of the memory.
+    pub(super) changes: watch::Sender<u64>,
+    making: Semaphore,
+    semantic: Mutex<Option<(Instant, SemanticStatus)>>,
+}
+
+impl SiteState {
+    pub(super) fn new(memory: Arc<Memory>, guard: RequestGuard) -> SiteState {
+        let project = project_name(&memory);
+        let (changes, making) = (watch::Sender::new(0), Semaphore::new(MAX_MAKING));
+        SiteState { memory, guard, project, changes, making, semantic: Mutex::new(None) }
+    }
+
+    /// Answers with the page that `make` returns for a request.
+    pub(super) async fn answer<Args>(self: Arc<Self>, uri: Uri, make: MakePage<Args>) -> Response<Body>
+    where
+        Args: DeserializeOwned + 'static,
+    {
+        let made = self.page(StatusCode::OK, move |context| {
+            let Ok(Query(args)) = Query::<Args>::try_from_uri(&uri) else {
+                let hint = "go back, and use the links and forms of the pages".to_owned();
+                return Err(
+                    UsageError { message: "the address has a field that cannot be read".to_owned(), hint }.into()
+                );
+            };
+            make(context, &args)
+        });
+        made.await
+    }
+
+    /// Answers with a page that is made where waiting for disks and locks blocks nobody else.
+    pub(super) async fn page(
+        self: Arc<Self>,
+        status: StatusCode,
+        make: impl FnOnce(&PageContext<'_>) -> anyhow::Result<HtmlPage> + Send + 'static,
+    ) -> Response<Body> {
+        let site = Arc::clone(&self);
+        let turn = self.making.acquire().await;
+        let made = tokio::task::spawn_blocking(move || {
+            // Read before the page is made, so that a change in between is noticed.
+            let generation = *site.changes.borrow();
+            let context = site.context();
+            let (status, page) =
+                make(&context).map_or_else(|error| error_page(context.links, &error), |page| (status, page));
+            (status, document(&page, context.links, &site.project, Some(generation)))
+        });
+        let made = made.await;
+        drop(turn);
+        // A panic has printed what it is and where to report it.
+        let (status, text) =
+            made.unwrap_or_else(|_| (StatusCode::INTERNAL_SERVER_ERROR, "This is a bug.\n".to_owned()));
+        (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
+    }
+
+    fn context(&self) -> PageContext<'_> {
+        let semantic = self.semantic.lock().unwrap_or_else(PoisonError::into_inner);
+        PageContext {
+            memory: &self.memory,
+            links: PageLinks::SERVED,
+            token: Some(self.guard.token()),
+            semantic: semantic.as_ref().map(|(_, status)| status.clone()),
+        }
+    }
+
+    /// Asks the servers of semantic search whether they work, if that was not asked lately. A server may take seconds to answer, so no
+    /// page waits for it.
+    pub(super) fn ask_semantic(&self) {
+        let known = |site: &SiteState| {
+            let semantic = site.semantic.lock().unwrap_or_else(PoisonError::into_inner);
+            semantic.clone()
+        };
+        let before = known(self);
+        if before.as_ref().is_some_and(|(asked, _)| asked.elapsed() < SEMANTIC_AGE) {
+            return;
+        }
+        let status = self.memory.semantic_status();
+        let is_same = before.is_some_and(|(_, before)| before == status);
+        *self.semantic.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), status));
+        if !is_same {
+            self.changed();
+        }
+    }
+
+    /// Lets the pages in browsers be loaded again.
+    pub(super) fn changed(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+}
+
+/// Returns the name of the folder that holds the memory.
+pub(super) fn project_name(memory: &Memory) -> String {
+    let root = memory.root().canonicalize().unwrap_or_else(|_| memory.root().to_owned());
+    root.file_name().map_or_else(|| "memory".to_owned(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,592 @@
+//! The page in a browser: who is refused, what pages contain, and that nothing in an entry gets out of its text.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use ralph_memory::memory::Report;
+use ralph_memory::{Memory, Task};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::TestBase;
+
+/// Longer than anything takes, on however busy a machine.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The running command; killed if a test fails.
+struct PageProcess {
+    child: Child,
+    answer: Value,
+    port: u16,
+    token: String,
+}
+
+/// An answer over HTTP.
+#[derive(Debug, PartialEq, Eq)]
+struct HttpAnswer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl PageProcess {
+    fn start(base: &TestBase) -> PageProcess {
+        let mut command = base.with(["serve", "--json", "--port", "0"]).command();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let (port, token) = (answer["port"].as_u64().unwrap(), answer["token"].as_str().unwrap().to_owned());
+        PageProcess { child, port: port.try_into().unwrap(), token, answer }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(LONGEST)).unwrap();
+        stream
+    }
+
+    /// Sends a request as it is.
+    fn send(&self, request: &str) -> HttpAnswer {
+        let mut stream = self.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        HttpAnswer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    /// Sends a request with these lines of the head after the usual ones.
+    fn request(&self, method: &str, path: &str, lines: &[&str], body: &str) -> HttpAnswer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+        for line in lines {
+            head.push_str(&format!("{line}\r\n"));
+        }
+        self.send(&format!("{head}\r\n{body}"))
+    }
+
+    fn host(&self) -> String {
+        format!("Host: 127.0.0.1:{}", self.port)
+    }
+
+    /// Returns a page below the token.
+    fn get(&self, page: &str) -> HttpAnswer {
+        self.request("GET", &format!("/{}/{page}", self.token), &[&self.host()], "")
+    }
+
+    /// Sends a form.
+    fn post(&self, page: &str, fields: &str, lines: &[&str]) -> HttpAnswer {
+        let host = self.host();
+        let kind = "Content-Type: application/x-www-form-urlencoded";
+        let lines = [&[host.as_str(), kind], lines].concat();
+        self.request("POST", &format!("/{}/{page}", self.token), &lines, fields)
+    }
+
+    /// Returns the text of a page that is there.
+    #[track_caller]
+    fn page(&self, page: &str) -> String {
+        let answer = self.get(page);
+        assert_eq!(answer.status, 200, "{page}: {}", answer.body);
+        assert_harmless(page, &answer.body);
+        answer.body
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+}
+
+impl Drop for PageProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns what the command answers with `--json`.
+pub(crate) fn answer(base: &TestBase) -> Value {
+    PageProcess::start(base).answer.clone()
+}
+
+const TAGS: &str = "a article aside bdi blockquote body br button caption code dd del details dialog div dl dt em figcaption figure \
+    footer form h1 h2 h3 h4 h5 h6 head header hr html img input kbd label li line link main meta nav ol option p pre rect script section \
+    select span strong summary svg table tbody td textarea th thead time title tr ul";
+const VOID: &str = "br hr img input link meta";
+const ATTRIBUTES: &str = "action alt aria-controls aria-current aria-hidden aria-keyshortcuts aria-label aria-labelledby aria-live \
+    autocomplete autofocus charset checked class content data-live data-text datetime defer dir for height hidden href http-equiv id lang \
+    method min name open placeholder preserveAspectRatio rel required role rows rx scope selected src start tabindex title type value \
+    viewBox width x x1 x2 y y1 y2";
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|known| known == name)
+}
+
+/// Fails if a page has a tag, an attribute or an address that no page of ours has, or is not well-formed.
+#[track_caller]
+fn assert_harmless(page: &str, html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let rest = html.strip_prefix("<!DOCTYPE html>").unwrap_or_else(|| panic!("{page}: {html}"));
+    for (index, part) in rest.split('<').enumerate() {
+        if index == 0 {
+            assert_eq!(part, "", "{page}");
+            continue;
+        }
+        let (tag, text) = part.split_once('>').unwrap_or_else(|| panic!("{page}: a tag without an end: {part}"));
+        assert!(
+            !text.contains('>') && text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'),
+            "{page}: {text:?}"
+        );
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "{page}: {part}");
+            continue;
+        }
+        let (name, mut attributes) = tag.split_once(' ').unwrap_or((tag, ""));
+        assert!(is_in(TAGS, name), "{page}: <{tag}>");
+        if !is_in(VOID, name) {
+            open.push(name);
+        }
+        while !attributes.is_empty() {
+            let end = attributes.find([' ', '=']).unwrap_or(attributes.len());
+            let (key, after) = attributes.split_at(end);
+            assert!(is_in(ATTRIBUTES, key), "{page}: {key} in <{tag}>");
+            let Some(value) = after.strip_prefix("=\"") else {
+                attributes = after.trim_start();
+                continue;
+            };
+            let (value, after) = value.split_once('"').unwrap_or_else(|| panic!("{page}: <{tag}>"));
+            if matches!(key, "href" | "src" | "action") {
+                assert_address(page, key, name, value);
+            }
+            attributes = after.trim_start();
+        }
+    }
+    assert!(open.is_empty(), "{page}: {open:?}");
+    assert_eq!(html.matches("<script").count(), 1, "{page}");
+    assert_eq!(html.matches("<h1").count(), 1, "{page}");
+}
+
+#[track_caller]
+fn assert_address(page: &str, key: &str, tag: &str, value: &str) {
+    let scheme = value.split(['/', '?', '#']).next().unwrap_or_default().split_once(':').map(|(scheme, _)| scheme);
+    let allowed = match scheme {
+        None => !value.starts_with('/') && !value.starts_with('\\'),
+        Some(scheme) => {
+            key == "href" && tag == "a" && ["http", "https", "mailto"].contains(&&*scheme.to_ascii_lowercase())
+        }
+    };
+    assert!(allowed, "{page}: {tag} {key}={value}");
+}
+
+/// Returns a memory of which every page has something to say.
+fn sample() -> TestBase {
+    let base = TestBase::new();
+    base.entry(
+        "bench",
+        "Benches need nightly",
+        "cargo, bench",
+        "Use `cargo +nightly bench`.\n\nSee [[wal]] and [[nobody]].",
+    );
+    base.entry("wal", "WAL mode", "sqlite", "Readers go on in WAL mode. [File](bench.md)");
+    let body = ["add", "--title", "WAL mode", "--tags", "sqlite", "--body", "Readers and one writer."];
+    base.run(body).says(0, "knowledge/wal");
+    let memory = Memory::open(&base.root()).unwrap();
+    let task =
+        Task { id: Some("t-benches".into()), feature: Some("bench".into()), ..Task::new("Make the benches run") };
+    for (number, outcome) in ["failed", "failed", "done"].into_iter().enumerate() {
+        let iteration = memory.begin(&task, &ralph_memory::memory::Run::named("run-sample")).unwrap();
+        let why = "what_tried: the stable toolchain\nwhy_failed: it has no bencher\nstack_trace: error: no bencher";
+        let text = format!(
+            "<failure-report>{why}</failure-report> <task-{outcome}>t-benches</task-{outcome}> number {number}"
+        );
+        memory.finish(&iteration, &Report { text, ..Report::default() }).unwrap();
+    }
+    base
+}
+
+#[test]
+fn every_page_says_what_it_should() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    for (page, texts) in [
+        ("", &["Now", "Last attempts", "Make the benches run", "Last changes"][..]),
+        ("features", &["Success rate", "Recurring errors", "no bencher", ">bench<"]),
+        ("feature?name=bench", &["Make the benches run", "run-sample"]),
+        ("timeline", &["3 attempts", "failed", "done"]),
+        ("timeline?outcome=done", &["1 attempt"]),
+        ("task?id=t-benches", &["Attempt 3", "What was tried", "the stable toolchain", "Why it failed"]),
+        ("run?id=run-sample", &["Iterations", "Make the benches run"]),
+        ("entries", &["2 entries", "Benches need nightly", "sqlite"]),
+        ("entries?kind=all&tag=cargo", &["1 entry"]),
+        ("entry?id=bench", &["leads nowhere", "entry?id=knowledge%2Fwal", "<code>cargo +nightly bench</code>"]),
+        ("entry?id=wal", &["Links to this entry", "Versions", "class=\"del\"", "Readers and one writer."]),
+        ("entry?id=journal/run-sample/0001", &["Iteration 1", "it has no bencher"]),
+        ("search", &["Type the words"]),
+        ("search?q=nightly+benches", &["Benches need nightly", "The parts of the score", "body"]),
+        ("search?q=nightly&until=2020-01-01", &["Nothing found"]),
+        (
+            "context?task=Make+the+benches+run&feature=bench",
+            &["Sections of the context", "Use `cargo +nightly bench`."],
+        ),
+        ("context?task=Make+it&tokens=1", &["role=\"alert\"", "Hint"]),
+        ("health", &["Doctor", "leads to no entry", "index"]),
+    ] {
+        let html = server.page(page);
+        for text in texts {
+            assert!(html.contains(text), "{page} lacks {text:?}: {html}");
+        }
+    }
+    for page in ["nothing", "entry?id=nobody", "task?id=t-none", "run?id=run-none", "feature?name=none", "entry"] {
+        let answer = server.get(page);
+        assert_eq!(answer.status, 404, "{page}");
+        assert_harmless(page, &answer.body);
+    }
+    for (file, kind) in [("style.css", "text/css"), ("page.js", "text/javascript"), ("icon.svg", "image/svg+xml")] {
+        let answer = server.get(file);
+        assert!(answer.status == 200 && answer.head.contains(&format!("content-type: {kind}")), "{file}: {answer:?}");
+    }
+}
+
+#[test]
+fn only_who_knows_the_token_and_asks_this_host_gets_an_answer() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    let (host, token) = (server.host(), server.token.clone());
+    let own = format!("/{token}/");
+    let localhost = format!("Host: localhost:{}", server.port);
+    assert_eq!(server.request("GET", &own, &[&localhost], "").status, 200);
+    let wrong_token = format!("/{}0/", &token[1..]);
+    let other_case = format!("/{}/", token.to_uppercase());
+    let cases: [(&str, &str, Vec<String>); 10] = [
+        ("GET", "/", vec![host.clone()]),
+        ("GET", "/favicon.ico", vec![host.clone()]),
+        ("GET", &wrong_token, vec![host.clone()]),
+        ("GET", &other_case, vec![host.clone()]),
+        ("GET", &own, vec!["Host: evil.example".to_owned()]),
+        ("GET", &own, vec![format!("Host: evil.example:{}", server.port)]),
+        ("GET", &own, vec!["Host: 127.0.0.1:1".to_owned()]),
+        ("GET", &own, vec![host.clone(), "Origin: http://evil.example".to_owned()]),
+        ("POST", &own, vec![host.clone(), "Sec-Fetch-Site: cross-site".to_owned()]),
+        ("POST", &own, vec![host.clone(), "Origin: null".to_owned()]),
+    ];
+    let mut bodies = BTreeSet::new();
+    for (method, path, lines) in cases {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let answer = server.request(method, path, &lines, "");
+        assert_eq!(answer.status, 403, "{method} {path} {lines:?}: {answer:?}");
+        bodies.insert(answer.body);
+    }
+    assert_eq!(bodies.len(), 1, "a refusal says nothing of its reason: {bodies:?}");
+    for answer in [server.get(""), server.get("nothing"), server.request("GET", "/", &[&host], "")] {
+        for header in [
+            "content-security-policy: default-src 'none'; style-src 'self'; script-src 'self';",
+            "frame-ancestors 'none'",
+            "referrer-policy: no-referrer",
+            "x-content-type-options: nosniff",
+            "cache-control: no-store",
+            "cross-origin-opener-policy: same-origin",
+            "cross-origin-resource-policy: same-origin",
+        ] {
+            assert!(answer.head.contains(header), "{header}: {}", answer.head);
+        }
+        assert!(!answer.head.contains("set-cookie") && !answer.head.contains("access-control"), "{}", answer.head);
+    }
+}
+
+#[test]
+fn a_form_needs_the_token_and_changes_what_it_says() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    let before = base.files(".ralph/knowledge");
+    let id = "id=knowledge%2Fbench";
+    let token = server.token.clone();
+    let wrong = format!("{id}&token={}0", &token[1..]);
+    for fields in [id, wrong.as_str(), ""] {
+        assert_eq!(server.post("archive", fields, &[]).status, 403, "{fields}");
+    }
+    let right = format!("{id}&token={token}");
+    for lines in [
+        &["Origin: http://evil.example"][..],
+        &["Sec-Fetch-Site: same-site"],
+        &["Origin: null", "Sec-Fetch-Site: cross-site"],
+    ] {
+        assert_eq!(server.post("archive", &right, lines).status, 403, "{lines:?}");
+    }
+    let huge = format!("{right}&x={}", "x".repeat(100_000));
+    assert_eq!(server.post("archive", &huge, &[]).status, 413);
+    assert_eq!(server.get("archive").status, 404, "a link changes nothing");
+    assert_eq!(base.files(".ralph/knowledge"), before);
+
+    let own = format!("Origin: http://127.0.0.1:{}", server.port);
+    let done = server.post("archive", &right, &[&own]);
+    assert!(done.status == 303 && done.head.contains("location: entry?id=knowledge%2fbench&done=archive"), "{done:?}");
+    assert!(!base.at(".ralph/knowledge/bench.md").exists() && base.at(".ralph/archive/knowledge/bench.md").exists());
+    assert!(server.page("entry?id=knowledge/bench&done=archive").contains("Moved to the archive."));
+    let browser = ["Origin: null", "Sec-Fetch-Site: same-origin"];
+    assert_eq!(server.post("restore", &right, &browser).status, 303, "as browsers send it without a referrer");
+    assert_eq!(base.files(".ralph/knowledge"), before);
+    assert_eq!(server.post("restore", &right, &[]).status, 404, "the archive has no version of it");
+
+    let health = server.page("health");
+    let number = health.split("action=\"undo\"").nth(1).and_then(|form| form.split("name=\"id\" value=\"").nth(1));
+    let number = number.and_then(|value| value.split('"').next()).unwrap().to_owned();
+    assert_eq!(server.post("undo", &format!("id={number}&token={token}"), &[]).status, 303);
+    assert!(base.at(".ralph/archive/knowledge/bench.md").exists(), "the restoring was taken back");
+    assert_eq!(server.post("undo", &format!("id=x&token={token}"), &[]).status, 404);
+}
+
+/// Returns hostile titles and bodies, many of each sort.
+fn hostile() -> Vec<(String, String)> {
+    let scripts = [
+        "<script>alert(1)</script>",
+        "<style>*{display:none}</style>",
+        "<img src=x onerror=alert(1)>",
+        "<svg onload=alert(1)><animate onbegin=alert(1)></svg>",
+        "</article></main></body><script src=//evil.example></script>",
+        "<a href=\"javascript:alert(1)\">x</a>",
+        "[x](javascript:alert(1))",
+        "[x](  JaVaScRiPt:alert(1))",
+        "[x](&#106;avascript:alert(1))",
+        "[x](data:text/html,<script>alert(1)</script>)",
+        "[x](vbscript:x) [y](file:///etc/passwd) [z](//evil.example) [w](/root)",
+        "![x](https://evil.example/pixel.png) ![y](data:image/svg+xml,<svg/onload=alert(1)>)",
+        "<javascript:alert(1)> <https://ok.example/\"onmouseover=alert(1)>",
+        "[x]: javascript:alert(1)\n\n[x]",
+        "\" onmouseover=\"alert(1)\" x=\"",
+        "' autofocus onfocus='alert(1)",
+        "{{constructor.constructor('alert(1)')()}} ${alert(1)}",
+        "<!-- --><![CDATA[ ]]> <?php ?> <!DOCTYPE html>",
+        "<form action=//evil.example><input name=token><button>Undo</button></form>",
+        "<meta http-equiv=refresh content=\"0;url=//evil.example\"><base href=//evil.example>",
+        "`</code><script>alert(1)</script>`",
+        "```\n</code></pre><script>alert(1)</script>\n```",
+        "| a | <script> |\n|---|---|\n| <b onclick=x> | [x](javascript:y) |",
+        "[[<script>alert(1)</script>]] [[\" onclick=\"x]]",
+        "a\u{202e}b\u{2066}c\u{200b}d\u{feff}e\u{e0041}f",
+        "a\u{1b}[31mb\u{7}c\u{9b}d\u{0}e\u{8}f\u{7f}",
+        "&lt;script&gt; &amp;amp; &#x3c;script&#x3e;",
+    ];
+    let deep = ["> ", "- ", "1. ", "**", "[", "![", "~~", "<div>", "`", "* > "];
+    let mut found: Vec<(String, String)> = Vec::new();
+    for number in 0..500 {
+        let script = scripts[number % scripts.len()];
+        let (title, body) = match number % 5 {
+            0 => (format!("{script} {number}"), script.to_owned()),
+            1 => (script.repeat(10_000 / script.len() + 1), format!("# {script}\n\n- {script}\n\n> {script}")),
+            2 if number % 50 == 2 => {
+                (format!("Deep {number}"), deep[number / 50].repeat(10_000) + "x" + &"](y)".repeat(10_000))
+            }
+            2 => (format!("Mixed {number}"), format!("*{script}* **{script}** ~~{script}~~\r\n{script}")),
+            3 => (format!("Code {number}"), format!("    {script}\n\n~~~{script}\n{script}\n~~~\n")),
+            _ => (format!("Plain {number}"), format!("{script}\n\n{}", scripts[(number * 7) % scripts.len()])),
+        };
+        found.push((title, body));
+    }
+    found
+}
+
+#[test]
+fn nothing_in_an_entry_gets_out_of_its_text() {
+    let base = TestBase::new();
+    for (number, (title, body)) in hostile().into_iter().enumerate() {
+        let title = serde_json::to_string(&title.replace('\n', " ")).unwrap();
+        let tag = serde_json::to_string(&format!("<b onclick=x>{number}")).unwrap();
+        let head =
+            format!("title: {title}\ntags: [{tag}, hostile]\nfeature: {tag}\ncategory: {tag}\nquestions: [{title}]");
+        base.write(&format!(".ralph/knowledge/hostile-{number:03}.md"), format!("---\n{head}\n---\n\n{body}\n"));
+    }
+    let server = PageProcess::start(&base);
+    for page in 1..=10 {
+        server.page(&format!("entries?page={page}"));
+    }
+    for number in 0..500 {
+        server.page(&format!("entry?id=hostile-{number:03}"));
+    }
+    for page in [
+        "",
+        "features",
+        "timeline",
+        "health",
+        "search?q=script+alert&n=200",
+        "search?q=%22%3E%3Cscript%3E&tag=%22%3E%3Cscript%3E",
+        "context?task=alert+the+script&feature=%3Cscript%3E",
+        "feature?name=%3Cb+onclick%3Dx%3E7",
+        "entries?tag=%3Cscript%3E&category=%22onclick%3D",
+    ] {
+        server.page(page);
+    }
+    for page in ["entry?id=%3Cscript%3E", "task?id=%22%3E%3Cscript%3E", "feature?name=%00%1b%22%3E", "run?id=..%2F.."] {
+        let answer = server.get(page);
+        assert_eq!(answer.status, 404, "{page}");
+        assert_harmless(page, &answer.body);
+    }
+}
+
+#[test]
+fn a_second_server_says_where_the_first_one_is() {
+    let base = sample();
+    let first = PageProcess::start(&base);
+    assert_eq!(first.answer["already_running"], false);
+    let second = base.run(["serve", "--json"]).json(0);
+    assert_eq!((&second["address"], &second["pid"]), (&first.answer["address"], &first.answer["pid"]));
+    assert_eq!(second["already_running"], true);
+    let address = first.answer["address"].as_str().unwrap().to_owned();
+    base.run(["serve"]).says(0, &address);
+    drop(first);
+    let third = PageProcess::start(&base);
+    assert_eq!(third.answer["already_running"], false, "the first one was killed");
+    assert_ne!(third.answer["address"], address.as_str());
+    base.run(["serve", "--port", "70000"]).refuses(2, "70000");
+}
+
+#[test]
+fn a_taken_port_is_refused_by_name() {
+    let base = sample();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    base.run(["serve", "--port", &port]).refuses(2, &format!("cannot listen on port {port}"));
+}
+
+/// Opens a stream of events, and returns it after its first event.
+fn stream(server: &PageProcess) -> (BufReader<TcpStream>, String) {
+    let mut stream = server.connect();
+    let head = format!("GET /{}/events HTTP/1.1\r\n{}\r\n\r\n", server.token, server.host());
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let event = next_event(&mut reader);
+    (reader, event)
+}
+
+fn next_event(reader: &mut BufReader<TcpStream>) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the stream ended");
+        assert!(!line.contains("503"), "no room for a stream");
+        if line.starts_with("data: ") {
+            return line;
+        }
+    }
+}
+
+#[test]
+fn open_pages_learn_of_a_change() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    let (mut events, mut last) = stream(&server);
+    // The first events say that the server is ready.
+    for number in 1..=4 {
+        base.entry(&format!("new-{number}"), &format!("Fact {number}"), "x", "It is new.");
+        let event = next_event(&mut events);
+        assert_ne!(event, last);
+        last = event;
+        assert!(server.page("entries").contains(&format!("Fact {number}")));
+    }
+}
+
+#[test]
+fn streams_of_pages_that_were_left_make_room() {
+    let base = TestBase::new();
+    let server = PageProcess::start(&base);
+    for _ in 0..200 {
+        drop(stream(&server));
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_server_with_open_streams() {
+    let base = sample();
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut server = PageProcess::start(&base);
+        let (mut events, _) = stream(&server);
+        let _half = server.connect().write(b"GET / HTTP/1.1\r\n").unwrap();
+        server.signal(signal);
+        assert_eq!(server.child.wait().unwrap().code(), Some(130), "{signal:?}");
+        let mut rest = String::new();
+        let _ = events.read_to_string(&mut rest);
+    }
+}
+
+#[test]
+fn many_pages_at_once_are_all_answered() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    let pages = ["", "entries", "timeline", "search?q=nightly", "entry?id=bench"];
+    std::thread::scope(|scope| {
+        let ask = |number: usize| {
+            let (server, page) = (&server, pages[number % pages.len()]);
+            scope.spawn(move || server.get(page).status)
+        };
+        let asked: Vec<_> = (0..50).map(ask).collect();
+        for status in asked {
+            assert_eq!(status.join().unwrap(), 200);
+        }
+    });
+}
+
+#[test]
+fn an_export_has_the_pages_and_every_link_in_it_leads_to_a_file() {
+    let base = sample();
+    let exported = base.run(["serve", "--export", "out/site", "--json"]).json(0);
+    let files = base.files("out/site");
+    let pages: Vec<&String> = files.iter().filter(|file| file.strip_suffix(".html").is_some()).collect();
+    assert_eq!(exported["page_count"], pages.len());
+    let mut linked = 0;
+    for page in &pages {
+        let html = base.read(page);
+        assert_harmless(page, &html);
+        assert!(!html.contains("name=\"token\"") && html.contains("Content-Security-Policy"), "{page}");
+        let folder = base.at(page).parent().unwrap().to_owned();
+        for address in
+            html.split("href=\"").chain(html.split("src=\"")).skip(1).filter_map(|rest| rest.split('"').next())
+        {
+            if address.is_empty() || address.starts_with(['#', '<']) || address.contains(':') {
+                continue;
+            }
+            linked += 1;
+            let path = folder.join(address.split('#').next().unwrap());
+            assert!(path.is_file(), "{page} links {address}");
+        }
+    }
+    assert!(linked > 100, "{linked}");
+    let entry = base.read("out/site/entry/bench.html");
+    assert!(entry.contains("Benches need nightly") && entry.contains("href=\"../style.css\""), "{entry}");
+    assert!(base.read("out/site/search.html").contains("data-text=\"benches need nightly"));
+
+    // The text of a page is that of the server.
+    let server = PageProcess::start(&base);
+    let article = |html: &str| {
+        let article = html.split("<article").nth(1).and_then(|rest| rest.split("</article>").next()).unwrap();
+        article.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect::<String>()
+    };
+    assert_eq!(article(&entry), article(&server.page("entry?id=bench")));
+
+    base.run(["serve", "--export", "out/site"]).says(0, "wrote");
+    assert_eq!(base.files("out/site"), files, "the second export is like the first");
+}
+
+#[test]
+fn an_export_replaces_nothing_that_it_did_not_write() {
+    let base = sample();
+    base.write("out/notes.txt", "mine");
+    base.run(["serve", "--export", "out"]).refuses(2, "`notes.txt` in it is not of an export");
+    base.run(["serve", "--export", "site"]).says(0, "wrote");
+    base.write("site/entry/mine.html", "mine");
+    base.run(["serve", "--export", "site"]).refuses(2, "`entry/mine.html` in it is not of an export");
+    assert_eq!(base.read("site/entry/mine.html"), "mine");
+    std::os::unix::fs::symlink(base.at("out"), base.at("link")).unwrap();
+    base.run(["serve", "--export", "link"]).refuses(2, "it is not a folder");
+    base.run(["serve", "--export", "out/notes.txt"]).refuses(2, "it is not a folder");
+    base.run(["serve", "--export", ".."]).refuses(2, "cannot export");
+    assert_eq!(base.files("out"), ["out/notes.txt"]);
+    let left: Vec<_> = fs::read_dir(base.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        left.iter()
+            .all(|name| !name.to_string_lossy().starts_with(".site") && !name.to_string_lossy().starts_with(".out")),
+        "{left:?}"
+    );
+}
