@@ -129,7 +129,10 @@ function inspect(frame) {
       wrong.push(`an element <${element.localName}>`);
     }
     for (const { name, value } of element.attributes) {
-      if (/^on/i.test(name) || ["style", "srcdoc", "srcset", "formaction", "ping", "background", "autofocus", "xlink:href", "http-equiv"].includes(name)) {
+      if (name === "autofocus" && element.id !== "q") {
+        wrong.push(`the focus is taken by <${element.localName}>`);
+      }
+      if (/^on/i.test(name) || ["style", "srcdoc", "srcset", "formaction", "ping", "background", "xlink:href", "http-equiv"].includes(name)) {
         wrong.push(`an attribute ${name}="${value.slice(0, 60)}" of <${element.localName}>`);
       }
       if (["href", "src", "action"].includes(name)) {

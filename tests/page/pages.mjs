@@ -13,7 +13,7 @@ export const PAGES = [
   ["Timeline, filtered", "timeline?feature=checkout&outcome=failed", ["Refund part of an order"]],
   ["Task", "task?id=t-refunds", ["Refund part of an order", "the history is lost", "cargo test --test refunds", "src/orders/refund.rs"]],
   ["Run", "run?id=run-b7719e02", ["Refund part of an order"]],
-  ["Entries", "entries", ["Prices are integers of cents"]],
+  ["Entries", "entries", ["States of an order"]],
   ["Entries, by tag", "entries?tag=postgres", ["Migrations run in one transaction"]],
   ["Entry", "entry?id=knowledge/order-states", ["States of an order", "The payment provider calls a webhook twice", "packed"]],
   ["Attempt", "entry?id=journal/run-b7719e02/0002", ["sum of refunds"]],
@@ -40,7 +40,8 @@ export async function visit(window, site, { path, status = 200 }) {
 /** What is wrong with the page that is open. */
 export async function look({ page, seen }, { says = [] } = {}) {
   const wrong = seen.findings.splice(0);
-  const text = await page.locator("body").innerText();
+  // Also what is in closed details.
+  const text = await page.evaluate(() => document.body.textContent.replace(/\s+/g, " "));
   wrong.push(...says.filter((part) => !text.includes(part)).map((part) => `it does not say “${part}”`));
   wrong.push(...await page.evaluate(structure));
   wrong.push(...await overflow(page));
@@ -63,8 +64,10 @@ export function overflow(page) {
     if (document.documentElement.scrollWidth <= width) {
       return [];
     }
+    // A box that scrolls holds what is in it, but not what is placed relative to something around the box.
     const boxed = (element) => {
-      for (let up = element.parentElement; up && up !== document.body; up = up.parentElement) {
+      const around = (inner) => (getComputedStyle(inner).position === "absolute" ? inner.offsetParent : inner.parentElement);
+      for (let up = around(element); up && up !== document.body; up = around(up)) {
         if (getComputedStyle(up).overflowX !== "visible") {
           return true;
         }

@@ -41,7 +41,7 @@ export class Program {
 
   /** Starts the server of the page; returns its address and a function that ends it. */
   async serve(folder) {
-    const child = this.spawn(folder, ["serve", "--json"]);
+    const child = this.spawn(folder, ["serve", "--port", "0", "--json"]);
     let printed = "";
     const started = await new Promise((done, fail) => {
       child.ended.then((code) => fail(new Error(`serve ended with exit code ${code}: ${printed}${child.errors}`)), fail);

@@ -68,7 +68,7 @@ try {
   makeMemory(program.path, folder, program.env);
   const site = await program.serve(folder);
   // An old version is named by when it was replaced.
-  PAGES.find(({ name }) => name === "Old version").path = `entry?id=${encodeURIComponent(program.json(folder, "show", "knowledge/order-states").versions[0].id)}`;
+  PAGES.find(({ name }) => name === "Old version").path = `entry?id=${encodeURIComponent(program.json(folder, "show", "knowledge/order-states").entry.versions[0])}`;
 
   for (const [way, size, scheme] of [["360 px, light", "phone", "light"], ["360 px, dark", "phone", "dark"], ["1440 px, light", "desk", "light"], ["1440 px, dark", "desk", "dark"]]) {
     await group(`Every page at ${way}: axe, structure, no sideways scrolling`, async (expect) => {

@@ -79,6 +79,19 @@ export async function crawl(browser, site, expect) {
 /** What a search shows: the ids of its results, in order. */
 const results = (page) => page.$$eval("#results a[href^='entry?id=']", (links) => [...new Set(links.filter((link) => link.closest(".row-title, h2, h3")).map((link) => new URL(link.href).searchParams.get("id")))]);
 
+/** Waits until the page shows what it would show if it were loaded now. */
+async function settled(page, typed) {
+  await page.waitForFunction((text) => new URL(location.href).searchParams.get("q") === text, typed);
+  await page.evaluate(async () => {
+    const fresh = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html").getElementById("results");
+    // Details that somebody opened are open in the page alone.
+    const text = (results) => results.textContent.replace(/\s+/g, " ");
+    for (const end = Date.now() + 10_000; text(fresh) !== text(document.getElementById("results")) && Date.now() < end;) {
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  });
+}
+
 /** Types into the search, letter by letter. */
 export async function typing(browser, site, program, folder, expect) {
   const window = await browser.open(site.address);
@@ -93,8 +106,7 @@ export async function typing(browser, site, program, folder, expect) {
   for (const letters of ["dead", "lock", " cart"]) {
     await page.keyboard.type(letters, { delay: 30 });
     const typed = await page.locator("#q").inputValue();
-    await page.waitForFunction((text) => new URL(location.href).searchParams.get("q") === text, typed);
-    await page.waitForLoadState("networkidle");
+    await settled(page, typed);
     shown.push(await results(page));
   }
   expect("results come while one types", shown[1].includes("knowledge/cart-lock-order"), JSON.stringify(shown));
@@ -119,7 +131,7 @@ export async function typing(browser, site, program, folder, expect) {
   await page.locator("#q").fill("umlauts");
   await page.waitForFunction(() => document.getElementById("results").innerText.includes("Umlauts"));
   await held?.continue().catch(() => {});
-  await page.waitForLoadState("networkidle");
+  await settled(page, "umlauts");
   expect("a late answer does not replace a newer one", (await page.locator("#results").innerText()).includes("Umlauts"));
   expect("nothing else was noticed", seen.findings.length === 0, seen.findings.join("; "));
   await window.close();
@@ -132,7 +144,7 @@ export async function filters(browser, site, expect, script = true) {
   // Page, name of the field, value, and what every row must say; `all` is a query with enough results.
   const cases = [
     ["search?q=order", "tag", "checkout", /checkout/],
-    ["search?q=order", "feature", "checkout", /checkout/],
+    ["search?q=tests", "feature", "checkout", /checkout/],
     ["search?q=order", "kind", "knowledge", /knowledge/],
     ["search?q=order", "kind", "journal", /journal|attempt/],
     ["search?q=refund", "scope", "task:t-refunds", /No tests for a refund/],
@@ -166,7 +178,7 @@ export async function filters(browser, site, expect, script = true) {
     } else {
       await control.fill(value);
     }
-    const button = page.locator("main form").filter({ has: control }).locator("button").first();
+    const button = control.locator("xpath=ancestor::form").locator("button").first();
     if (await button.isVisible()) {
       await button.click();
     } else {
@@ -191,10 +203,10 @@ export async function withoutScript(browser, site, expect) {
   const { page, seen } = window;
   for (const one of PAGES) {
     await visit(window, site, one);
-    const text = await page.locator("body").innerText();
+    const text = await page.evaluate(() => document.body.textContent.replace(/\s+/g, " "));
     const missing = one.says.filter((part) => !text.includes(part));
     expect(`${one.name} says what it has to`, missing.length === 0, missing.join(", "));
-    expect(`${one.name} promises no keys`, !/press\s+\?/i.test(text));
+    expect(`${one.name} promises no keys`, !await page.locator("footer kbd").isVisible());
   }
   await visit(window, site, { path: "./" });
   await page.locator("#quick").fill("deadlock");
