@@ -52,7 +52,8 @@ export async function look({ page, seen }, { says = [] } = {}) {
 export async function axe(page) {
   // Evaluated by the debugger, which no policy of the page concerns.
   await page.evaluate(AXE);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  // It would load the stylesheet a second time, which the policy of a file refuses.
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], preload: false }));
   return found.violations.map(({ id, help, nodes }) =>
     `axe ${id}: ${help}: ${nodes.slice(0, 3).map(({ target, any }) => `${target.join(" ")}${any[0] ? ` (${any[0].message})` : ""}`).join("; ")}${nodes.length > 3 ? ` and ${nodes.length - 3} more` : ""}`);
 }
