@@ -103,7 +103,8 @@ try {
   await group("Every page and form without JavaScript", (expect) => withoutScript(browser, site, expect));
   await group("No movement where none is wanted", (expect) => calm(browser, site, expect));
   await group("Archive, restore and undo by button", (expect) => buttons(browser, site, folder, expect));
-  await group("Archive, restore and undo without JavaScript", (expect) => buttons(browser, site, folder, expect, false));
+  await group("Archive, restore and undo without JavaScript", (expect) => buttons(browser, site, folder, expect, { script: false }));
+  await group("Archive, restore and undo by keyboard", (expect) => buttons(browser, site, folder, expect, { keyboard: true }));
   await group("Live, while `run` goes on in another process", async (expect) => {
     const times = await live(browser, site, program, folder, scratch, expect);
     return `shown after ${Object.values(times).map((time) => `${time}`).join(", ")} ms`;
@@ -125,7 +126,7 @@ try {
   const hostileSite = await program.serve(hostile);
   await group("Hostile entries: nothing runs, nothing breaks out", async (expect) => {
     const { opened, slowest } = await attack(browser, hostileSite, ids, expect);
-    return `${opened} pages, the slowest in ${slowest.took} ms`;
+    return `${opened} pages, the slowest in ${slowest.took} ms (\`${slowest.path.slice(0, 60)}\`)`;
   });
   await group("Hostile entries can be read, and the search typed into", (expect) => readable(browser, hostileSite, ids, expect));
   await hostileSite.stop();

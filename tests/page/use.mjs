@@ -239,7 +239,7 @@ export function bytes(folder) {
 }
 
 /** Archive, restore and undo by their buttons; every byte is as before when each was taken back. */
-export async function buttons(browser, site, folder, expect, script = true) {
+export async function buttons(browser, site, folder, expect, { script = true, keyboard = false } = {}) {
   const window = await browser.open(site.address, { script });
   const { page, seen } = window;
   const live = join(folder, ".ralph/knowledge/logs-are-json-in-production.md");
@@ -249,8 +249,14 @@ export async function buttons(browser, site, folder, expect, script = true) {
     if (await button.count() === 0) {
       throw new Error(`${path} has no button ${name}`);
     }
-    await button.click();
-    await page.waitForLoadState();
+    const answered = page.waitForEvent("load");
+    if (keyboard) {
+      await button.focus();
+      await page.keyboard.press("Enter");
+    } else {
+      await button.click();
+    }
+    await answered;
     return page.locator("main").innerText();
   };
   const before = bytes(folder);
