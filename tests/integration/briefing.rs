@@ -205,3 +205,10 @@ fn an_option_of_a_task_needs_the_task() {
     }
     assert!(!base.at(".ralph/state/iterations").exists(), "nothing was begun");
 }
+
+#[test]
+fn the_briefings_of_a_year_keep_their_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = crate::briefings::run(folder.path(), 53, crate::briefings::CHOSEN_SEED, None);
+    assert!(outcome.attempts > 200 && outcome.tasks > 80 && outcome.largest > 1_000, "{outcome:?}");
+}
