@@ -26,8 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::nfc;
 
-pub(crate) use attempt::{Attempt, AttemptHead, Difficulty, Sections};
-pub use attempt::{Files, Outcome, Validation};
+pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub use event::{Event, MAX_SUMMARY};
 pub(crate) use head::{Entry, Head, Link};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, timestamp};

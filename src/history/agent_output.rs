@@ -41,6 +41,11 @@ pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_
         errors: errors.into_iter().filter(|errors| !errors.trim().is_empty()).collect::<Vec<_>>().join("\n\n"),
         progress: report.progress.clone(),
         feedback: report.feedback.clone(),
+        notes: report.notes.clone(),
+        tried: report.tried.clone(),
+        why: report.why.clone(),
+        error_output: report.error_output.clone(),
+        retry_suggestion: report.retry_suggestion.clone(),
     };
     let ways = [
         (transcript.is_interrupted, Outcome::Interrupted),

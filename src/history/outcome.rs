@@ -49,21 +49,23 @@ pub(crate) fn sections(
     outcome: Outcome,
     allowed: &[String],
 ) -> Sections {
+    let or = |own: &str, other: String| if own.trim().is_empty() { other } else { own.to_owned() };
     let failure = output.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
     // Redaction comes before the cut, which could leave half a secret.
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
+    let trace = trace.map(|trace| trace.chars().take(STACK_TRACE).collect()).unwrap_or_default();
     Sections {
         notes: output.notes.unwrap_or_default(),
         summary: report.summary.clone(),
-        tried: failure.tried,
-        why: failure.why,
-        error_output: [trace.map(|trace| trace.chars().take(STACK_TRACE).collect()), ended_by(report)]
+        tried: or(&report.tried, failure.tried),
+        why: or(&report.why, failure.why),
+        error_output: [Some(or(&report.error_output, trace)), ended_by(report)]
             .into_iter()
             .flatten()
             .filter(|part: &String| !part.trim().is_empty())
             .collect::<Vec<_>>()
             .join("\n"),
-        retry_suggestion: output.retry_suggestion.unwrap_or_default(),
+        retry_suggestion: or(&report.retry_suggestion, output.retry_suggestion.unwrap_or_default()),
         decisions: report.decisions.clone(),
         errors: errors_of(report, outcome),
         validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),

@@ -78,7 +78,7 @@ pub struct Report {
     pub model: Option<String>,
     /// The result of verification, if there was one.
     pub validation: Option<Validated>,
-    /// The duration in seconds; the default is the time since it began.
+    /// The duration in seconds; the default is the time since it began, and none if nobody began it.
     pub duration_secs: Option<f64>,
     /// The cost, in US dollars.
     pub cost_usd: Option<f64>,
@@ -98,6 +98,22 @@ pub struct Report {
     pub progress: String,
     /// Feedback from a person.
     pub feedback: String,
+    /// Notes for the next agent at the task. This and the following are taken as they are, in the place of what the
+    /// output reports: no text in them is an element.
+    #[serde(default)]
+    pub notes: String,
+    /// What was tried.
+    #[serde(default)]
+    pub tried: String,
+    /// Why that failed.
+    #[serde(default)]
+    pub why: String,
+    /// What the failed commands printed.
+    #[serde(default)]
+    pub error_output: String,
+    /// What to do instead.
+    #[serde(default)]
+    pub retry_suggestion: String,
 }
 
 impl Validated {
@@ -160,6 +176,11 @@ impl Report {
             errors: safe(&self.errors),
             progress: safe(&self.progress),
             feedback: safe(&self.feedback),
+            notes: safe(&self.notes),
+            tried: safe(&self.tried),
+            why: safe(&self.why),
+            error_output: safe(&self.error_output),
+            retry_suggestion: safe(&self.retry_suggestion),
         }
     }
 }

@@ -17,6 +17,9 @@ mod transcript;
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::TimeDelta;
 
 use self::session::{Session, SessionName, kept_sessions};
 use self::transcript::{TranscribedWork, work};
@@ -24,8 +27,9 @@ use crate::context::{BriefingRequest, Budget};
 use crate::error::{Error, Problem};
 use crate::iterations::{
     self, RecordedMessage, SessionMessage, SessionWork, StateFolders, keep_message, kept_messages, record_message,
-    record_work, reminder, says_anything,
+    record_work, reminder, says_anything, session_run,
 };
+use crate::journal::{attempt_at, has_attempts, journal_path};
 use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
@@ -48,6 +52,8 @@ const MAX_SESSIONS: usize = 2;
 const MAX_LOOKED_AT: usize = 1_000;
 /// How long a session without an end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
+/// How much later than a session's last event its last hook may run.
+const APART: TimeDelta = TimeDelta::minutes(2);
 
 /// The result of a hook.
 ///
@@ -180,7 +186,7 @@ impl Firing<'_> {
         }
         self.has_acted = true;
         let message = SessionMessage {
-            run: self.session.as_ref().map(SessionName::run),
+            run: self.run(),
             text: text.clone(),
             model: payload.model.clone(),
             at: self.workspace.now(),
@@ -217,11 +223,19 @@ impl Firing<'_> {
         }
     }
 
+    /// Returns the run that the session's attempts belong to.
+    fn run(&self) -> Option<String> {
+        let known = self.session.as_ref()?.read(self.workspace).run;
+        known.or_else(|| Some(session_run(self.call.client(), self.call.payload.session.as_deref()?)))
+    }
+
     /// Changes the session, with what this call says about it. `None` if the client names no session.
     fn update_session<T>(&self, change: impl FnOnce(&mut Session) -> T) -> Option<io::Result<T>> {
         let payload = &self.call.payload;
+        let id = payload.session.as_deref()?;
         Some(self.session.as_ref()?.update(self.workspace, |session| {
             self.call.client().clone_into(&mut session.client);
+            session.run.get_or_insert_with(|| session_run(self.call.client(), id));
             session.acted_at = self.workspace.now();
             session.is_closed = false;
             if let Some(path) = &payload.transcript {
@@ -248,9 +262,13 @@ impl Firing<'_> {
 
     /// Records a message, and returns whether that was possible. It is kept in this file until then.
     fn record(&mut self, message: &SessionMessage, kept: Option<PathBuf>) -> bool {
+        if is_imported(self.workspace, message) {
+            remove(kept);
+            return true;
+        }
         match record_message(self.workspace, message) {
             Ok(recorded) => {
-                if recorded.n_attempts > 0 && self.session.as_ref().map(SessionName::run) == message.run {
+                if recorded.n_attempts > 0 && self.run() == message.run {
                     // If this is not noted, the session's transcript may become a second attempt.
                     let _ = self.update_session(|session| session.is_settled = true);
                 }
@@ -299,10 +317,13 @@ impl Firing<'_> {
     fn record_session(&mut self, name: &SessionName, limit: u64) -> bool {
         let session = name.read(self.workspace);
         let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { return true };
+        let Some(run) = session.run else { return true };
         let shown = path.display();
-        match work(self.workspace, path, limit) {
+        // An import may have been faster.
+        let is_known = has_attempts(self.workspace, &run).unwrap_or(false);
+        match if is_known { Ok(TranscribedWork::Nothing) } else { work(self.workspace, path, limit) } {
             Ok(TranscribedWork::Changes(title, report)) => {
-                let work = SessionWork { run: Some(name.run()), title, report: *report, at: session.acted_at };
+                let work = SessionWork { run: Some(run), title, report: *report, at: session.acted_at };
                 match record_work(self.workspace, &work) {
                     Ok(recorded) => self.report(recorded),
                     // The next session's beginning tries again.
@@ -327,6 +348,20 @@ impl Firing<'_> {
         let _ = name.update(self.workspace, |session| session.is_settled = true);
         true
     }
+}
+
+/// Returns whether an import has recorded a message that was kept meanwhile: the session's attempt is of that time.
+fn is_imported(workspace: &Workspace, message: &SessionMessage) -> bool {
+    let covers = |path: &str| {
+        let attempt = attempt_at(workspace, path)?;
+        let lasted = Duration::try_from_secs_f64(attempt.head.duration_secs?).ok()?;
+        let ended = attempt.started_at.checked_add_signed(TimeDelta::from_std(lasted).ok()?)?;
+        // A hook runs a little later than the last event of a transcript.
+        Some((attempt.started_at..=ended.checked_add_signed(APART)?).contains(&message.at))
+    };
+    let Some(run) = message.run.as_ref().filter(|_| message.was_kept) else { return false };
+    let first = journal_path(run, 1);
+    [covers(&first), covers(&format!("archive/{first}"))].contains(&Some(true))
 }
 
 /// Returns the message of an error, with its cause.

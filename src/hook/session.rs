@@ -31,6 +31,8 @@ pub(super) struct Session {
     pub client: String,
     /// When a hook last acted on it.
     pub acted_at: DateTime<Utc>,
+    /// The run that its attempts belong to, named by the first client that reported it.
+    pub run: Option<String>,
     /// Its transcript.
     pub transcript: Option<PathBuf>,
     /// When it last got its briefing, and after which source.
@@ -52,11 +54,6 @@ pub(super) struct SessionName(String);
 impl SessionName {
     pub(super) fn of(id: &str) -> SessionName {
         SessionName(format!("{:016x}{EXTENSION}", xxh3_64(id.as_bytes())))
-    }
-
-    /// Returns the run that the session's attempts belong to.
-    pub(super) fn run(&self) -> String {
-        format!("session-{}", &self.0[..8])
     }
 
     /// Changes the session. Old sessions are removed when a new one begins.

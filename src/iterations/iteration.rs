@@ -104,6 +104,9 @@ pub struct Iteration {
     /// The process of its agent, if it was [recorded](crate::Memory::note_agent).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<ProcessIdentity>,
+    /// Whether nobody began it before its agent ended, so that nobody knows how long it took.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unmeasured: bool,
     /// The context of the agent: markdown. Not kept in `state/`.
     #[serde(skip)]
     pub context: String,
@@ -130,6 +133,7 @@ impl Iteration {
             tree: None,
             holder: None,
             agent: None,
+            is_unmeasured: false,
             context: String::new(),
             problems: Vec::new(),
         }

@@ -244,7 +244,7 @@ fn iteration_of(workspace: &Workspace, run: Option<&str>, task_id: &str, at: Dat
     let run = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let number = next_number(workspace, &run)?;
     let (task, n_attempts) = known_task(workspace, task_id);
-    Ok(Iteration { attempt: n_attempts + 1, ..Iteration::new(run, number, task, at) })
+    Ok(Iteration { attempt: n_attempts + 1, is_unmeasured: true, ..Iteration::new(run, number, task, at) })
 }
 
 /// Returns the iteration of a failure report that names no task: the only open one, else a new one of a task that is

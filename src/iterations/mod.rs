@@ -5,7 +5,7 @@
 //! this program wrote it, and `resume` finds an iteration that another process began. `finish` ends one:
 //! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
-//! agent says in a session without a loop, and `kept_message` saves what could not be recorded.
+//! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be recorded.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
@@ -29,6 +29,7 @@ mod refusal;
 mod reminder;
 mod resume;
 mod sealed;
+mod session_run;
 mod state_folders;
 mod work_tree;
 
@@ -48,4 +49,5 @@ pub use process_identity::ProcessIdentity;
 pub(crate) use reminder::reminder;
 pub(crate) use resume::{new_run, new_session, newest_run, recent_run, resume};
 pub(crate) use sealed::{keep_options, kept_options, seal, unsealed};
+pub(crate) use session_run::{is_client_run, session_run};
 pub use state_folders::StateFolders;

@@ -54,7 +54,8 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     contributions.take_over(workspace, ended, &output)?;
     problems.append(&mut contributions.problems);
     problems.extend(ended.unknown_changes.clone());
-    output.notes = notes_with(output.notes.take(), &contributions.left_over);
+    let notes = Some(report.notes.clone()).filter(|notes| !notes.trim().is_empty()).or_else(|| output.notes.take());
+    output.notes = notes_with(notes, &contributions.left_over);
     contributions.refused.sort_by_key(|(line, _)| *line);
     let refused = contributions.refused.into_iter().map(|(_, refused)| refused).collect();
     let head = AttemptHead { refused, ..attempt_head(ended, report, &output, outcome) };
@@ -142,6 +143,7 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils
     // The reason applies only to the chosen model.
     let is_chosen = report.model.as_ref().is_none_or(|model| *model == iteration.model);
     let seconds = u32::try_from((ended.at - iteration.started_at).num_seconds()).ok().map(f64::from);
+    let seconds = seconds.filter(|_| !iteration.is_unmeasured);
     AttemptHead {
         section: iteration.task.section.clone(),
         error_category: error_category(output, outcome),

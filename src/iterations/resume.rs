@@ -9,6 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::begun::begun;
 use super::iteration::{Iteration, Run};
+use super::session_run::{SESSION, is_session};
 use crate::catalog::Area;
 use crate::context::Task;
 use crate::entry::is_ahead;
@@ -24,9 +25,8 @@ use crate::workspace::Workspace;
 const ACTIVE_HOURS: i64 = 2;
 /// How much earlier an iteration that ended in that time may have begun, in hours.
 const LONGEST_HOURS: i64 = 24;
-/// The beginning of the name of a loop's run, and of that of a session.
+/// The beginning of the name of a loop's run.
 const RUN: &str = "run-";
-const SESSION: &str = "session-";
 /// How much of a task's title is shown beside an iteration, in characters.
 const NAMED_TITLE: usize = 60;
 
@@ -49,11 +49,6 @@ fn new_name(workspace: &Workspace, prefix: &str) -> Run {
             return Run::named(id);
         }
     }
-}
-
-/// Returns whether a run is that of a session, which no loop continues.
-fn is_session(run: &str) -> bool {
-    run.strip_prefix(SESSION).is_some_and(|id| id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Returns the name of the last active run, if it was active within [`ACTIVE_HOURS`]: it ended or began an iteration.
@@ -136,7 +131,7 @@ pub(crate) fn resume(
     let run_id = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let number = number.map_or_else(|| next_number(workspace, &run_id), Ok)?;
     let (task, n_attempts) = known_task(workspace, task_id);
-    Ok(Iteration { attempt: n_attempts + 1, ..Iteration::new(run_id, number, task, at) })
+    Ok(Iteration { attempt: n_attempts + 1, is_unmeasured: true, ..Iteration::new(run_id, number, task, at) })
 }
 
 /// Returns the open iteration that matches all given values; an error if there are several.

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::{self, AHEAD, Attempt, Id};
+use crate::error::Result;
 use crate::history::{self, AttemptSummary, Recurrence};
 use crate::text::shorten;
 use crate::workspace::Workspace;
@@ -58,6 +59,16 @@ pub(super) fn path_of(catalogs: &[&Catalog], id: &Id) -> Option<String> {
 /// Returns the whole content of the file at `path`, relative to `.ralph/`; `None` if it is not a readable attempt.
 pub(crate) fn attempt_at(workspace: &Workspace, path: &str) -> Option<Attempt> {
     Attempt::of(&entry::read(path, &workspace.store.read(path).ok()?.bytes))
+}
+
+/// Returns whether a run has attempts, in the archive or not. It asks the file system, not the catalog.
+///
+/// # Errors
+///
+/// [`Error::Io`](crate::Error::Io).
+pub(crate) fn has_attempts(workspace: &Workspace, run_id: &str) -> Result<bool> {
+    let is_empty = |folder: &str| workspace.store.names(&format!("{folder}/{run_id}")).map(|names| names.is_empty());
+    Ok(!is_empty("journal")? || !is_empty("archive/journal")?)
 }
 
 /// Returns the run's attempts, oldest first, each with its whole content.

@@ -3,8 +3,10 @@
 //! Each file is replaced as a whole, and only if it still contains what was read. The record is written before the
 //! first file of a set-up, so that what is inserted can always be taken out.
 
+use std::fs::{File, TryLockError};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::planned::{PlannedAction, PlannedFile, SetupPlan};
 use super::record::SetupRecord;
@@ -12,17 +14,25 @@ use super::{Setup, SetupScope};
 use crate::error::{Error, Result};
 use crate::store::OutsideFolder;
 
+/// How long to wait for another set-up, which takes a few milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait before the next try.
+const PAUSE: Duration = Duration::from_millis(5);
+
 impl Setup {
     /// Writes what was planned.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] where a file was changed since it was read, and [`Error::Io`] where the file system refuses.
+    /// [`Error::Locked`] where another set-up of this scope takes too long, [`Error::Conflict`] where a file was changed
+    /// since it was read, and [`Error::Io`] where the file system refuses.
     /// If files were written before, the error is an [`Error::PartlySetUp`] that names them.
     pub fn apply(&self, plan: SetupPlan) -> Result<()> {
-        let SetupPlan { files, scope, mut record, is_removal, .. } = plan;
+        let SetupPlan { files, scope, record, known: planned_from, is_removal, .. } = plan;
         let folder = self.folder(scope);
+        let _lock = lock(&folder)?;
         let known = SetupRecord::read(&self.state, scope, &folder);
+        let mut record = record.beside(&planned_from, known.clone());
         let files: Vec<PlannedFile> = files.into_iter().filter(|file| file.action != PlannedAction::Keep).collect();
         if !is_removal && record != known {
             record.save(&self.state, scope, &folder)?;
@@ -61,6 +71,23 @@ impl Setup {
         // The first error is the one to report.
         let _ = record.save(&self.state, scope, &self.folder(scope));
         if written.is_empty() { source } else { Error::PartlySetUp { written, source: Box::new(source) } }
+    }
+}
+
+/// Locks the folder that a scope is about, for as long as the record is changed. `None` if the file system has no locks.
+fn lock(folder: &Path) -> Result<Option<File>> {
+    let Ok(file) = File::open(folder) else { return Ok(None) };
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) if started.elapsed() < TIMEOUT => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                let waited_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+                return Err(Error::Locked { path: folder.to_owned(), waited_ms, holder: None });
+            }
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::insertion::{Insertion, line_end};
+use crate::text::OWN_BLOCK;
 
-const BEGIN: &str = "<!-- ralph-memory:begin -->";
-const END: &str = "<!-- ralph-memory:end -->";
+const BEGIN: &str = OWN_BLOCK[0];
+const END: &str = OWN_BLOCK[1];
 
 /// The instructions. They are read at the start of every session, so they are few.
 const INSTRUCTIONS: &str = "\

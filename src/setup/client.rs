@@ -159,12 +159,20 @@ impl SetupClient {
     }
 
     /// Returns what only a person can do after set-up.
-    pub(super) fn step(self, is_project: bool) -> Option<&'static str> {
+    pub(super) fn step(self, is_project: bool, allows_tools: bool) -> Option<&'static str> {
         Some(match (self, is_project) {
-            (SetupClient::Claude, true) => {
+            (SetupClient::Claude, true) if allows_tools => {
                 "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state"
             }
-            (SetupClient::Claude, false) => "restart it; the plugin `ralph-memory` is loaded by itself",
+            (SetupClient::Claude, true) => {
+                "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. `claude -p` \
+                 refuses the tools until they are allowed: `ralph-memory setup claude --allow-tools`"
+            }
+            (SetupClient::Claude, false) if allows_tools => "restart it; the plugin `ralph-memory` is loaded by itself",
+            (SetupClient::Claude, false) => {
+                "restart it; the plugin `ralph-memory` is loaded by itself. `claude -p` refuses the tools until they are \
+                 allowed: `ralph-memory setup claude --scope user --allow-tools`"
+            }
             (SetupClient::Codex, true) => "trust the folder when it asks, then run `/hooks` and trust the new hooks",
             (SetupClient::Codex, false) => "run `/hooks` and trust the new hooks",
             (SetupClient::Cursor, _) => "restart it, and enable the server `ralph-memory` in its MCP settings",

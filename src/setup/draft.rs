@@ -104,8 +104,8 @@ impl Draft {
                 None => return Ok(Removal::Edited),
             },
         };
-        if file.original.is_some() && file.current != file.original && is_read_only(location)? {
-            return Err("it is read-only".to_owned());
+        if file.original.is_some() && file.current != file.original {
+            check_writable(location)?;
         }
         let (is_new, is_changed) = (file.original.is_none(), whole.is_some() || !made.is_empty());
         let after = fingerprint(file.current.as_deref().unwrap_or_default());
@@ -158,8 +158,8 @@ impl Draft {
             self.record.forget(location);
             return Ok(Removal::Done);
         };
-        let is_untouched = file.current == file.original;
-        let exact = recorded.as_ref().filter(|record| is_untouched && record.after == fingerprint(&text));
+        let is_exact = file.current == file.original && file.is_as_recorded(recorded.as_ref());
+        let exact = recorded.as_ref().filter(|_| is_exact);
         let exact = exact.and_then(|record| Some((take_out(&text, &record.insertions)?, record.created)));
         let mut left = match exact {
             Some((left, true)) if left.is_empty() => None,
@@ -177,9 +177,7 @@ impl Draft {
         }
         file.clients.insert(client);
         file.current = left;
-        if is_read_only(location)? {
-            return Err("it is read-only".to_owned());
-        }
+        check_writable(location)?;
         self.record.forget(location);
         Ok(Removal::Done)
     }
@@ -345,10 +343,11 @@ fn read(location: &ClientPlace) -> Result<Option<String>, String> {
     }
 }
 
-fn is_read_only(location: &ClientPlace) -> Result<bool, String> {
+fn check_writable(location: &ClientPlace) -> Result<(), String> {
     let read_only = OutsideFolder::open(&location.root).and_then(|folder| folder.is_read_only(&location.path));
     match read_only {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        result => result.map_err(|error| error.to_string()),
+        Ok(true) => Err("it is read-only".to_owned()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
+        _ => Ok(()),
     }
 }

@@ -56,30 +56,33 @@ impl Bases {
         }
     }
 
-    /// Returns the folder from which a path of a base begins, and the path below it.
-    fn start(&self, base: Base, path: &str) -> Option<(&Path, String)> {
+    /// Returns the folder from which a path of a base begins, none if it is a home that is not known, and the path below
+    /// it.
+    fn start(&self, base: Base, path: &str) -> (Option<&Path>, String) {
         let join = |folder: &str| if path.is_empty() { folder.to_owned() } else { format!("{folder}/{path}") };
         let (named, default) = match base {
-            Base::Project => return Some((&self.project, path.to_owned())),
-            Base::Home => return Some((self.home.as_deref()?, path.to_owned())),
+            Base::Project => return (Some(&self.project), path.to_owned()),
+            Base::Home => return (self.home.as_deref(), path.to_owned()),
             Base::ClaudeHome => (&self.claude, ".claude"),
             Base::CodexHome => (&self.codex, ".codex"),
             Base::ConfigHome => (&self.config, ".config"),
         };
         match named {
-            Some(folder) => Some((folder, path.to_owned())),
-            None => Some((self.home.as_deref()?, join(default))),
+            Some(folder) => (Some(folder), path.to_owned()),
+            None => (self.home.as_deref(), join(default)),
         }
     }
 
     /// Returns the path of a file as it is shown, before links are followed.
     pub(super) fn shown(&self, base: Base, path: &str) -> PathBuf {
-        self.start(base, path).map_or_else(|| Path::new("~").join(path), |(folder, path)| folder.join(path))
+        let (folder, path) = self.start(base, path);
+        folder.unwrap_or(Path::new("~")).join(path)
     }
 
     /// Returns whether there is something at a path.
     pub(super) fn exists(&self, base: Base, path: &str) -> bool {
-        self.start(base, path).is_some_and(|(folder, path)| folder.join(path).exists())
+        let (folder, path) = self.start(base, path);
+        folder.is_some_and(|folder| folder.join(path).exists())
     }
 
     /// Returns the place of a file, with links followed.
@@ -88,7 +91,8 @@ impl Bases {
     ///
     /// Why the place must not, or cannot, be used.
     pub(super) fn locate(&self, base: Base, path: &str) -> Result<ClientPlace, String> {
-        let (folder, path) = self.start(base, path).ok_or("the variable HOME is not set to a full path")?;
+        let (folder, path) = self.start(base, path);
+        let folder = folder.ok_or("the variable HOME is not set to a full path")?;
         let canonical = |folder: &Path| {
             folder.canonicalize().map_err(|error| format!("the folder `{}` cannot be used: {error}", folder.display()))
         };

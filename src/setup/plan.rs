@@ -74,7 +74,9 @@ impl Setup {
         }
         problems.extend(self.stale(&draft));
         let is_project = scope == SetupScope::Project;
-        let step = |client: &SetupClient| Some(SetupStep { client: *client, step: client.step(is_project)? });
+        let allows_tools = options.allow_tools || ClaudeSettings::read(&self.bases).allows_tools;
+        let step =
+            |client: &SetupClient| Some(SetupStep { client: *client, step: client.step(is_project, allows_tools)? });
         let steps = planned.iter().filter_map(step).collect();
         Ok(self.finished(draft, planned, problems, steps, scope, false))
     }
@@ -167,7 +169,7 @@ impl Setup {
                 done.insert(location.clone());
                 match draft.remove(&location, shown.clone(), client, &file.content) {
                     Ok(Removal::Edited) => edited.push(shown),
-                    Ok(Removal::Done) => Self::remember_own_folders(draft, &location),
+                    Ok(Removal::Done) => Self::remember_own_folders(draft, &location, file.base),
                     Err(reason) => return Err(unusable(shown, &reason)),
                 }
             }
@@ -238,11 +240,15 @@ impl Setup {
         }
     }
 
-    /// Lets the folders of set-up's own name go with a file of which there is no record.
-    fn remember_own_folders(draft: &mut Draft, location: &ClientPlace) {
+    /// Lets folders go with a file of which there is no record: those of set-up's own name, and in a project also those
+    /// that are empty without the file, since git keeps no empty folder of a clone.
+    fn remember_own_folders(draft: &mut Draft, location: &ClientPlace, base: Base) {
+        let is_deleted =
+            draft.files.get(location).is_some_and(|file| file.original.is_some() && file.current.is_none());
+        let is_of_clone = base == Base::Project && is_deleted && draft.known.of(location).is_none();
         let mut above = location.path.as_str();
         while let Some((folder, _)) = above.rsplit_once('/') {
-            if folder.split('/').any(|part| part == "ralph-memory") {
+            if is_of_clone || folder.split('/').any(|part| part == "ralph-memory") {
                 draft.record.folders.insert((location.root.clone(), folder.to_owned()));
             }
             above = folder;
@@ -285,10 +291,11 @@ impl Setup {
     }
 
     fn steps_after_removal(draft: &Draft, planned: &[SetupClient]) -> Vec<SetupStep> {
-        let was_wired = draft
-            .files
-            .values()
-            .any(|file| file.clients.contains(&SetupClient::Codex) && file.current != file.original);
+        // The block and the skill are also those of other clients.
+        let was_wired = draft.files.values().any(|file| {
+            let is_of_hooks = file.clients.contains(&SetupClient::Codex) && file.shown.ends_with("hooks.json");
+            is_of_hooks && file.current != file.original
+        });
         let codex = SetupStep {
             client: SetupClient::Codex,
             step: "`[hooks.state]` in its `config.toml` keeps the trust that you gave to the hooks; delete it if you like",
@@ -324,7 +331,8 @@ impl Setup {
         });
         let mut files: Vec<PlannedFile> = planned.filter(|file| !file.clients.is_empty()).collect();
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        SetupPlan { files, clients, problems, steps, scope, record: draft.record, is_removal }
+        let (record, known) = (draft.record, draft.known);
+        SetupPlan { files, clients, problems, steps, scope, record, known, is_removal }
     }
 }
 

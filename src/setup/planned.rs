@@ -118,6 +118,8 @@ pub struct SetupPlan {
     pub steps: Vec<SetupStep>,
     pub(super) scope: SetupScope,
     pub(super) record: SetupRecord,
+    /// The record from which it was planned.
+    pub(super) known: SetupRecord,
     pub(super) is_removal: bool,
 }
 

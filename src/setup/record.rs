@@ -21,6 +21,8 @@ use crate::store::{private_names, read_if_begins, write_private};
 
 /// How every record begins: the version of its form.
 const START: &[u8] = b"{\"format\":1,";
+/// How the name of every record begins.
+const PREFIX: &str = "setup-";
 /// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -58,22 +60,61 @@ pub(super) fn fingerprint(text: &str) -> String {
 /// Returns the name of the record of a project, or of a home.
 fn file_name(scope: SetupScope, folder: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
-    format!("setup-{}-{:016x}.json", scope.as_str(), xxh3_64(folder.as_os_str().as_bytes()))
+    format!("{PREFIX}{}-{:016x}.json", scope.as_str(), xxh3_64(folder.as_os_str().as_bytes()))
+}
+
+fn read(state: &Path, name: &str) -> Option<SetupRecord> {
+    let bytes = read_if_begins(&state.join(name), START, MAX_BYTES).ok()??;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Returns the other records of a state folder.
+fn others(state: &Path, name: &str) -> impl Iterator<Item = SetupRecord> {
+    let mut names = private_names(state).unwrap_or_default();
+    names.retain(|other| other.starts_with(PREFIX) && other != name);
+    names.into_iter().filter_map(move |name| read(state, &name))
+}
+
+/// Returns a set with what was added to it `from` an older one, and without what was taken out of that.
+fn merged_set<T: Ord + Clone>(ours: &BTreeSet<T>, from: &BTreeSet<T>, since: &BTreeSet<T>) -> BTreeSet<T> {
+    let is_gone = |item: &&T| from.contains(item) && !ours.contains(item);
+    let new = ours.difference(from);
+    since.iter().filter(|item| !is_gone(item)).chain(new).cloned().collect()
 }
 
 impl SetupRecord {
     /// Reads the record; an empty one if there is none that can be read.
     pub(super) fn read(state: &StateFolders, scope: SetupScope, folder: &Path) -> SetupRecord {
         let name = file_name(scope, folder);
-        let read = |state: &PathBuf| {
-            // Only a folder of this user's is trusted.
-            if !private_names(state).unwrap_or_default().contains(&name) {
-                return None;
+        // Only a folder of this user's is trusted.
+        let has_it = |state: &PathBuf| private_names(state).unwrap_or_default().contains(&name);
+        state.paths().iter().find_map(|state| read(state, &name).filter(|_| has_it(state))).unwrap_or_default()
+    }
+
+    /// Returns what this record, which was made `from` an older one, is beside what another process has recorded `since`
+    /// then.
+    pub(super) fn beside(self, from: &SetupRecord, since: SetupRecord) -> SetupRecord {
+        if since == *from {
+            return self;
+        }
+        let mut merged = since;
+        let place = |file: &FileRecord| ClientPlace { root: file.root.clone(), path: file.path.clone() };
+        for gone in from.files.iter().map(place).filter(|place| self.of(place).is_none()) {
+            merged.forget(&gone);
+        }
+        merged.folders = merged_set(&self.folders, &from.folders, &merged.folders);
+        for file in self.files {
+            let place = place(&file);
+            let before = from.of(&place);
+            if before == Some(&file) {
+                continue;
             }
-            let bytes = read_if_begins(&state.join(&name), START, MAX_BYTES).ok()??;
-            serde_json::from_slice::<SetupRecord>(&bytes).ok()
-        };
-        state.paths().iter().find_map(read).unwrap_or_default()
+            let none = BTreeSet::new();
+            let known = |record: Option<&FileRecord>| record.map_or(none.clone(), |file| file.clients.clone());
+            let clients = merged_set(&file.clients, &known(before), &known(merged.of(&place)));
+            merged.put(FileRecord { clients, ..file });
+        }
+        merged
     }
 
     /// Writes the record, or removes it with its folder if it is empty.
@@ -92,7 +133,11 @@ impl SetupRecord {
             let missing: Vec<PathBuf> =
                 state.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
             let mut own = self.own_folders.clone();
-            own.extend(missing.into_iter().rev());
+            own.extend(missing.iter().rev().cloned());
+            if own.is_empty() {
+                // The last record that goes takes along what the first one made.
+                own = others(state, &name).find(|other| !other.own_folders.is_empty()).unwrap_or_default().own_folders;
+            }
             let record = SetupRecord { own_folders: own, ..self.clone() };
             let write = |file: &mut dyn io::Write| Ok(serde_json::to_writer(file, &record)?);
             match write_private(state, &name, write) {
@@ -101,7 +146,7 @@ impl SetupRecord {
                     return Ok(());
                 }
                 Err(source) => {
-                    for made in state.ancestors().take(record.own_folders.len() - self.own_folders.len()) {
+                    for made in missing {
                         let _ = fs::remove_dir(made);
                     }
                     failed.get_or_insert(Error::Io { action: "write", path: state.join(&name), source });
@@ -123,7 +168,6 @@ impl SetupRecord {
                 result => result.io("remove", path)?,
             }
             // Each is removed only if it is empty.
-            let _ = fs::remove_dir(folder);
             for own in self.own_folders.iter().rev() {
                 let _ = fs::remove_dir(own);
             }

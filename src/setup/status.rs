@@ -8,7 +8,7 @@ use super::client::SetupClient;
 use super::draft::Draft;
 use super::locate::{Base, Bases};
 use super::program::runs;
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, files};
+use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, TOOLS, TOOLS_OF_PLUGIN, files};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::diagnostics::doctor::{Finding, FindingState};
 
@@ -20,6 +20,8 @@ pub(super) struct ClaudeSettings {
     /// Whether the project's or the user's settings have the hooks.
     pub(super) has_hooks: bool,
     pub(super) hooks_disabled: bool,
+    /// Whether the tools may be called without a question.
+    pub(super) allows_tools: bool,
 }
 
 impl ClaudeSettings {
@@ -40,6 +42,8 @@ impl ClaudeSettings {
             let mut own = plugins.filter(|(name, on)| name.starts_with("ralph-memory@") && on.as_bool() == Some(true));
             found.enabled_plugin = found.enabled_plugin.or_else(|| own.next().map(|(name, _)| name.clone()));
             found.hooks_disabled |= settings["disableAllHooks"].as_bool() == Some(true);
+            let mut allowed = settings["permissions"]["allow"].as_array().into_iter().flatten();
+            found.allows_tools |= allowed.any(|tool| [TOOLS, TOOLS_OF_PLUGIN].map(Some).contains(&tool.as_str()));
             // The command is part of no other program's line.
             found.has_hooks |= settings["hooks"].to_string().contains("ralph-memory hook ");
         }

@@ -22,8 +22,8 @@ const SKILL: &str = include_str!("../../integrations/claude/skills/ralph-memory/
 const PLUGIN: &str = include_str!("../../integrations/claude/.claude-plugin/plugin.json");
 const OPENCODE: &str = include_str!("../../integrations/opencode/ralph-memory.js");
 /// Claude Code's rules for the tools of the server, from `.mcp.json` and from the plugin.
-const TOOLS: &str = "mcp__ralph-memory";
-const TOOLS_OF_PLUGIN: &str = "mcp__plugin_ralph-memory_ralph-memory";
+pub(super) const TOOLS: &str = "mcp__ralph-memory";
+pub(super) const TOOLS_OF_PLUGIN: &str = "mcp__plugin_ralph-memory_ralph-memory";
 /// The manifest of the plugin in the user's folder of Claude Code.
 pub(super) const PLUGIN_MANIFEST: &str = "skills/ralph-memory/.claude-plugin/plugin.json";
 

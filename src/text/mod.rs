@@ -14,6 +14,9 @@ pub(crate) use self::invisible::invisible;
 pub(crate) use self::title::{first_sentence, title_of};
 pub(crate) use self::words::{fold, fold_tag, is_same_name, nfc, words};
 
+/// The lines around the block that set-up writes into files of instructions.
+pub(crate) const OWN_BLOCK: [&str; 2] = ["<!-- ralph-memory:begin -->", "<!-- ralph-memory:end -->"];
+
 /// Returns a length of time as a person writes it: `42 s`, `1 min 1 s`, `2 h 5 min`.
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();

@@ -14,13 +14,12 @@ use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::parse_time;
 use crate::error::Result;
+use crate::text::OWN_BLOCK;
 use crate::workspace::Workspace;
 
 /// Where the instructions of agents are.
 const INSTRUCTIONS: [&str; 5] =
     ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
-/// The lines around the block that set-up writes.
-const OWN_BLOCK: [&str; 2] = ["<!-- ralph-memory:begin -->", "<!-- ralph-memory:end -->"];
 /// Where memory banks are.
 const MEMORY_BANKS: [&str; 4] = ["memory-bank", ".serena/memories", "cline_docs", ".memory-bank"];
 /// The files of a memory bank that tell the state of the work, which soon is another one.

@@ -14,6 +14,7 @@ use super::report::{ImportOrigin, ImportReport, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
 use crate::entry::parse_time;
 use crate::error::{IoContext as _, Result};
+use crate::iterations::session_run;
 use crate::store::SourceFolder;
 use crate::transcript::{Format, MAX_LINE};
 use crate::workspace::Workspace;
@@ -22,9 +23,6 @@ use crate::workspace::Workspace;
 const MAX_SESSIONS: usize = 5_000;
 /// How much of a prompt is kept, in bytes.
 const MAX_PROMPT: usize = 4_096;
-
-/// How the names of runs begin that are sessions.
-pub(super) const CLIENTS: [&str; 2] = ["claude-", "codex-"];
 
 /// A past session.
 #[derive(Debug)]
@@ -181,10 +179,9 @@ fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<boo
 }
 
 impl ClientSession {
-    /// Returns the name of its run: its client's name and its own id, so that it is never recorded twice.
+    /// Returns the name of its run, which hooks use as well, so that it is never recorded twice.
     pub(super) fn run_id(&self) -> String {
-        let [claude, codex] = CLIENTS;
-        format!("{}{}", if self.format == Format::Codex { codex } else { claude }, self.id)
+        session_run(if self.format == Format::Codex { "codex" } else { "claude" }, &self.id)
     }
 }
 

@@ -5,13 +5,13 @@ use chrono::TimeDelta;
 
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::ImportRequest;
-use super::sessions::{self, CLIENTS, ClientSession, SessionFile, SessionReading};
+use super::sessions::{self, ClientSession, SessionFile, SessionReading};
 use crate::context::Task;
 use crate::entry::{Id, Outcome};
 use crate::error::Result;
 use crate::history::{AttemptSummary, Report};
 use crate::iterations::{self, Iteration};
-use crate::journal::{both_areas, check_run_name, summaries};
+use crate::journal::{both_areas, has_attempts, summaries};
 use crate::knowledge::{AddAction, Added};
 use crate::semantic::SemanticMemory;
 use crate::sigil;
@@ -32,11 +32,11 @@ struct PastSession {
     named: Option<String>,
 }
 
-/// Returns the attempts that were not imported from a session, oldest first.
+/// Returns the attempts that belong to no session that is known by its id, oldest first.
 fn recorded(workspace: &Workspace) -> Vec<AttemptSummary> {
     let catalogs = both_areas(workspace);
     let mut attempts = summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.journal_rows().collect());
-    attempts.retain(|attempt| !CLIENTS.iter().any(|client| attempt.run_id.starts_with(client)));
+    attempts.retain(|attempt| !iterations::is_client_run(&attempt.run_id));
     attempts
 }
 
@@ -120,14 +120,8 @@ fn look(
     file: &SessionFile,
 ) -> Result<std::result::Result<PastSession, (ImportAction, String)>> {
     let skipped = |reason: &str| Ok(Err((ImportAction::Skipped, reason.to_owned())));
-    let run_id = session.run_id();
-    if check_run_name(&run_id).is_err() {
-        return skipped("its id cannot be the name of a run");
-    }
-    for folder in ["journal", "archive/journal"] {
-        if !workspace.store.names(&format!("{folder}/{run_id}"))?.is_empty() {
-            return Ok(Err((ImportAction::Unchanged, String::new())));
-        }
+    if has_attempts(workspace, &session.run_id())? {
+        return Ok(Err((ImportAction::Unchanged, String::new())));
     }
     if request.ongoing.as_ref() == Some(&session.id) || workspace.now() - session.ended < STILL {
         return skipped("it may still be going on; import it when it has ended");

@@ -1,5 +1,7 @@
 //! Arguments and variables that are wrong: what each message says, and that nothing is written.
 
+use ralph_memory::memory::ImportSource;
+
 use crate::support::{NOW, TestBase};
 
 /// Runs a command that must be refused, and checks what it says.
@@ -79,6 +81,11 @@ fn an_argument_that_names_no_file_or_no_folder_is_wrong_usage() {
         check(&base, &["record", "file.txt", "--verify-exit", "0", "--verify-output", path], 2, expected);
         check(&base, &["run", "--task", "x", "--agent", "true", "--prompt", path], 2, expected);
     }
+    for source in ImportSource::ALL.map(ImportSource::as_str) {
+        check(&base, &["import", source, "nowhere"], 2, not_there);
+    }
+    base.run(["import", "jsonl", "-"]).says(0, "read standard input");
+    check(&base, &["import", "export", "folder"], 2, a_folder);
     for command in ["init", "list"] {
         check(&base, &[command, "--root", "nowhere"], 2, "`nowhere` does not exist\nhint: check the spelling");
         check(&base, &[command, "--root", "file.txt"], 2, "`file.txt` is not a folder\nhint: name the folder");

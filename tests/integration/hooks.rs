@@ -339,6 +339,7 @@ fn a_message_is_recorded_once_and_nothing_without_sigils() {
     assert_eq!(attempts.len(), 2, "{attempts:?}");
     assert!(attempts[0].contains("task_id: t-1") && attempts[0].contains("outcome: done"), "{}", attempts[0]);
     assert!(attempts[1].contains("task_id: t-2") && attempts[1].contains("outcome: failed"), "{}", attempts[1]);
+    assert!(attempts.iter().all(|attempt| !attempt.contains("duration_secs:")), "nobody measured them: {attempts:?}");
     let learned = base.files(".ralph/knowledge");
     assert_eq!(learned.len(), 2, "{learned:?}");
     // Another session may report the same; a fact stays one entry.

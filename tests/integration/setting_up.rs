@@ -6,6 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
+use ralph_memory::Error;
+use ralph_memory::memory::StateFolders;
+use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
@@ -299,6 +302,141 @@ fn a_file_that_several_clients_use_stays_until_the_last() {
         assert_eq!(base.read("AGENTS.md"), "# Rules\n", "{has_record}");
         assert!(!base.at(".agents/skills/ralph-memory").exists(), "{has_record}");
     }
+}
+
+#[test]
+fn a_removal_in_a_clone_leaves_no_empty_folder() {
+    for client in CLIENTS {
+        let base = TestBase::new();
+        let before = base.files("");
+        // `init` creates empty folders, which no clone has.
+        fs::remove_dir_all(base.at(".claude")).unwrap();
+        fs::create_dir(base.at(".empty")).unwrap();
+        let folders = || {
+            let found = fs::read_dir(base.root()).unwrap().map(|found| found.unwrap().file_name());
+            found.collect::<std::collections::BTreeSet<_>>()
+        };
+        let names = folders();
+        assert_eq!(setup(&base, &[client]).code, Some(0), "{client}");
+        // A clone has the files, and not the record.
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        setup(&base, &[client, "--remove"]).says(0, "deleted");
+        assert_eq!((base.files(""), folders()), (before, names), "{client}");
+    }
+    // Without anything of set-up in it, an empty folder is somebody's own.
+    let base = TestBase::new();
+    fs::create_dir(base.at(".cursor")).unwrap();
+    setup(&base, &["cursor", "--remove"]).says(0, "nothing to do");
+    assert!(base.at(".cursor").is_dir());
+}
+
+#[test]
+fn a_state_folder_that_was_there_stays_and_one_of_set_up_goes_with_the_last_record() {
+    let base = TestBase::new();
+    let state = base.home().join(".local/state/ralph-memory");
+    fs::create_dir_all(&state).unwrap();
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+    setup(&base, &["cursor"]).says(0, "created");
+    setup(&base, &["cursor", "--remove"]).says(0, "deleted");
+    assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    for (scopes, last) in [(["project", "user"], "user"), (["user", "project"], "project")] {
+        for scope in scopes {
+            setup(&base, &["cursor", "--scope", scope]).says(0, "created");
+        }
+        for scope in scopes {
+            setup(&base, &["cursor", "--scope", scope, "--remove"]).says(0, "deleted");
+            assert_eq!(base.home().join(".local").exists(), scope != last, "{scope}");
+        }
+    }
+}
+
+#[test]
+fn the_trust_of_codex_is_mentioned_only_where_its_hooks_are_removed() {
+    let base = TestBase::new();
+    let trust = "keeps the trust that you gave";
+    for client in ["codex", "cursor"] {
+        setup(&base, &[client]).says(0, "created");
+    }
+    let cursor = setup(&base, &["cursor", "--remove"]);
+    assert!(!cursor.stdout.contains(trust), "{cursor}");
+    setup(&base, &["codex", "--remove"]).says(0, trust);
+    // What Codex shares with others is not its own.
+    base.write("AGENTS.md", "# Rules\n");
+    setup(&base, &["agents-md"]).says(0, "edited   AGENTS.md");
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    let all = setup(&base, &["--remove", "--yes"]);
+    assert!(all.stdout.contains("edited   AGENTS.md") && !all.stdout.contains(trust), "{all}");
+}
+
+#[test]
+fn without_a_home_the_path_in_a_message_is_the_usual_one() {
+    let base = TestBase::new();
+    for (client, path) in [("claude", "~/.claude/"), ("codex", "~/.codex/"), ("zed", "~/.config/zed/")] {
+        let ran = with(&base, &[client, "--scope", "user"]).env("HOME", "home").run();
+        assert!(ran.stderr.contains(path) && ran.stderr.contains("HOME is not set"), "{ran}");
+        assert_eq!(ran.code, Some(4), "{ran}");
+    }
+}
+
+#[test]
+fn claude_code_without_the_permission_says_how_to_give_it() {
+    let base = TestBase::new();
+    let hint = "`claude -p` refuses the tools until they are allowed: `ralph-memory setup claude --allow-tools`";
+    setup(&base, &["claude"]).says(0, hint);
+    let allowed = setup(&base, &["claude", "--allow-tools"]);
+    assert!(allowed.stdout.contains("next: Claude Code") && !allowed.stdout.contains(hint), "{allowed}");
+    // It is there already.
+    let again = setup(&base, &["claude", "--each-prompt"]);
+    assert!(again.stdout.contains("next: Claude Code") && !again.stdout.contains(hint), "{again}");
+}
+
+/// A set-up of this project, as a program with this home makes it.
+fn of_library(base: &TestBase) -> Setup {
+    let home = base.home().as_os_str().to_owned();
+    let variable = move |name: &str| (name == "HOME").then(|| home.clone());
+    Setup::new(&base.root(), Path::new("/usr/bin/ralph-memory"), StateFolders::of_user(&variable), &variable)
+}
+
+#[test]
+fn of_two_set_ups_at_once_both_are_in_the_record() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "# Rules\n");
+    let set_up = of_library(&base);
+    let plan = |client| set_up.plan(&[client], SetupScope::Project, SetupOptions::default()).unwrap();
+    set_up.apply(plan(SetupClient::AgentsMd)).unwrap();
+    let before = fs::read_to_string(base.at("AGENTS.md")).unwrap();
+    // All are planned before one is written, and two of them use the block that is there.
+    let plans = [SetupClient::Zed, SetupClient::Gemini, SetupClient::Qwen].map(plan);
+    for plan in plans {
+        set_up.apply(plan).unwrap();
+    }
+    let remove = |client| {
+        set_up.apply(set_up.plan_removal(&[client], SetupScope::Project).unwrap()).unwrap();
+    };
+    for client in [SetupClient::AgentsMd, SetupClient::Gemini, SetupClient::Qwen] {
+        remove(client);
+    }
+    assert_eq!(base.read("AGENTS.md"), before, "Zed uses it");
+    remove(SetupClient::Zed);
+    assert_eq!(base.read("AGENTS.md"), "# Rules\n");
+    let left = base.files("");
+    assert!(left.iter().all(|path| path.starts_with(".ralph/") || path == "AGENTS.md"), "{left:?}");
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0, "the record is gone");
+}
+
+#[test]
+fn a_set_up_waits_for_another_one() {
+    let base = TestBase::new();
+    let set_up = of_library(&base);
+    let plan = || set_up.plan(&[SetupClient::Cursor], SetupScope::Project, SetupOptions::default()).unwrap();
+    let folder = fs::File::open(base.root()).unwrap();
+    folder.lock().unwrap();
+    assert!(matches!(set_up.apply(plan()), Err(Error::Locked { .. })));
+    assert!(!base.at(".cursor").exists(), "nothing is written");
+    folder.unlock().unwrap();
+    set_up.apply(plan()).unwrap();
+    assert!(base.at(".cursor/mcp.json").exists());
 }
 
 #[test]

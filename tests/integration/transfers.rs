@@ -265,6 +265,81 @@ fn what_the_journal_has_is_not_imported_from_a_transcript() {
     assert_eq!(reasons.collect::<Vec<_>>(), expected);
 }
 
+/// Sessions of Claude Code and of Codex that changed files, and where their transcripts are in the home.
+fn recorded_sessions(base: &TestBase) -> [(&'static str, &'static str, String); 2] {
+    with_sessions(base);
+    let (claude, codex) = ("11111111-0000-4000-8000-000000000003", "22222222-0000-4000-8000-000000000001");
+    let rollout = base.home().join(format!(".codex/sessions/2026/11/04/rollout-2026-11-04T09-00-00-{codex}.jsonl"));
+    let transcript = claude_folder(base).join(format!("{claude}.jsonl"));
+    [("claude", claude, transcript.display().to_string()), ("codex", codex, rollout.display().to_string())]
+}
+
+/// Fires a hook of a session, with the setting that a session without a report is recorded as well.
+#[track_caller]
+fn fire(base: &TestBase, event: &str, client: &str, session: &str, now: &str, more: &Value) {
+    let mut input = json!({"session_id": session});
+    input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let run = base.with(["hook", event, "--agent", client]).env("RALPH_MEMORY_SESSIONS__RECORD", "changes");
+    let ran = run.input(input.to_string()).now(now).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+}
+
+/// Imports the sessions, and returns what became of one.
+fn import_of(base: &TestBase, session: &str) -> String {
+    let answer = base.run(["import", "transcripts", "--json"]).json(0);
+    let items = answer["items"].as_array().unwrap().clone();
+    let item = items.into_iter().find(|item| item["from"]["path"].as_str().unwrap().contains(session)).unwrap();
+    item["action"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_that_a_hook_recorded_is_not_imported() {
+    let base = TestBase::new();
+    for (client, session, path) in recorded_sessions(&base) {
+        // Long after the session: the time does not say that they are the same.
+        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", &json!({"transcript_path": path}));
+        let folder = format!(".ralph/journal/{client}-{session}");
+        assert_eq!(base.files(&folder).len(), 1, "{:?}", base.files(".ralph/journal"));
+        assert_eq!(import_of(&base, session), "unchanged");
+        assert_eq!(base.files(&folder).len(), 1);
+    }
+    // A message of the agent is as good as a transcript.
+    let base = TestBase::new();
+    for (client, session, _) in recorded_sessions(&base) {
+        let message = json!({"last_assistant_message": "<task-done>t-other</task-done>"});
+        fire(&base, "stop", client, session, "2026-11-18T10:00:00Z", &message);
+        assert_eq!(import_of(&base, session), "unchanged");
+    }
+}
+
+#[test]
+fn a_session_that_was_imported_is_not_recorded_by_a_hook() {
+    let base = TestBase::new();
+    let sessions = recorded_sessions(&base);
+    // A message that waits for a lock while the transcripts are imported.
+    fs::create_dir_all(base.at(".ralph/state")).unwrap();
+    let lock = fs::File::create(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    for ((client, session, _), at) in sessions.iter().zip(["2026-11-03T09:00:30Z", "2026-11-04T09:00:06Z"]) {
+        let message = format!("<task-done>t-kept-{client}</task-done>");
+        fire(&base, "stop", client, session, at, &json!({"last_assistant_message": message}));
+    }
+    drop(lock);
+    let kept = || fs::read_dir(base.home().join(".local/state/ralph-memory")).unwrap().count();
+    assert_eq!(kept(), 2);
+    assert_eq!(import_of(&base, sessions[0].1), "added");
+    let before = base.files(".ralph/journal");
+    for (client, session, path) in &sessions {
+        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", &json!({"transcript_path": path}));
+    }
+    assert_eq!((base.files(".ralph/journal"), kept()), (before.clone(), 0));
+    // Who goes on with the session later and reports something has a new attempt.
+    let (client, session, _) = &sessions[0];
+    let message = json!({"last_assistant_message": "<task-failed>t-importer</task-failed>"});
+    fire(&base, "stop", client, session, "2026-11-18T11:00:00Z", &message);
+    assert_eq!(base.files(".ralph/journal").len(), before.len() + 1);
+}
+
 #[test]
 fn one_secret_in_a_hundred_is_refused_and_named() {
     let base = TestBase::new();
@@ -413,7 +488,7 @@ fn links_pipes_and_files_that_cannot_be_read_are_left_out() {
     // A file that a person names is an error of the call.
     base.run(["import", "rules", ".cursor/rules/pipe.md"]).says(6, "not a regular file");
     base.run(["import", "rules", ".cursor/rules/latin.md"]).says(2, "it is not UTF-8");
-    base.run(["import", "rules", "nowhere"]).says(6, "cannot read `nowhere`");
+    base.run(["import", "rules", "nowhere"]).says(2, "`nowhere` does not exist");
 }
 
 #[test]

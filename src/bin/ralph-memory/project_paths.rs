@@ -61,12 +61,27 @@ pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
 ///
 /// [`UsageError`]. Whatever else is wrong with the file is reported when it is read.
 pub(crate) fn check_file(path: &Path, named: &str) -> Result<(), UsageError> {
-    let (problem, hint) = match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => ("is a folder", "name a file, not a folder"),
-        Err(error) if is_missing(&error) => ("does not exist", "check the spelling; name a file that exists"),
-        _ => return Ok(()),
-    };
-    Err(UsageError { message: format!("`{}`{named} {problem}", path.display()), hint: hint.to_owned() })
+    if std::fs::metadata(path).is_ok_and(|found| found.is_dir()) {
+        let hint = "name a file, not a folder".to_owned();
+        return Err(UsageError { message: format!("`{}`{named} is a folder", path.display()), hint });
+    }
+    check_exists(path, named, "name a file that exists")
+}
+
+/// Refuses an argument that must name something that exists, and does not, as [`check_file`] does. `hint` says what to
+/// name.
+///
+/// # Errors
+///
+/// [`UsageError`]. Whatever else is wrong with it is reported when it is read.
+pub(crate) fn check_exists(path: &Path, named: &str, hint: &str) -> Result<(), UsageError> {
+    match std::fs::metadata(path) {
+        Err(error) if is_missing(&error) => Err(UsageError {
+            message: format!("`{}`{named} does not exist", path.display()),
+            hint: format!("check the spelling; {hint}"),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a root that is not a folder.

@@ -160,7 +160,7 @@ impl Attempt {
     /// fingerprint, texts on one line where they must be, lists and sections within their limits, control characters
     /// escaped. A prepared attempt stays unchanged.
     #[must_use]
-    pub fn prepared(&self, allowed: &[String]) -> Attempt {
+    pub(crate) fn prepared(&self, allowed: &[String]) -> Attempt {
         let head = &self.head;
         let line = |text: &str, limit: usize| line(&redact(&text[..floor(text, MAX_LINE_BYTES)], allowed), limit);
         let some_line = |text: Option<&String>| text.map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty());
@@ -229,7 +229,7 @@ impl Attempt {
     }
 
     /// Returns the text of the file of an attempt that is [`prepared`](Attempt::prepared).
-    pub fn to_file(&self) -> String {
+    pub(crate) fn to_file(&self) -> String {
         format!("---\n{}---\n{}", self.frontmatter(), self.sections.to_body())
     }
 
@@ -291,6 +291,7 @@ impl Attempt {
     }
 
     /// Reads a journal file; `None` if it is not an attempt, or lacks a required value.
+    #[doc(hidden)]
     pub fn of(entry: &Entry) -> Option<Attempt> {
         let head = &entry.head;
         Some(Attempt {

@@ -103,8 +103,15 @@ impl Outcome {
 }
 
 /// How hard the agent found the task.
+///
+/// ```
+/// use ralph_memory::entry::Difficulty;
+/// assert!(Difficulty::Easy < Difficulty::Hard);
+/// assert_eq!(Difficulty::ALL.map(Difficulty::as_str), ["trivial", "easy", "moderate", "hard", "blocked"]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Difficulty {
     Trivial,
     Easy,
@@ -205,6 +212,21 @@ pub struct Validation {
 }
 
 /// The values that only an attempt's frontmatter has, and measurements of its body.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Pin the compiler"), &memory.new_run())?;
+/// let report = Report { tokens_in: Some(900), tokens_out: Some(100), ..Report::default() };
+/// let head = memory.finish(&iteration, &report)?.attempt.head;
+/// assert_eq!((head.iteration, head.tokens()), (1, Some(1_000)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptHead {
     /// `iteration`: its number in the run, from 1.
@@ -225,7 +247,7 @@ pub struct AttemptHead {
     pub difficulty: Option<Difficulty>,
     /// `next_model`: the model that the run's next iteration should have.
     pub next_model: Option<String>,
-    /// `duration_secs`.
+    /// `duration_secs`; `None` if nobody measured it.
     pub duration_secs: Option<f64>,
     /// `cost_usd`, in US dollars.
     pub cost_usd: Option<f64>,
@@ -248,7 +270,7 @@ pub struct AttemptHead {
 
 impl AttemptHead {
     /// Returns a head with only these values.
-    pub fn new(iteration: u32, outcome: Outcome) -> AttemptHead {
+    pub(crate) fn new(iteration: u32, outcome: Outcome) -> AttemptHead {
         AttemptHead {
             iteration,
             outcome,
@@ -280,6 +302,21 @@ impl AttemptHead {
 }
 
 /// The body of a journal file, part by part; empty parts are not written.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Drop the old table"), &memory.new_run())?;
+/// let report = Report { tried: "A migration.".into(), why: "A view uses it.".into(), ..Report::default() };
+/// let sections = memory.finish(&iteration, &report)?.attempt.sections;
+/// assert_eq!((sections.tried.as_str(), sections.why.as_str()), ("A migration.", "A view uses it."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sections {
     /// The text before the first heading: the agent's notes.
@@ -307,6 +344,23 @@ pub struct Sections {
 }
 
 /// One attempt at a task, in the form of a journal file.
+///
+/// ```
+/// use ralph_memory::entry::Outcome;
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let iteration = memory.begin(&Task::new("Retry the upload"), &memory.new_run())?;
+/// memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
+/// let (id, attempt) = memory.attempts_of_task(&iteration.task_id()).remove(0);
+/// assert_eq!((attempt.task_title.as_str(), attempt.head.outcome), ("Retry the upload", Outcome::Done));
+/// assert!(id.as_str().starts_with(&format!("journal/{}/", attempt.run_id)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// `run_id`.
@@ -329,7 +383,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// Returns the most telling line of its error; see `error_line`.
-    pub fn error_line(&self) -> Option<&str> {
+    pub(crate) fn error_line(&self) -> Option<&str> {
         self.head.error(&self.sections).and_then(error_line)
     }
 }

@@ -26,7 +26,7 @@ const PARTS: [SectionPart; 10] = [
 impl Sections {
     /// Reads the body of a journal file. Unknown headings are skipped with the text below them; of two equal headings
     /// the first one counts.
-    pub fn read(body: &str) -> Sections {
+    pub(crate) fn read(body: &str) -> Sections {
         let mut sections = Sections::default();
         let headings = headings(body);
         let end = headings.first().map_or(body.len(), |heading| heading.start);

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use chrono::TimeDelta;
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ralph_memory::Error;
 use ralph_memory::memory::{
     ImportAction, ImportInput, ImportReport, ImportRequest, ImportSource, ImportedItem, JsonlFields,
@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::error::UsageError;
 use crate::exit::Exit;
+use crate::project_paths;
 use crate::session::{Globals, agent_folders, session_of_environment, writer};
 use crate::ui::{ID, QUIET, Ui};
 
@@ -36,7 +37,8 @@ const MAX_NAMED: usize = 5;
   ralph-memory export | ralph-memory import export - --root ~/src/project")]
 pub(crate) struct ImportArgs {
     /// What is imported
-    source: SourceName,
+    #[arg(value_parser = source())]
+    source: ImportSource,
     /// The file or the folder, or `-` for standard input [default: the usual place of the source]
     path: Option<PathBuf>,
     /// Show what would be done, and do nothing
@@ -68,26 +70,39 @@ pub(crate) struct ImportArgs {
     allow_secrets: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum SourceName {
-    /// AGENTS.md, CLAUDE.md and the like: each section of the second and third level becomes an entry
-    Sections,
-    /// Rules for Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro and Cline: each file becomes an entry about the paths that it is for
-    Rules,
-    /// Claude Code's own memory of this project: each file becomes an entry, except those about you
-    ClaudeMemory,
-    /// Architecture decision records (Nygard, MADR): each becomes an entry that replaces those that it supersedes
-    Adr,
-    /// A folder of markdown, such as Cline's memory bank: each section becomes an entry, or the file if it has a title
-    MemoryBank,
-    /// JSON Lines: each object becomes an entry
-    Jsonl,
-    /// The database of `RefoundAI/ralph`, read with `sqlite3`: each row of its journal becomes an attempt
-    Ralph,
-    /// Past sessions of Claude Code and Codex in this project: each that changed files or reported something becomes an attempt
-    Transcripts,
-    /// What `export` printed: each file is written as it was
-    Export,
+/// Parses the name of a source, and lists all of them with their help.
+fn source() -> impl TypedValueParser<Value = ImportSource> {
+    let sources = ImportSource::ALL.map(|source| PossibleValue::new(source.as_str()).help(help(source)));
+    PossibleValuesParser::new(sources).try_map(|name| ImportSource::parse(&name).ok_or("there is no such source"))
+}
+
+fn help(source: ImportSource) -> &'static str {
+    match source {
+        ImportSource::Sections => {
+            "AGENTS.md, CLAUDE.md and the like: each section of the second and third level becomes an entry"
+        }
+        ImportSource::Rules => {
+            "Rules for Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro and Cline: each file becomes an entry about the paths that it is for"
+        }
+        ImportSource::ClaudeMemory => {
+            "Claude Code's own memory of this project: each file becomes an entry, except those about you"
+        }
+        ImportSource::Adr => {
+            "Architecture decision records (Nygard, MADR): each becomes an entry that replaces those that it supersedes"
+        }
+        ImportSource::MemoryBank => {
+            "A folder of markdown, such as Cline's memory bank: each section becomes an entry, or the file if it has a title"
+        }
+        ImportSource::Jsonl => "JSON Lines: each object becomes an entry",
+        ImportSource::Ralph => {
+            "The database of `RefoundAI/ralph`, read with `sqlite3`: each row of its journal becomes an attempt"
+        }
+        ImportSource::Transcripts => {
+            "Past sessions of Claude Code and Codex in this project: each that changed files or reported something becomes an attempt"
+        }
+        ImportSource::Export => "What `export` printed: each file is written as it was",
+        _ => "",
+    }
 }
 
 #[derive(Serialize)]
@@ -99,13 +114,19 @@ struct ImportAnswer<'a> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyhow::Result<Exit> {
-    let source = args.source.to_source();
+    let source = args.source;
     args.check(source)?;
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let input = match &args.path {
         None => ImportInput::UsualPlace(agent_folders()),
         Some(path) if path == Path::new("-") => ImportInput::Text(from_stdin()?),
-        Some(path) => ImportInput::Path(path.clone()),
+        Some(path) => {
+            match source {
+                ImportSource::Export => project_paths::check_file(path, "")?,
+                _ => project_paths::check_exists(path, "", "name a file or a folder that exists")?,
+            }
+            ImportInput::Path(path.clone())
+        }
     };
     let request = ImportRequest {
         dry_run: args.dry_run,
@@ -124,22 +145,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyh
     }
     let needs_a_person = report.items.iter().any(|item| item.action.needs_a_person());
     Ok(if needs_a_person { Exit::No } else { Exit::Done })
-}
-
-impl SourceName {
-    fn to_source(self) -> ImportSource {
-        match self {
-            SourceName::Sections => ImportSource::Sections,
-            SourceName::Rules => ImportSource::Rules,
-            SourceName::ClaudeMemory => ImportSource::ClaudeMemory,
-            SourceName::Adr => ImportSource::Adr,
-            SourceName::MemoryBank => ImportSource::MemoryBank,
-            SourceName::Jsonl => ImportSource::Jsonl,
-            SourceName::Ralph => ImportSource::Ralph,
-            SourceName::Transcripts => ImportSource::Transcripts,
-            SourceName::Export => ImportSource::Export,
-        }
-    }
 }
 
 impl ImportArgs {

@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-use ralph_memory::context::defuse;
 use ralph_memory::entry::{Files, Outcome};
 use ralph_memory::memory::{Iteration, Report};
 use ralph_memory::{Memory, Task};
@@ -135,30 +134,13 @@ impl RecordAttempt {
         Ok(iteration)
     }
 
-    /// Returns the report, in the form in which a loop reads it from an agent's text.
-    fn report(&self, files: Vec<String>) -> anyhow::Result<Report> {
-        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        // A report has one line for each key; no text of a value begins an element.
-        let line = |text: String| defuse(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut text = String::new();
-        match (given(&self.tried), given(&self.why_failed)) {
-            (Some(tried), Some(why)) => {
-                let error =
-                    given(&self.error).map_or_else(String::new, |error| format!("stack_trace: {}\n", defuse(&error)));
-                let (tried, why) = (line(tried), line(why));
-                text = format!("<failure-report>\nwhat_tried: {tried}\nwhy_failed: {why}\n{error}</failure-report>\n");
-            }
-            _ if self.outcome != AttemptOutcome::Done => {
-                let hint = "say in `tried` what you did, and in `why_failed` why it did not work";
-                return Err(unfit("an attempt that is not done needs `tried` and `why_failed`", hint));
-            }
-            _ => {}
-        }
-        if let Some(suggestion) = given(&self.suggestion) {
-            text.push_str(&format!("<retry-suggestion>{}</retry-suggestion>\n", defuse(&suggestion)));
-        }
-        if let Some(notes) = given(&self.notes) {
-            text.push_str(&format!("<journal>{}</journal>\n", defuse(&notes)));
+    /// Returns the report. Its texts are taken as they are: nothing in them is an element or a key.
+    fn report(self, files: Vec<String>) -> anyhow::Result<Report> {
+        let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).unwrap_or_default();
+        let (tried, why) = (given(self.tried), given(self.why_failed));
+        if self.outcome != AttemptOutcome::Done && (tried.is_empty() || why.is_empty()) {
+            let hint = "say in `tried` what you did, and in `why_failed` why it did not work";
+            return Err(unfit("an attempt that is not done needs `tried` and `why_failed`", hint));
         }
         let outcome = match self.outcome {
             AttemptOutcome::Done => Outcome::Done,
@@ -166,7 +148,15 @@ impl RecordAttempt {
             AttemptOutcome::Blocked => Outcome::Blocked,
             AttemptOutcome::Partial => Outcome::Partial,
         };
-        let files = Files { modified: files, ..Files::default() };
-        Ok(Report { text, outcome: Some(outcome), files, ..Report::default() })
+        Ok(Report {
+            outcome: Some(outcome),
+            files: Files { modified: files, ..Files::default() },
+            tried,
+            why,
+            error_output: given(self.error),
+            retry_suggestion: given(self.suggestion),
+            notes: given(self.notes),
+            ..Report::default()
+        })
     }
 }
