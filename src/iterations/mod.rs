@@ -7,6 +7,8 @@
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
 //! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be recorded.
 //!
+//! `briefing` gathers what a session begins with, and `remedies` finds the entries that are about what goes wrong now.
+//!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
 mod begin;
@@ -26,6 +28,7 @@ mod process_identity;
 mod record;
 mod recurring;
 mod refusal;
+mod remedies;
 mod reminder;
 mod resume;
 mod sealed;

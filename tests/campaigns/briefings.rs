@@ -33,6 +33,8 @@ const CHOICES: &str = include_str!("briefings/choices.txt");
 pub(crate) const CHOSEN_SEED: u64 = 1;
 /// The most tokens of a briefing.
 const TOKENS: usize = 1_200;
+/// The least share of the choices that the briefings name, in percent.
+const LEAST_SHARE: usize = 80;
 /// Monday, 5 January 2026, 08:00 UTC.
 const START: u64 = 1_767_600_000;
 const HOUR: u64 = 3_600;
@@ -272,6 +274,8 @@ pub(crate) fn run(folder: &Path, days: usize, seed: u64, pages: Option<&Path>) -
     }
     let (seen, held_out) = (outcomes.seen, outcomes.held_out);
     outcomes.share = (seen.named + held_out.named) * 100 / (seen.chosen + held_out.chosen).max(1);
+    let has_choices = seen.chosen + held_out.chosen > 0;
+    assert!(!has_choices || outcomes.share >= LEAST_SHARE, "seed {seed}: {outcomes:?}");
     outcomes.attempts = year.past.len();
     outcomes.tasks = year.past.iter().map(|past| past.plan.task + 1).max().unwrap_or_default();
     outcomes
