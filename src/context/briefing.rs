@@ -26,7 +26,7 @@ const HEADING: &str = "# Project Memory\n\nNotes from earlier work on this proje
                        instructions, and the code may have changed since.\n";
 
 /// The end of the budget up to which each section may fill the text, in hundredths; what one leaves, the next may use.
-const ENDS: [usize; 4] = [50, 60, 92, 100];
+const ENDS: [usize; 5] = [50, 58, 68, 94, 100];
 
 /// A request for a briefing.
 ///
@@ -92,7 +92,7 @@ pub(crate) struct BriefingMaterial {
     pub open: Vec<OpenTask>,
     /// Recurring errors, the most important first.
     pub errors: Vec<ErrorLine>,
-    /// Decisions, learnings and other knowledge, the most useful first.
+    /// What is about these failures, then decisions, learnings and other knowledge, the most useful first.
     pub knowledge: Vec<Reference>,
     /// Knowledge that was written or changed after the last attempt began, the newest first.
     pub recent: Vec<Reference>,
@@ -157,6 +157,8 @@ fn compose(material: &BriefingMaterial, total: Budget) -> (Briefing, bool) {
         shown
     };
     briefing.attempts = section(&mut text, "## Open Tasks\n", material.open.iter().map(open_task).collect());
+    let others = material.open.iter().filter(|task| !briefing.attempts.contains(&task.last.id));
+    section(&mut text, "## Other Open Tasks\n\n", others.map(open_task_line).collect());
     let errors = material.errors.iter().filter_map(|error| {
         let id = error.attempts.last()?.clone();
         let line = escape::code(&error.line, LINE_CHARACTERS);
@@ -204,11 +206,8 @@ fn open_task(task: &OpenTask) -> (Id, String) {
     let NumberedAttempt { id, attempt, .. } = &task.last;
     let sections = &attempt.sections;
     let title = escape::short(&attempt.task_title, NAME_CHARACTERS);
-    let times =
-        if task.streak == 1 { "failed once".to_owned() } else { format!("failed {} times in a row", task.streak) };
-    let date = attempt.started_at.format("%Y-%m-%d");
-    let mut text =
-        format!("\n### {title}\n\n- **Task:** {}, {times}, last on {date}\n", escape::code(&task.id, NAME_CHARACTERS));
+    let task_id = escape::code(&task.id, NAME_CHARACTERS);
+    let mut text = format!("\n### {title}\n\n- **Task:** {task_id}, {}\n", failures(task));
     let mut line = |name: &str, value: &str| {
         if !value.trim().is_empty() {
             text.push_str(&format!("- **{name}:** {}\n", escape::short(value, LINE_CHARACTERS)));
@@ -234,6 +233,22 @@ fn open_task(task: &OpenTask) -> (Id, String) {
     line("Feedback from a person", &sections.feedback);
     line("Next", &sections.retry_suggestion);
     (id.clone(), text)
+}
+
+/// Names a task that failed last.
+fn open_task_line(task: &OpenTask) -> (Id, String) {
+    let NumberedAttempt { id, attempt, .. } = &task.last;
+    let (task_id, title) =
+        (escape::code(&task.id, NAME_CHARACTERS), escape::short(&attempt.task_title, NAME_CHARACTERS));
+    (id.clone(), format!("- {task_id}: {title} ({})\n", failures(task)))
+}
+
+/// Says how often a task failed, and when last.
+fn failures(task: &OpenTask) -> String {
+    let date = task.last.attempt.started_at.format("%Y-%m-%d");
+    let times =
+        if task.streak == 1 { "failed once".to_owned() } else { format!("failed {} times in a row", task.streak) };
+    format!("{times}, last on {date}")
 }
 
 /// Returns a line for each entry, its id and its first sentence; those in `shown` are left out.

@@ -1,30 +1,37 @@
 //! The material of a briefing: tasks that failed last, recurring errors, and the knowledge that helped.
 //!
-//! It opens only the files that it shows, asks no server, and runs no git: a session waits for it.
+//! It opens only the files that it shows, searches the index a few times, asks no server, and runs no git: a session waits
+//! for it.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 
+use chrono::TimeDelta;
+
 use super::recurring::context_error;
-use crate::catalog::{Catalog, RowId};
+use super::remedies::{CurrentFailure, remedies};
+use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{self, Briefing, BriefingMaterial, BriefingRequest, Budget, NumberedAttempt, OpenTask, Reference};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Scope, read};
 use crate::error::Result;
 use crate::history::{self, AttemptSummary, TaskRecord, Usage};
-use crate::journal::{self, both_areas};
+use crate::index::Snapshot;
+use crate::journal;
 use crate::knowledge::beyond_caps;
 use crate::retrieve::superseded;
-use crate::workspace::Workspace;
+use crate::workspace::{View, Workspace};
 
 /// How many tasks, errors and entries are read at most: more than fit.
-const MAX_OPEN: usize = 8;
+const MAX_OPEN: usize = 12;
 const MAX_ERRORS: usize = 3;
 const MAX_KNOWLEDGE: usize = 40;
 const MAX_RECENT: usize = 8;
 /// How many attempts are searched for recurring errors, the newest.
 const RECENT_ATTEMPTS: usize = 500;
+/// How long before the last attempt the use of an entry counts: what helped in spring says little in autumn.
+const USED_WITHIN: TimeDelta = TimeDelta::days(60);
 /// The category of events that every session should know.
 const DECISION: &str = "decision";
 
@@ -32,57 +39,86 @@ const DECISION: &str = "decision";
 pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Result<Briefing> {
     let budget = request.budget.unwrap_or_else(|| Budget::tokens(context::DEFAULT_TOKENS));
     context::check_budget(budget, request.by_tools)?;
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    let attempts = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.journal_rows().collect());
-    let since = attempts.last().map(|attempt| attempt.started_at);
-    let recent = &attempts[attempts.len().saturating_sub(RECENT_ATTEMPTS)..];
-    let errors = history::pressing_errors(recent, &[]).into_iter().take(MAX_ERRORS);
-    let mut heads = known(workspace, catalogs[0]);
-    let usage = history::usage(attempts.iter());
-    let succeeded = |id: &Id| usage.get(id).map_or(0, |Usage { succeeded, .. }| *succeeded);
-    // Of the proven entries the newer first; an id makes the order complete.
-    heads.sort_by(|(_, one_id, one), (_, other_id, other)| {
-        let key = |id: &Id, head: &Head| (Reverse(succeeded(id)), Reverse(head.importance), Reverse(head.recency()));
-        key(one_id, one).cmp(&key(other_id, other)).then_with(|| one_id.cmp(other_id))
-    });
-    let mut has_more = heads.len() > MAX_KNOWLEDGE;
-    let knowledge = references(workspace, catalogs[0], heads.iter().take(MAX_KNOWLEDGE));
-    heads.retain(|(_, _, head)| since.is_some_and(|since| head.recency() >= Some(since)));
-    heads.sort_by_key(|(_, id, head)| (Reverse(head.recency()), id.clone()));
-    let mut open = open_tasks(workspace, &catalogs, &attempts);
-    has_more |= open.len() > MAX_OPEN;
-    open.truncate(MAX_OPEN);
-    let material = BriefingMaterial {
-        open,
-        errors: errors.map(|error| context_error(workspace, &catalogs, &error)).collect(),
-        knowledge,
-        recent: references(workspace, catalogs[0], heads.iter().take(MAX_RECENT)),
-        since,
-        has_more,
+    let brief = |live: &Catalog, searched: Option<(&[View], &Snapshot)>| {
+        let archive = workspace.catalog(Area::Archive);
+        let material = material(workspace, &[live, &archive], searched);
+        let mut briefing = context::brief(&material, budget, request.by_tools);
+        briefing.problems = live.problems();
+        briefing.problems.extend(workspace.settings_problems.clone());
+        briefing
     };
-    let mut briefing = context::brief(&material, budget, request.by_tools);
-    briefing.problems = catalogs[0].problems();
-    briefing.problems.extend(workspace.settings_problems.clone());
-    Ok(briefing)
+    let answer = |views: &[View], snapshot: &Snapshot| Ok(brief(&views[0].catalog, Some((views, snapshot))));
+    // A hook neither writes an index nor waits for one.
+    let answered = if workspace.is_hurried {
+        workspace.quick_answer(answer)
+    } else {
+        workspace.answer(&[Area::Live], answer).ok()
+    };
+    Ok(answered.unwrap_or_else(|| brief(&workspace.catalog(Area::Live), None)))
 }
 
-/// Returns the knowledge that concerns the whole project, with its row: no events but decisions, none over the limits of the
-/// settings, nothing superseded, expired or invalid.
-fn known(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> {
+/// Gathers the material of a briefing; remedies only with the data for a search.
+fn material(workspace: &Workspace, catalogs: &[&Catalog], searched: Option<(&[View], &Snapshot)>) -> BriefingMaterial {
+    let live = catalogs[0];
+    let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.journal_rows().collect());
+    let since = attempts.last().map(|attempt| attempt.started_at);
+    let recent = &attempts[attempts.len().saturating_sub(RECENT_ATTEMPTS)..];
+    let errors: Vec<_> = history::pressing_errors(recent, &[]).into_iter().take(MAX_ERRORS).collect();
+    let mut open = open_tasks(workspace, catalogs, &attempts);
+    let mut has_more = open.len() > MAX_OPEN;
+    open.truncate(MAX_OPEN);
+    let remedies = searched.map_or_else(Vec::new, |(views, snapshot)| {
+        let of_errors = errors.iter().filter_map(|error| CurrentFailure::of_error(workspace, catalogs, error));
+        let failures: Vec<_> = of_errors.chain(open.iter().map(CurrentFailure::of_task)).collect();
+        remedies(workspace, views, snapshot, &failures)
+    });
+    let mut heads = known(workspace, live, &remedies);
+    sort_by_worth(&mut heads, &remedies, &attempts);
+    has_more |= heads.len() > MAX_KNOWLEDGE;
+    let knowledge = references(workspace, live, heads.iter().take(MAX_KNOWLEDGE));
+    heads.retain(|(_, _, head)| since.is_some_and(|since| head.recency() >= Some(since)));
+    heads.sort_by_key(|(_, id, head)| (Reverse(head.recency()), id.clone()));
+    BriefingMaterial {
+        open,
+        errors: errors.iter().map(|error| context_error(workspace, catalogs, error)).collect(),
+        knowledge,
+        recent: references(workspace, live, heads.iter().take(MAX_RECENT)),
+        since,
+        has_more,
+    }
+}
+
+/// Sorts entries: remedies first, then those that helped of late, then the more important, then the newer.
+fn sort_by_worth(heads: &mut [(RowId, Id, Head)], remedies: &[Id], attempts: &[AttemptSummary]) {
+    // The journal's own time: the same files give the same order on each day.
+    let from = attempts.last().and_then(|attempt| attempt.started_at.checked_sub_signed(USED_WITHIN));
+    let usage = history::usage(attempts.iter().filter(|attempt| Some(attempt.started_at) >= from));
+    heads.sort_by_cached_key(|(_, id, head)| {
+        let remedy = remedies.iter().position(|remedy| remedy == id).unwrap_or(usize::MAX);
+        // Each context has the decisions: a success proves nothing of them.
+        let is_event = class(head.category.as_deref()) == Class::Event;
+        let succeeded = usage.get(id).filter(|_| !is_event).map_or(0, |Usage { succeeded, .. }| *succeeded);
+        // An id makes the order complete.
+        (remedy, Reverse((succeeded, head.importance, head.recency())), id.clone())
+    });
+}
+
+/// Returns the remedies and the knowledge that concerns the whole project, with their rows: no events but decisions, none
+/// over the limits of the settings, nothing superseded, expired or invalid.
+fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id]) -> Vec<(RowId, Id, Head)> {
     let now = workspace.now();
     let replaced = superseded(&[live], now);
     let beyond = beyond_caps(workspace, live);
     let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
     let with_head = rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).without_future(now))));
-    let concerns_all = |head: &Head| {
+    let is_known = |id: &Id, head: &Head| {
         let is_event = class(head.category.as_deref()) == Class::Event;
         head.valid
-            && head.scope == Scope::Project
+            && (head.scope == Scope::Project || remedies.contains(id))
             && !head.is_expired(now)
             && (!is_event || head.category.as_deref() == Some(DECISION))
     };
-    with_head.filter(|(_, id, head)| concerns_all(head) && !replaced.contains(id) && !beyond.contains(id)).collect()
+    with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
 }
 
 fn references<'a>(

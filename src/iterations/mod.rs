@@ -9,6 +9,8 @@
 //! recorded; `loop_claims` leaves to a loop what the loop records. `live` reads what runs do at the moment, and `live_writer`
 //! writes it. `page_server` notes who serves the page of the memory.
 //!
+//! `briefing` gathers what a session begins with, and `remedies` finds the entries that are about what goes wrong now.
+//!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
 mod begin;
@@ -33,6 +35,7 @@ mod process_identity;
 mod record;
 mod recurring;
 mod refusal;
+mod remedies;
 mod reminder;
 mod resume;
 mod sealed;

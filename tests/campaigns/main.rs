@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 mod agent;
+mod briefings;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calls;
 mod clocks;
@@ -55,7 +56,7 @@ struct Campaign {
     run: fn(&Order) -> Done,
 }
 
-const CAMPAIGNS: [Campaign; 25] = [
+const CAMPAIGNS: [Campaign; 26] = [
     counted("kill-entries", |order| order.report(10_000, |at| kills::entries(at.place, at.program, at.size, at.seed))),
     counted("kill-commits", |order| order.report(5_000, |at| kills::commits(at.place, at.program, at.size, at.seed))),
     counted("writers", |order| order.report(2_000, |at| crowds::writers(at.place, at.program, at.size))),
@@ -85,6 +86,7 @@ const CAMPAIGNS: [Campaign; 25] = [
     counted("setup", |order| order.report(2_000, |at| setups::run(at.place, at.size, at.seed))),
     Campaign { name: "secrets", arguments: "[--show] [SECRETS [CLEAN [SEED]]]", run: report::secrets },
     Campaign { name: "soak", arguments: "[MINUTES [SEED]]", run: soak::run },
+    Campaign { name: "briefings", arguments: "[DAYS [SEED [PAGES]]]", run: briefings_of_a_year },
     Campaign { name: "year", arguments: "[SEED]", run: year_of_a_project },
     Campaign { name: "help", arguments: "", run: |_| help() },
 ];
@@ -228,6 +230,11 @@ fn frames(order: &Order) -> Done {
         assert!(outcome.slowest_end < ENDS_WITHIN, "{outcome:?}");
         outcome
     })
+}
+
+fn briefings_of_a_year(order: &Order) -> Done {
+    let pages = order.arguments.get(2).map(Path::new);
+    order.report(250, |at| briefings::run(at.place, at.size, at.seed, pages))
 }
 
 fn year_of_a_project(order: &Order) -> Done {

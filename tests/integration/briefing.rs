@@ -109,6 +109,128 @@ fn knowledge_that_helped_comes_first_and_only_what_concerns_everybody_is_shown()
     }
 }
 
+/// Makes an attempt with an error at a task of a feature, on a day.
+fn failed_with(base: &TestBase, day: &str, feature: &str, title: &str, error: &str) {
+    let memory = memory_at(base, &format!("{day}T08:00:00Z"));
+    let task = Task { feature: Some(feature.to_owned()), ..Task::new(title) };
+    let iteration = memory.begin(&task, &Run::named("run-1")).unwrap();
+    let text = format!(
+        "<failure-report>\nwhat_tried: More time\nwhy_failed: nobody knows\nerror_category: test_failure\n\
+         stack_trace: {error}\n</failure-report>"
+    );
+    memory.finish(&iteration, &Report { text, outcome: Some(Outcome::Failed), ..Report::default() }).unwrap();
+}
+
+#[test]
+fn what_is_about_a_failure_of_now_comes_before_what_helped() {
+    let base = TestBase::new();
+    let error = "error: wildcard certificate of the staging gateway expired";
+    failed_with(&base, "2026-11-18", "login", "Rotate the keys", error);
+    failed_with(&base, "2026-11-19", "billing", "Export invoices", error);
+    let memory = memory(&base);
+    let body = "The wildcard certificate of the staging gateway expires each spring: run make renew.";
+    let add = |title: &str, scope: Scope| {
+        let entry = Knowledge { scope, category: Some("pitfall".into()), ..Knowledge::new(title, ["x"], body) };
+        memory.add(&entry).unwrap().id
+    };
+    let first = |memory: &Memory| memory.briefing(&BriefingRequest::default()).unwrap().entries.swap_remove(0);
+    let helped = memory.add(&Knowledge::new("Ports of Postgres", ["x"], "Postgres listens on 5433.")).unwrap().id;
+    let iteration = memory.begin(&Task::new("Move the ports of Postgres"), &Run::named("run-2")).unwrap();
+    assert_eq!(iteration.entries, std::slice::from_ref(&helped));
+    memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() }).unwrap();
+    memory.note(&Event::new("decision", body)).unwrap();
+    add("Of a feature in which nothing fails", Scope::Feature("search".into()));
+    assert_eq!(first(&memory), helped, "an event and an entry out of scope are no answers");
+    let of_feature = add("Of a feature that fails", Scope::Feature("billing".into()));
+    assert_eq!(first(&memory), of_feature);
+    let newer = add("Of the whole project, and newer", Scope::Project);
+    memory.supersede(&of_feature, &newer).unwrap();
+    let briefing = memory.briefing(&BriefingRequest::default()).unwrap();
+    assert_eq!(briefing.entries[..2], [newer, helped], "{}", briefing.text);
+    assert!(!briefing.entries.contains(&of_feature), "{}", briefing.text);
+}
+
+#[test]
+fn an_entry_that_shares_little_with_a_failure_is_no_answer_to_it() {
+    let base = TestBase::new();
+    failed_with(&base, "2026-11-19", "login", "Rotate the keys", "error: certificate of the staging gateway expired");
+    let memory = memory(&base);
+    let add = |title: &str, body: &str| memory.add(&Knowledge::new(title, ["x"], body)).unwrap().id;
+    let near = add("The staging gateway", "It has two cores and a certificate.");
+    let later = memory_at(&base, "2026-11-20T11:00:00Z");
+    let newer = later.add(&Knowledge::new("Wages", ["x"], "They are paid on Fridays.")).unwrap().id;
+    let entries = later.briefing(&BriefingRequest::default()).unwrap().entries;
+    assert_eq!(ids(&entries), ids(&[newer, near]), "the newer first");
+}
+
+/// Has an entry help with a task, at noon of a day.
+fn helped(base: &TestBase, day: &str, title: &str, entry: &Id) {
+    let memory = memory_at(base, &format!("{day}T12:00:00Z"));
+    let iteration = memory.begin(&Task::new(title), &Run::named("run-1")).unwrap();
+    assert!(iteration.entries.contains(entry), "{:?}", iteration.entries);
+    memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() }).unwrap();
+}
+
+#[test]
+fn what_helped_of_late_comes_before_what_helped_long_ago() {
+    let base = TestBase::new();
+    let spring = memory_at(&base, "2026-03-02T10:00:00Z");
+    let late = spring.add(&Knowledge::new("Helped late", ["x"], "The linker wants memory.")).unwrap().id;
+    let early = spring.add(&Knowledge::new("Helped early", ["x"], "Vacuum the tables.")).unwrap().id;
+    for day in ["2026-03-03", "2026-03-04"] {
+        helped(&base, day, "Vacuum the tables early", &early);
+    }
+    let first = || memory(&base).briefing(&BriefingRequest::default()).unwrap().entries.swap_remove(0);
+    assert_eq!(first(), early, "the journal's last attempts count, however old they are");
+    helped(&base, "2026-09-01", "Give the linker memory late", &late);
+    assert_eq!(first(), late);
+}
+
+#[test]
+fn a_decision_is_not_proven_by_the_contexts_that_all_have_it() {
+    let base = TestBase::new();
+    let march = memory_at(&base, "2026-03-02T10:00:00Z");
+    let decision = march.note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap().id;
+    for hour in 1..4 {
+        let done = Report { outcome: Some(Outcome::Done), ..Report::default() };
+        attempt(&base, hour, &format!("Task {hour}"), &done);
+    }
+    let learned = memory(&base).add(&Knowledge::new("Vacuum", ["x"], "It takes an hour.")).unwrap().id;
+    let important = |importance| {
+        let file = base.read(&format!(".ralph/{learned}.md"));
+        let line = format!("---\nimportance: {importance}\n");
+        base.write(&format!(".ralph/{learned}.md"), file.replacen("---\n", &line, 1));
+        memory(&base).briefing(&BriefingRequest::default()).unwrap().entries
+    };
+    assert_eq!(ids(&important(99))[0], learned.as_str());
+    assert_eq!(ids(&important(1))[0], decision.as_str());
+}
+
+#[test]
+fn open_tasks_for_which_there_is_no_room_get_a_line_each() {
+    let base = TestBase::new();
+    for hour in 1..10 {
+        let why = format!("the server of task {hour} closes them, {}", "as it always did, ".repeat(9));
+        attempt(&base, hour, &format!("Keep connection {hour} open"), &failed(&why));
+    }
+    let text = memory(&base).briefing(&BriefingRequest::default()).unwrap().text;
+    let (whole, lines) = text.split_once("## Other Open Tasks\n\n").unwrap();
+    let line = |hour: usize| {
+        format!(
+            "- `{}`: Keep connection {hour} open (failed once, last on 2026-11-19)\n",
+            Task::id_of_title(&format!("Keep connection {hour} open"))
+        )
+    };
+    let n_whole = whole.matches("### Keep connection").count();
+    assert!((2..8).contains(&n_whole) && lines.starts_with(&line(9 - n_whole)), "{text}");
+    assert!(whole.contains("### Keep connection 9 open") && text.contains("More was left out for space"), "{text}");
+    assert!(!lines.contains("Why it failed"), "{text}");
+    assert!(Budget::tokens(1_200).cost(&text) <= 1_200, "{text}");
+    let all = BriefingRequest { budget: Some(Budget::tokens(9_000)), ..BriefingRequest::default() };
+    let text = memory(&base).briefing(&all).unwrap().text;
+    assert!(!text.contains("Other Open Tasks") && text.matches("### Keep connection").count() == 9, "{text}");
+}
+
 #[test]
 fn knowledge_of_a_file_that_is_gone_is_unverified() {
     let base = TestBase::new();
@@ -140,7 +262,7 @@ fn a_budget_of_any_size_is_kept() {
 #[test]
 fn equal_files_give_equal_bytes_and_a_budget_is_kept() {
     let base = TestBase::new();
-    for number in 0..40 {
+    for number in 0..39 {
         base.entry(
             &format!("n{number}"),
             &format!("Note {number}"),
@@ -149,7 +271,9 @@ fn equal_files_give_equal_bytes_and_a_budget_is_kept() {
         );
     }
     attempt(&base, 1, "Keep connections open", &failed("the server closes them"));
+    base.entry("z", "Keep connections open", "x", "The server closes them after a minute.");
     let first = base.run(["context"]).answer(0);
+    assert!(first.contains("Learnings\n\n- **[note]** Keep connections open: The server closes them"), "{first}");
     std::fs::remove_dir_all(base.at(".ralph/cache")).unwrap();
     assert_eq!(base.run(["context"]).answer(0), first);
     assert!(Budget::tokens(1_200).cost(&first) <= 1_200 && Budget::tokens(1_100).cost(&first) > 1_000, "{first}");
@@ -157,7 +281,7 @@ fn equal_files_give_equal_bytes_and_a_budget_is_kept() {
     assert!(Budget::tokens(200).cost(&short) <= 200 && short.contains("the server closes them"), "{short}");
     assert!(short.contains("More was left out for space; `ralph-memory list` shows all entries.\n"), "{short}");
     let large = base.run(["context", "--tokens", "9000"]).answer(0);
-    assert!(large.contains("about 39") && !large.contains("left out for space"), "{large}");
+    assert!(large.contains("about 38") && !large.contains("left out for space"), "{large}");
     base.entry("n40", "Note 40", "x", "It is about 40. More.");
     base.run(["context", "--tokens", "9000"]).says(0, "More was left out for space");
 }
@@ -204,4 +328,12 @@ fn an_option_of_a_task_needs_the_task() {
         base.run(["context", option[0], option[1]]).says(2, "--task <TITLE>");
     }
     assert!(!base.at(".ralph/state/iterations").exists(), "nothing was begun");
+}
+
+#[test]
+fn the_briefings_of_a_year_keep_their_budget_and_name_what_readers_chose() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = crate::briefings::run(folder.path(), 53, crate::briefings::CHOSEN_SEED, None);
+    assert!(outcome.attempts > 200 && outcome.tasks > 80 && outcome.largest > 1_000, "{outcome:?}");
+    assert_eq!(outcome.seen.chosen + outcome.held_out.chosen, 24, "{outcome:?}");
 }

@@ -10,6 +10,8 @@ mod architecture; // the order of the modules, which are pure, and which may use
 mod arguments; // wrong arguments and variables
 mod attempts; // an attempt is kept, whatever fails after its agent
 mod briefing; // what a session begins with
+#[path = "../campaigns/briefings.rs"]
+mod briefings; // briefings of a project's year
 mod broken; // every kind of bad input is reported, hides no other file and is never rewritten
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/calls.rs"]

@@ -339,7 +339,7 @@ proptest! {
         prop_assert_eq!(defuse(&briefing.text), briefing.text.clone());
         prop_assert_eq!(briefing.text.is_empty(), briefing.entries.is_empty() && briefing.attempts.is_empty() && headings(&briefing.text).is_empty());
         let titles = briefing.attempts.len();
-        let own = ["# Project Memory", "## Open Tasks", "## Recurring Errors", "## Decisions and Learnings", "## New Since 1970-01-01", "## More"];
+        let own = ["# Project Memory", "## Open Tasks", "## Other Open Tasks", "## Recurring Errors", "## Decisions and Learnings", "## New Since 1970-01-01", "## More"];
         let found = headings(&briefing.text);
         let others = found.iter().filter(|heading| !own.contains(heading)).count();
         prop_assert_eq!(others, titles, "{}", briefing.text);
