@@ -105,7 +105,9 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
             if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event {
                 digest.n_links += 1;
                 if digest.n_links <= MAX_LINKS {
-                    digest.links.push(Link { target: dest_url.trim().to_owned(), line: line_at.of(range.start) });
+                    // In a table, the bar before a label is escaped.
+                    let target = dest_url.trim().trim_end_matches('\\').to_owned();
+                    digest.links.push(Link { target, line: line_at.of(range.start) });
                 }
             }
         }

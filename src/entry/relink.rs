@@ -45,7 +45,7 @@ fn targets(body: &str) -> Vec<(usize, usize, String)> {
         let end = rest.find(['|', ']']).unwrap_or(rest.len());
         // In a table, the bar before a label is escaped.
         let written = rest[..end].strip_suffix('\\').unwrap_or(&rest[..end]);
-        Some((start, written.len(), dest_url.to_string()))
+        Some((start, written.len(), dest_url.trim_end_matches('\\').to_owned()))
     });
     links.collect()
 }
