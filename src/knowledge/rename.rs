@@ -172,7 +172,7 @@ impl<'a> Renaming<'a> {
         })
     }
 
-    /// Renames the archived versions, and returns their paths. One that cannot be renamed is reported.
+    /// Renames the archived versions, and returns their paths. One whose new name is taken is reported.
     fn versions(&self, archive: &Catalog, problems: &mut Vec<Problem>) -> Result<Vec<EntryPath>> {
         // Those of an earlier call that was cut off, too.
         let mut old: Vec<Id> = self.head.old_ids().collect();
@@ -194,11 +194,13 @@ impl<'a> Renaming<'a> {
         for ((from, to), moved) in moves.iter().zip(self.workspace.store.move_all(self.lock, &pairs)?) {
             match moved {
                 Ok(()) => versions.push(EntryPath::new(to)),
-                Err(error) => {
+                Err(error @ Error::Conflict { .. }) => {
                     let message = format!("the version keeps its name: {error}");
                     let hint = "rename it by hand, so that `show` lists it".to_owned();
                     problems.push(Problem::warning(display_path(from), "version-not-renamed", message, hint));
                 }
+                // Another call renames the rest.
+                Err(error) => return Err(error),
             }
         }
         Ok(versions)

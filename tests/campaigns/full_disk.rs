@@ -270,7 +270,7 @@ const WRITING: [&[&str]; 12] = [
     &["promote", "kept", "feature:x"],
     &["restore", "kept"],
     &["rename", "kept", "Renamed"],
-    &["archive", "kept"],
+    &["archive", "other-one"],
     &["undo"],
     &["context", "--task", "nightly", "--run", "run-0000000b"],
     &["record", "--run", "run-0000000a", "--outcome", "failed"],

@@ -300,7 +300,7 @@ fn a_custom_loop_gets_its_attempt_back() {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
     let broken = open().with_clock(move || {
-        assert!(counted.fetch_add(1, Ordering::SeqCst) == 0, "the clock is broken");
+        assert!(counted.fetch_add(1, Ordering::SeqCst) < 2, "the clock is broken");
         SystemTime::now()
     });
     let error = broken.finish(&iteration, &report).unwrap_err();

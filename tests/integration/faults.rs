@@ -50,6 +50,11 @@ fn a_failed_restore_loses_nothing() {
 }
 
 #[test]
+fn a_change_of_mind_loses_nothing_at_any_sampled_failure() {
+    campaign(&["archive", "rename", "undo"], Errors::Sampled);
+}
+
+#[test]
 fn maintenance_loses_nothing_at_any_sampled_failure() {
     campaign(&["prune", "consolidate"], Errors::Sampled);
 }

@@ -269,7 +269,7 @@ fn run_records_attempts_and_learnings() {
         assert_snapshot!(format!("loop-prompt-{}", number + 1), told);
     }
     // Nothing is left open, and no object of a tree.
-    assert_eq!(driven.base.files(".ralph/state"), [".ralph/state/lock", ".ralph/state/run.json"]);
+    assert_eq!(driven.base.open_state(), [".ralph/state/lock", ".ralph/state/run.json"]);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn an_interrupt_is_recorded_and_leaves_nothing_running() {
     }
     let journal: Vec<String> = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
     assert_eq!(journal.iter().filter(|text| text.contains("outcome: interrupted")).count(), 2);
-    assert_eq!(base.files(".ralph/state"), [".ralph/state/lock", ".ralph/state/run.json"]);
+    assert_eq!(base.open_state(), [".ralph/state/lock", ".ralph/state/run.json"]);
 }
 
 /// Seen in 0.1.0: the summarising command got an empty list of changed files.

@@ -95,6 +95,13 @@ impl TestBase {
         self.with(arguments).run()
     }
 
+    /// Returns the files of `state/` that say what is open: all but the log of changes.
+    pub(crate) fn open_state(&self) -> Vec<String> {
+        let mut files = self.files(".ralph/state");
+        files.retain(|file| !file.starts_with(".ralph/state/undo/"));
+        files
+    }
+
     /// Prepares a run with these arguments.
     pub(crate) fn with<Argument: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = Argument>) -> Run<'_> {
         let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
