@@ -437,7 +437,7 @@ fn an_iteration_of_a_loop_is_ended_by_the_loop_alone() {
     stop(&base, "s-1", "All done. <task-done>login</task-done>", LATER);
     assert_eq!(journal(&base), [""; 0], "it waits for the loop");
     let record = ["record", "--agent-exit", "0", "--verify-command", "cargo test", "--verify-exit", "1"];
-    let recorded = base.with(record).input("All done. <task-done>login</task-done>".to_owned()).now(LATER).run();
+    let recorded = base.with(record).input("All done. <task-done>login</task-done>").now(LATER).run();
     assert!(recorded.answer(0).contains("retried"));
     stop(&base, "s-2", "", MUCH_LATER);
     let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
@@ -528,7 +528,7 @@ fn the_same_words_in_another_turn_are_another_attempt() {
 fn a_message_that_no_settings_let_be_recorded_is_kept() {
     let base = sample();
     let settings = base.read(".ralph/config.toml");
-    base.write(".ralph/config.toml", &format!("<<<<<<< HEAD\n{settings}"));
+    base.write(".ralph/config.toml", format!("<<<<<<< HEAD\n{settings}"));
     let ran = fire(&base, &["stop"], &stopped("s-1", "<task-failed>lost</task-failed>"));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
     base.write(".ralph/config.toml", &settings);
