@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use ralph_memory::text::for_terminal;
 
@@ -16,6 +16,7 @@ use crate::commands::{
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
+use crate::pager::Pager;
 use crate::session::{Globals, ShownGlobals};
 use crate::ui::Ui;
 
@@ -90,22 +91,35 @@ enum Command {
     Man(man::ManArgs),
 }
 
+impl Command {
+    /// Returns whether a person reads the answer, which may be long and is complete before any of it is shown.
+    fn is_read_at_leisure(&self) -> bool {
+        match self {
+            Command::Search(_) | Command::Show(_) | Command::List(_) | Command::Stats(_) | Command::Context(_) => true,
+            Command::Log(args) => !args.follows(),
+            _ => false,
+        }
+    }
+}
+
 /// Runs the program with these arguments.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let arguments: Vec<OsString> = arguments.collect();
-    let colours = colours_wanted();
+    let parsed = Cli::try_parse_from(&arguments);
+    let color = parsed.as_ref().map_or_else(|_| color_of(&arguments), |cli| cli.globals.color());
     let mut ui = Ui {
         out,
         err,
         json: false,
-        out_colour: colours && std::io::stdout().is_terminal(),
-        err_colour: colours && std::io::stderr().is_terminal(),
+        quiet: parsed.as_ref().is_ok_and(|cli| cli.globals.is_quiet()),
+        out_colour: is_coloured(color, std::io::stdout().is_terminal()),
+        err_colour: is_coloured(color, std::io::stderr().is_terminal()),
     };
-    let result = match Cli::try_parse_from(&arguments) {
+    let result = match parsed {
         Ok(cli) => {
             let is_hook = matches!(cli.command, Command::Hook(_));
             ui.json = cli.globals.is_json() && !is_hook;
-            let result = dispatch(&mut ui, cli);
+            let result = cli.globals.enter_folder().and_then(|()| answer(&mut ui, cli));
             if is_hook {
                 // Its client may have gone away, or may not read.
                 let _ = ui.out.flush();
@@ -122,11 +136,23 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
             // If the answer could not be written, this cannot be written either.
             let _ = ui.error(&error::report(&error)).and_then(|()| ui.out.flush());
             if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
-                ui.note(text);
+                ui.warn(text);
             }
         }
         exit
     })
+}
+
+/// Runs the command, and lets a pager show its answer if that is long.
+fn answer(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
+    let is_paged = cli.globals.allows_pager() && cli.command.is_read_at_leisure();
+    let Some(pager) = is_paged.then(Pager::of_environment).flatten() else { return dispatch(ui, cli) };
+    let mut answer = Vec::new();
+    let result = dispatch(&mut Ui { out: &mut answer, err: &mut *ui.err, ..*ui }, cli);
+    match result {
+        Ok(exit) => pager.show(ui, &answer).map(|()| exit).map_err(anyhow::Error::from),
+        Err(error) => ui.out.write_all(&answer).map_err(anyhow::Error::from).and(Err(error)),
+    }
 }
 
 fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
@@ -211,7 +237,22 @@ fn calls_hook(arguments: &[OsString]) -> bool {
     lenient.try_get_matches_from(arguments).is_ok_and(|matches| matches.subcommand_name() == Some("hook"))
 }
 
-fn colours_wanted() -> bool {
+/// Returns the value of `--color` in a command line that clap does not understand, or that asks for help.
+fn color_of(arguments: &[OsString]) -> ColorChoice {
+    let texts = arguments.iter().take_while(|argument| *argument != "--").map(|argument| argument.to_str());
+    let texts: Vec<&str> = texts.map(Option::unwrap_or_default).collect();
+    let attached = texts.iter().filter_map(|text| text.strip_prefix("--color="));
+    let separate = texts.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
+    attached.chain(separate).find_map(|value| value.parse().ok()).unwrap_or_default()
+}
+
+fn is_coloured(color: ColorChoice, is_terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    match color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            is_terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod error;
 mod exit;
 mod maintenance;
 mod mcp;
+mod pager;
 mod parse;
 mod project_paths;
 #[cfg(test)]
