@@ -953,7 +953,7 @@ fn wrong_usage_is_2() {
     --- stderr
     error: unrecognized subcommand 'serach'
 
-      tip: some similar subcommands exist: 'watch', 'search'
+      tip: some similar subcommands exist: 'watch', 'serve', 'search'
 
     Usage: ralph-memory [OPTIONS] <COMMAND>
 

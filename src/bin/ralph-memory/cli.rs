@@ -256,3 +256,23 @@ fn is_coloured(color: ColorChoice, is_terminal: bool) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// clap takes two arguments of one id for the same one, and does not say so for global options.
+    #[test]
+    fn no_argument_has_the_id_of_a_global_option() {
+        let program = Cli::command();
+        let globals: Vec<_> =
+            program.get_arguments().filter(|arg| arg.is_global_set()).map(clap::Arg::get_id).collect();
+        assert!(globals.len() > 5, "{globals:?}");
+        for command in program.get_subcommands() {
+            let clash = command.get_arguments().find(|arg| globals.contains(&arg.get_id()));
+            assert!(clash.is_none(), "{}: {clash:?}", command.get_name());
+        }
+    }
+}

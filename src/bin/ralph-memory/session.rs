@@ -34,7 +34,7 @@ pub(crate) struct ShownGlobals {
     root: Option<PathBuf>,
     /// Run as if started in this folder; relative paths, also that of `--root`, begin there
     #[arg(short = 'C', global = true, value_name = "FOLDER", help_heading = "Global options")]
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long, global = true, help_heading = "Global options")]
     json: bool,
@@ -73,7 +73,7 @@ impl Globals {
 
     /// Goes to the folder of `-C`, if there is one.
     pub(crate) fn enter_folder(&self) -> anyhow::Result<()> {
-        let Some(folder) = &self.shown.folder else { return Ok(()) };
+        let Some(folder) = &self.shown.directory else { return Ok(()) };
         project_paths::check_folder(folder)?;
         std::env::set_current_dir(folder).map_err(|source| Error::Io {
             action: "enter",
@@ -85,7 +85,7 @@ impl Globals {
 
     /// Returns whether an option names the memory's place, which a client's variables and messages do not override.
     fn names_place(&self) -> bool {
-        self.shown.root.is_some() || self.shown.folder.is_some()
+        self.shown.root.is_some() || self.shown.directory.is_some()
     }
 
     /// Returns whether the user named a folder.
