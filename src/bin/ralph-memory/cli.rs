@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 
+use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use ralph_memory::text::for_terminal;
@@ -16,6 +17,7 @@ use crate::commands::{
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
+use crate::groups;
 use crate::pager::Pager;
 use crate::session::{Globals, ShownGlobals};
 use crate::ui::Ui;
@@ -206,11 +208,14 @@ fn without_hidden() -> clap::Command {
 fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
     let text = error.render();
-    let plain = text.to_string();
+    let (mut plain, mut styled) = (text.to_string(), text.ansi().to_string());
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
+        (plain, styled) = (groups::grouped(&plain), groups::grouped(&styled));
+    }
     // The message repeats arguments, which may come from anywhere.
     let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
-    let _ = if coloured && safe == plain { write!(to, "{}", text.ansi()) } else { write!(to, "{safe}") };
+    let _ = if coloured && safe == plain { write!(to, "{styled}") } else { write!(to, "{safe}") };
     let _ = to.flush();
     // clap repeats the agent's text; it is shown once.
     if to_err && let Some(hint) = record::rescue(arguments) {

@@ -11,6 +11,7 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+mod groups;
 mod maintenance;
 mod mcp;
 mod pager;
