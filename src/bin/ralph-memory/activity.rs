@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError, mpsc};
 use std::time::{Duration, Instant};
 use std::{mem, thread};
 
@@ -37,6 +37,8 @@ static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 static THREADS: Once = Once::new();
 /// Whether another handler acts on Ctrl-C.
 static LEAVES_SIGNALS: AtomicBool = AtomicBool::new(false);
+/// Whether Ctrl-C is for a pager alone.
+static LEAVES_INTERRUPTS: AtomicBool = AtomicBool::new(false);
 /// How long a program that a signal ends waits until its line is erased.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -99,14 +101,30 @@ pub(crate) fn interrupt() -> io::Result<Interrupt> {
     })
 }
 
+/// Leaves the terminal to a pager: the line is erased, and Ctrl-C does not end this program, which would leave a pager
+/// without its shell.
+pub(crate) fn leave_to_pager() -> io::Result<()> {
+    erase();
+    LEAVES_INTERRUPTS.store(true, Ordering::SeqCst);
+    if !Interrupt::is_ignored(SIGINT) {
+        signal_hook::flag::register(SIGINT, Arc::default())?;
+    }
+    Ok(())
+}
+
+/// Erases the line, which may appear again.
+fn erase() {
+    if IS_SHOWN.load(Ordering::SeqCst) {
+        lock(&LINE).show(None);
+    }
+}
+
 /// An output that erases the line before anything else is written.
 pub(crate) struct Erasing<W>(pub(crate) W);
 
 impl<W: Write> Write for Erasing<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if IS_SHOWN.load(Ordering::SeqCst) {
-            lock(&LINE).show(None);
-        }
+        erase();
         self.0.write(bytes)
     }
 
@@ -190,7 +208,8 @@ fn erase_at_signals() {
         let Ok(mut signals) = Signals::new(wanted) else { return };
         let _ = thread::Builder::new().name("erase".to_owned()).spawn(move || {
             for signal in signals.forever() {
-                if !LEAVES_SIGNALS.load(Ordering::SeqCst) {
+                let is_for_pager = signal == SIGINT && LEAVES_INTERRUPTS.load(Ordering::SeqCst);
+                if !is_for_pager && !LEAVES_SIGNALS.load(Ordering::SeqCst) {
                     // On a paused terminal this takes forever.
                     let (done, is_done) = mpsc::channel();
                     let erasing = thread::Builder::new().name("close".to_owned()).spawn(move || {

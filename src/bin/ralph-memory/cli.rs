@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use ralph_memory::text::for_terminal;
 
@@ -16,6 +17,8 @@ use crate::commands::{
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
+use crate::groups;
+use crate::pager::Pager;
 use crate::session::{Globals, ShownGlobals};
 use crate::ui::Ui;
 
@@ -90,22 +93,35 @@ enum Command {
     Man(man::ManArgs),
 }
 
+impl Command {
+    /// Returns whether a person reads the answer, which may be long and is complete before any of it is shown.
+    fn is_read_at_leisure(&self) -> bool {
+        match self {
+            Command::Search(_) | Command::Show(_) | Command::List(_) | Command::Stats(_) | Command::Context(_) => true,
+            Command::Log(args) => !args.follows(),
+            _ => false,
+        }
+    }
+}
+
 /// Runs the program with these arguments.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let arguments: Vec<OsString> = arguments.collect();
-    let colours = colours_wanted();
+    let parsed = Cli::try_parse_from(&arguments);
+    let color = parsed.as_ref().map_or_else(|_| color_of(&arguments), |cli| cli.globals.color());
     let mut ui = Ui {
         out,
         err,
         json: false,
-        out_colour: colours && std::io::stdout().is_terminal(),
-        err_colour: colours && std::io::stderr().is_terminal(),
+        quiet: parsed.as_ref().is_ok_and(|cli| cli.globals.is_quiet()),
+        out_colour: is_coloured(color, std::io::stdout().is_terminal()),
+        err_colour: is_coloured(color, std::io::stderr().is_terminal()),
     };
-    let result = match Cli::try_parse_from(&arguments) {
+    let result = match parsed {
         Ok(cli) => {
             let is_hook = matches!(cli.command, Command::Hook(_));
             ui.json = cli.globals.is_json() && !is_hook;
-            let result = dispatch(&mut ui, cli);
+            let result = cli.globals.enter_folder().and_then(|()| answer(&mut ui, cli));
             if is_hook {
                 // Its client may have gone away, or may not read.
                 let _ = ui.out.flush();
@@ -122,11 +138,23 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
             // If the answer could not be written, this cannot be written either.
             let _ = ui.error(&error::report(&error)).and_then(|()| ui.out.flush());
             if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
-                ui.note(text);
+                ui.warn(text);
             }
         }
         exit
     })
+}
+
+/// Runs the command, and lets a pager show its answer if that is long.
+fn answer(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
+    let is_paged = cli.globals.allows_pager() && cli.command.is_read_at_leisure();
+    let Some(pager) = is_paged.then(Pager::of_environment).flatten() else { return dispatch(ui, cli) };
+    let mut answer = Vec::new();
+    let result = dispatch(&mut Ui { out: &mut answer, err: &mut *ui.err, ..*ui }, cli);
+    match result {
+        Ok(exit) => pager.show(ui, &answer).map(|()| exit).map_err(anyhow::Error::from),
+        Err(error) => ui.out.write_all(&answer).map_err(anyhow::Error::from).and(Err(error)),
+    }
 }
 
 fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
@@ -180,11 +208,14 @@ fn without_hidden() -> clap::Command {
 fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
     let text = error.render();
-    let plain = text.to_string();
+    let (mut plain, mut styled) = (text.to_string(), text.ansi().to_string());
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
+        (plain, styled) = (groups::grouped(&plain), groups::grouped(&styled));
+    }
     // The message repeats arguments, which may come from anywhere.
     let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
-    let _ = if coloured && safe == plain { write!(to, "{}", text.ansi()) } else { write!(to, "{safe}") };
+    let _ = if coloured && safe == plain { write!(to, "{styled}") } else { write!(to, "{safe}") };
     let _ = to.flush();
     // clap repeats the agent's text; it is shown once.
     if to_err && let Some(hint) = record::rescue(arguments) {
@@ -211,7 +242,42 @@ fn calls_hook(arguments: &[OsString]) -> bool {
     lenient.try_get_matches_from(arguments).is_ok_and(|matches| matches.subcommand_name() == Some("hook"))
 }
 
-fn colours_wanted() -> bool {
+/// Returns the value of `--color` in a command line that clap does not understand, or that asks for help.
+fn color_of(arguments: &[OsString]) -> ColorChoice {
+    let texts = arguments.iter().take_while(|argument| *argument != "--").map(|argument| argument.to_str());
+    let texts: Vec<&str> = texts.map(Option::unwrap_or_default).collect();
+    let attached = texts.iter().filter_map(|text| text.strip_prefix("--color="));
+    let separate = texts.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
+    attached.chain(separate).find_map(|value| value.parse().ok()).unwrap_or_default()
+}
+
+fn is_coloured(color: ColorChoice, is_terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    match color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            is_terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// clap takes two arguments of one id for the same one, and does not say so for global options.
+    #[test]
+    fn no_argument_has_the_id_of_a_global_option() {
+        let program = Cli::command();
+        let globals: Vec<_> =
+            program.get_arguments().filter(|arg| arg.is_global_set()).map(clap::Arg::get_id).collect();
+        assert!(globals.len() > 5, "{globals:?}");
+        for command in program.get_subcommands() {
+            let clash = command.get_arguments().find(|arg| globals.contains(&arg.get_id()));
+            assert!(clash.is_none(), "{}: {clash:?}", command.get_name());
+        }
+    }
 }

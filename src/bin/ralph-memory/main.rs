@@ -11,8 +11,10 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+mod groups;
 mod maintenance;
 mod mcp;
+mod pager;
 mod parse;
 mod project_paths;
 #[cfg(test)]

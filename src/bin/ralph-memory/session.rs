@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
-use clap::Args;
+use clap::{Args, ColorChoice};
 use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
 use ralph_memory::{Error, Memory, Source};
@@ -32,12 +32,22 @@ pub(crate) struct ShownGlobals {
     /// The folder that holds `.ralph/` [default: the nearest one upward]
     #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
     root: Option<PathBuf>,
+    /// Run as if started in this folder; relative paths, also that of `--root`, begin there
+    #[arg(short = 'C', global = true, value_name = "FOLDER", help_heading = "Global options")]
+    directory: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long, global = true, help_heading = "Global options")]
     json: bool,
-    /// Show no progress, neither of long operations nor of the agent of a run
+    /// Show no progress of long operations or of a run's agent, and no notes or hints beside the answer; warnings and
+    /// errors stay
     #[arg(long, short, global = true, help_heading = "Global options")]
     quiet: bool,
+    /// Whether the output has colours; `auto`: on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
+    color: ColorChoice,
+    /// Print long answers without a pager
+    #[arg(long, global = true, help_heading = "Global options")]
+    no_pager: bool,
 }
 
 impl Globals {
@@ -49,6 +59,33 @@ impl Globals {
     /// Returns whether the answer is one JSON object.
     pub(crate) fn is_json(&self) -> bool {
         self.shown.json
+    }
+
+    /// Returns whether a long answer may be shown by a pager.
+    pub(crate) fn allows_pager(&self) -> bool {
+        !self.shown.json && !self.shown.no_pager
+    }
+
+    /// Returns when the output has colours.
+    pub(crate) fn color(&self) -> ColorChoice {
+        self.shown.color
+    }
+
+    /// Goes to the folder of `-C`, if there is one.
+    pub(crate) fn enter_folder(&self) -> anyhow::Result<()> {
+        let Some(folder) = &self.shown.directory else { return Ok(()) };
+        project_paths::check_folder(folder)?;
+        std::env::set_current_dir(folder).map_err(|source| Error::Io {
+            action: "enter",
+            path: folder.clone(),
+            source,
+        })?;
+        Ok(())
+    }
+
+    /// Returns whether an option names the memory's place, which a client's variables and messages do not override.
+    fn names_place(&self) -> bool {
+        self.shown.root.is_some() || self.shown.directory.is_some()
     }
 
     /// Returns whether the user named a folder.
@@ -90,7 +127,7 @@ impl Globals {
     pub(crate) fn open_for_agent(&self) -> anyhow::Result<Memory> {
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
         match project {
-            Some(project) if self.shown.root.is_none() => self.open_from(Path::new(&project)),
+            Some(project) if !self.names_place() => self.open_from(Path::new(&project)),
             _ => self.open_silently(),
         }
     }
@@ -98,13 +135,14 @@ impl Globals {
     /// Does what [`Globals::open`] does for a hook, whose client may name the folder of the session. No progress is shown.
     pub(crate) fn open_for_hook(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
         match folder {
-            Some(folder) if self.shown.root.is_none() => self.open_from(folder),
+            Some(folder) if !self.names_place() => self.open_from(folder),
             _ => self.open_silently(),
         }
     }
 
     /// Does what [`Globals::open_for_hook`] does where the settings cannot be read, with the default ones.
     pub(crate) fn open_for_hook_without_settings(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
+        let folder = folder.filter(|_| !self.names_place());
         let start = folder.map_or_else(working_folder, |folder| Ok(folder.to_owned()))?;
         let memory = Memory::open_without_settings(self.shown.root.as_deref(), &start)?;
         Ok(self.with_clock(memory.keeping_in(state_folders())))
@@ -167,8 +205,13 @@ const OF_AGENTS: [&str; 9] = [
 
 /// Returns the author: the one that the option names, else an agent if one runs this process, else a person.
 pub(crate) fn writer(named: Option<Source>) -> Source {
+    named.unwrap_or(if is_run_by_agent() { Source::Agent } else { Source::Human })
+}
+
+/// Returns whether a coding agent runs this process.
+pub(crate) fn is_run_by_agent() -> bool {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
-    named.unwrap_or(if OF_AGENTS.iter().any(is_set) { Source::Agent } else { Source::Human })
+    OF_AGENTS.iter().any(is_set)
 }
 
 /// Returns the iteration that a loop names in the environment: its run, and its number.

@@ -36,6 +36,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// The two outputs, and their form.
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub(crate) struct Ui<'a> {
     /// Data: the answer of the command.
     pub(crate) out: &'a mut dyn Write,
@@ -43,6 +44,8 @@ pub(crate) struct Ui<'a> {
     pub(crate) err: &'a mut dyn Write,
     /// Whether data is one JSON object.
     pub(crate) json: bool,
+    /// Whether notes are left out.
+    pub(crate) quiet: bool,
     /// Whether data may be coloured.
     pub(crate) out_colour: bool,
     /// Whether messages may be coloured.
@@ -91,8 +94,15 @@ impl Ui<'_> {
         write!(self.out, "{}", for_terminal(text))
     }
 
-    /// Writes a message beside the data. The command continues if nobody can read it.
+    /// Writes a remark beside the data, unless it is to be quiet.
     pub(crate) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.warn(text);
+        }
+    }
+
+    /// Writes a message beside the data that nobody should miss. The command continues if nobody can read it.
+    pub(crate) fn warn(&mut self, text: &str) {
         let _ = writeln!(self.err, "{}", one_line(text));
     }
 

@@ -95,7 +95,7 @@ fn kept(memory: &Memory, old: &EntryText, error: Error, ui: &mut Ui<'_>) -> anyh
         ui.problems(problems);
     }
     let path = memory.root().join(format!(".ralph/state/drafts/{}.md", old.id.stem()));
-    ui.note(&format!("your text is kept in {}", path.display()));
+    ui.warn(&format!("your text is kept in {}", path.display()));
     error.into()
 }
 

@@ -24,8 +24,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &ExportArgs) -> any
             Err(problem) => {
                 exit = Exit::No;
                 // Also with `--json`: the lines are the answer, and no problem is one.
-                ui.note(&format!("error: {problem}"));
-                ui.note(&format!("hint: {}", problem.hint));
+                ui.warn(&format!("error: {problem}"));
+                ui.warn(&format!("hint: {}", problem.hint));
             }
         }
     }

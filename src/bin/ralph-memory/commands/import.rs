@@ -197,7 +197,7 @@ fn show(ui: &mut Ui<'_>, report: &ImportReport, source: ImportSource, dry_run: b
     };
     if report.read.is_empty() && report.items.is_empty() {
         let places = if report.searched.is_empty() { "no folder".to_owned() } else { named(&report.searched) };
-        ui.note(&format!("found no {}: looked in {places}", source.as_str()));
+        ui.warn(&format!("found no {}: looked in {places}", source.as_str()));
         return Ok(());
     }
     let counts = ImportAction::ALL.iter().filter(|action| report.count(**action) > 0);

@@ -57,7 +57,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         ui.line(format_args!("moved {skill} from .ralph/skills/ to .claude/skills/"))?;
     }
     for skill in &initialised.skills_left {
-        ui.note(&format!("left .ralph/skills/{skill} where it is: .claude/skills/ already has a skill of that name"));
+        ui.warn(&format!("left .ralph/skills/{skill} where it is: .claude/skills/ already has a skill of that name"));
     }
     if initialised == Initialised::default() {
         ui.line("nothing to do: the memory is complete")?;

@@ -48,7 +48,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
     let texts = [&args.base, &args.ours, &args.theirs].map(|path| read(path));
     let [base, ours, theirs] = texts;
     let (Some(base), Some(ours), Some(theirs)) = (base?, ours?, theirs?) else {
-        ui.note(&format!("{}: not merged: one of its versions is not UTF-8", args.path));
+        ui.warn(&format!("{}: not merged: one of its versions is not UTF-8", args.path));
         return Ok(Exit::No);
     };
     match merge(path, &base, &ours, &theirs, args.marker_size.into()) {
@@ -59,7 +59,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
             if conflicts == 0 {
                 return Ok(Exit::Done);
             }
-            ui.note(&format!("{}: both changed the same part of its body", args.path));
+            ui.warn(&format!("{}: both changed the same part of its body", args.path));
             Ok(Exit::No)
         }
         Merged::Apart => {
@@ -69,11 +69,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
             let memory = Memory::open(Path::new(if root.is_empty() { "." } else { root }))?;
             let kept = memory.keep_apart(path, &theirs, &heads)?;
             let kept = if root.is_empty() { kept } else { format!("{root}/{kept}") };
-            ui.note(&format!("{}: two entries have this name; theirs is now {kept}: `git add` it", args.path));
+            ui.warn(&format!("{}: two entries have this name; theirs is now {kept}: `git add` it", args.path));
             Ok(Exit::Done)
         }
         Merged::Refused(reason) => {
-            ui.note(&format!("{}: not merged, ours stays: {reason}", args.path));
+            ui.warn(&format!("{}: not merged, ours stays: {reason}", args.path));
             Ok(Exit::No)
         }
     }

@@ -71,7 +71,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyho
         }
         Ok(None) => {}
         // A memory that cannot be written can be read.
-        Err(error) => ui.note(&format!("a second `serve` will not find this one: {error}")),
+        Err(error) => ui.warn(&format!("a second `serve` will not find this one: {error}")),
     }
     announce(ui, &server, false)?;
     open(ui, &memory, &server, args.open);
@@ -127,7 +127,7 @@ fn open(ui: &mut Ui<'_>, memory: &Memory, server: &PageServer, is_wanted: bool) 
     }
     let opened = memory.page_launcher(server).map_err(|error: Error| error.to_string());
     if let Err(reason) = opened.and_then(|file| browse(&file)) {
-        ui.note(&format!("cannot open a browser: {reason}"));
+        ui.warn(&format!("cannot open a browser: {reason}"));
     }
 }
 

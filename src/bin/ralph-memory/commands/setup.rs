@@ -99,7 +99,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         false => setup.found(args.scope),
     };
     if clients.is_empty() {
-        ui.note("no client is found here; name one, such as `ralph-memory setup claude`");
+        ui.warn("no client is found here; name one, such as `ralph-memory setup claude`");
     }
     let asks = !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal();
     let plan = plan(ui, args, &setup, &clients, asks && !args.yes)?;
@@ -140,7 +140,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
             show_steps(ui, &done.steps, has_memory || args.remove)?;
         }
         if is_pending && !asks {
-            ui.note("nothing was changed; `--yes` makes these changes, or name the clients");
+            ui.warn("nothing was changed; `--yes` makes these changes, or name the clients");
         }
     }
     Ok(match is_refused {

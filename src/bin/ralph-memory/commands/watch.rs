@@ -102,7 +102,7 @@ fn text(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
             }
             ui.problems(&changes.problems);
         }
-        WatchEvent::Notice { message } => ui.note(message),
+        WatchEvent::Notice { message } => ui.warn(message),
     }
     Ok(())
 }

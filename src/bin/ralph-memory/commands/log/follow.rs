@@ -82,7 +82,7 @@ pub(super) fn follow(ui: &mut Ui<'_>, memory: Memory, filter: &LogFilter, is_ful
                 follower.written(&changes.indexed)?;
                 follower.ui.problems(&changes.problems);
             }
-            Ok(WatchEvent::Notice { message }) => follower.ui.note(&message),
+            Ok(WatchEvent::Notice { message }) => follower.ui.warn(&message),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the watcher ended unexpectedly"),
         }

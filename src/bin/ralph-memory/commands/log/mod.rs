@@ -63,6 +63,11 @@ pub(crate) struct LogArgs {
 }
 
 impl LogArgs {
+    /// Returns whether the answer goes on until Ctrl-C.
+    pub(crate) fn follows(&self) -> bool {
+        self.follow
+    }
+
     fn filter(&self, globals: &Globals) -> LogFilter {
         LogFilter {
             task_id: self.task.clone(),

@@ -220,11 +220,11 @@ fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
     }
     for kept in memory.kept_attempts() {
         let command = record_command(memory.root(), kept.path());
-        ui.note(&format!("warning: an attempt is not in the journal; `{command}` records it"));
+        ui.warn(&format!("warning: an attempt is not in the journal; `{command}` records it"));
     }
     let settings = memory.settings();
     let fixed = Some(settings.fixed_model.clone()).filter(|model| !model.is_empty());
     for odd in agent.odd_models(&[settings.models.clone(), fixed.into_iter().collect()].concat()) {
-        ui.note(&format!("warning: {odd}"));
+        ui.warn(&format!("warning: {odd}"));
     }
 }

@@ -228,7 +228,8 @@ mod tests {
 
     fn shown(summary: &RunSummary) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut ui = Ui { out: &mut out, err: &mut err, json: false, out_colour: false, err_colour: false };
+        let mut ui =
+            Ui { out: &mut out, err: &mut err, json: false, quiet: false, out_colour: false, err_colour: false };
         summary.show(&mut ui).unwrap();
         String::from_utf8(out).unwrap()
     }
