@@ -11,9 +11,9 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, completions, consolidate, context, doctor, edit, export, hook, import, index, init, list, log,
-    man, mcp, merge_driver, note, promote, prune, record, rename, restore, run as run_command, search, setup, show,
-    stats, status, supersede, undo, watch,
+    add, archive, check, complete, completions, consolidate, context, doctor, edit, export, hook, import, index, init,
+    list, log, man, mcp, merge_driver, note, promote, prune, record, rename, restore, run as run_command, search,
+    setup, show, stats, status, supersede, undo, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -90,6 +90,8 @@ enum Command {
     Hook(hook::HookArgs),
     MergeDriver(merge_driver::MergeDriverArgs),
     Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    Complete(complete::CompleteArgs),
     Man(man::ManArgs),
 }
 
@@ -193,15 +195,21 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::Hook(args) => Ok(hook::run(ui, globals, &args)),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
+        Command::Complete(args) => {
+            complete::run(ui, globals, &args, <Cli as clap::CommandFactory>::command());
+            Ok(Exit::Done)
+        }
         Command::Completions(args) => completions::run(ui, &args, without_hidden()),
         Command::Man(args) => man::run(&args, <Cli as clap::CommandFactory>::command()),
     }
 }
 
-/// Returns the program's options and commands without the hidden options, which `clap_complete` would complete.
+/// Returns the program's options and commands without the hidden ones, which `clap_complete` would complete.
 fn without_hidden() -> clap::Command {
-    let program = clap::Command::default().name("ralph-memory").version(env!("CARGO_PKG_VERSION"));
-    <Command as Subcommand>::augment_subcommands(<ShownGlobals as Args>::augment_args(program))
+    let program = || clap::Command::default().name("ralph-memory").version(env!("CARGO_PKG_VERSION"));
+    let all = <Command as Subcommand>::augment_subcommands(program());
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
+    <ShownGlobals as Args>::augment_args(program()).subcommands(shown)
 }
 
 /// Shows clap's message: help, the version, or why it does not understand the arguments.

@@ -117,7 +117,13 @@ impl Globals {
         Ok(if self.shows_progress() { memory.with_observer(activity::observe) } else { memory })
     }
 
-    fn open_silently(&self) -> anyhow::Result<Memory> {
+    /// Returns these options with another place of the memory.
+    pub(crate) fn placed(&self, directory: Option<PathBuf>, root: Option<PathBuf>) -> Globals {
+        Globals { shown: ShownGlobals { directory, root, ..self.shown.clone() }, now: self.now }
+    }
+
+    /// Does what [`Globals::open`] does, without progress.
+    pub(crate) fn open_silently(&self) -> anyhow::Result<Memory> {
         let start = if self.shown.root.is_some() { PathBuf::new() } else { working_folder()? };
         self.open_from(&start)
     }

@@ -42,7 +42,7 @@ fn program_page(program: clap::Command) -> io::Result<Vec<u8>> {
     man.render_options_section(&mut page)?;
     for (title, members) in GROUPS {
         let members = members.iter().filter_map(|member| program.find_subcommand(member));
-        let group = clap::Command::new("ralph-memory").subcommand_help_heading(title);
+        let group = clap::Command::default().name("ralph-memory").subcommand_help_heading(title);
         Man::new(group.subcommands(members).disable_help_subcommand(true)).render_subcommands_section(&mut page)?;
     }
     man.render_extra_section(&mut page)?;

@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod archive;
 pub(crate) mod check;
+pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod consolidate;
 pub(crate) mod context;

@@ -1,0 +1,311 @@
+//! `complete`: prints what a shell may put in place of the word at the cursor, from the memory.
+//!
+//! The scripts of `completions` call it. It finds the argument that the word belongs to in clap's model of the commands.
+//! It never fails and says nothing but candidates: a shell shows them between two keys.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction};
+use ralph_memory::memory::{EntryFilter, LogFilter};
+use ralph_memory::{Kind, Memory};
+
+use crate::session::Globals;
+use crate::ui::{Ui, count, one_line};
+
+/// The most candidates that are printed.
+const MAX_CANDIDATES: usize = 1000;
+/// How many attempts are read for tasks, runs and features, newest first.
+const MAX_ATTEMPTS: usize = 500;
+/// The longest explanation, in characters.
+const MAX_ABOUT: usize = 60;
+
+/// Print what may stand in place of the last word
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompleteArgs {
+    /// The words after the program's name, up to the one at the cursor
+    #[arg(last = true)]
+    words: Vec<String>,
+}
+
+/// What an argument names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// A knowledge entry.
+    Knowledge,
+    /// A live entry.
+    Live,
+    /// An archived entry.
+    Archived,
+    /// An entry, a task or a run.
+    Anything,
+    Tag,
+    Feature,
+    Task,
+    Run,
+}
+
+impl Named {
+    /// Returns what an argument of a command names, if the memory knows such things.
+    pub(crate) fn by(command: &str, argument: &str) -> Option<Named> {
+        match (command, argument) {
+            ("show", "id") => Some(Named::Anything),
+            ("restore", "id") => Some(Named::Archived),
+            ("archive", "ids") => Some(Named::Live),
+            ("edit" | "rename" | "promote", "id") | ("supersede", "old" | "new") | ("add", "supersedes") => {
+                Some(Named::Knowledge)
+            }
+            ("log", "task") | (_, "task_id") => Some(Named::Task),
+            (_, "tag" | "tags") if (command, argument) != ("list", "tags") => Some(Named::Tag),
+            (_, "feature" | "for_feature") => Some(Named::Feature),
+            (_, "run" | "run_id") => Some(Named::Run),
+            _ => None,
+        }
+    }
+}
+
+/// The word at the cursor.
+#[derive(Debug, PartialEq, Eq)]
+struct Cursor {
+    named: Named,
+    /// What the word begins with and every candidate keeps, such as `--tag=`.
+    kept: String,
+    /// The rest of it.
+    start: String,
+}
+
+/// A command line that is being typed.
+#[derive(Debug, Default)]
+struct CommandWords {
+    cursor: Option<Cursor>,
+    directory: Option<PathBuf>,
+    root: Option<PathBuf>,
+}
+
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CompleteArgs, mut program: clap::Command) {
+    program.build();
+    let words = CommandWords::read(&program, &args.words);
+    let Some(cursor) = words.cursor else { return };
+    let globals = globals.placed(words.directory, words.root);
+    let Ok(memory) = globals.enter_folder().and_then(|()| globals.open_silently()) else { return };
+    let found = candidates(&memory, cursor.named, &cursor.start);
+    let fitting = found.into_iter().filter(|(text, _)| text.starts_with(&cursor.start) && is_plain(text));
+    for (text, about) in fitting.take(MAX_CANDIDATES) {
+        let about: String = one_line(&about).chars().take(MAX_ABOUT).collect();
+        let _ = ui.line(format_args!("{}{text}\t{about}", cursor.kept));
+    }
+}
+
+impl CommandWords {
+    fn read(program: &clap::Command, words: &[String]) -> CommandWords {
+        let mut read = CommandWords::default();
+        let Some((last, before)) = words.split_last() else { return read };
+        let (mut command, mut n_positionals, mut is_literal) = (program, 0, false);
+        let mut pending: Option<&Arg> = None;
+        for word in before {
+            if let Some(option) = pending {
+                // bash makes `=` a word.
+                if word != "=" {
+                    read.note(option, word);
+                    pending = None;
+                }
+            } else if word == "--" {
+                is_literal = true;
+            } else if word.starts_with('-') && word.len() > 1 && !is_literal {
+                match option_of(command, word) {
+                    Some((option, Some(value))) => read.note(option, value),
+                    Some((option, None)) => pending = Some(option),
+                    None => {}
+                }
+            } else if command.has_subcommands() {
+                let Some(named) = command.find_subcommand(word) else { return read };
+                command = named;
+            } else {
+                n_positionals += 1;
+            }
+        }
+        let (argument, kept, start) = if let Some(option) = pending {
+            (Some(option), "", last.strip_prefix('=').unwrap_or(last))
+        } else if let (Some((name, value)), false) =
+            (last.split_once('=').filter(|_| last.starts_with("--")), is_literal)
+        {
+            (option_of(command, name).map(|(option, _)| option), &last[..=name.len()], value)
+        } else if last.starts_with('-') && !is_literal || command.has_subcommands() {
+            (None, "", "")
+        } else {
+            let many = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Append);
+            let positional = command.get_positionals().nth(n_positionals);
+            (positional.or_else(|| command.get_positionals().last().filter(many)), "", last.as_str())
+        };
+        let Some(argument) = argument else { return read };
+        let listed = start.rfind(',').filter(|_| argument.get_value_delimiter().is_some()).map_or(0, |at| at + 1);
+        read.cursor = Named::by(command.get_name(), argument.get_id().as_str()).map(|named| Cursor {
+            named,
+            kept: format!("{kept}{}", &start[..listed]),
+            start: start[listed..].to_owned(),
+        });
+        read
+    }
+
+    /// Takes the value of an option that says where the memory is.
+    fn note(&mut self, option: &Arg, value: &str) {
+        match option.get_id().as_str() {
+            "root" => self.root = Some(value.into()),
+            "directory" => self.directory = Some(value.into()),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the option in a word that takes a value, and the value if that is in the word, too.
+fn option_of<'a, 'w>(command: &'a clap::Command, word: &'w str) -> Option<(&'a Arg, Option<&'w str>)> {
+    let takes_value = |arg: &&Arg| arg.get_action().takes_values();
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        let option = command.get_arguments().find(|arg| arg.get_long() == Some(name)).filter(takes_value)?;
+        return Some((option, value));
+    }
+    word.char_indices().skip(1).find_map(|(at, letter)| {
+        let option = command.get_arguments().find(|arg| arg.get_short() == Some(letter)).filter(takes_value)?;
+        Some((option, Some(&word[at + letter.len_utf8()..]).filter(|value| !value.is_empty())))
+    })
+}
+
+/// Returns whether a text is one word to every shell. Shells put candidates on the command line as they are, and a clone
+/// may have brought this one.
+fn is_plain(text: &str) -> bool {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_./:+@%".contains(character);
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
+}
+
+/// Returns what the memory knows of this sort, each with an explanation.
+fn candidates(memory: &Memory, named: Named, start: &str) -> Vec<(String, String)> {
+    match named {
+        Named::Knowledge | Named::Live | Named::Archived => entries(memory, named, start),
+        Named::Tag => {
+            let listed = memory.list(&EntryFilter::default());
+            listed.tags.into_iter().map(|(tag, n_entries)| (tag, count(n_entries, "use"))).collect()
+        }
+        Named::Task | Named::Run => of_attempts(memory, named),
+        Named::Feature => {
+            let entries = memory.list(&EntryFilter::default()).entries;
+            let mut features: BTreeMap<String, usize> = BTreeMap::new();
+            for feature in entries.into_iter().filter_map(|entry| entry.feature) {
+                *features.entry(feature).or_default() += 1;
+            }
+            features.into_iter().map(|(feature, uses)| (feature, count(uses, "use"))).collect()
+        }
+        Named::Anything => {
+            let parts = [entries(memory, Named::Live, start), of_attempts(memory, Named::Task)];
+            parts.into_iter().flatten().chain(of_attempts(memory, Named::Run)).collect()
+        }
+    }
+}
+
+/// Returns ids. That of knowledge is short unless more of it was typed.
+fn entries(memory: &Memory, named: Named, start: &str) -> Vec<(String, String)> {
+    let kind = (named == Named::Knowledge).then_some(Kind::Knowledge);
+    let filter = EntryFilter { kind, archived: named == Named::Archived, ..EntryFilter::default() };
+    let entries = memory.list(&filter).entries.into_iter();
+    let entries = entries.filter(|entry| entry.archived == (named == Named::Archived));
+    let shown = entries.map(|entry| {
+        let id = entry.id.as_str();
+        let short = id.strip_prefix("knowledge/").filter(|short| !short.contains('/') && short.starts_with(start));
+        (short.unwrap_or(id).to_owned(), entry.title)
+    });
+    shown.collect()
+}
+
+/// Returns the tasks or runs of the newest attempts, newest first.
+fn of_attempts(memory: &Memory, named: Named) -> Vec<(String, String)> {
+    let log = memory.log(&LogFilter { limit: Some(MAX_ATTEMPTS), ..LogFilter::default() });
+    let mut found: Vec<(String, String)> = Vec::new();
+    for attempt in log.attempts {
+        let (id, about) = match named {
+            Named::Run => (Some(attempt.run_id), attempt.started_at),
+            _ => (attempt.task_id, attempt.task_title),
+        };
+        let Some(id) = id else { continue };
+        if !found.iter().any(|(known, _)| *known == id) {
+            found.push((id, about));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[track_caller]
+    fn check(words: &str, expected: Option<(Named, &str, &str)>) -> CommandWords {
+        let mut program = Cli::command();
+        program.build();
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let read = CommandWords::read(&program, &words);
+        let cursor = read.cursor.as_ref();
+        let found = cursor.map(|cursor| (cursor.named, cursor.kept.as_str(), cursor.start.as_str()));
+        assert_eq!(found, expected, "{words:?}");
+        read
+    }
+
+    #[test]
+    fn the_word_at_the_cursor_belongs_to_an_argument() {
+        check("show wal", Some((Named::Anything, "", "wal")));
+        check("-q show ", Some((Named::Anything, "", "")));
+        check("edit --retry wal", Some((Named::Knowledge, "", "wal")));
+        check("restore w", Some((Named::Archived, "", "w")));
+        check("archive a b c", Some((Named::Live, "", "c")));
+        check("supersede a b", Some((Named::Knowledge, "", "b")));
+        check("supersede a b c", None);
+        check("list --tag sq", Some((Named::Tag, "", "sq")));
+        check("list --tag=sq", Some((Named::Tag, "--tag=", "sq")));
+        check("list --tag = sq", Some((Named::Tag, "", "sq")));
+        check("list --tag =", Some((Named::Tag, "", "")));
+        check("add --tags a,b,sq", Some((Named::Tag, "a,b,", "sq")));
+        check("add --tags=a,sq", Some((Named::Tag, "--tags=a,", "sq")));
+        check("search x --for-feature l", Some((Named::Feature, "", "l")));
+        check("log --task t", Some((Named::Task, "", "t")));
+        check("prime --task t", None);
+        check("prime --task-id t", Some((Named::Task, "", "t")));
+        check("log --run r", Some((Named::Run, "", "r")));
+        check("show -- -x", Some((Named::Anything, "", "-x")));
+        for nothing in ["", "li", "list --ta", "list --limit 1", "nonsense --tag x", "rename a Title", "list --tags x"]
+        {
+            check(nothing, None);
+        }
+        let read = check("-Ca/b list --root=../c --tag x", Some((Named::Tag, "", "x")));
+        assert_eq!((read.directory, read.root), (Some("a/b".into()), Some("../c".into())));
+        let read = check("list -qC a --root b --tag x", Some((Named::Tag, "", "x")));
+        assert_eq!((read.directory, read.root), (Some("a".into()), Some("b".into())));
+    }
+
+    #[test]
+    fn candidates_are_one_word_to_a_shell() {
+        for plain in ["wal-mode", "journal/run-1/2", "a.b_c", "größe", "語"] {
+            assert!(is_plain(plain), "{plain}");
+        }
+        for odd in [
+            "",
+            "-x",
+            "a b",
+            "$(id)",
+            "`id`",
+            "a;b",
+            "a'b",
+            "a\"b",
+            "a\\b",
+            "~x",
+            "a*",
+            "a\nb",
+            "a\u{202e}b",
+            "!x",
+            "a&b",
+        ] {
+            assert!(!is_plain(odd), "{odd}");
+        }
+    }
+}
