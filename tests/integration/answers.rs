@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use crate::cli::commands;
 use crate::schemas::{ANSWERS, assert_answer, assert_well_formed};
 use crate::support::TestBase;
 
@@ -174,14 +175,8 @@ fn every_answer_matches_the_schema_and_has_problems_once() {
 
 #[test]
 fn every_command_has_a_schema() {
-    let help = TestBase::without_memory().run(["--help"]).answer(0);
-    let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
-    let commands: BTreeSet<&str> = commands
-        .lines()
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    assert!(commands.len() > 15, "{help}");
+    let commands: BTreeSet<&str> = commands().into_iter().collect();
+    assert!(commands.len() > 15, "{commands:?}");
     let names: BTreeSet<&str> = ANSWERS["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
     let answers: BTreeSet<&str> = names.into_iter().filter(|name| !PARTS.contains(name)).collect();
     let of_commands: BTreeSet<&str> = answers

@@ -33,7 +33,7 @@ pub(crate) fn grouped(help: &str) -> String {
         let plain = strip_ansi_codes(line);
         // The rest of an explanation stands further right.
         if let Some(named) = plain.strip_prefix("  ").filter(|text| !text.starts_with(' ')) {
-            name = named.split_whitespace().next().unwrap_or_default().to_owned();
+            named.split_whitespace().next().unwrap_or_default().clone_into(&mut name);
         }
         commands.entry(name.clone()).or_default().push_str(line);
     }

@@ -119,7 +119,7 @@ impl Globals {
 
     /// Returns these options with another place of the memory.
     pub(crate) fn placed(&self, directory: Option<PathBuf>, root: Option<PathBuf>) -> Globals {
-        Globals { shown: ShownGlobals { directory, root, ..self.shown.clone() }, now: self.now }
+        Globals { shown: ShownGlobals { root, directory, ..self.shown.clone() }, now: self.now }
     }
 
     /// Does what [`Globals::open`] does, without progress.
