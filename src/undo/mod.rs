@@ -64,7 +64,12 @@ fn checked_plan<'a>(
         Ok(Some(fingerprint)) => FileState::Bytes(fingerprint),
         Err(_) => FileState::Other,
     };
-    let plan = plan(operation.changes(), &state);
+    let mut plan = plan(operation.changes(), &state);
+    // What a later operation brought into that state was not left out by this one.
+    let later_files = later.iter().flat_map(|other| other.changes().flat_map(|(change, _)| change.files()));
+    for (path, ..) in later_files {
+        plan.changed.extend(plan.as_before.get(path).copied());
+    }
     if !plan.changed.is_empty() {
         let touched = |other: &&LoggedOperation| {
             let mut files = other.changes().flat_map(|(change, _)| change.files());

@@ -43,6 +43,8 @@ pub(super) struct UndoPlan<'a> {
     pub(super) steps: Vec<UndoStep<'a>>,
     /// The paths of files that somebody changed since. If there are any, nothing may be done.
     pub(super) changed: BTreeSet<&'a str>,
+    /// The paths of files that are as they were before a change of the operation.
+    pub(super) as_before: BTreeSet<&'a str>,
 }
 
 /// The states of files while the steps are planned.
@@ -75,6 +77,7 @@ pub(super) fn plan<'a>(
         let is_before = files.iter().zip(&now).all(|((_, before, _), now)| state(*before) == *now);
         let is_after = files.iter().zip(&now).all(|((_, _, after), now)| state(*after) == *now);
         if is_before {
+            plan.as_before.extend(files.iter().map(|(path, ..)| *path));
             continue;
         }
         if !is_after {

@@ -180,6 +180,21 @@ fn what_changed_since_is_refused_before_anything_is_touched() {
 }
 
 #[test]
+fn what_a_later_operation_moved_away_counts_as_changed() {
+    let base = TestBase::new();
+    for title in ["One", "Two"] {
+        base.run(["add", "--title", title, "--tags", "a", "--body", &format!("Body of {title}.")]).says(0, "created");
+    }
+    base.run(["rename", "one", "Other"]).says(0, "renamed");
+    base.run(["undo", "1"]).refuses(4, "`.ralph/knowledge/one.md` changed since, in operation 3");
+    base.run(["undo"]).says(0, "took back operation 3");
+    base.run(["undo", "1"]).says(0, "took back operation 1");
+    base.run(["undo", "1"]).refuses(4, "`.ralph/knowledge/one.md` changed since, in operation 5");
+    base.run(["undo"]).says(0, "took back operation 5");
+    assert_eq!(base.files(".ralph/knowledge").len(), 2);
+}
+
+#[test]
 fn an_operation_that_left_nothing_is_refused() {
     let base = TestBase::new();
     base.run(["undo"]).refuses(1, "there is nothing to undo");
