@@ -119,8 +119,9 @@ impl UndoAction {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// memory.add(&Knowledge::new("Colour of buttons", ["ui"], "Green."))?;
-/// memory.supersede(&"colour-of-buttons".parse()?, &memory.add(&Knowledge::new("Design system", ["ui"], "Use it."))?.id)?;
+/// let old = memory.add(&Knowledge::new("Colour of buttons", ["ui"], "Green."))?.id;
+/// let new = memory.add(&Knowledge::new("Design system", ["ui"], "Use it."))?.id;
+/// memory.supersede(&old, &new)?;
 /// let planned = memory.undo(None, true)?.files.remove(0);
 /// let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default());
 /// assert!(text(planned.before)?.contains("supersedes:") && !text(planned.after)?.contains("supersedes:"));
