@@ -159,7 +159,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::open`] and [`Memory::discover`], other than [`Error::Settings`](crate::Error::Settings).
+    /// Those of [`Memory::open`] and [`Memory::discover`], other than [`Error::Settings`].
     pub fn open_without_settings(root: Option<&Path>, start: &Path) -> Result<Memory> {
         let settings = Settings::default();
         let store = root.map_or_else(|| discover(start, &settings), Store::open)?;

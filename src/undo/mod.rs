@@ -1,6 +1,6 @@
 //! Takes operations back, as the log of changes of the store describes them.
 //!
-//! [`plan`] decides and is pure; the rest gathers its input and carries it out. Everything is checked before anything
+//! `plan` decides and is pure; the rest gathers its input and carries it out. Everything is checked before anything
 //! is touched. Taking back is an operation itself, so it can be taken back, also after a kill.
 
 mod apply;
