@@ -34,6 +34,7 @@ mod model;
 mod tests;
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -158,17 +159,17 @@ impl Catalog {
     }
 
     /// Returns the rows in their order.
-    pub fn rows(&self) -> impl Iterator<Item = RowId> + use<> {
+    pub fn rows(&self) -> Range<RowId> {
         0..number(self.table.rows.len())
     }
 
     /// Returns the rows of knowledge entries in their order, without examining each row's path.
-    pub fn knowledge_rows(&self) -> impl Iterator<Item = RowId> + use<> {
+    pub fn knowledge_rows(&self) -> Range<RowId> {
         self.first_knowledge()..number(self.table.rows.len())
     }
 
     /// Returns the rows of attempts in their order, without examining each row's path.
-    pub fn journal_rows(&self) -> impl Iterator<Item = RowId> + use<> {
+    pub fn journal_rows(&self) -> Range<RowId> {
         0..self.first_knowledge()
     }
 
@@ -181,8 +182,17 @@ impl Catalog {
 
     /// Returns the rows of the attempts at a task, in their order. It decodes hardly any head of another attempt.
     pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
+        self.of_task(self.journal_rows(), task_id)
+    }
+
+    /// Returns the rows of the knowledge that names a task, in their order. It decodes hardly any head of another entry.
+    pub fn knowledge_of_task(&self, task_id: &str) -> Vec<RowId> {
+        self.of_task(self.knowledge_rows(), task_id)
+    }
+
+    fn of_task(&self, rows: impl Iterator<Item = RowId>, task_id: &str) -> Vec<RowId> {
         let hash = table::hash_of_name(Some(task_id));
-        let near = self.journal_rows().filter(|&row| self.row(row).task == hash);
+        let near = rows.filter(|&row| self.row(row).task == hash);
         near.filter(|&row| is_same_name(self.head(row).task_id.as_deref(), Some(task_id))).collect()
     }
 

@@ -5,7 +5,7 @@ use crate::entry::{Attempt, Id};
 use crate::error::Result;
 use crate::iterations::{self, LiveRun};
 use crate::journal::{self, FeatureFiles, IterationView, Iterations, RecurringErrors};
-use crate::timeline::{self, Log, LogFilter, RunView, Stats, StatsFilter, TaskView};
+use crate::timeline::{self, Log, LogFilter, Overview, RunView, Stats, StatsFilter, TaskView};
 
 impl Memory {
     /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
@@ -81,6 +81,12 @@ impl Memory {
     /// iteration of it.
     pub fn run(&self, run_id: &str) -> Option<RunView> {
         timeline::run(&self.workspace, run_id)
+    }
+
+    /// Returns what goes on, what is stuck, and the last attempts, newest first and at most `limit`. It looks at the files
+    /// once, so it is quicker than to ask for each of these.
+    pub fn overview(&self, limit: usize) -> Overview {
+        timeline::overview(&self.workspace, limit)
     }
 
     /// Returns the runs in progress and the open iterations, by run and number, with what they do at the moment.

@@ -172,7 +172,12 @@ pub(super) fn list_in(
     let mut problems = workspace.settings_problems.clone();
     let mut found: Vec<(SortKey, EntrySummary)> = Vec::new();
     for catalog in [Some(live), archive].into_iter().flatten() {
-        for row in catalog.rows() {
+        let rows = match filter.kind {
+            Some(Kind::Knowledge) => catalog.knowledge_rows(),
+            Some(Kind::Journal) => catalog.journal_rows(),
+            None => catalog.rows(),
+        };
+        for row in rows {
             let (Some(id), head) = (catalog.id(row), catalog.head(row)) else { continue };
             if !accepts(filter, &head, usage.get(&id)) {
                 continue;

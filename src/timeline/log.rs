@@ -238,8 +238,12 @@ struct LogRow<'a> {
 
 /// Returns the attempts that the filter accepts, newest first.
 pub(crate) fn log(workspace: &Workspace, filter: &LogFilter) -> Log {
-    let catalogs = both_areas(workspace);
-    let rows = rows(workspace, &catalogs, filter);
+    log_of(workspace, &both_areas(workspace), filter)
+}
+
+/// Returns the attempts of these catalogs, the live one first, as [`log`] does.
+pub(super) fn log_of(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogFilter) -> Log {
+    let rows = rows(workspace, catalogs, filter);
     let page = filter.offset..filter.limit.map_or(usize::MAX, |limit| filter.offset.saturating_add(limit));
     let (mut attempts, mut in_all) = (Vec::new(), 0);
     // Iterations of the same second are in the order of their numbers, which only their heads have.

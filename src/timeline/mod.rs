@@ -4,6 +4,7 @@
 //! model and by day. `task` and `run` have all about one of them. Nothing here writes.
 
 mod log;
+mod overview;
 mod run;
 mod stats;
 mod task;
@@ -14,6 +15,8 @@ mod tests;
 
 pub use log::{Log, LogFilter, LoggedAttempt};
 pub(crate) use log::{iteration, log};
+pub(crate) use overview::overview;
+pub use overview::{Overview, StuckTask};
 pub(crate) use run::run;
 pub use run::{RunView, TaskInRun};
 pub(crate) use stats::stats;

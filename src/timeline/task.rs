@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::totals::AttemptTotals;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RowId};
 use crate::entry::path::display_path;
-use crate::entry::{Difficulty, EntrySummary, Head, Id};
+use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::iterations::{LiveRun, choose_model, live_runs};
@@ -146,6 +146,12 @@ pub(super) fn state(workspace: &Workspace, record: &TaskRecord) -> TaskState {
     }
 }
 
+/// Returns the model that would work on a task next.
+pub(super) fn next_model(workspace: &Workspace, record: &TaskRecord) -> Option<NextModel> {
+    let choice = choose_model(workspace, None, record, &RunRecord::default()).ok()?;
+    Some(NextModel { model: choice.model, rationale: choice.rationale })
+}
+
 /// Returns all about the task with this id; `None` if the journal has no attempt at it, and none is open.
 pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
     let catalogs = both_areas(workspace);
@@ -158,7 +164,6 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
     }
     let record = TaskRecord::of(&heads);
     let state = state(workspace, &record);
-    let next_model = choose_model(workspace, None, &record, &RunRecord::default()).ok();
     let view = |AttemptSummary { id, .. }: &AttemptSummary| {
         let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
         Some(IterationView::new(id.clone(), display_path(&path), journal::attempt_at(workspace, &path)?))
@@ -179,20 +184,17 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
         state,
         streak: record.streak,
         difficulty: record.difficulty,
-        next_model: next_model
-            .filter(|_| state != TaskState::Done)
-            .map(|choice| NextModel { model: choice.model, rationale: choice.rationale }),
+        next_model: next_model(workspace, &record).filter(|_| state != TaskState::Done),
         totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
         attempts,
-        knowledge: knowledge(workspace, catalogs[0], |head| is_same_name(head.task_id.as_deref(), Some(id))),
+        knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_task(id).into_iter()),
         live,
         problems: problems_of(workspace, &catalogs),
     })
 }
 
-/// Returns the live knowledge entries that are meant.
-pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, is_meant: impl Fn(&Head) -> bool) -> Vec<EntrySummary> {
-    let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row) && is_meant(&live.head(*row)));
-    let ids: Vec<Id> = rows.filter_map(|row| live.id(row)).collect();
+/// Returns the readable entries of these rows.
+pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, rows: impl Iterator<Item = RowId>) -> Vec<EntrySummary> {
+    let ids: Vec<Id> = rows.filter(|row| live.is_indexable(*row)).filter_map(|row| live.id(row)).collect();
     if ids.is_empty() { Vec::new() } else { summaries(workspace, &ids) }
 }

@@ -254,24 +254,54 @@ fn a_run_shows_its_tasks_and_what_was_learned_in_it() {
     assert!(memory.run("run-9").is_none() && memory.run("../run-a").is_none());
 }
 
+/// Run, second, task, and whether it is done.
+type Colliding = (u32, u32, usize, bool);
+
+fn attempts() -> impl Strategy<Value = Vec<Colliding>> {
+    prop::collection::vec((0..3_u32, 0..5_u32, 0..3_usize, any::<bool>()), 0..24)
+}
+
+fn colliding(attempts: &[Colliding]) -> Vec<File> {
+    let file = |(at, &(run, second, task, is_done)): (usize, &Colliding)| {
+        let outcome = if is_done { "done" } else { "failed" };
+        let number = u32::try_from(at).unwrap() + 1;
+        let time = format!("2026-05-01T10:00:0{second}Z");
+        file(&format!("run-{run}"), number, ["t-0", "t-1", "t-2"][task], outcome, &time)
+    };
+    attempts.iter().enumerate().map(file).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(24)))]
+
+    #[test]
+    fn an_overview_is_what_log_and_task_say(attempts in attempts(), limit in 0..30_usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = memory(folder.path(), &colliding(&attempts));
+        let overview = memory.overview(limit);
+        let log = memory.log(&LogFilter::default());
+        let mut tasks: Vec<String> = Vec::new();
+        for task in log.attempts.iter().filter_map(|attempt| attempt.task_id.clone()) {
+            if !tasks.contains(&task) {
+                tasks.push(task);
+            }
+        }
+        let stuck = tasks.iter().filter_map(|task| memory.task(task)).filter(|task| task.state == TaskState::Stuck);
+        let expected: Vec<_> = stuck.map(|task| (task.id, task.streak, task.next_model)).collect();
+        let stuck = overview.stuck.into_iter();
+        prop_assert_eq!(stuck.map(|task| (task.id, task.streak, task.next_model)).collect::<Vec<_>>(), expected);
+        prop_assert_eq!(overview.log, memory.log(&LogFilter { limit: Some(limit), ..LogFilter::default() }));
+    }
 
     /// Few seconds, tasks and runs, so that attempts collide.
     #[test]
     fn paging_through_a_log_gives_every_attempt_once(
-        attempts in prop::collection::vec((0..3_u32, 0..5_u32, 0..3_usize, any::<bool>()), 0..24),
+        attempts in attempts(),
         size in 1..7_usize,
         filter in 0..5_usize,
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = Vec::new();
-        for (at, (run, second, task, is_done)) in attempts.into_iter().enumerate() {
-            let outcome = if is_done { "done" } else { "failed" };
-            let number = u32::try_from(at).unwrap() + 1;
-            let time = format!("2026-05-01T10:00:0{second}Z");
-            files.push(file(&format!("run-{run}"), number, ["t-0", "t-1", "t-2"][task], outcome, &time));
-        }
+        let files = colliding(&attempts);
         let memory = memory(folder.path(), &files);
         let all = [
             LogFilter::default(),
