@@ -23,6 +23,7 @@ mod manifest;
 mod merge;
 mod problems;
 mod renamed;
+mod rows;
 mod scan;
 mod table;
 mod update;
@@ -34,7 +35,6 @@ mod model;
 mod tests;
 
 use std::io;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -42,11 +42,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
 use crate::store::Store;
-use crate::text::is_same_name;
 
 use self::heads::Heads;
 use self::manifest::{Ghosts, Manifest};
-use self::table::{AGAIN, Code, EVENT, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table, number};
+use self::table::{AGAIN, Code, EVENT, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table};
 
 /// The folder of the catalogs, below the cache folder.
 pub(crate) const FOLDER: &str = "catalog-v2";
@@ -158,70 +157,6 @@ impl Catalog {
         self.table.rows.is_empty()
     }
 
-    /// Returns the rows in their order.
-    pub fn rows(&self) -> Range<RowId> {
-        0..number(self.table.rows.len())
-    }
-
-    /// Returns the rows of knowledge entries in their order, without examining each row's path.
-    pub fn knowledge_rows(&self) -> Range<RowId> {
-        self.first_knowledge()..number(self.table.rows.len())
-    }
-
-    /// Returns the rows of attempts in their order, without examining each row's path.
-    pub fn journal_rows(&self) -> Range<RowId> {
-        0..self.first_knowledge()
-    }
-
-    /// Folders are in the order of their paths, and those of the journal come first.
-    fn first_knowledge(&self) -> RowId {
-        let root = self.area.roots()[1];
-        let first = self.table.folders.partition_point(|folder| self.table.folder_text(folder) < root);
-        self.table.folders.get(first).map_or(number(self.table.rows.len()), |folder| folder.first)
-    }
-
-    /// Returns the rows of the attempts at a task, in their order. It decodes hardly any head of another attempt.
-    pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
-        self.of_task(self.journal_rows(), task_id)
-    }
-
-    /// Returns the rows of the knowledge that names a task, in their order. It decodes hardly any head of another entry.
-    pub fn knowledge_of_task(&self, task_id: &str) -> Vec<RowId> {
-        self.of_task(self.knowledge_rows(), task_id)
-    }
-
-    fn of_task(&self, rows: impl Iterator<Item = RowId>, task_id: &str) -> Vec<RowId> {
-        let hash = table::hash_of_name(Some(task_id));
-        let near = rows.filter(|&row| self.row(row).task == hash);
-        near.filter(|&row| is_same_name(self.head(row).task_id.as_deref(), Some(task_id))).collect()
-    }
-
-    /// Returns the rows of the attempts that may belong to a feature, in their order: all that do, and hardly ever
-    /// another one, which its head shows. It decodes no head.
-    pub fn rows_near_feature(&self, feature: &str) -> Vec<RowId> {
-        let hash = table::hash_of_name(Some(feature));
-        self.journal_rows().filter(|&row| self.row(row).feature == hash).collect()
-    }
-
-    /// Returns the rows of the attempts at tasks of a section, in their order. It decodes hardly any head of another
-    /// attempt.
-    pub fn rows_of_section(&self, section: &str) -> Vec<RowId> {
-        let hash = table::hash_of_name(Some(section));
-        let near = self.journal_rows().filter(|&row| self.row(row).section == hash);
-        let own = |row| self.head(row).attempt.and_then(|attempt| attempt.section);
-        near.filter(|&row| is_same_name(own(row).as_deref(), Some(section))).collect()
-    }
-
-    /// Returns the rows of a run's iterations, in their order: those in the folders of that name.
-    pub fn rows_of_run(&self, run_id: &str) -> Vec<RowId> {
-        let root = self.area.roots()[0];
-        let is_of_run = |path: &str| {
-            path.strip_prefix(root).is_some_and(|rest| rest.rsplit_once('/').is_some_and(|(_, name)| name == run_id))
-        };
-        let folders = (0..self.table.folders.len()).filter(|&folder| is_of_run(self.table.folder_path(folder)));
-        folders.flat_map(|folder| self.table.rows_of(folder)).map(number).collect()
-    }
-
     /// Returns the folders that hold entries, relative to `.ralph/`, in the order of their paths.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         (0..self.table.folders.len()).map(|folder| self.table.folder_path(folder))
@@ -250,7 +185,7 @@ impl Catalog {
     /// Returns the row that has an id: the first readable one by path, else the first by path.
     pub fn row_of_id(&self, id: &Id) -> Option<RowId> {
         let by_id = self.by_id.get_or_init(|| {
-            let mut by_id: Vec<(u32, RowId)> = self.rows().map(|row| (self.row(row).id, row)).collect();
+            let mut by_id: Vec<(u32, RowId)> = (0..).zip(&self.table.rows).map(|(at, row)| (row.id, at)).collect();
             by_id.sort_unstable();
             by_id
         });

@@ -38,14 +38,14 @@ pub(crate) struct AttemptSummary {
     /// When it began.
     pub started_at: DateTime<Utc>,
     /// Its frontmatter.
-    pub head: AttemptHead,
+    pub head: Box<AttemptHead>,
 }
 
 impl AttemptSummary {
     /// Returns the attempt of a journal entry's head; `None` if it is invalid.
     pub(crate) fn new(id: Id, head: Head) -> Option<AttemptSummary> {
         let Head { run_id, task_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
-        Some(AttemptSummary { id, run_id: run_id?, task_id, feature, started_at: created_at?, head: *attempt? })
+        Some(AttemptSummary { id, run_id: run_id?, task_id, feature, started_at: created_at?, head: attempt? })
     }
 
     /// Returns when it ended, or when it began if its duration is unknown.
@@ -108,7 +108,7 @@ impl TaskRecord {
             .iter()
             .enumerate()
             .skip(after_done)
-            .map(|(at, attempt)| (at, &attempt.head))
+            .map(|(at, attempt)| (at, &*attempt.head))
             .filter(|(_, head)| head.outcome.is_failure_of_task())
             .collect();
         let mut record = TaskRecord {
@@ -289,7 +289,7 @@ mod tests {
                 task_id: None,
                 feature: None,
                 started_at: start + TimeDelta::minutes(number.into()),
-                head: AttemptHead::new(number, outcome(letter)),
+                head: Box::new(AttemptHead::new(number, outcome(letter))),
             }
         };
         outcomes.chars().enumerate().map(past).collect()

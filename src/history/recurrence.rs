@@ -56,35 +56,46 @@ pub struct TouchedFile {
 /// Returns every file that one of the attempts created, changed or read: the most frequent first, then the latest, then
 /// by path. A renamed file is another file.
 pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
-    let mut touched: HashMap<&str, TouchedFile> = HashMap::new();
-    for attempt in attempts {
+    /// A file, the last attempt that touched it, and in which ways that did.
+    struct LastTouch {
+        file: TouchedFile,
+        attempt: Option<usize>,
+        ways: [bool; 3],
+    }
+
+    let mut touched: HashMap<&str, LastTouch> = HashMap::new();
+    for (at, attempt) in attempts.iter().enumerate() {
         let files = &attempt.head.files;
-        // An attempt that lists a file twice touched it once.
-        let mut ways: HashMap<&str, [bool; 3]> = HashMap::new();
         for (way, paths) in [&files.created, &files.modified, &files.read].into_iter().enumerate() {
             for path in paths.iter().map(|path| path.trim()).filter(|path| !path.is_empty()) {
-                ways.entry(path).or_default()[way] = true;
+                let touch = touched.entry(path).or_insert_with(|| LastTouch {
+                    file: TouchedFile {
+                        path: path.to_owned(),
+                        iterations: 0,
+                        created: 0,
+                        modified: 0,
+                        read: 0,
+                        last_touched_at: attempt.started_at,
+                        suggested: false,
+                    },
+                    attempt: None,
+                    ways: [false; 3],
+                });
+                let file = &mut touch.file;
+                // An attempt that lists a file twice touched it once.
+                if touch.attempt.replace(at) != Some(at) {
+                    touch.ways = [false; 3];
+                    file.iterations += 1;
+                    file.last_touched_at = file.last_touched_at.max(attempt.started_at);
+                    file.suggested = file.iterations >= SUGGESTED_FROM;
+                }
+                if !std::mem::replace(&mut touch.ways[way], true) {
+                    *[&mut file.created, &mut file.modified, &mut file.read][way] += 1;
+                }
             }
         }
-        for (path, [created, modified, read]) in ways {
-            let file = touched.entry(path).or_insert_with(|| TouchedFile {
-                path: path.to_owned(),
-                iterations: 0,
-                created: 0,
-                modified: 0,
-                read: 0,
-                last_touched_at: attempt.started_at,
-                suggested: false,
-            });
-            file.iterations += 1;
-            file.created += usize::from(created);
-            file.modified += usize::from(modified);
-            file.read += usize::from(read);
-            file.last_touched_at = file.last_touched_at.max(attempt.started_at);
-            file.suggested = file.iterations >= SUGGESTED_FROM;
-        }
     }
-    let mut touched: Vec<TouchedFile> = touched.into_values().collect();
+    let mut touched: Vec<TouchedFile> = touched.into_values().map(|touch| touch.file).collect();
     touched.sort_by(|one, other| {
         let key = |file: &TouchedFile| Reverse((file.iterations, file.last_touched_at));
         key(one).cmp(&key(other)).then_with(|| one.path.cmp(&other.path))

@@ -231,6 +231,11 @@ impl Memory {
         &self.workspace.settings
     }
 
+    /// Returns the problems of the settings files, such as unknown keys, which are no errors.
+    pub fn settings_problems(&self) -> &[crate::error::Problem] {
+        &self.workspace.settings_problems
+    }
+
     /// Tells `observer` what calls are doing, as it happens: what may take a while begins, advances entry by entry, and
     /// ends. Pieces of work lie in each other, and each that begins ends, also where the call fails or panics.
     ///

@@ -50,6 +50,8 @@ const KEYS: [&str; 24] = [
     "webhook",
     "hmac",
 ];
+/// Every name of a secret contains one of these.
+const STEMS: [&[u8]; 8] = [b"pass", b"pw", b"secret", b"token", b"cred", b"auth", b"bearer", b"key"];
 /// Words after a name that say what the value is for.
 const FOR: [&str; 14] = [
     "prod",
@@ -107,16 +109,16 @@ pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(
     let before = std::mem::replace(&mut words.before, at..end);
     let joins = before.end < at && matches!(&text[before.end..at], " " | "-" | "_");
     let before = if joins { &text[before] } else { "" };
-    match (before.to_ascii_lowercase().as_str(), word) {
-        (_, "Bearer" | "bearer" | "Token") => {
+    match word {
+        "Bearer" | "bearer" | "Token" => {
             let value = word_at(text, skip(text, end, " "));
             return (is_key(&text[value.clone()], true)).then_some(("bearer-token", value));
         }
-        (_, "Basic" | "basic") => {
+        "Basic" | "basic" => {
             let value = word_at(text, skip(text, end, " "));
             return is_basic(&text[value.clone()]).then_some(("basic-credentials", value));
         }
-        (_, "u" | "user") if is_option(text, at) => return user_and_password(text, end),
+        "u" | "user" if is_option(text, at) => return user_and_password(text, end),
         _ => {}
     }
     if let Some(found) = places::value(text, at, end) {
@@ -166,9 +168,10 @@ fn is_of_name(byte: u8) -> bool {
 
 /// Returns the kind of a value with this name, if it is a secret. The end of a name decides: `token_count` is not one.
 fn kind_of(word: &str, before: &str) -> Option<ValueKind> {
-    if word.len() > MAX_NAME {
-        return None;
-    }
+    if has_stem(word) { kind_of_name(word, before) } else { None }
+}
+
+fn kind_of_name(word: &str, before: &str) -> Option<ValueKind> {
     let last = word.rsplit('.').find(|part| !part.is_empty())?;
     let mut parts = split(last);
     while parts.len() > 1
@@ -201,6 +204,20 @@ fn kind_of(word: &str, before: &str) -> Option<ValueKind> {
     let is_key = name.ends_with("key")
         && (KEYS.iter().any(|part| name.starts_with(part) || has(part)) || KEYS.contains(&before.as_str()));
     is_key.then_some(ValueKind::Key)
+}
+
+/// Returns whether a word is short enough for a name and contains a stem, whatever joins its letters. Nearly no word of a
+/// text does, and all others are costlier.
+fn has_stem(word: &str) -> bool {
+    let mut letters = [0; MAX_NAME];
+    let mut length = 0;
+    for byte in word.bytes().filter(u8::is_ascii_alphanumeric) {
+        let Some(letter) = letters.get_mut(length) else { return false };
+        *letter = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    let letters = &letters[..length];
+    word.len() <= MAX_NAME && (0..length).any(|at| STEMS.iter().any(|stem| letters[at..].starts_with(stem)))
 }
 
 /// Splits a name at `_`, `-` and before capitals, in lower case.
@@ -406,4 +423,33 @@ fn user_and_password(text: &str, at: usize) -> Option<(&'static str, Range<usize
     let colon = text[value.clone()].find(':')?;
     let password = value.start + colon + 1..value.end;
     is_password(&text[password.clone()]).then_some(("password", password))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_name_of_a_secret_has_a_stem() {
+        for name in PASSWORDS.into_iter().chain(NAMES).chain(["key"]) {
+            assert!(has_stem(name), "{name}");
+        }
+        assert!(!has_stem("connection") && !has_stem(&"key".repeat(MAX_NAME)));
+    }
+
+    proptest! {
+        /// Few letters, so that names of secrets occur.
+        #[test]
+        fn no_name_is_missed_for_its_stem(
+            start in "[a-z._-]{0,4}",
+            name in prop::sample::select([&PASSWORDS[..], &NAMES, &KEYS, &["API_KEY", "p-w", "to_ken", "passWord"]].concat()),
+            end in "(|Key|_key|-data|_prod|Value|[0-9]{1,3}|[._a-z-]{1,4})",
+            before in "(|client|API|the)",
+        ) {
+            let word = format!("{start}{name}{end}");
+            prop_assert_eq!(kind_of(&word, &before), kind_of_name(&word, &before), "{}", word);
+        }
+    }
 }

@@ -176,15 +176,17 @@ impl DecodedAttempt {
         Some(DecodedAttempt { path: catalog.path(row), run_id, started_at, attempt, head, id })
     }
 
+    /// Returns why the task is not done, in a line, which it reads from the file.
+    pub(super) fn reason(&self, workspace: &Workspace) -> String {
+        let attempt = (self.attempt.outcome != Outcome::Done).then(|| attempt_at(workspace, &self.path)).flatten();
+        attempt.map(|attempt| reason(workspace, &attempt)).unwrap_or_default()
+    }
+
     /// Returns the attempt as a list shows it. It reads the file for the reason.
-    fn logged(self, workspace: &Workspace) -> LoggedAttempt {
+    pub(super) fn logged(self, workspace: &Workspace) -> LoggedAttempt {
+        let reason = self.reason(workspace);
         let Head { task_id, title, feature, .. } = self.head;
         let head = *self.attempt;
-        let reason = if head.outcome == Outcome::Done {
-            String::new()
-        } else {
-            attempt_at(workspace, &self.path).map(|attempt| reason(workspace, &attempt)).unwrap_or_default()
-        };
         LoggedAttempt {
             id: self.id,
             archived: self.path.starts_with("archive/"),
@@ -238,11 +240,15 @@ struct LogRow<'a> {
 
 /// Returns the attempts that the filter accepts, newest first.
 pub(crate) fn log(workspace: &Workspace, filter: &LogFilter) -> Log {
-    log_of(workspace, &both_areas(workspace), filter)
+    let catalogs = both_areas(workspace);
+    let (attempts, in_all) = page(workspace, &catalogs, filter);
+    let attempts = attempts.into_iter().map(|attempt| attempt.logged(workspace)).collect();
+    Log { attempts, in_all, problems: problems_of(workspace, &catalogs.each_ref()) }
 }
 
-/// Returns the attempts of these catalogs, the live one first, as [`log`] does.
-pub(super) fn log_of(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogFilter) -> Log {
+/// Returns the attempts of these catalogs, the live one first, that the filter accepts, newest first; and how many there
+/// are, including those that its limits leave out.
+pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogFilter) -> (Vec<DecodedAttempt>, usize) {
     let rows = rows(workspace, catalogs, filter);
     let page = filter.offset..filter.limit.map_or(usize::MAX, |limit| filter.offset.saturating_add(limit));
     let (mut attempts, mut in_all) = (Vec::new(), 0);
@@ -259,12 +265,12 @@ pub(super) fn log_of(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &Lo
         accepted.sort_by(|one, other| (other.attempt.iteration, &other.id).cmp(&(one.attempt.iteration, &one.id)));
         for attempt in accepted {
             if page.contains(&in_all) {
-                attempts.push(attempt.logged(workspace));
+                attempts.push(attempt);
             }
             in_all += 1;
         }
     }
-    Log { attempts, in_all, problems: problems_of(workspace, &catalogs.each_ref()) }
+    (attempts, in_all)
 }
 
 /// What the rows are chosen by, before any head is decoded.

@@ -120,7 +120,7 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
         live,
         started_at: heads.first().map(|attempt| timestamp(attempt.started_at)),
         ended_at: heads.iter().map(AttemptSummary::ended_at).max().map(timestamp),
-        totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
+        totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
         tasks: tasks(&attempts),
         attempts,
         knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_rows().filter(is_of_run)),

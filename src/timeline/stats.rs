@@ -1,5 +1,6 @@
 //! Statistics of the journal: by feature, by model and by day, with recurring errors and the files touched most.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -202,7 +203,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let mut attempts = of_feature(workspace.now(), &catalogs, filter.feature.as_deref());
     let tasks = TaskStates::of(workspace, &attempts);
     attempts.retain(|attempt| filter.since.is_none_or(|since| attempt.started_at >= since));
-    let mut by_feature: HashMap<Option<String>, Vec<&AttemptSummary>> = HashMap::new();
+    let mut by_feature: HashMap<Option<Cow<'_, str>>, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in &attempts {
         by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
     }
@@ -224,8 +225,8 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
 }
 
 /// Returns a name in the form in which names are compared.
-fn key(name: Option<&str>) -> Option<String> {
-    name.map(|name| nfc(name).into_owned())
+fn key(name: Option<&str>) -> Option<Cow<'_, str>> {
+    name.map(nfc)
 }
 
 fn days(attempts: &[AttemptSummary]) -> Vec<DayStats> {
@@ -242,15 +243,15 @@ struct TaskStates(HashMap<String, (TaskState, u32)>);
 impl TaskStates {
     /// Returns the states of the tasks of these attempts, which are given oldest first.
     fn of(workspace: &Workspace, attempts: &[AttemptSummary]) -> TaskStates {
-        let mut by_task: HashMap<String, Vec<&AttemptSummary>> = HashMap::new();
+        let mut by_task: HashMap<Cow<'_, str>, Vec<&AttemptSummary>> = HashMap::new();
         for attempt in attempts {
             if let Some(task) = key(attempt.task_id.as_deref()) {
                 by_task.entry(task).or_default().push(attempt);
             }
         }
-        let of_task = |(task, attempts): (String, Vec<&AttemptSummary>)| {
+        let of_task = |(task, attempts): (Cow<'_, str>, Vec<&AttemptSummary>)| {
             let record = TaskRecord::of(&attempts);
-            (task, (state(workspace, &record), record.streak))
+            (task.into_owned(), (state(workspace, &record), record.streak))
         };
         TaskStates(by_task.into_iter().map(of_task).collect())
     }
@@ -265,12 +266,13 @@ impl TaskStates {
         let mut models: Vec<ModelStats> =
             models.map(|(model, totals)| ModelStats { model: model.map(str::to_owned), totals }).collect();
         models.sort_by(|one, other| (other.totals.attempts, &one.model).cmp(&(one.totals.attempts, &other.model)));
-        let tasks: HashSet<String> = attempts.iter().filter_map(|attempt| key(attempt.task_id.as_deref())).collect();
-        let states: Vec<&(TaskState, u32)> = tasks.iter().filter_map(|task| self.0.get(task)).collect();
+        let tasks: HashSet<Cow<'_, str>> =
+            attempts.iter().filter_map(|attempt| key(attempt.task_id.as_deref())).collect();
+        let states: Vec<&(TaskState, u32)> = tasks.iter().filter_map(|task| self.0.get(&**task)).collect();
         let count = |is_so: &dyn Fn(TaskState) -> bool| states.iter().filter(|(state, _)| is_so(*state)).count();
         FeatureStats {
             feature: attempts.last().and_then(|attempt| attempt.feature.clone()),
-            totals: AttemptTotals::of(attempts.iter().map(|attempt| &attempt.head)),
+            totals: AttemptTotals::of(attempts.iter().map(|attempt| &*attempt.head)),
             tasks: TaskCounts {
                 done: count(&|state| state == TaskState::Done),
                 open: count(&|state| matches!(state, TaskState::Open | TaskState::Failing)),

@@ -185,7 +185,7 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
         streak: record.streak,
         difficulty: record.difficulty,
         next_model: next_model(workspace, &record).filter(|_| state != TaskState::Done),
-        totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
+        totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
         attempts,
         knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_task(id).into_iter()),
         live,

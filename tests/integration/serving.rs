@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -437,6 +438,7 @@ fn a_second_server_says_where_the_first_one_is() {
     assert_eq!(second["already_running"], true);
     let address = first.answer["address"].as_str().unwrap().to_owned();
     base.run(["serve"]).says(0, &address);
+    base.run(["serve", "--port", &first.port.to_string()]).says(0, &address);
     drop(first);
     let third = PageProcess::start(&base);
     assert_eq!(third.answer["already_running"], false, "the first one was killed");
@@ -450,6 +452,35 @@ fn a_taken_port_is_refused_by_name() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     base.run(["serve", "--port", &port]).refuses(2, &format!("cannot listen on port {port}"));
+}
+
+#[test]
+fn a_page_follows_the_settings_and_says_when_there_is_no_memory() {
+    let base = TestBase::new();
+    let task = Task::new("Sort the index");
+    let memory = Memory::open(&base.root()).unwrap();
+    for _ in 0..2 {
+        let report = Report { text: format!("<task-failed>{}</task-failed>", task.own_id()), ..Report::default() };
+        memory.finish(&memory.begin(&task, &memory.new_run()).unwrap(), &report).unwrap();
+    }
+    let server = PageProcess::start(&base);
+    assert!(!server.page("").contains("2 failures in a row"));
+    base.write(".ralph/config.toml", "[strategy]\nstuck_after = 2\n");
+    assert!(server.page("").contains("2 failures in a row"));
+    base.write(".ralph/config.toml", "[strategy]\nstuck_after = \"two\"\n");
+    let broken = server.get("");
+    assert_ne!(broken.status, 200);
+    assert!(broken.body.contains("stuck_after"), "{}", broken.body);
+    fs::rename(base.at(".ralph"), base.at("elsewhere")).unwrap();
+    for page in ["", "entries", "health", "search?q=index"] {
+        let answer = server.get(page);
+        assert_ne!(answer.status, 200, "{page}");
+        assert!(answer.body.contains("no `.ralph` folder in"), "{page}: {}", answer.body);
+        assert_harmless(page, &answer.body);
+    }
+    fs::rename(base.at("elsewhere"), base.at(".ralph")).unwrap();
+    base.write(".ralph/config.toml", "");
+    assert!(server.page("").contains("Sort the index"));
 }
 
 /// Opens a stream of events, and returns it after its first event.
@@ -578,6 +609,10 @@ fn an_export_replaces_nothing_that_it_did_not_write() {
     base.write("site/entry/mine.html", "mine");
     base.run(["serve", "--export", "site"]).refuses(2, "`entry/mine.html` in it is not of an export");
     assert_eq!(base.read("site/entry/mine.html"), "mine");
+    fs::remove_file(base.at("site/entry/mine.html")).unwrap();
+    base.write("site/index.html", "changed");
+    base.run(["serve", "--export", "site"]).refuses(2, "`index.html` in it was changed since the export");
+    assert_eq!(base.read("site/index.html"), "changed");
     std::os::unix::fs::symlink(base.at("out"), base.at("link")).unwrap();
     base.run(["serve", "--export", "link"]).refuses(2, "it is not a folder");
     base.run(["serve", "--export", "out/notes.txt"]).refuses(2, "it is not a folder");
@@ -589,4 +624,57 @@ fn an_export_replaces_nothing_that_it_did_not_write() {
             .all(|name| !name.to_string_lossy().starts_with(".site") && !name.to_string_lossy().starts_with(".out")),
         "{left:?}"
     );
+}
+
+#[test]
+fn what_a_clone_says_of_an_export_lets_nothing_be_removed() {
+    let base = sample();
+    base.run(["serve", "--export", "site"]).says(0, "wrote");
+    let manifest = base.read("site/.ralph-memory-export");
+    base.write("docs/notes.md", "mine");
+    let header = manifest.lines().next().unwrap();
+    for line in ["notes.md", "00000000000000000000000000000000 notes.md"] {
+        base.write("docs/.ralph-memory-export", format!("{header}\n{line}\n"));
+        base.run(["serve", "--export", "docs"]).refuses(2, "`notes.md` in it");
+    }
+    assert_eq!(base.read("docs/notes.md"), "mine");
+    for make in [
+        |path: &Path| rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap(),
+        |path: &Path| {
+            std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        },
+    ] {
+        let path = base.at("docs/.ralph-memory-export");
+        fs::remove_file(&path).unwrap();
+        make(&path);
+        base.run(["serve", "--export", "docs"]).refuses(2, "in it is not of an export");
+    }
+}
+
+#[test]
+fn what_a_killed_export_left_is_removed_by_the_next() {
+    let base = sample();
+    base.run(["serve", "--export", "site"]).says(0, "wrote");
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let ended = child.id();
+    child.wait().unwrap();
+    for (part, name) in [("new", "of-nobody"), ("new", ""), ("old", ""), ("new", "own")] {
+        let process = match name {
+            "own" => std::process::id().to_string(),
+            "" => ended.to_string(),
+            _ => name.to_owned(),
+        };
+        fs::create_dir_all(base.at(&format!(".site.{part}-{process}"))).unwrap();
+        fs::copy(
+            base.at("site/.ralph-memory-export"),
+            base.at(&format!(".site.{part}-{process}/.ralph-memory-export")),
+        )
+        .unwrap();
+        base.write(&format!(".site.{part}-{process}/index.html"), "half");
+    }
+    base.run(["serve", "--export", "site"]).says(0, "wrote");
+    let names = fs::read_dir(base.root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut left: Vec<String> = names.filter(|name| name.starts_with(".site")).collect();
+    left.sort();
+    assert_eq!(left, [format!(".site.new-{}", std::process::id()), ".site.new-of-nobody".to_owned()]);
 }

@@ -73,7 +73,7 @@ mod tests {
             task_id: None,
             feature: None,
             started_at,
-            head,
+            head: Box::new(head),
         }
     }
 

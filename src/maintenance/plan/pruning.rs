@@ -254,7 +254,7 @@ mod tests {
                 task_id: None,
                 feature: None,
                 started_at: at(day),
-                head,
+                head: Box::new(head),
             });
             facts.tasks.insert(id.clone(), (*task).to_owned());
             let head = Head { valid: true, task_id: Some((*task).to_owned()), ..Head::empty(Kind::Journal) };

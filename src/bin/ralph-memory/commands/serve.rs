@@ -60,28 +60,44 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyho
         return export(ui, &memory, folder);
     }
     let interrupt = activity::interrupt()?;
+    if let Some(first) = memory.page_server() {
+        return already_running(ui, &memory, &first, args.open);
+    }
     let listener = listen(args.port)?;
     let port = listener.local_addr()?.port();
     let server = PageServer { port, token: serve::new_token()?, process: ProcessIdentity::this_process() };
     match memory.claim_page(&server) {
-        Ok(Some(first)) => {
-            announce(ui, &first, true)?;
-            open(ui, &memory, &first, args.open);
-            return Ok(Exit::Done);
-        }
+        // Another one was quicker.
+        Ok(Some(first)) => return already_running(ui, &memory, &first, args.open),
         Ok(None) => {}
         // A memory that cannot be written can be read.
         Err(error) => ui.warn(&format!("a second `serve` will not find this one: {error}")),
     }
     announce(ui, &server, false)?;
     open(ui, &memory, &server, args.open);
-    serve::run(memory, listener, &server, &interrupt)?;
+    let root = memory.root().canonicalize().map_err(|source| Error::Io {
+        action: "read",
+        path: memory.root().to_owned(),
+        source,
+    })?;
+    let globals = globals.placed(None, Some(root));
+    serve::run(memory, Box::new(move || globals.open_silently()), listener, &server, &interrupt)?;
     Ok(Exit::Interrupted)
+}
+
+/// Says where the memory is served already.
+fn already_running(ui: &mut Ui<'_>, memory: &Memory, first: &PageServer, opens: bool) -> anyhow::Result<Exit> {
+    announce(ui, first, true)?;
+    open(ui, memory, first, opens);
+    Ok(Exit::Done)
 }
 
 /// Writes the pages as files.
 fn export(ui: &mut Ui<'_>, memory: &Memory, folder: &Path) -> anyhow::Result<Exit> {
-    let ExportedSite { folder, pages } = serve::export(memory, folder)?;
+    let interrupt = activity::interrupt()?;
+    let Some(ExportedSite { folder, pages }) = serve::export(memory, folder, &interrupt)? else {
+        return Ok(Exit::Interrupted);
+    };
     let folder = folder.display().to_string();
     if ui.json {
         ui.json(SiteExportAnswer { folder, page_count: pages }, &[])?;

@@ -42,8 +42,8 @@ pub(super) async fn act(
     if !site.guard.is_token(&fields.token) {
         return refusal();
     }
-    let memory = Arc::clone(&site.memory);
-    let done = tokio::task::spawn_blocking(move || perform(&memory, action, &fields.id)).await;
+    let opened = Arc::clone(&site);
+    let done = tokio::task::spawn_blocking(move || perform(&*opened.memory()?, action, &fields.id)).await;
     match done {
         Ok(Ok(address)) => {
             site.changed();

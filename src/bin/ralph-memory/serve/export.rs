@@ -1,29 +1,18 @@
 //! The pages as files, for a pull request or an archive.
-//!
-//! A folder is replaced as a whole: the files are written into a new one beside it, which then takes its place. So an export is complete or
-//! not there, and no link in a folder leads a file elsewhere. What the program did not write is never removed.
 
-use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use ralph_memory::Memory;
 use ralph_memory::memory::SemanticStatus;
-use ralph_memory::{Error, Memory};
+use ralph_memory::runner::Interrupt;
 
+use super::export_folder::ExportFolder;
 use super::html::{HtmlPage, PageContext};
 use super::layout::document;
 use super::links::{LinkedPages, NamedPage, PageLinks};
 use super::pages::{self, ById, EntryArgs, FeatureArgs, NoFields, TimelineArgs, error_page};
 use super::server::ASSETS;
 use super::site::project_name;
-use crate::error::UsageError;
-
-/// The file that lists what was written, by which a folder is recognised.
-const MANIFEST: &str = ".ralph-memory-export";
-/// The first line of that file.
-const HEADER: &str = "# Written by `ralph-memory serve --export`. The next export replaces these files.";
 
 /// What was exported.
 pub(crate) struct ExportedSite {
@@ -33,95 +22,31 @@ pub(crate) struct ExportedSite {
     pub(crate) pages: usize,
 }
 
-/// Writes the pages into `folder`.
-pub(crate) fn export(memory: &Memory, folder: &Path) -> anyhow::Result<ExportedSite> {
-    check(folder)?;
-    let parent = folder.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(|source| failed("create", parent, source))?;
-    let name = folder.file_name().context("the folder has no name")?.to_string_lossy().into_owned();
-    let beside = |what: &str| parent.join(format!(".{name}.{what}-{}", std::process::id()));
-    let (fresh, old) = (beside("new"), beside("old"));
-    fs::create_dir(&fresh).map_err(|source| failed("create", &fresh, source))?;
-    let written = write_all(memory, &fresh).and_then(|pages| replace(folder, &fresh, &old).map(|()| pages));
-    if written.is_err() {
-        // It has nothing but what was just written.
-        let _ = fs::remove_dir_all(&fresh);
-    }
-    Ok(ExportedSite { folder: folder.to_owned(), pages: written? })
+/// Writes the pages into `folder`; returns `None`, and writes nothing, if it is interrupted.
+pub(crate) fn export(memory: &Memory, folder: &Path, interrupt: &Interrupt) -> anyhow::Result<Option<ExportedSite>> {
+    let output = ExportFolder::begin(folder)?;
+    let Some(output) = write_all(memory, output, interrupt)? else { return Ok(None) };
+    Ok(Some(ExportedSite { folder: folder.to_owned(), pages: output.finish()? - ASSETS.len() }))
 }
 
-/// Refuses a folder with files that an export did not write.
-fn check(folder: &Path) -> anyhow::Result<()> {
-    let refuse = |reason: String| {
-        let hint = "name a folder that does not exist, or an earlier export".to_owned();
-        Err(UsageError { message: format!("cannot export to `{}`: {reason}", folder.display()), hint }.into())
-    };
-    if folder.file_name().is_none() {
-        return refuse("it has no name of its own".to_owned());
-    }
-    match fs::symlink_metadata(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(failed("read", folder, error)),
-        Ok(found) if !found.is_dir() => return refuse("it is not a folder".to_owned()),
-        Ok(_) => {}
-    }
-    let manifest = fs::read_to_string(folder.join(MANIFEST)).unwrap_or_default();
-    let mut lines = manifest.lines();
-    let known: HashSet<&str> = if lines.next() == Some(HEADER) { lines.collect() } else { HashSet::new() };
-    for found in walkdir::WalkDir::new(folder).min_depth(1) {
-        let found = found.map_err(|error| failed("read", folder, error.into()))?;
-        let path = found.path().strip_prefix(folder).unwrap_or(found.path());
-        let shown = path.display().to_string();
-        if found.file_type().is_dir() || known.contains(shown.as_str()) || (!known.is_empty() && shown == MANIFEST) {
-            continue;
-        }
-        return refuse(format!("`{shown}` in it is not of an export"));
-    }
-    Ok(())
-}
-
-/// Puts a new folder in the place of an old one, which passed [`check`].
-fn replace(folder: &Path, fresh: &Path, old: &Path) -> anyhow::Result<()> {
-    let had_one = match fs::rename(folder, old) {
-        Ok(()) => true,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(failed("replace", folder, error)),
-    };
-    if let Err(error) = fs::rename(fresh, folder) {
-        if had_one {
-            fs::rename(old, folder).map_err(|source| failed("restore", folder, source))?;
-        }
-        return Err(failed("write", folder, error));
-    }
-    if had_one {
-        fs::remove_dir_all(old).map_err(|source| failed("remove", old, source))?;
-    }
-    Ok(())
-}
-
-fn failed(action: &'static str, path: &Path, source: io::Error) -> anyhow::Error {
-    Error::Io { action, path: path.to_owned(), source }.into()
-}
-
-/// The folder that is written.
+/// Writes the pages.
 struct SiteWriter<'a> {
     memory: &'a Memory,
-    folder: &'a Path,
+    output: ExportFolder,
     project: String,
     linked: LinkedPages,
     semantic: SemanticStatus,
-    written: Vec<String>,
 }
 
-/// Writes all files, and returns the number of pages.
-fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
+/// Writes all files; `None` if it is interrupted.
+fn write_all(memory: &Memory, output: ExportFolder, interrupt: &Interrupt) -> anyhow::Result<Option<ExportFolder>> {
     // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
     let _ = memory.update_index();
     let (project, semantic) = (project_name(memory), memory.semantic_status());
     let linked = LinkedPages::default();
-    let mut writer = SiteWriter { memory, folder, project, linked, semantic, written: Vec::new() };
+    let mut writer = SiteWriter { memory, output, project, linked, semantic };
     for (name, _, text) in ASSETS {
-        writer.write(name, text)?;
+        writer.output.write(name, text)?;
     }
     writer.page("index.html", |context| pages::now(context, &NoFields::default()))?;
     writer.page("features.html", |context| pages::features(context, &NoFields::default()))?;
@@ -132,14 +57,13 @@ fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
         writer.page(&name, |context| pages::timeline(context, &TimelineArgs::page(number)))?;
     }
     // Each page may link more.
-    while let Some((page, name)) = writer.linked.next() {
+    loop {
+        if interrupt.is_raised() {
+            return Ok(None);
+        }
+        let Some((page, name)) = writer.linked.next() else { return Ok(Some(writer.output)) };
         writer.named(page, &name)?;
     }
-    let pages = writer.written.len() - ASSETS.len();
-    writer.written.sort();
-    let manifest = format!("{HEADER}\n{}\n", writer.written.join("\n"));
-    writer.write(MANIFEST, &manifest)?;
-    Ok(pages)
 }
 
 impl SiteWriter<'_> {
@@ -163,16 +87,31 @@ impl SiteWriter<'_> {
         let context = PageContext { memory: self.memory, links, token: None, semantic: Some(self.semantic.clone()) };
         let page = make(&context).unwrap_or_else(|error| error_page(links, &error).1);
         let text = document(&page, links, &self.project, None);
-        self.write(file, &text)
+        self.output.write(file, &text)
     }
+}
 
-    fn write(&mut self, file: &str, text: &str) -> anyhow::Result<()> {
-        let path = self.folder.join(file);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(|source| failed("create", parent, source))?;
-        }
-        fs::write(&path, text).map_err(|source| failed("write", &path, source))?;
-        self.written.push(file.to_owned());
-        Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_that_is_interrupted_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        let memory = Memory::open(folder.path()).unwrap();
+        let files = || {
+            walkdir::WalkDir::new(folder.path())
+                .into_iter()
+                .filter(|found| !found.as_ref().unwrap().path().starts_with(folder.path().join(".ralph/cache")))
+                .count()
+        };
+        let before = files();
+        let interrupt = Interrupt::default();
+        interrupt.raise();
+        assert!(export(&memory, &folder.path().join("site"), &interrupt).unwrap().is_none());
+        assert_eq!(files(), before);
+        assert!(export(&memory, &folder.path().join("site"), &Interrupt::default()).unwrap().is_some());
+        assert!(files() > before);
     }
 }

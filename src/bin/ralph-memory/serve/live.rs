@@ -13,6 +13,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
 use hyper::body::Frame;
+use ralph_memory::Memory;
 use ralph_memory::memory::{WatchEvent, WatchMode};
 use tokio::sync::mpsc;
 
@@ -68,8 +69,8 @@ pub(super) async fn events(State(site): State<Arc<SiteState>>) -> Response<Body>
 }
 
 /// Notes changes of the memory from here on, in threads of their own.
-pub(super) fn watch(site: &Arc<SiteState>) -> anyhow::Result<()> {
-    let watcher = site.memory.watch(WatchMode::Native)?;
+pub(super) fn watch(memory: Arc<Memory>, site: &Arc<SiteState>) -> anyhow::Result<()> {
+    let watcher = memory.watch(WatchMode::Native)?;
     let of_files = Arc::clone(site);
     let named = |name: &str| thread::Builder::new().name(name.to_owned());
     named("page-files").spawn(move || {
@@ -86,7 +87,7 @@ pub(super) fn watch(site: &Arc<SiteState>) -> anyhow::Result<()> {
         loop {
             of_runs.ask_semantic();
             if of_runs.changes.receiver_count() > 0 {
-                let open = of_runs.memory.live_runs();
+                let open = memory.live_runs();
                 if known.replace(open.clone()).is_some_and(|known| known != open) {
                     of_runs.changed();
                 }

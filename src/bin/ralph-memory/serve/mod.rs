@@ -2,7 +2,8 @@
 //!
 //! `guard` decides who may speak to the server, `server` has the connections and addresses, `site` what the answers share, `live` the
 //! stream of changes and `actions` the forms that change something. `pages` makes one page each from answers of the library, with the
-//! parts in `html`, `markdown`, `charts` and `links`; `layout` puts the frame around it. `export` writes the pages as files.
+//! parts in `html`, `markdown`, `charts` and `links`; `layout` puts the frame around it. `export` writes the pages as files, and
+//! `export_folder` lets them replace an earlier export and nothing else.
 //!
 //! Pages contain text of entries, which may come from anywhere: it is escaped by type, and every page is sent with a policy that lets a
 //! browser run and load nothing but the two files in `assets/`.
@@ -10,6 +11,7 @@
 mod actions;
 mod charts;
 mod export;
+mod export_folder;
 mod guard;
 mod html;
 mod layout;
@@ -29,18 +31,20 @@ use ralph_memory::runner::Interrupt;
 
 pub(crate) use export::{ExportedSite, export};
 use guard::RequestGuard;
-use site::SiteState;
+use site::{OpenMemory, SiteState};
 
-/// Serves the page of the memory until the interrupt. `server` names the address of the listener.
+/// Serves the page of the memory until the interrupt. `open` opens it again, and `server` names the address of the listener.
 pub(crate) fn run(
     memory: Memory,
+    open: OpenMemory,
     listener: TcpListener,
     server: &PageServer,
     interrupt: &Interrupt,
 ) -> anyhow::Result<()> {
     let guard = RequestGuard::new(server.token.clone(), server.port);
-    let site = Arc::new(SiteState::new(Arc::new(memory), guard));
-    live::watch(&site)?;
+    let memory = Arc::new(memory);
+    let site = Arc::new(SiteState::new(Arc::clone(&memory), open, guard));
+    live::watch(memory, &site)?;
     server::run(listener, &site, interrupt)
 }
 

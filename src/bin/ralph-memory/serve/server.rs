@@ -27,7 +27,7 @@ use super::site::{MakePage, SiteState};
 /// How many connections are open at a time; more wait.
 const MAX_CONNECTIONS: usize = 256;
 /// How long the head of a request may take to arrive, and a connection may wait for the next one.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
 /// The largest form, in bytes.

@@ -27,23 +27,42 @@ const SEMANTIC_AGE: Duration = Duration::from_secs(30);
 /// A function that makes a page from the fields of a query.
 pub(super) type MakePage<Args> = fn(&PageContext<'_>, &Args) -> anyhow::Result<HtmlPage>;
 
+/// Opens the memory anew.
+pub(crate) type OpenMemory = Box<dyn Fn() -> anyhow::Result<Memory> + Send + Sync>;
+
 /// The state of the server.
 pub(super) struct SiteState {
-    pub(super) memory: Arc<Memory>,
+    memory: Mutex<Arc<Memory>>,
+    open: OpenMemory,
     pub(super) guard: RequestGuard,
     /// The name of the project's folder.
     project: String,
     /// Counts the changes of the memory.
     pub(super) changes: watch::Sender<u64>,
-    making: Semaphore,
+    making: Arc<Semaphore>,
     semantic: Mutex<Option<(Instant, SemanticStatus)>>,
 }
 
 impl SiteState {
-    pub(super) fn new(memory: Arc<Memory>, guard: RequestGuard) -> SiteState {
+    pub(super) fn new(memory: Arc<Memory>, open: OpenMemory, guard: RequestGuard) -> SiteState {
         let project = project_name(&memory);
-        let (changes, making) = (watch::Sender::new(0), Semaphore::new(MAX_MAKING));
-        SiteState { memory, guard, project, changes, making, semantic: Mutex::new(None) }
+        let (changes, making) = (watch::Sender::new(0), Arc::new(Semaphore::new(MAX_MAKING)));
+        SiteState { memory: Mutex::new(memory), open, guard, project, changes, making, semantic: Mutex::new(None) }
+    }
+
+    /// Returns the memory, with the settings that it has now. The open one is kept as long as these are the same: it knows which servers
+    /// of semantic search do not answer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::open`]: the memory may be removed while it is shown, or its settings be invalid.
+    pub(super) fn memory(&self) -> anyhow::Result<Arc<Memory>> {
+        let fresh = (self.open)()?;
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.settings() != fresh.settings() || memory.settings_problems() != fresh.settings_problems() {
+            *memory = Arc::new(fresh);
+        }
+        Ok(Arc::clone(&memory))
     }
 
     /// Answers with the page that `make` returns for a request.
@@ -70,27 +89,27 @@ impl SiteState {
         make: impl FnOnce(&PageContext<'_>) -> anyhow::Result<HtmlPage> + Send + 'static,
     ) -> Response<Body> {
         let site = Arc::clone(&self);
-        let turn = self.making.acquire().await;
+        let turn = Arc::clone(&self.making).acquire_owned().await;
         let made = tokio::task::spawn_blocking(move || {
+            // Whoever asked may have gone, and the next one still waits for the end of this.
+            let _turn = turn;
             // Read before the page is made, so that a change in between is noticed.
             let generation = *site.changes.borrow();
-            let context = site.context();
-            let (status, page) =
-                make(&context).map_or_else(|error| error_page(context.links, &error), |page| (status, page));
-            (status, document(&page, context.links, &site.project, Some(generation)))
+            let links = PageLinks::SERVED;
+            let made = site.memory().and_then(|memory| make(&site.context(&memory)));
+            let (status, page) = made.map_or_else(|error| error_page(links, &error), |page| (status, page));
+            (status, document(&page, links, &site.project, Some(generation)))
         });
-        let made = made.await;
-        drop(turn);
         // A panic has printed what it is and where to report it.
         let (status, text) =
-            made.unwrap_or_else(|_| (StatusCode::INTERNAL_SERVER_ERROR, "This is a bug.\n".to_owned()));
+            made.await.unwrap_or_else(|_| (StatusCode::INTERNAL_SERVER_ERROR, "This is a bug.\n".to_owned()));
         (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
     }
 
-    fn context(&self) -> PageContext<'_> {
+    fn context<'a>(&'a self, memory: &'a Memory) -> PageContext<'a> {
         let semantic = self.semantic.lock().unwrap_or_else(PoisonError::into_inner);
         PageContext {
-            memory: &self.memory,
+            memory,
             links: PageLinks::SERVED,
             token: Some(self.guard.token()),
             semantic: semantic.as_ref().map(|(_, status)| status.clone()),
@@ -108,7 +127,8 @@ impl SiteState {
         if before.as_ref().is_some_and(|(asked, _)| asked.elapsed() < SEMANTIC_AGE) {
             return;
         }
-        let status = self.memory.semantic_status();
+        let Ok(memory) = self.memory() else { return };
+        let status = memory.semantic_status();
         let is_same = before.is_some_and(|(_, before)| before == status);
         *self.semantic.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), status));
         if !is_same {

@@ -8,7 +8,7 @@ use super::attempts::{attempt_table, live_card, task_link};
 use super::operations::operations;
 use super::{NoFields, done};
 
-/// How many attempts are listed.
+/// How many attempts are listed, and stuck tasks.
 const SHOWN: usize = 12;
 
 /// Makes the page.
@@ -64,7 +64,7 @@ fn stuck(context: &PageContext<'_>, tasks: &[StuckTask]) -> Markup {
         @if !tasks.is_empty() {
             h2 { "Stuck" }
             ul.rows {
-                @for task in tasks {
+                @for task in tasks.iter().take(SHOWN) {
                     li.row {
                         p.row-title { (task_link(context.links, Some(&task.id), &task.title)) " " (badge("bad", &format!("{} failures in a row", task.streak))) }
                         @if !task.reason.is_empty() { p.meta dir="auto" { (task.reason) } }
@@ -74,6 +74,7 @@ fn stuck(context: &PageContext<'_>, tasks: &[StuckTask]) -> Markup {
                     }
                 }
             }
+            @if tasks.len() > SHOWN { p.quiet { (counted(tasks.len() - SHOWN, "more task is", "more tasks are")) " stuck." } }
         }
     }
 }

@@ -1,0 +1,75 @@
+//! Which rows are those of a kind, a task, a feature, a section or a run.
+//!
+//! Rows have hashes of these names, so hardly any head of another row is decoded.
+
+use std::ops::Range;
+
+use super::Catalog;
+use super::table::{self, RowId, number};
+use crate::text::is_same_name;
+
+impl Catalog {
+    /// Returns the rows in their order.
+    pub fn rows(&self) -> Range<RowId> {
+        0..number(self.table.rows.len())
+    }
+
+    /// Returns the rows of knowledge entries in their order, without examining each row's path.
+    pub fn knowledge_rows(&self) -> Range<RowId> {
+        self.first_knowledge()..number(self.table.rows.len())
+    }
+
+    /// Returns the rows of attempts in their order, without examining each row's path.
+    pub fn journal_rows(&self) -> Range<RowId> {
+        0..self.first_knowledge()
+    }
+
+    /// Folders are in the order of their paths, and those of the journal come first.
+    fn first_knowledge(&self) -> RowId {
+        let root = self.area.roots()[1];
+        let first = self.table.folders.partition_point(|folder| self.table.folder_text(folder) < root);
+        self.table.folders.get(first).map_or(number(self.table.rows.len()), |folder| folder.first)
+    }
+
+    /// Returns the rows of the attempts at a task, in their order. It decodes hardly any head of another attempt.
+    pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
+        self.of_task(self.journal_rows(), task_id)
+    }
+
+    /// Returns the rows of the knowledge that names a task, in their order. It decodes hardly any head of another entry.
+    pub fn knowledge_of_task(&self, task_id: &str) -> Vec<RowId> {
+        self.of_task(self.knowledge_rows(), task_id)
+    }
+
+    fn of_task(&self, rows: impl Iterator<Item = RowId>, task_id: &str) -> Vec<RowId> {
+        let hash = table::hash_of_name(Some(task_id));
+        let near = rows.filter(|&row| self.row(row).task == hash);
+        near.filter(|&row| is_same_name(self.head(row).task_id.as_deref(), Some(task_id))).collect()
+    }
+
+    /// Returns the rows of the attempts that may belong to a feature, in their order: all that do, and hardly ever
+    /// another one, which its head shows. It decodes no head.
+    pub fn rows_near_feature(&self, feature: &str) -> Vec<RowId> {
+        let hash = table::hash_of_name(Some(feature));
+        self.journal_rows().filter(|&row| self.row(row).feature == hash).collect()
+    }
+
+    /// Returns the rows of the attempts at tasks of a section, in their order. It decodes hardly any head of another
+    /// attempt.
+    pub fn rows_of_section(&self, section: &str) -> Vec<RowId> {
+        let hash = table::hash_of_name(Some(section));
+        let near = self.journal_rows().filter(|&row| self.row(row).section == hash);
+        let own = |row| self.head(row).attempt.and_then(|attempt| attempt.section);
+        near.filter(|&row| is_same_name(own(row).as_deref(), Some(section))).collect()
+    }
+
+    /// Returns the rows of a run's iterations, in their order: those in the folders of that name.
+    pub fn rows_of_run(&self, run_id: &str) -> Vec<RowId> {
+        let root = self.area.roots()[0];
+        let is_of_run = |path: &str| {
+            path.strip_prefix(root).is_some_and(|rest| rest.rsplit_once('/').is_some_and(|(_, name)| name == run_id))
+        };
+        let folders = (0..self.table.folders.len()).filter(|&folder| is_of_run(self.table.folder_path(folder)));
+        folders.flat_map(|folder| self.table.rows_of(folder)).map(number).collect()
+    }
+}

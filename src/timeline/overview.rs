@@ -1,0 +1,123 @@
+//! What goes on, what is stuck and what happened last, from one scan of the memory.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use super::log::{DecodedAttempt, Log, LogFilter, page};
+use super::task::{NextModel, TaskState, next_model, state};
+use crate::catalog::Catalog;
+use crate::entry::Outcome;
+use crate::history::TaskRecord;
+use crate::iterations::{LiveRun, live_runs};
+use crate::journal::{both_areas, problems_of, summaries};
+use crate::text::nfc;
+use crate::workspace::Workspace;
+
+/// How many attempts are searched for stuck tasks, the newest.
+const MAX_SEARCHED: usize = 1_000;
+
+/// What [`Memory::overview`](crate::Memory::overview) returns.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// for title in ["Ship the beta", "Ship it"] {
+///     memory.finish(&memory.begin(&Task::new(title), &memory.new_run())?, &Report::default())?;
+/// }
+/// let overview = memory.overview(1);
+/// assert_eq!((overview.log.attempts.len(), overview.log.in_all), (1, 2));
+/// assert!(overview.live.is_empty() && overview.stuck.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overview {
+    /// The runs in progress and the open iterations, as [`Memory::live_runs`](crate::Memory::live_runs) returns them.
+    pub live: Vec<LiveRun>,
+    /// The stuck tasks among those of the last thousand attempts, the one with the newest attempt first.
+    pub stuck: Vec<StuckTask>,
+    /// The last attempts.
+    #[serde(flatten)]
+    pub log: Log,
+}
+
+/// A task that is stuck.
+///
+/// ```
+/// use ralph_memory::memory::Report;
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// for _ in 0..3 {
+///     let iteration = memory.begin(&Task::new("Mirror the registry"), &memory.new_run())?;
+///     let why = "<failure-report>what_tried: a proxy\nwhy_failed: it asks for a key</failure-report>";
+///     let text = format!("{why} <task-failed>{}</task-failed>", iteration.task_id());
+///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// }
+/// let stuck = memory.overview(0).stuck.remove(0);
+/// assert_eq!((stuck.title.as_str(), stuck.streak), ("Mirror the registry", 3));
+/// assert_eq!(stuck.reason, "it asks for a key");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StuckTask {
+    /// Its id.
+    pub id: String,
+    /// Its title, by the last attempt; empty if it has none.
+    pub title: String,
+    /// The feature that it belongs to.
+    pub feature: Option<String>,
+    /// How often it failed since it was last done.
+    pub streak: u32,
+    /// Why the last attempt failed, in a line; empty if nobody knows.
+    pub reason: String,
+    /// The model that would work on it next, outside of a run.
+    pub next_model: Option<NextModel>,
+}
+
+/// Returns what goes on, what is stuck, and the last attempts, at most `limit`.
+pub(crate) fn overview(workspace: &Workspace, limit: usize) -> Overview {
+    let live = live_runs(workspace);
+    let catalogs = both_areas(workspace);
+    let filter = LogFilter { limit: Some(limit.max(MAX_SEARCHED)), ..LogFilter::default() };
+    let (attempts, in_all) = page(workspace, &catalogs, &filter);
+    let problems = problems_of(workspace, &catalogs.each_ref());
+    let stuck = stuck(workspace, &catalogs.each_ref(), &attempts[..attempts.len().min(MAX_SEARCHED)]);
+    let attempts = attempts.into_iter().take(limit).map(|attempt| attempt.logged(workspace)).collect();
+    Overview { live, stuck, log: Log { attempts, in_all, problems } }
+}
+
+/// Returns the stuck tasks of these attempts, which are given newest first.
+fn stuck(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[DecodedAttempt]) -> Vec<StuckTask> {
+    let mut seen: HashSet<Cow<'_, str>> = HashSet::new();
+    let mut stuck = Vec::new();
+    for attempt in attempts {
+        let Some(id) = attempt.head.task_id.as_deref().filter(|id| seen.insert(nfc(id))) else { continue };
+        // A task that is done is not stuck, whatever came before.
+        if attempt.attempt.outcome == Outcome::Done {
+            continue;
+        }
+        let heads = summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_task(id));
+        let record = TaskRecord::of(&heads);
+        if state(workspace, &record) == TaskState::Stuck {
+            stuck.push(StuckTask {
+                id: id.to_owned(),
+                title: attempt.head.title.clone(),
+                feature: attempt.head.feature.clone(),
+                streak: record.streak,
+                reason: attempt.reason(workspace),
+                next_model: next_model(workspace, &record),
+            });
+        }
+    }
+    stuck
+}
