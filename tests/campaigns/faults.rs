@@ -77,7 +77,8 @@ pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, see
     let (first, step) = if errors == Errors::Sampled { (1 + seed % SAMPLED, SAMPLED) } else { (1, 1) };
     for at in (first..).step_by(step) {
         let mut error = if errors == Errors::All { 0 } else { at + seed };
-        while let Some(injected) = it.run(Fault { at: At::Number(at), error, thin, since: "", more: &[] }, &mut outcome)
+        while let Some(injected) =
+            it.run(Fault { at: At::Number(at), error, thin, since: "", more: &[], kills: false }, &mut outcome)
         {
             error += 1;
             if errors != Errors::All || error >= injected.n_errors {
@@ -97,7 +98,8 @@ pub(crate) fn run_at(place: &Path, program: &Path, case: &str, call: &'static st
     let case = CASES.iter().find(|known| known.name == case).expect("a command of this name");
     let mut it = Campaign::new(place, program, case);
     let mut outcome = Outcome::default();
-    let fault = |error| Fault { at: At::Call(call, path), error, thin: Thin::default(), since: "", more: &[] };
+    let fault =
+        |error| Fault { at: At::Call(call, path), error, thin: Thin::default(), since: "", more: &[], kills: false };
     let injected = it.run(fault(0), &mut outcome).expect("such an operation");
     for error in 1..injected.n_errors {
         it.run(fault(error), &mut outcome);
@@ -373,7 +375,8 @@ fn files(root: &Path) -> Files {
     files
 }
 
-fn copy_all(from: &Path, to: &Path) {
+/// Copies a memory. What is begun in it, and its log of changes, count in the copy as well.
+pub(crate) fn copy_all(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for found in fs::read_dir(from).unwrap() {
         let found = found.unwrap();

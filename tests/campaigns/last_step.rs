@@ -327,7 +327,7 @@ pub(crate) fn faults(place: &Path, program: &Path, way: Way, (first, step): (usi
             let thin = Thin { path: ".ralph/cache", only_reading: false, one_in: THINNED, first: number % THINNED };
             let since = if way == Way::Run { "project/ended" } else { "" };
             let more = &[Errno::EROFS];
-            let traced = traced.run_with(Fault { at: At::Number(number), error, thin, since, more });
+            let traced = traced.run_with(Fault { at: At::Number(number), error, thin, since, more, kills: false });
             let Some(injected) = traced.injected else {
                 assert!(outcome.runs > 0, "{way:?} has no operation {number}: {}", traced.stderr);
                 fs::remove_dir_all(&base).unwrap();

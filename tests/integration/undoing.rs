@@ -1,6 +1,5 @@
 //! `undo` brings back every byte, whatever command was the last; `rename`, `edit` and `archive` lose nothing.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -11,31 +10,9 @@ use ralph_memory::entry::Event;
 use ralph_memory::memory::{HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run};
 use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 
+use crate::program::{Content, content, differences};
 use crate::support::TestBase;
 use crate::test_cases::cases;
-
-/// The files of a memory but those of `cache/` and `state/`, and its folders.
-type Content = BTreeMap<String, Option<Vec<u8>>>;
-
-fn content(root: &Path) -> Content {
-    let mut content = Content::new();
-    let mut folders = vec![root.join(".ralph")];
-    while let Some(folder) = folders.pop() {
-        for found in fs::read_dir(folder).unwrap() {
-            let path = found.unwrap().path();
-            let name = path.strip_prefix(root.join(".ralph")).unwrap().display().to_string();
-            if ["cache", "state"].contains(&name.as_str()) {
-                continue;
-            }
-            let bytes = if path.is_dir() { None } else { Some(fs::read(&path).unwrap()) };
-            if bytes.is_none() {
-                folders.push(path);
-            }
-            content.insert(name, bytes);
-        }
-    }
-    content
-}
 
 /// A memory at a day of 2026.
 fn at(root: &Path, day: u64) -> Memory {
@@ -149,11 +126,6 @@ proptest! {
             prop_assert!(now == *then, "undo of {}: {:?}", number, differences(&now, then));
         }
     }
-}
-
-fn differences(one: &Content, other: &Content) -> Vec<String> {
-    let names = one.keys().chain(other.keys()).filter(|name| one.get(*name) != other.get(*name));
-    names.cloned().collect()
 }
 
 fn knowledge(title: &str, body: &str) -> Knowledge {

@@ -35,6 +35,9 @@ pub(crate) struct Fault {
     pub(crate) since: &'static str,
     /// Errors that calls can give beside their own, unless they only read.
     pub(crate) more: &'static [Errno],
+    /// Whether the program is killed before the call, instead of an error. Only calls are counted that change the files
+    /// of the memory: between two of them a kill leaves the same files.
+    pub(crate) kills: bool,
 }
 
 /// Says which call is meant.
@@ -216,6 +219,7 @@ impl Program<'_> {
             }
         });
         let mut tracer = Tracer {
+            program: pid,
             root: self.folder,
             fault,
             runs: false,
@@ -254,6 +258,7 @@ struct Thread {
 }
 
 struct Tracer<'a> {
+    program: Pid,
     root: &'a Path,
     fault: Fault,
     /// Whether the program runs by now, and not the shell.
@@ -323,7 +328,7 @@ impl Tracer<'_> {
         let Some(path) = target(pid, &registers, about).filter(|path| path.starts_with(self.root)) else {
             return Ok(());
         };
-        if self.injected.is_some() {
+        if self.injected.is_some() || self.fault.kills && !self.changes_files(call, does, &path) {
             return Ok(());
         }
         if !self.is_since {
@@ -349,9 +354,20 @@ impl Tracer<'_> {
         let errors = [does.errors(), more].concat();
         let error = errors[self.fault.error % errors.len()];
         self.injected = Some(Injected { call, does, path, error, n_errors: errors.len() });
+        if self.fault.kills {
+            return kill(self.program, Signal::SIGKILL);
+        }
         self.threads.entry(pid).or_default().fails = Some(error);
         // No call has this number: the kernel does nothing.
         registers.orig_rax = u64::MAX;
         ptrace::setregs(pid, registers)
+    }
+
+    /// Returns whether a call may change what is in the files of the memory, outside of the cache.
+    fn changes_files(&self, call: &str, does: Does, path: &Path) -> bool {
+        !does.only_reads()
+            && !matches!(call, "fsync" | "fdatasync" | "flock" | "fchmod" | "fchown")
+            && path.starts_with(self.root.join(".ralph"))
+            && !path.starts_with(self.root.join(".ralph/cache"))
     }
 }
