@@ -105,7 +105,7 @@ pub(crate) fn run(place: &Path, program: &Path, victim: &Victim, (first, step): 
         let copy = it.copy(&number.to_string());
         let fault =
             Fault { at: At::Number(number), error: 0, thin: Thin::default(), since: "", more: &[], kills: true };
-        let known = it.newest(&copy);
+        let known = newest(&copy);
         let traced = it.program(&copy, victim.arguments).run_with(fault);
         let Some(Injected { call, path, .. }) = &traced.injected else {
             outcome.calls = traced.counted;
@@ -150,17 +150,12 @@ impl Killing<'_> {
         self.program(copy, &["undo"]).run()
     }
 
-    /// Returns the number of the newest operation.
-    fn newest(&self, copy: &Path) -> u64 {
-        Memory::open(copy).unwrap().operations().unwrap().first().map_or(0, |newest| newest.number)
-    }
-
     /// Checks what a kill left, and takes it back; `known` is the newest operation before the command.
     fn check(&self, copy: &Path, known: u64, before: &Content, after: &Content, outcome: &mut Outcome) -> Vec<String> {
         let [start, end] = [before, after].map(without_leftovers);
         let killed = without_leftovers(&content(copy));
         let mut faults = Vec::new();
-        if self.newest(copy) == known {
+        if newest(copy) == known {
             outcome.refused += 1;
             faults.extend(unlike(copy, "it changed something that is not in the log", &start));
             return faults;
@@ -192,6 +187,11 @@ impl Killing<'_> {
         }
         faults
     }
+}
+
+/// Returns the number of the newest operation.
+fn newest(copy: &Path) -> u64 {
+    Memory::open(copy).unwrap().operations().unwrap().first().map_or(0, |newest| newest.number)
 }
 
 /// Leaves out folders, and temporary files, which the next command removes.

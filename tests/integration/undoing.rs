@@ -10,8 +10,9 @@ use ralph_memory::entry::Event;
 use ralph_memory::memory::{HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run};
 use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 
+use crate::agent::Agent;
 use crate::program::{Content, content, differences};
-use crate::support::TestBase;
+use crate::support::{TestBase, git};
 use crate::test_cases::cases;
 
 /// A memory at a day of 2026.
@@ -20,17 +21,22 @@ fn at(root: &Path, day: u64) -> Memory {
     Memory::open(root).unwrap().with_clock(move || now)
 }
 
+/// How many things [`act`] can do.
+const N_ACTIONS: u8 = 19;
+
 /// Does one thing that may change something, and returns whether it had an error.
-fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
+fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
+    let root = &base.root();
     const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
     let title = |number: u8| TITLES[usize::from(number) % TITLES.len()];
-    let live: Vec<Id> = ["knowledge", "archive/knowledge"].iter().flat_map(|folder| ids(root, folder)).collect();
-    let id = |number: u8| {
+    let nth = |ids: &[Id], number: u8| {
         let nobody = Id::parse("nobody").unwrap();
-        live.get(usize::from(number) % live.len().max(1)).cloned().unwrap_or(nobody)
+        ids.get(usize::from(number) % ids.len().max(1)).cloned().unwrap_or(nobody)
     };
+    let (live, archived) = (ids(root, "knowledge"), ids(root, "archive/knowledge"));
+    let id = |number: u8| nth(&live, number);
     let failed = |result: ralph_memory::Result<()>| result.is_err();
-    match kind % 14 {
+    match kind % N_ACTIONS {
         0 | 1 => {
             let body = format!("{first} says [[{}]] and [[{}]].", title(second), id(second));
             let category = second.is_multiple_of(2).then(|| "pitfall".to_owned());
@@ -41,7 +47,7 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
             failed(memory.note(&Event { expires_at, ..Event::new("hint", title(first)) }).map(drop))
         }
         3 => failed(memory.supersede(&id(first), &id(second)).map(drop)),
-        4 => failed(memory.restore(&id(first)).map(drop)),
+        4 => failed(memory.restore(&nth(&archived, first)).map(drop)),
         5 => failed(memory.archive(&[id(first), id(second)]).map(drop)),
         6 => failed(memory.rename(&id(first), &format!("{} {second}", title(second))).map(drop)),
         7 => {
@@ -65,6 +71,25 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
             let begun = memory.begin(&task, &Run::named("run-1"));
             failed(begun.and_then(|begun| memory.finish(&begun, &Report { text, ..Report::default() })).map(drop))
         }
+        13 => {
+            let script = format!("#!/bin/sh\necho 'Edited {first} {second}.' >> \"$1\"\n");
+            base.write("../home/editor.sh", script);
+            let command = base.with(["edit", id(first).as_str()]);
+            let editor = format!("sh {}", base.home().join("editor.sh").display());
+            command.env("EDITOR", editor).env("PATH", std::env::var_os("PATH").unwrap()).run().code != Some(0)
+        }
+        14 => {
+            let arguments = serde_json::json!({"title": title(first), "tags": ["a", "mcp"],
+                "body": format!("An agent says {second}, and [[{}]].", title(second))});
+            called(base, "add_knowledge", &arguments)
+        }
+        15 => {
+            let arguments = serde_json::json!({"task": title(first), "outcome": "failed", "tried": "To do it.",
+                "why_failed": format!("It ended with {second}."), "suggestion": "Another way."});
+            called(base, "record_attempt", &arguments)
+        }
+        16 => failed(memory.fix().map(drop)),
+        17 => failed(memory.register_merge_driver("ralph-memory").map(drop)),
         _ => {
             let message = format!("<learning category=\"gotcha\" tags=\"hook\">Seen {first} {second}.</learning>");
             let input = serde_json::json!({"session_id": format!("s-{first}-{second}"), "hook_event_name": "Stop",
@@ -74,6 +99,11 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
             false
         }
     }
+}
+
+/// Calls a tool of the MCP server, and returns whether it refused.
+fn called(base: &TestBase, tool: &str, arguments: &serde_json::Value) -> bool {
+    Agent::greeted(base.with(["mcp"]).command()).call(tool, arguments)["isError"] == true
 }
 
 fn ids(root: &Path, folder: &str) -> Vec<Id> {
@@ -91,6 +121,10 @@ proptest! {
         let base = TestBase::new();
         let root = base.root();
         fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
+        // Something for `doctor --fix` and `doctor --register-merge-driver`.
+        fs::remove_file(root.join(".ralph/.gitattributes")).unwrap();
+        fs::write(root.join(".ralph/.gitignore"), "# Nothing yet.").unwrap();
+        git(&base, &["init", "--quiet"]);
         let mut history = vec![content(&root)];
         let mut numbers = Vec::new();
         for (number, (kind, first, second)) in steps.into_iter().enumerate() {
@@ -98,8 +132,8 @@ proptest! {
             let before = history.last().unwrap();
             let newest = |memory: &Memory| memory.operations().unwrap().first().map_or(0, |newest| newest.number);
             let known = newest(&memory);
-            let what = format!("{kind} {first} {second}");
-            act(&root, &memory, kind, first, second);
+            let what = format!("{} {first} {second}", kind % N_ACTIONS);
+            act(&base, &memory, kind, first, second);
             let after = content(&root);
             if after == *before {
                 prop_assert_eq!(newest(&memory), known, "{} changed nothing and is in the log", what);
@@ -130,6 +164,35 @@ proptest! {
 
 fn knowledge(title: &str, body: &str) -> Knowledge {
     Knowledge::new(title, ["a"], body)
+}
+
+/// The property above looks at each of them, with luck.
+#[test]
+fn every_action_is_taken_back_once() {
+    let base = TestBase::new();
+    git(&base, &["init", "--quiet"]);
+    fs::write(base.at(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
+    fs::write(base.at(".ralph/.gitignore"), "").unwrap();
+    fs::remove_file(base.at(".ralph/.gitattributes")).unwrap();
+    let mut unchanged: Vec<u8> = Vec::new();
+    // In an order in which each of them has something to do.
+    let facts = [(12, 1, 1), (12, 2, 2), (12, 3, 3), (12, 4, 4)];
+    let others = [(0, 0, 1), (1, 1, 2), (14, 2, 3), (2, 2, 3), (11, 3, 4), (18, 1, 2), (15, 1, 1), (16, 0, 0)];
+    let changes = [(17, 0, 0), (3, 0, 1), (13, 1, 0), (7, 2, 0), (8, 2, 0), (6, 0, 1), (5, 0, 1), (4, 0, 0)];
+    for (kind, first, second) in [&facts[..], &others, &changes, &[(10, 0, 0), (9, 0, 0)]].concat() {
+        let before = content(&base.root());
+        let day = if [9, 10].contains(&kind) { 300 } else { 1 };
+        act(&base, &at(&base.root(), day), kind, first, second);
+        let after = content(&base.root());
+        if after == before {
+            unchanged.push(kind);
+        }
+        for expected in [&before, &after] {
+            at(&base.root(), day).undo(None, false).unwrap();
+            assert_eq!(differences(&content(&base.root()), expected), [""; 0], "{kind}");
+        }
+    }
+    assert_eq!(unchanged, [0; 0]);
 }
 
 #[test]
