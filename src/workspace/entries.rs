@@ -13,8 +13,14 @@ const MAX_SIMILAR: usize = 3;
 
 impl Workspace {
     /// Replaces a file that contains `old`; reports where a version went that was saved meanwhile.
-    pub(crate) fn replace(&self, lock: &Lock, path: &str, old: &str, new: &str) -> Result<Vec<Problem>> {
-        let replaced = self.store.replace(lock, path, old.as_bytes(), new.as_bytes(), self.now())?;
+    pub(crate) fn replace<Bytes: AsRef<[u8]> + ?Sized>(
+        &self,
+        lock: &Lock,
+        path: &str,
+        old: &Bytes,
+        new: &Bytes,
+    ) -> Result<Vec<Problem>> {
+        let replaced = self.store.replace(lock, path, old.as_ref(), new.as_ref(), self.now())?;
         Ok(replaced
             .conflict
             .map(|kept| {

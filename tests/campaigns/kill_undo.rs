@@ -143,7 +143,14 @@ impl Killing<'_> {
         let arguments = ["--now", NOW].iter().chain(arguments).map(|&argument| argument.to_owned());
         let home = copy.with_file_name("home");
         fs::create_dir_all(&home).unwrap();
-        Program { path: self.program, arguments: arguments.collect(), input: self.victim.input, folder: copy, home }
+        Program {
+            path: self.program,
+            arguments: arguments.collect(),
+            variables: &[],
+            input: self.victim.input,
+            folder: copy,
+            home,
+        }
     }
 
     fn undo(&self, copy: &Path) -> Traced {

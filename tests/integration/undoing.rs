@@ -12,6 +12,7 @@ use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 
 use crate::agent::Agent;
 use crate::program::{Content, content, differences};
+use crate::pty::Terminal;
 use crate::support::{TestBase, git};
 use crate::test_cases::cases;
 
@@ -390,6 +391,72 @@ fn an_edit_is_checked_before_it_is_written() {
     editor("echo 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzKEYzzzz' >> \"$1\"")
         .run()
         .refuses(4, "this looks like a secret");
+}
+
+/// Returns a call of `edit` whose editor is a script. The first time it does one thing, and later another one.
+fn editing<'a>(base: &'a TestBase, first: &str, later: &str) -> crate::support::Run<'a> {
+    let again = base.home().join("again");
+    let _ = fs::remove_file(&again);
+    let again = again.display();
+    base.write("../home/editor.sh", format!("if [ -e {again} ]; then\n{later}\nelse\n: > {again}\n{first}\nfi\n"));
+    let editor = format!("sh {}", base.home().join("editor.sh").display());
+    base.with(["edit", "ports"]).env("EDITOR", editor).env("PATH", std::env::var_os("PATH").unwrap())
+}
+
+#[test]
+fn on_a_terminal_an_edit_can_be_corrected() {
+    let base = TestBase::new();
+    base.entry("ports", "Ports", "net", "The proxy is on 80.");
+    let before = base.read(".ralph/knowledge/ports.md");
+    let draft = base.at(".ralph/state/drafts/ports.md");
+    let spoil = "sed -i 's/^title:/titel:/; s/80/443/' \"$1\"";
+    let ask = |later: &str, answer: &str| {
+        let mut terminal = Terminal::start(editing(&base, spoil, later).command());
+        terminal.wait_for("edit again? [Y/n]");
+        terminal.type_in(answer);
+        let (status, screen, _) = terminal.end();
+        assert!(screen.contains("`title` is missing"), "{screen}");
+        (status.code(), screen)
+    };
+    // Neither a no nor the end of the input loses the text.
+    for answer in ["n\n", "what?\n", "\u{4}"] {
+        let (code, screen) = ask("exit 9", answer);
+        assert_eq!(code, Some(4), "{screen}");
+        assert!(screen.contains("your text is kept in"), "{screen}");
+        assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+        assert!(fs::read_to_string(&draft).unwrap().contains("on 443."));
+        fs::remove_file(&draft).unwrap();
+    }
+    // Nor does an editor that fails the second time.
+    let (code, screen) = ask("exit 9", "y\n");
+    assert_eq!(code, Some(2), "{screen}");
+    assert!(fs::read_to_string(&draft).unwrap().contains("on 443."), "{screen}");
+    fs::remove_file(&draft).unwrap();
+    for answer in ["\n", "y\n", "YES\n"] {
+        let (code, screen) = ask("sed -i s/titel/title/ \"$1\"", answer);
+        assert_eq!(code, Some(0), "{screen}");
+        assert!(screen.contains("edited knowledge/ports") && !draft.exists(), "{screen}");
+        assert!(base.read(".ralph/knowledge/ports.md").contains("on 443."));
+        base.run(["undo"]).says(0, "edit");
+        assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+    }
+}
+
+#[test]
+fn a_text_that_cannot_be_written_is_kept() {
+    let base = TestBase::new();
+    base.entry("ports", "Ports", "net", "The proxy is on 80.");
+    let before = base.read(".ralph/knowledge/ports.md");
+    let draft = base.at(".ralph/state/drafts/ports.md");
+    for (script, code, reason) in [
+        ("echo Mine. >> \"$1\"; kill -9 $$", 2, "the editor `sh"),
+        ("printf 'Mine. \\377' >> \"$1\"", 6, "valid UTF-8"),
+    ] {
+        editing(&base, script, "true").run().refuses(code, reason);
+        assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+        assert!(String::from_utf8_lossy(&fs::read(&draft).unwrap()).contains("Mine."), "{script}");
+        fs::remove_file(&draft).unwrap();
+    }
 }
 
 #[test]

@@ -194,6 +194,8 @@ fn operation(registers: &user_regs_struct) -> Option<(&'static str, Does, About)
 pub(crate) struct Program<'a> {
     pub(crate) path: &'a Path,
     pub(crate) arguments: Vec<String>,
+    /// Its variables beside HOME and PATH.
+    pub(crate) variables: &'a [(&'a str, &'a str)],
     pub(crate) input: &'a str,
     /// The working folder. File operations below it are counted.
     pub(crate) folder: &'a Path,
@@ -239,6 +241,7 @@ impl Program<'_> {
         fs::write(self.home.join("in"), self.input).unwrap();
         // Without git, which has file operations of its own.
         command.env_clear().env("HOME", &self.home).env("PATH", &self.home).current_dir(self.folder);
+        command.envs(self.variables.iter().copied());
         command.stdin(Stdio::from(fs::File::open(self.home.join("in")).unwrap()));
         command.stdout(Stdio::from(file("out"))).stderr(Stdio::from(file("err")))
     }
@@ -333,6 +336,10 @@ impl Tracer<'_> {
         }
         if !self.is_since {
             self.is_since = path.to_string_lossy().contains(self.fault.since);
+            return Ok(());
+        }
+        // What an editor does is its own affair.
+        if !Path::new(&format!("/proc/{}/task/{pid}", self.program)).exists() {
             return Ok(());
         }
         let Thin { path: thinned, only_reading, one_in, first } = self.fault.thin;
