@@ -57,13 +57,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow
             // Whoever ends the editor so wants no change. One that was killed may have saved a text, and the person may
             // have written one before.
             let is_unwanted = text == old.text && ended.code().is_some_and(|code| code <= KILLED);
+            let message = format!("the editor `{editor}` ended with {ended}; nothing was changed");
+            let mut hint = "the variable VISUAL or EDITOR names it".to_owned();
             if is_unwanted {
                 discard(&memory, &old, ui);
             } else {
                 say_kept(&memory, &old, ui);
+                hint.push_str("; `--retry` opens your text again");
             }
-            let message = format!("the editor `{editor}` ended with {ended}; nothing was changed");
-            let hint = "the variable VISUAL or EDITOR names it".to_owned();
             return Err(UsageError { message, hint }.into());
         }
         text = match std::fs::read_to_string(&path) {
