@@ -607,8 +607,9 @@ fn an_outdated_point_is_removed_with_its_file() {
 fn points_follow_an_undo_with_the_next_sync() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
-    let found = || ids(&there(&["search", "segfault", "--json"]).json(i32::from(!base.at(PANICS).exists())));
-    const PANICS: &str = ".ralph/knowledge/panics.md";
+    let found = || {
+        ids(&there(&["search", "segfault", "--json"]).json(i32::from(!base.at(".ralph/knowledge/panics.md").exists())))
+    };
     let entries = || {
         let mut entries: Vec<String> =
             server.payloads("ralph-memory").iter().map(|point| point["entry"].as_str().unwrap().to_owned()).collect();

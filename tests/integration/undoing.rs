@@ -22,13 +22,14 @@ fn at(root: &Path, day: u64) -> Memory {
     Memory::open(root).unwrap().with_clock(move || now)
 }
 
+/// The titles of the entries.
+const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
 /// How many things [`act`] can do.
 const N_ACTIONS: u8 = 19;
 
 /// Does one thing that may change something, and returns whether it had an error.
 fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
     let root = &base.root();
-    const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
     let title = |number: u8| TITLES[usize::from(number) % TITLES.len()];
     let nth = |ids: &[Id], number: u8| {
         let nobody = Id::parse("nobody").unwrap();
