@@ -14,7 +14,7 @@ use crate::entry::path::{EntryPath, display_path};
 use crate::entry::{self, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::store::write_private;
-use crate::workspace::{Workspace, no_such_entry, unlisted};
+use crate::workspace::{Workspace, live_entry, unlisted};
 
 /// Where drafts are kept, below `state/`.
 const DRAFTS: &str = "drafts";
@@ -76,16 +76,12 @@ pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
     if id.kind() != Kind::Knowledge {
         return Err(Error::invalid("ID", "a journal entry never changes; name a knowledge entry"));
     }
-    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    let live = workspace.catalog(Area::Live);
     if let Some(error) = unlisted(&workspace.store, &live) {
         return Err(error);
     }
-    let row = live.row_of_name(id).ok_or_else(|| match archive.row_of_id(id) {
-        Some(_) => Error::AlreadyArchived { id: id.to_string() },
-        None => no_such_entry(&workspace.store, &[&live, &archive], id),
-    })?;
+    let (row, id) = live_entry(workspace, &live, id)?;
     let path = live.path(row);
-    let id = live.id(row).unwrap_or_else(|| id.clone());
     let file = workspace.store.read(&path);
     let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
     let text = String::from_utf8(file.bytes)

@@ -53,8 +53,8 @@ impl Memory {
     ///   [`Error::NotUndoable`](crate::Error::NotUndoable) where the operation was too large for the log or nothing is
     ///   left of it.
     /// * [`Error::Locked`](crate::Error::Locked), and [`Error::Conflict`](crate::Error::Conflict) or
-    ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered half-way: another call without a number
-    ///   takes back what was done.
+    ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered: what was done by then is taken back. If
+    ///   that fails as well, another call without a number does it.
     pub fn undo(&self, number: Option<u64>, dry_run: bool) -> Result<Undone> {
         let _operation = self.operation("undo");
         undo::undo(&self.workspace, number, dry_run)

@@ -289,10 +289,11 @@ impl Store {
     /// Removes a file if it has this fingerprint, and returns whether it did.
     fn remove_unchanged(&self, path: &str, fingerprint: u64) -> Result<bool> {
         let (folder, name) = self.open_file_parent("remove", path)?;
-        let Ok(found) = read_below(&folder, name) else { return Ok(false) };
-        if xxh3_64(&found.bytes) != fingerprint {
-            return Ok(false);
-        }
+        let found = match read_below(&folder, name) {
+            Ok(found) if xxh3_64(&found.bytes) == fingerprint => found,
+            Err(Unreadable::Io(error)) => return Err(explain("remove", self.full_path(path), error)),
+            Ok(_) | Err(_) => return Ok(false),
+        };
         let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint };
         let removed = self.before(&change, &found.bytes).and_then(|()| Ok(unlinkat(&folder, name, AtFlags::empty())?));
         removed.map_err(|error| explain("remove", self.full_path(path), error))?;

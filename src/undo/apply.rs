@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::plan::{UndoPlan, UndoStep};
 use super::report::{UndoAction, UndoneFile};
 use crate::entry::path::EntryPath;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::store::{Created, Lock};
 use crate::workspace::Workspace;
 
-/// Carries out the steps, and returns the number of the operation that this is. Files that are removed or moved one
-/// after the other are so at once, since each call waits for the disk.
-pub(super) fn apply(workspace: &Workspace, lock: &Lock, plan: &UndoPlan<'_>) -> Result<Option<u64>> {
+/// Carries out the steps, and returns problems that a person should see. Files that are removed or moved one after the
+/// other are so at once, since each call waits for the disk.
+pub(super) fn apply(workspace: &Workspace, lock: &Lock, plan: &UndoPlan<'_>) -> Result<Vec<Problem>> {
     let store = &workspace.store;
+    let mut problems = Vec::new();
     let is_same_kind = |one: &UndoStep<'_>, other: &UndoStep<'_>| {
         matches!(
             (one, other),
@@ -34,15 +37,18 @@ pub(super) fn apply(workspace: &Workspace, lock: &Lock, plan: &UndoPlan<'_>) -> 
                     return Err(Error::Conflict { path: store.memory().join(path), kept: None });
                 }
             }
-            UndoStep::Replace { path, bytes, .. } => {
+            UndoStep::Replace { path, fingerprint, bytes } => {
                 let current = read(workspace, path)?;
-                store.replace(lock, path, &current, bytes, workspace.now())?;
+                if xxh3_64(&current) != fingerprint {
+                    return Err(Error::Conflict { path: store.memory().join(path), kept: None });
+                }
+                problems.extend(workspace.replace(lock, path, current.as_slice(), bytes)?);
             }
             UndoStep::Swap { one, other } => store.swap(lock, one, other)?,
             UndoStep::RemoveFolder { path } => store.remove_empty_folder(lock, path),
         }
     }
-    Ok(store.operation_number())
+    Ok(problems)
 }
 
 fn removed<'a>(step: &UndoStep<'a>) -> Option<(&'a str, u64)> {

@@ -7,10 +7,12 @@ mod apply;
 mod plan;
 mod report;
 
+use std::cell::Cell;
+
 use self::plan::{FileState, UndoPlan, plan};
 pub use self::report::{Operation, UndoAction, Undone, UndoneFile};
 use crate::error::{Error, Result};
-use crate::store::LoggedOperation;
+use crate::store::{Lock, LoggedOperation, Unreadable};
 use crate::workspace::Workspace;
 
 /// Implements [`Memory::operations`](crate::Memory::operations).
@@ -41,11 +43,23 @@ pub(crate) fn undo(workspace: &Workspace, number: Option<u64>, dry_run: bool) ->
         return Ok(Undone { operation: undone, number: None, files, problems: Vec::new() });
     }
     workspace.store.takes_back(operation.head.number);
-    let number = apply::apply(workspace, &lock, &plan)?;
+    let mut problems = apply::apply(workspace, &lock, &plan).inspect_err(|_| restore(workspace, &lock))?;
+    let number = workspace.store.operation_number();
     workspace.commit_moved();
     let written: Vec<_> = apply::written(&plan).map(|path| workspace.store.memory().join(path)).collect();
-    let problems = lock.settled(&written).into_iter().collect();
+    problems.extend(lock.settled(&written));
     Ok(Undone { operation: undone, number, files, problems })
+}
+
+/// Takes back what an undo did before it failed. If that fails as well, the rest is in the log, as after a kill.
+fn restore(workspace: &Workspace, lock: &Lock) {
+    let Some(number) = workspace.store.operation_number() else { return };
+    let logged = workspace.store.operations().unwrap_or_default();
+    let own = logged.iter().position(|operation| operation.head.number == number);
+    let plan = own.map(|position| checked_plan(workspace, &logged[position], &logged[..position]));
+    if let Some(Ok(plan)) = plan {
+        let _ = apply::apply(workspace, lock, &plan);
+    }
 }
 
 /// Returns how to take an operation back, if nobody changed its files since; `later` are the operations after it.
@@ -59,12 +73,21 @@ fn checked_plan<'a>(
     if operation.is_too_large() {
         return Err(refused("it changed more than the log keeps, which is 32 MiB"));
     }
+    let failure = Cell::new(None);
     let state = |path: &str| match workspace.store.fingerprint(path) {
         Ok(None) => FileState::Missing,
         Ok(Some(fingerprint)) => FileState::Bytes(fingerprint),
-        Err(_) => FileState::Other,
+        Err(unreadable) => {
+            if let Unreadable::Io(_) = unreadable {
+                failure.set(Some(unreadable.into_error(workspace.store.memory().join(path))));
+            }
+            FileState::Other
+        }
     };
     let mut plan = plan(operation.changes(), &state);
+    if let Some(error) = failure.take() {
+        return Err(error);
+    }
     // What a later operation brought into that state was not left out by this one.
     let later_files = later.iter().flat_map(|other| other.changes().flat_map(|(change, _)| change.files()));
     for (path, ..) in later_files {

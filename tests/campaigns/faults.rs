@@ -14,6 +14,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use ralph_memory::internals::{Store, entry};
 use ralph_memory::{Memory, Query};
 
 pub(crate) use cases::{CASES, Case};
-use cases::{NOW, at, prepare};
+use cases::{EDITOR, NOW, at, prepare};
 use tracer::{At, Does, Fault, Injected, Program, Thin, Traced};
 
 #[path = "faults/cases.rs"]
@@ -77,7 +78,8 @@ pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, see
     let (first, step) = if errors == Errors::Sampled { (1 + seed % SAMPLED, SAMPLED) } else { (1, 1) };
     for at in (first..).step_by(step) {
         let mut error = if errors == Errors::All { 0 } else { at + seed };
-        while let Some(injected) = it.run(Fault { at: At::Number(at), error, thin, since: "", more: &[] }, &mut outcome)
+        while let Some(injected) =
+            it.run(Fault { at: At::Number(at), error, thin, since: "", more: &[], kills: false }, &mut outcome)
         {
             error += 1;
             if errors != Errors::All || error >= injected.n_errors {
@@ -97,7 +99,8 @@ pub(crate) fn run_at(place: &Path, program: &Path, case: &str, call: &'static st
     let case = CASES.iter().find(|known| known.name == case).expect("a command of this name");
     let mut it = Campaign::new(place, program, case);
     let mut outcome = Outcome::default();
-    let fault = |error| Fault { at: At::Call(call, path), error, thin: Thin::default(), since: "", more: &[] };
+    let fault =
+        |error| Fault { at: At::Call(call, path), error, thin: Thin::default(), since: "", more: &[], kills: false };
     let injected = it.run(fault(0), &mut outcome).expect("such an operation");
     for error in 1..injected.n_errors {
         it.run(fault(error), &mut outcome);
@@ -126,6 +129,11 @@ impl<'a> Campaign<'a> {
         fs::create_dir_all(&model).unwrap();
         if case.name != "init" {
             prepare(&model);
+        }
+        if let Some(first) = case.first {
+            link_shell(&model);
+            let ran = with_arguments(program, case, &model, first).run();
+            assert_eq!(ran.code, Some(0), "{}: {}", case.name, ran.stderr);
         }
         let before = files(&model);
         let empty = Files::new();
@@ -156,7 +164,7 @@ impl<'a> Campaign<'a> {
             self.n_copies += 1;
             let base = self.place.join(self.n_copies.to_string());
             fs::create_dir(&base).unwrap();
-            fs::create_dir(base.join("home")).unwrap();
+            link_shell(&base.join("project"));
             copy_all(&self.place.join("model/project"), &base.join("project"));
             self.copies.push_back(base.join("project"));
         }
@@ -192,9 +200,7 @@ impl<'a> Campaign<'a> {
     }
 
     fn program<'b>(&'b self, copy: &'b Path) -> Program<'b> {
-        let arguments = ["--now", NOW].iter().chain(self.case.arguments).map(|&argument| argument.to_owned());
-        let home = copy.with_file_name("home");
-        Program { path: self.program, arguments: arguments.collect(), input: self.case.input, folder: copy, home }
+        with_arguments(self.program, self.case, copy, self.case.arguments)
     }
 
     /// Checks the run in which nothing failed.
@@ -222,6 +228,12 @@ impl<'a> Campaign<'a> {
             }
         }
         self.check_kept(&now, &mut faults);
+        if let Some(path) = now.keys().find(|path| path.contains(".conflict-") && !self.after.contains_key(*path))
+            && is_done
+            && !traced.stderr.contains(path)
+        {
+            faults.push(format!("it does not say that a version is in `{path}`"));
+        }
         if is_done {
             // What could not be looked at may be left out, and what could not be removed may be there still, as long
             // as what was asked for is done.
@@ -233,7 +245,10 @@ impl<'a> Campaign<'a> {
             if now != self.before && !self.case.in_steps {
                 faults.push(format!("it says that it failed: {}", difference(&self.before, &now)));
             }
-            let again = self.program(copy).run();
+            let mut again = self.program(copy).run();
+            if let (Some(2), Some(retry)) = (again.code, self.case.retry) {
+                again = with_arguments(self.program, self.case, copy, retry).run();
+            }
             if again.code != Some(0) {
                 faults.push(format!("the second try ends {:?}: {}", again.code, again.stderr));
             }
@@ -264,7 +279,7 @@ impl<'a> Campaign<'a> {
         match traced.code {
             Some(0) => {}
             Some(6) => {
-                let first = traced.stderr.lines().next().unwrap_or_default();
+                let first = traced.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
                 let root = format!("`{}", copy.display());
                 // What the folder of an index is, Tantivy asks without listening to the answer.
                 let is_told = !(self.case.name.starts_with("index") && injected.does == Does::Looks);
@@ -302,6 +317,27 @@ impl<'a> Campaign<'a> {
             }
         }
     }
+}
+
+/// Returns the program with these arguments, in a copy.
+fn with_arguments<'a>(program: &'a Path, case: &Case, copy: &'a Path, arguments: &[&str]) -> Program<'a> {
+    let arguments = ["--now", NOW].iter().chain(arguments).map(|&argument| argument.to_owned());
+    let home = copy.with_file_name("home");
+    Program {
+        path: program,
+        arguments: arguments.collect(),
+        variables: &[EDITOR],
+        input: case.input,
+        folder: copy,
+        home,
+    }
+}
+
+/// Makes a home beside a copy with a shell in it, from which an editor is started: the only program in the search path.
+fn link_shell(copy: &Path) {
+    let home = copy.with_file_name("home");
+    fs::create_dir(&home).unwrap();
+    symlink("/bin/sh", home.join("sh")).unwrap();
 }
 
 /// Returns whether a file can be read, and has nothing wrong with it.
@@ -373,7 +409,8 @@ fn files(root: &Path) -> Files {
     files
 }
 
-fn copy_all(from: &Path, to: &Path) {
+/// Copies a memory. What is begun in it, and its log of changes, count in the copy as well.
+pub(crate) fn copy_all(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for found in fs::read_dir(from).unwrap() {
         let found = found.unwrap();

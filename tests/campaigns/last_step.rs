@@ -323,11 +323,11 @@ pub(crate) fn faults(place: &Path, program: &Path, way: Way, (first, step): (usi
             }
             let (root, home) = (one.root(), base.join("home"));
             let arguments = one.arguments(way);
-            let traced = Program { path: program, arguments, input: ANSWER, folder: &root, home };
+            let traced = Program { path: program, arguments, variables: &[], input: ANSWER, folder: &root, home };
             let thin = Thin { path: ".ralph/cache", only_reading: false, one_in: THINNED, first: number % THINNED };
             let since = if way == Way::Run { "project/ended" } else { "" };
             let more = &[Errno::EROFS];
-            let traced = traced.run_with(Fault { at: At::Number(number), error, thin, since, more });
+            let traced = traced.run_with(Fault { at: At::Number(number), error, thin, since, more, kills: false });
             let Some(injected) = traced.injected else {
                 assert!(outcome.runs > 0, "{way:?} has no operation {number}: {}", traced.stderr);
                 fs::remove_dir_all(&base).unwrap();

@@ -29,6 +29,8 @@ mod git_matrix;
 mod hook_inputs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod kill_undo;
 mod kills;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod last_step;
@@ -56,7 +58,7 @@ struct Campaign {
     run: fn(&Order) -> Done,
 }
 
-const CAMPAIGNS: [Campaign; 26] = [
+const CAMPAIGNS: [Campaign; 27] = [
     counted("kill-entries", |order| order.report(10_000, |at| kills::entries(at.place, at.program, at.size, at.seed))),
     counted("kill-commits", |order| order.report(5_000, |at| kills::commits(at.place, at.program, at.size, at.seed))),
     counted("writers", |order| order.report(2_000, |at| crowds::writers(at.place, at.program, at.size))),
@@ -81,6 +83,7 @@ const CAMPAIGNS: [Campaign; 26] = [
     counted("hostile-clone-whole", |order| hostile_clones(order, 500, true)),
     Campaign { name: "faults", arguments: "[all|SEED [COMMAND]]", run: faults },
     Campaign { name: "last-step", arguments: "", run: last_steps },
+    Campaign { name: "kill-undo", arguments: "", run: kill_undo },
     counted("frames", frames),
     counted("merges", |order| order.report(1_000, |at| merges::run(at.place, at.program, at.size, at.seed))),
     counted("setup", |order| order.report(2_000, |at| setups::run(at.place, at.size, at.seed))),
@@ -294,6 +297,20 @@ fn last_steps(order: &Order) -> Done {
     if n_faults > 0 { Err(format!("{n_faults} faults").into()) } else { Ok(()) }
 }
 
+/// Kills each writing command before each change of a file, and takes back what it has begun.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn kill_undo(order: &Order) -> Done {
+    let mut out = io::stdout();
+    let mut n_faults = 0;
+    for victim in &kill_undo::VICTIMS {
+        let place = tempfile::tempdir()?;
+        let outcome = kill_undo::run(place.path(), &order.program, victim, (1, 1));
+        writeln!(out, "{}: {}", victim.name, outcome.counts())?;
+        n_faults += report::faults(&outcome.faults)?;
+    }
+    if n_faults > 0 { Err(format!("{n_faults} faults").into()) } else { Ok(()) }
+}
+
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn hostile_clones(order: &Order, size: usize, every: bool) -> Done {
     let mut n_faults = 0;
@@ -314,6 +331,11 @@ fn faults(_: &Order) -> Done {
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn last_steps(_: &Order) -> Done {
+    Err(ONLY_LINUX.into())
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn kill_undo(_: &Order) -> Done {
     Err(ONLY_LINUX.into())
 }
 

@@ -1,5 +1,6 @@
 //! The program, for campaigns: run in a folder, with nothing from outside.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::Write as _;
@@ -119,4 +120,34 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// The files of a memory but those of `cache/` and `state/`, and its folders.
+pub(crate) type Content = BTreeMap<String, Option<Vec<u8>>>;
+
+/// Returns the files of a memory.
+pub(crate) fn content(root: &Path) -> Content {
+    let mut content = Content::new();
+    let mut folders = vec![root.join(".ralph")];
+    while let Some(folder) = folders.pop() {
+        for found in fs::read_dir(folder).unwrap() {
+            let path = found.unwrap().path();
+            let name = path.strip_prefix(root.join(".ralph")).unwrap().display().to_string();
+            if ["cache", "state"].contains(&name.as_str()) {
+                continue;
+            }
+            let bytes = if path.is_dir() { None } else { Some(fs::read(&path).unwrap()) };
+            if bytes.is_none() {
+                folders.push(path);
+            }
+            content.insert(name, bytes);
+        }
+    }
+    content
+}
+
+/// Returns the names that differ.
+pub(crate) fn differences(one: &Content, other: &Content) -> Vec<String> {
+    let names = one.keys().chain(other.keys()).filter(|name| one.get(*name) != other.get(*name));
+    names.cloned().collect()
 }

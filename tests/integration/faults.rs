@@ -51,7 +51,22 @@ fn a_failed_restore_loses_nothing() {
 
 #[test]
 fn a_change_of_mind_loses_nothing_at_any_sampled_failure() {
-    campaign(&["archive", "rename"], Errors::Sampled);
+    campaign(&["archive", "rename", "edit"], Errors::Sampled);
+}
+
+#[test]
+fn a_failed_undo_is_complete_or_undone() {
+    campaign(&["undo", "undo, of an update"], Errors::Sampled);
+}
+
+/// It would take back another one.
+#[test]
+fn an_unreadable_operation_is_not_passed_over() {
+    let log = ".ralph/state/undo/0";
+    assert_eq!(at("undo", "openat2", log), BTreeMap::from([(6, 3)]));
+    assert_eq!(at("undo", "read", log), BTreeMap::from([(6, 1)]));
+    // Nor does the next one get its number.
+    assert_eq!(at("add, new", "read", log), BTreeMap::from([(6, 1)]));
 }
 
 #[test]

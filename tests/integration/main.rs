@@ -60,6 +60,9 @@ mod hostile; // the fuzzer's saved inputs
 #[path = "../campaigns/hostile_clone.rs"]
 mod hostile_clone; // repositories with hostile files in `.ralph/`
 mod invisible; // invisible characters are refused, reported and shown
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "../campaigns/kill_undo.rs"]
+mod kill_undo; // kills before each change of a file, and `undo` afterwards
 mod killed; // a loop that is killed at random moments loses nothing
 #[path = "../campaigns/kills.rs"]
 mod kills; // kills at random moments
@@ -121,6 +124,8 @@ mod timeline; // the log, statistics, tasks and runs, and runs in progress
 mod transcripts; // event streams of agents
 mod transfers; // imports of each source, and exports that are taken back
 mod undoing; // `undo` after each command, `rename`, `edit` and `archive`
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod undone_kills; // what a killed command began is taken back
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers
 #[path = "../campaigns/year.rs"]

@@ -1,6 +1,5 @@
 //! `undo` brings back every byte, whatever command was the last; `rename`, `edit` and `archive` lose nothing.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -11,31 +10,11 @@ use ralph_memory::entry::Event;
 use ralph_memory::memory::{HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run};
 use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 
-use crate::support::TestBase;
+use crate::agent::Agent;
+use crate::program::{Content, content, differences};
+use crate::pty::Terminal;
+use crate::support::{TestBase, git};
 use crate::test_cases::cases;
-
-/// The files of a memory but those of `cache/` and `state/`, and its folders.
-type Content = BTreeMap<String, Option<Vec<u8>>>;
-
-fn content(root: &Path) -> Content {
-    let mut content = Content::new();
-    let mut folders = vec![root.join(".ralph")];
-    while let Some(folder) = folders.pop() {
-        for found in fs::read_dir(folder).unwrap() {
-            let path = found.unwrap().path();
-            let name = path.strip_prefix(root.join(".ralph")).unwrap().display().to_string();
-            if ["cache", "state"].contains(&name.as_str()) {
-                continue;
-            }
-            let bytes = if path.is_dir() { None } else { Some(fs::read(&path).unwrap()) };
-            if bytes.is_none() {
-                folders.push(path);
-            }
-            content.insert(name, bytes);
-        }
-    }
-    content
-}
 
 /// A memory at a day of 2026.
 fn at(root: &Path, day: u64) -> Memory {
@@ -43,17 +22,23 @@ fn at(root: &Path, day: u64) -> Memory {
     Memory::open(root).unwrap().with_clock(move || now)
 }
 
+/// The titles of the entries.
+const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
+/// How many things [`act`] can do.
+const N_ACTIONS: u8 = 19;
+
 /// Does one thing that may change something, and returns whether it had an error.
-fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
-    const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
+fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
+    let root = &base.root();
     let title = |number: u8| TITLES[usize::from(number) % TITLES.len()];
-    let live: Vec<Id> = ["knowledge", "archive/knowledge"].iter().flat_map(|folder| ids(root, folder)).collect();
-    let id = |number: u8| {
+    let nth = |ids: &[Id], number: u8| {
         let nobody = Id::parse("nobody").unwrap();
-        live.get(usize::from(number) % live.len().max(1)).cloned().unwrap_or(nobody)
+        ids.get(usize::from(number) % ids.len().max(1)).cloned().unwrap_or(nobody)
     };
+    let (live, archived) = (ids(root, "knowledge"), ids(root, "archive/knowledge"));
+    let id = |number: u8| nth(&live, number);
     let failed = |result: ralph_memory::Result<()>| result.is_err();
-    match kind % 14 {
+    match kind % N_ACTIONS {
         0 | 1 => {
             let body = format!("{first} says [[{}]] and [[{}]].", title(second), id(second));
             let category = second.is_multiple_of(2).then(|| "pitfall".to_owned());
@@ -64,7 +49,7 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
             failed(memory.note(&Event { expires_at, ..Event::new("hint", title(first)) }).map(drop))
         }
         3 => failed(memory.supersede(&id(first), &id(second)).map(drop)),
-        4 => failed(memory.restore(&id(first)).map(drop)),
+        4 => failed(memory.restore(&nth(&archived, first)).map(drop)),
         5 => failed(memory.archive(&[id(first), id(second)]).map(drop)),
         6 => failed(memory.rename(&id(first), &format!("{} {second}", title(second))).map(drop)),
         7 => {
@@ -88,6 +73,25 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
             let begun = memory.begin(&task, &Run::named("run-1"));
             failed(begun.and_then(|begun| memory.finish(&begun, &Report { text, ..Report::default() })).map(drop))
         }
+        13 => {
+            let script = format!("#!/bin/sh\necho 'Edited {first} {second}.' >> \"$1\"\n");
+            base.write("../home/editor.sh", script);
+            let command = base.with(["edit", id(first).as_str()]);
+            let editor = format!("sh {}", base.home().join("editor.sh").display());
+            command.env("EDITOR", editor).env("PATH", std::env::var_os("PATH").unwrap()).run().code != Some(0)
+        }
+        14 => {
+            let arguments = serde_json::json!({"title": title(first), "tags": ["a", "mcp"],
+                "body": format!("An agent says {second}, and [[{}]].", title(second))});
+            called(base, "add_knowledge", &arguments)
+        }
+        15 => {
+            let arguments = serde_json::json!({"task": title(first), "outcome": "failed", "tried": "To do it.",
+                "why_failed": format!("It ended with {second}."), "suggestion": "Another way."});
+            called(base, "record_attempt", &arguments)
+        }
+        16 => failed(memory.fix().map(drop)),
+        17 => failed(memory.register_merge_driver("ralph-memory").map(drop)),
         _ => {
             let message = format!("<learning category=\"gotcha\" tags=\"hook\">Seen {first} {second}.</learning>");
             let input = serde_json::json!({"session_id": format!("s-{first}-{second}"), "hook_event_name": "Stop",
@@ -97,6 +101,11 @@ fn act(root: &Path, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
             false
         }
     }
+}
+
+/// Calls a tool of the MCP server, and returns whether it refused.
+fn called(base: &TestBase, tool: &str, arguments: &serde_json::Value) -> bool {
+    Agent::greeted(base.with(["mcp"]).command()).call(tool, arguments)["isError"] == true
 }
 
 fn ids(root: &Path, folder: &str) -> Vec<Id> {
@@ -114,6 +123,10 @@ proptest! {
         let base = TestBase::new();
         let root = base.root();
         fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
+        // Something for `doctor --fix` and `doctor --register-merge-driver`.
+        fs::remove_file(root.join(".ralph/.gitattributes")).unwrap();
+        fs::write(root.join(".ralph/.gitignore"), "# Nothing yet.").unwrap();
+        git(&base, &["init", "--quiet"]);
         let mut history = vec![content(&root)];
         let mut numbers = Vec::new();
         for (number, (kind, first, second)) in steps.into_iter().enumerate() {
@@ -121,8 +134,8 @@ proptest! {
             let before = history.last().unwrap();
             let newest = |memory: &Memory| memory.operations().unwrap().first().map_or(0, |newest| newest.number);
             let known = newest(&memory);
-            let what = format!("{kind} {first} {second}");
-            act(&root, &memory, kind, first, second);
+            let what = format!("{} {first} {second}", kind % N_ACTIONS);
+            act(&base, &memory, kind, first, second);
             let after = content(&root);
             if after == *before {
                 prop_assert_eq!(newest(&memory), known, "{} changed nothing and is in the log", what);
@@ -151,13 +164,37 @@ proptest! {
     }
 }
 
-fn differences(one: &Content, other: &Content) -> Vec<String> {
-    let names = one.keys().chain(other.keys()).filter(|name| one.get(*name) != other.get(*name));
-    names.cloned().collect()
-}
-
 fn knowledge(title: &str, body: &str) -> Knowledge {
     Knowledge::new(title, ["a"], body)
+}
+
+/// The property above looks at each of them, with luck.
+#[test]
+fn every_action_is_taken_back_once() {
+    let base = TestBase::new();
+    git(&base, &["init", "--quiet"]);
+    fs::write(base.at(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
+    fs::write(base.at(".ralph/.gitignore"), "").unwrap();
+    fs::remove_file(base.at(".ralph/.gitattributes")).unwrap();
+    let mut unchanged: Vec<u8> = Vec::new();
+    // In an order in which each of them has something to do.
+    let facts = [(12, 1, 1), (12, 2, 2), (12, 3, 3), (12, 4, 4)];
+    let others = [(0, 0, 1), (1, 1, 2), (14, 2, 3), (2, 2, 3), (11, 3, 4), (18, 1, 2), (15, 1, 1), (16, 0, 0)];
+    let changes = [(17, 0, 0), (3, 0, 1), (13, 1, 0), (7, 2, 0), (8, 2, 0), (6, 0, 1), (5, 0, 1), (4, 0, 0)];
+    for (kind, first, second) in [&facts[..], &others, &changes, &[(10, 0, 0), (9, 0, 0)]].concat() {
+        let before = content(&base.root());
+        let day = if [9, 10].contains(&kind) { 300 } else { 1 };
+        act(&base, &at(&base.root(), day), kind, first, second);
+        let after = content(&base.root());
+        if after == before {
+            unchanged.push(kind);
+        }
+        for expected in [&before, &after] {
+            at(&base.root(), day).undo(None, false).unwrap();
+            assert_eq!(differences(&content(&base.root()), expected), [""; 0], "{kind}");
+        }
+    }
+    assert_eq!(unchanged, [0; 0]);
 }
 
 #[test]
@@ -296,6 +333,82 @@ fn every_link_follows_a_renamed_entry_and_its_history_stays() {
     assert_eq!(differences(&content(&root), &before), [""; 0]);
 }
 
+/// A memory with an entry that was renamed from `build-cache` to `compiler-cache`, and a version of it.
+fn renamed() -> TestBase {
+    let base = TestBase::new();
+    let memory = at(&base.root(), 1);
+    memory.add(&knowledge("Build cache", "It is cold.")).unwrap();
+    let id = memory.add(&knowledge("Build cache", "It is warm.")).unwrap().id;
+    memory.add(&knowledge("Slow builds", "Wait for them.")).unwrap();
+    memory.rename(&id, "Compiler cache").unwrap();
+    base
+}
+
+#[test]
+fn every_command_knows_a_renamed_entry_by_its_old_id() {
+    let now = "knowledge/compiler-cache";
+    let check = |arguments: &[&str], text: &str| {
+        let base = renamed();
+        let editor = [("EDITOR", "sed -i s/warm/hot/"), ("PATH", &std::env::var("PATH").unwrap())];
+        let run = editor.iter().fold(base.with(arguments), |run, (name, value)| run.env(name, value));
+        run.run().says(0, text);
+        base
+    };
+    check(&["show", "build-cache"], now);
+    check(&["edit", "build-cache"], &format!("edited {now}"));
+    check(&["archive", "build-cache", "compiler-cache"], &format!("archived {now}"));
+    check(&["rename", "build-cache", "Cache"], "renamed knowledge/compiler-cache to knowledge/cache");
+    check(&["promote", "build-cache", "feature:build"], &format!("promoted {now}"));
+    check(&["supersede", "build-cache", "slow-builds"], &format!("superseded {now} by knowledge/slow-builds"));
+    check(&["supersede", "slow-builds", "build-cache"], &format!("superseded knowledge/slow-builds by {now}"));
+    let base = check(&["restore", "build-cache"], &format!("restored {now}"));
+    assert!(base.read(".ralph/knowledge/compiler-cache.md").contains("It is cold."));
+    let new = ["add", "--title", "Ports", "--tags", "a", "--body", "80.", "--supersedes", "build-cache"];
+    let base = check(&new, "created knowledge/ports");
+    assert!(base.read(".ralph/knowledge/ports.md").contains(&format!("supersedes: [{now}]")));
+    // An agent's tools do, too.
+    let base = renamed();
+    let mut agent = Agent::greeted(base.with(["mcp"]).command());
+    assert_eq!(agent.call("read_entry", &serde_json::json!({"id": "build-cache"}))["structuredContent"]["id"], now);
+    let fact = serde_json::json!({"title": "Ports", "tags": ["a"], "body": "80.", "supersedes": ["build-cache"]});
+    agent.call("add_knowledge", &fact);
+    assert!(base.read(".ralph/knowledge/ports.md").contains(&format!("supersedes: [{now}]")));
+    // It cannot replace itself under two names.
+    let base = renamed();
+    base.run(["supersede", "build-cache", "compiler-cache"]).refuses(2, "cannot replace itself");
+    // Archived, it is still known by it.
+    base.run(["archive", "build-cache"]).says(0, "archived");
+    base.run(["show", "build-cache"]).says(0, now);
+    base.run(["restore", "build-cache"]).says(0, &format!("restored {now}"));
+}
+
+#[test]
+fn an_old_id_of_two_entries_is_refused() {
+    let base = renamed();
+    // Somebody's branch gave the old entry another name.
+    let other = base.read(".ralph/knowledge/compiler-cache.md").replace("Compiler cache", "Cache of builds");
+    base.write(".ralph/knowledge/cache-of-builds.md", other);
+    let before = content(&base.root());
+    let reason =
+        "`knowledge/build-cache` was the id of both `knowledge/cache-of-builds` and `knowledge/compiler-cache`";
+    for arguments in [
+        &["show", "build-cache"][..],
+        &["edit", "build-cache"],
+        &["archive", "slow-builds", "build-cache"],
+        &["rename", "build-cache", "Cache"],
+        &["promote", "build-cache", "feature:build"],
+        &["supersede", "build-cache", "slow-builds"],
+        &["restore", "build-cache"],
+    ] {
+        base.run(arguments).refuses(2, reason);
+        assert_eq!(differences(&content(&base.root()), &before), [""; 0], "{arguments:?}");
+    }
+    // Whoever has the id now is meant, whatever others were called.
+    base.entry("build-cache", "Build cache", "a", "A new one.");
+    base.run(["archive", "build-cache"]).says(0, "archived knowledge/build-cache");
+    base.run(["promote", "build-cache", "feature:build"]).refuses(1, "is in the archive");
+}
+
 #[test]
 fn a_rename_that_was_cut_off_is_completed_by_a_second_call() {
     let base = TestBase::new();
@@ -355,6 +468,72 @@ fn an_edit_is_checked_before_it_is_written() {
     editor("echo 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzKEYzzzz' >> \"$1\"")
         .run()
         .refuses(4, "this looks like a secret");
+}
+
+/// Returns a call of `edit` whose editor is a script. The first time it does one thing, and later another one.
+fn editing<'a>(base: &'a TestBase, first: &str, later: &str) -> crate::support::Run<'a> {
+    let again = base.home().join("again");
+    let _ = fs::remove_file(&again);
+    let again = again.display();
+    base.write("../home/editor.sh", format!("if [ -e {again} ]; then\n{later}\nelse\n: > {again}\n{first}\nfi\n"));
+    let editor = format!("sh {}", base.home().join("editor.sh").display());
+    base.with(["edit", "ports"]).env("EDITOR", editor).env("PATH", std::env::var_os("PATH").unwrap())
+}
+
+#[test]
+fn on_a_terminal_an_edit_can_be_corrected() {
+    let base = TestBase::new();
+    base.entry("ports", "Ports", "net", "The proxy is on 80.");
+    let before = base.read(".ralph/knowledge/ports.md");
+    let draft = base.at(".ralph/state/drafts/ports.md");
+    let spoil = "sed -i 's/^title:/titel:/; s/80/443/' \"$1\"";
+    let ask = |later: &str, answer: &str| {
+        let mut terminal = Terminal::start(editing(&base, spoil, later).command());
+        terminal.wait_for("edit again? [Y/n]");
+        terminal.type_in(answer);
+        let (status, screen, _) = terminal.end();
+        assert!(screen.contains("`title` is missing"), "{screen}");
+        (status.code(), screen)
+    };
+    // Neither a no nor the end of the input loses the text.
+    for answer in ["n\n", "what?\n", "\u{4}"] {
+        let (code, screen) = ask("exit 9", answer);
+        assert_eq!(code, Some(4), "{screen}");
+        assert!(screen.contains("your text is kept in"), "{screen}");
+        assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+        assert!(fs::read_to_string(&draft).unwrap().contains("on 443."));
+        fs::remove_file(&draft).unwrap();
+    }
+    // Nor does an editor that fails the second time.
+    let (code, screen) = ask("exit 9", "y\n");
+    assert_eq!(code, Some(2), "{screen}");
+    assert!(fs::read_to_string(&draft).unwrap().contains("on 443."), "{screen}");
+    fs::remove_file(&draft).unwrap();
+    for answer in ["\n", "y\n", "YES\n"] {
+        let (code, screen) = ask("sed -i s/titel/title/ \"$1\"", answer);
+        assert_eq!(code, Some(0), "{screen}");
+        assert!(screen.contains("edited knowledge/ports") && !draft.exists(), "{screen}");
+        assert!(base.read(".ralph/knowledge/ports.md").contains("on 443."));
+        base.run(["undo"]).says(0, "edit");
+        assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+    }
+}
+
+#[test]
+fn a_text_that_cannot_be_written_is_kept() {
+    let base = TestBase::new();
+    base.entry("ports", "Ports", "net", "The proxy is on 80.");
+    let before = base.read(".ralph/knowledge/ports.md");
+    let draft = base.at(".ralph/state/drafts/ports.md");
+    for (script, code, reason) in [
+        ("echo Mine. >> \"$1\"; kill -9 $$", 2, "the editor `sh"),
+        ("printf 'Mine. \\377' >> \"$1\"", 6, "valid UTF-8"),
+    ] {
+        editing(&base, script, "true").run().refuses(code, reason);
+        assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+        assert!(String::from_utf8_lossy(&fs::read(&draft).unwrap()).contains("Mine."), "{script}");
+        fs::remove_file(&draft).unwrap();
+    }
 }
 
 #[test]

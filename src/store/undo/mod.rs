@@ -22,7 +22,7 @@ use super::operation_log::record::{
     LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head,
 };
 use super::operation_log::{Current, MAX_BYTES, MAX_OPERATIONS, OperationFile, OperationScope, name_of, numbers};
-use super::read::{open_regular, read_all};
+use super::read::{Unreadable, open_regular, read_all};
 use crate::error::Result;
 
 /// The folder below `state/`.
@@ -105,25 +105,23 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`crate::error::Error::Io`] if the log cannot be read.
+    /// [`crate::error::Error::Io`] if the log, or a file of it, cannot be read: the operation before that is not the
+    /// newest one.
     pub(crate) fn operations(&self) -> Result<Vec<LoggedOperation>> {
-        let read = || {
-            let Some(key) = self.state_key()? else { return Ok(Vec::new()) };
-            let folder = match self.folder(&format!("state/{FOLDER}")) {
-                Err(error) if is_missing(&error) || is_outside(&error) => return Ok(Vec::new()),
-                folder => folder?,
-            };
-            let mut found = numbers(&folder)?;
-            found.reverse();
-            let read = found.into_iter().take(MAX_OPERATIONS).filter_map(|(number, name)| {
-                let (file, stat) = open_regular(&folder, &name).ok()?;
-                let size = u64::try_from(stat.st_size).ok()?;
-                let limit = usize::try_from(2 * MAX_BYTES).ok()?;
-                LoggedOperation::read(read_all(&file, size, limit).ok()?, number, key)
-            });
-            Ok(read.collect())
+        let path = self.state().join(FOLDER);
+        let failed = |error| explain("read", &path, error);
+        let Some(key) = self.state_key().map_err(failed)? else { return Ok(Vec::new()) };
+        let folder = match self.folder(&format!("state/{FOLDER}")) {
+            Err(error) if is_missing(&error) || is_outside(&error) => return Ok(Vec::new()),
+            folder => folder.map_err(failed)?,
         };
-        read().map_err(|error| explain("read", self.state().join(FOLDER), error))
+        let newest = numbers(&folder).map_err(failed)?.into_iter().rev().take(MAX_OPERATIONS);
+        let read = newest.map(|(number, name)| match read_operation(&folder, &name) {
+            Ok(bytes) => Ok(LoggedOperation::read(bytes, number, key)),
+            Err(Unreadable::Io(error)) => Err(explain("read", path.join(name), error)),
+            Err(_) => Ok(None),
+        });
+        read.filter_map(Result::transpose).collect()
     }
 
     /// Removes all operations from the log, and returns how many there were.
@@ -143,19 +141,27 @@ impl Store {
     }
 }
 
-/// Returns the number after the newest operation. Files above it that were not written here are removed: their numbers
-/// may be of any size.
+/// Reads all of an operation's file.
+fn read_operation(folder: &Folder, name: &str) -> std::result::Result<Vec<u8>, Unreadable> {
+    let (file, stat) = open_regular(folder, name)?;
+    let limit = usize::try_from(2 * MAX_BYTES).unwrap_or(usize::MAX);
+    read_all(&file, u64::try_from(stat.st_size).unwrap_or_default(), limit)
+}
+
+/// Returns the number after the newest operation. Files above it that were not written here, or that this user may not
+/// read, are removed: their numbers may be of any size.
 fn next_number(folder: &Folder, key: u64) -> io::Result<u64> {
     let mut found = numbers(folder)?;
     while let Some((number, name)) = found.pop() {
         let mut head = Vec::new();
-        let opened = open_regular(folder, &name);
-        if opened.is_ok_and(|(file, _)| file.take(HEAD_BYTES).read_to_end(&mut head).is_ok())
-            && begins_with_head(&head, number, key)
-        {
-            return Ok(number + 1);
+        let read = open_regular(folder, &name)
+            .and_then(|(file, _)| file.take(HEAD_BYTES).read_to_end(&mut head).map_err(Unreadable::Io));
+        match read {
+            Ok(_) if begins_with_head(&head, number, key) => return Ok(number + 1),
+            // It may be the newest operation.
+            Err(Unreadable::Io(error)) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+            _ => folder.remove_file(&name)?,
         }
-        folder.remove_file(&name)?;
     }
     Ok(1)
 }

@@ -21,6 +21,10 @@ pub(crate) struct Case {
     /// What it is called here.
     pub(crate) name: &'static str,
     pub(super) arguments: &'static [&'static str],
+    /// What is run first, so that it has something to do.
+    pub(super) first: Option<&'static [&'static str]>,
+    /// What is run instead of a second try where that would be refused, since the first one kept something.
+    pub(super) retry: Option<&'static [&'static str]>,
     pub(super) input: &'static str,
     /// Whether it did what it was asked, which is looked at where it did not do exactly what it does on a good
     /// day.
@@ -35,12 +39,28 @@ pub(crate) struct Case {
 
 impl Case {
     const fn new(name: &'static str, arguments: &'static [&'static str], is_done: fn(&Files) -> bool) -> Case {
-        Case { name, arguments, input: "", is_done, in_steps: false, writes_cache: false, leaves_a_trace: false }
+        Case {
+            name,
+            arguments,
+            first: None,
+            retry: None,
+            input: "",
+            is_done,
+            in_steps: false,
+            writes_cache: false,
+            leaves_a_trace: false,
+        }
     }
 }
 
+const UPDATE: &[&str] =
+    &["add", "--title", "Cargo bench requires nightly", "--tags", "cargo,nightly", "--body", "Not any more."];
+const RENAME: &[&str] = &["rename", "the-parser-is-slow", "The lexer is slow"];
+/// The editor of `edit`.
+pub(super) const EDITOR: (&str, &str) = ("EDITOR", "/bin/sed -i 's/the lexer[.]/the printer./'");
+
 /// The commands that write, in the order in which one would use them.
-pub(crate) const CASES: [Case; 17] = [
+pub(crate) const CASES: [Case; 20] = [
     Case { in_steps: true, ..Case::new("init", &["init"], |files| files.contains_key(".ralph/config.toml")) },
     Case {
         writes_cache: true,
@@ -50,11 +70,7 @@ pub(crate) const CASES: [Case; 17] = [
             |files| has(files, ".ralph/knowledge/", "Black ones."),
         )
     },
-    Case::new(
-        "add, update",
-        &["add", "--title", "Cargo bench requires nightly", "--tags", "cargo,nightly", "--body", "Not any more."],
-        |files| has(files, ".ralph/knowledge/", "Not any more."),
-    ),
+    Case::new("add, update", UPDATE, |files| has(files, ".ralph/knowledge/", "Not any more.")),
     Case::new("note", &["note", "--event", "decision", "--summary", "We take markdown."], |files| {
         has(files, ".ralph/knowledge/events/", "We take markdown.")
     }),
@@ -76,9 +92,29 @@ pub(crate) const CASES: [Case; 17] = [
     Case {
         in_steps: true,
         leaves_a_trace: true,
-        ..Case::new("rename", &["rename", "the-parser-is-slow", "The lexer is slow"], |files| {
+        ..Case::new("rename", RENAME, |files| {
             has(files, ".ralph/knowledge/", "title: \"The lexer is slow\"")
                 && has(files, ".ralph/", "It is the parser.")
+        })
+    },
+    Case {
+        in_steps: true,
+        retry: Some(&["edit", "the-parser-is-slow", "--retry"]),
+        ..Case::new("edit", &["edit", "the-parser-is-slow"], |files| {
+            has(files, ".ralph/knowledge/", "It is the printer.") && has(files, ".ralph/archive/", "It is the lexer.")
+        })
+    },
+    Case {
+        first: Some(RENAME),
+        ..Case::new("undo", &["undo"], |files| {
+            has(files, ".ralph/knowledge/the-parser-is-slow.md", "It is the lexer.")
+                && has(files, ".ralph/archive/knowledge/the-parser-is-slow", "It is the parser.")
+        })
+    },
+    Case {
+        first: Some(UPDATE),
+        ..Case::new("undo, of an update", &["undo"], |files| {
+            has(files, ".ralph/knowledge/cargo", "Use `cargo") && !has(files, ".ralph/knowledge/", "Not any more.")
         })
     },
     Case::new("archive", &["archive", "sockets-time-out", "tables-are-many"], |files| {

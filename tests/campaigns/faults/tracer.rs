@@ -35,6 +35,9 @@ pub(crate) struct Fault {
     pub(crate) since: &'static str,
     /// Errors that calls can give beside their own, unless they only read.
     pub(crate) more: &'static [Errno],
+    /// Whether the program is killed before the call, instead of an error. Only calls are counted that change the files
+    /// of the memory: between two of them a kill leaves the same files.
+    pub(crate) kills: bool,
 }
 
 /// Says which call is meant.
@@ -191,6 +194,8 @@ fn operation(registers: &user_regs_struct) -> Option<(&'static str, Does, About)
 pub(crate) struct Program<'a> {
     pub(crate) path: &'a Path,
     pub(crate) arguments: Vec<String>,
+    /// Its variables beside HOME and PATH.
+    pub(crate) variables: &'a [(&'a str, &'a str)],
     pub(crate) input: &'a str,
     /// The working folder. File operations below it are counted.
     pub(crate) folder: &'a Path,
@@ -216,6 +221,7 @@ impl Program<'_> {
             }
         });
         let mut tracer = Tracer {
+            program: pid,
             root: self.folder,
             fault,
             runs: false,
@@ -235,6 +241,7 @@ impl Program<'_> {
         fs::write(self.home.join("in"), self.input).unwrap();
         // Without git, which has file operations of its own.
         command.env_clear().env("HOME", &self.home).env("PATH", &self.home).current_dir(self.folder);
+        command.envs(self.variables.iter().copied());
         command.stdin(Stdio::from(fs::File::open(self.home.join("in")).unwrap()));
         command.stdout(Stdio::from(file("out"))).stderr(Stdio::from(file("err")))
     }
@@ -254,6 +261,7 @@ struct Thread {
 }
 
 struct Tracer<'a> {
+    program: Pid,
     root: &'a Path,
     fault: Fault,
     /// Whether the program runs by now, and not the shell.
@@ -323,11 +331,15 @@ impl Tracer<'_> {
         let Some(path) = target(pid, &registers, about).filter(|path| path.starts_with(self.root)) else {
             return Ok(());
         };
-        if self.injected.is_some() {
+        if self.injected.is_some() || self.fault.kills && !self.changes_files(call, does, &path) {
             return Ok(());
         }
         if !self.is_since {
             self.is_since = path.to_string_lossy().contains(self.fault.since);
+            return Ok(());
+        }
+        // What an editor does is its own affair.
+        if !Path::new(&format!("/proc/{}/task/{pid}", self.program)).exists() {
             return Ok(());
         }
         let Thin { path: thinned, only_reading, one_in, first } = self.fault.thin;
@@ -349,9 +361,20 @@ impl Tracer<'_> {
         let errors = [does.errors(), more].concat();
         let error = errors[self.fault.error % errors.len()];
         self.injected = Some(Injected { call, does, path, error, n_errors: errors.len() });
+        if self.fault.kills {
+            return kill(self.program, Signal::SIGKILL);
+        }
         self.threads.entry(pid).or_default().fails = Some(error);
         // No call has this number: the kernel does nothing.
         registers.orig_rax = u64::MAX;
         ptrace::setregs(pid, registers)
+    }
+
+    /// Returns whether a call may change what is in the files of the memory, outside of the cache.
+    fn changes_files(&self, call: &str, does: Does, path: &Path) -> bool {
+        !does.only_reads()
+            && !matches!(call, "fsync" | "fdatasync" | "flock" | "fchmod" | "fchown")
+            && path.starts_with(self.root.join(".ralph"))
+            && !path.starts_with(self.root.join(".ralph/cache"))
     }
 }

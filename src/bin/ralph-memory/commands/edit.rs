@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use ralph_memory::memory::{Edited, EntryText};
 use ralph_memory::{Error, Id, Memory};
@@ -13,6 +13,9 @@ use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
+
+/// The exit codes of a shell above this one mean that a signal ended its program.
+const KILLED: i32 = 128;
 
 /// Open a knowledge entry in your editor
 ///
@@ -46,34 +49,31 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let old = memory.text(&args.id)?;
     let editor = editor(&old)?;
-    let draft = memory.draft(&old.id)?;
-    let mut text = match draft {
-        Some(draft) if args.retry => draft,
-        None if args.retry => {
-            let message = format!("no copy of `{}` was kept", old.id);
-            return Err(UsageError { message, hint: "leave `--retry` out".to_owned() }.into());
-        }
-        Some(_) => {
-            let message = format!("an earlier call kept a copy of `{}`, which this one would replace", old.id);
-            let hint = format!("`--retry` opens it; or delete `.ralph/state/drafts/{}.md`", old.id.stem());
-            return Err(UsageError { message, hint }.into());
-        }
-        None => old.text.clone(),
-    };
+    let mut text = first_text(&memory, &old, args.retry)?;
     loop {
         let path = memory.keep_draft(&old.id, &text)?;
-        text = match edited_text(ui, &editor, &path) {
-            Ok(text) => text,
-            Err(error) => {
-                if !args.retry {
-                    memory.discard_draft(&old.id)?;
-                }
-                return Err(error);
+        let ended = run_editor(ui, &editor, &path)?;
+        if !ended.success() {
+            // Whoever ends the editor so wants no change. One that was killed may have saved a text, and the person may
+            // have written one before.
+            let is_unwanted = text == old.text && ended.code().is_some_and(|code| code <= KILLED);
+            let message = format!("the editor `{editor}` ended with {ended}; nothing was changed");
+            let mut hint = "the variable VISUAL or EDITOR names it".to_owned();
+            if is_unwanted {
+                discard(&memory, &old, ui);
+            } else {
+                say_kept(&memory, &old, ui);
+                hint.push_str("; `--retry` opens your text again");
             }
+            return Err(UsageError { message, hint }.into());
+        }
+        text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(source) => return Err(kept(&memory, &old, Error::Io { action: "read", path, source }, ui)),
         };
         match memory.edit(&old, &text) {
             Ok(edited) => {
-                memory.discard_draft(&old.id)?;
+                discard(&memory, &old, ui);
                 return show(ui, &edited);
             }
             Err(Error::InvalidEdit { problems, .. }) if asks(ui) => {
@@ -87,6 +87,30 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow
     }
 }
 
+/// Returns the text that the editor gets: that of the entry, or the copy that an earlier call kept.
+fn first_text(memory: &Memory, old: &EntryText, is_retry: bool) -> anyhow::Result<String> {
+    match memory.draft(&old.id)? {
+        Some(draft) if is_retry => Ok(draft),
+        None if is_retry => {
+            let message = format!("no copy of `{}` was kept", old.id);
+            Err(UsageError { message, hint: "leave `--retry` out".to_owned() }.into())
+        }
+        Some(_) => {
+            let message = format!("an earlier call kept a copy of `{}`, which this one would replace", old.id);
+            let hint = format!("`--retry` opens it; or delete `.ralph/state/drafts/{}.md`", old.id.stem());
+            Err(UsageError { message, hint }.into())
+        }
+        None => Ok(old.text.clone()),
+    }
+}
+
+/// Removes the editor's copy. What was written stays written if that fails, and the next call says that there is a copy.
+fn discard(memory: &Memory, old: &EntryText, ui: &mut Ui<'_>) {
+    if let Err(error) = memory.discard_draft(&old.id) {
+        ui.warn(&format!("the editor's copy was not removed: {error}"));
+    }
+}
+
 /// Says where the text is that was not written, and returns the error.
 fn kept(memory: &Memory, old: &EntryText, error: Error, ui: &mut Ui<'_>) -> anyhow::Error {
     if let Error::InvalidEdit { problems, .. } = &error
@@ -94,9 +118,13 @@ fn kept(memory: &Memory, old: &EntryText, error: Error, ui: &mut Ui<'_>) -> anyh
     {
         ui.problems(problems);
     }
+    say_kept(memory, old, ui);
+    error.into()
+}
+
+fn say_kept(memory: &Memory, old: &EntryText, ui: &mut Ui<'_>) {
     let path = memory.root().join(format!(".ralph/state/drafts/{}.md", old.id.stem()));
     ui.warn(&format!("your text is kept in {}", path.display()));
-    error.into()
 }
 
 /// Returns the person's editor: a command line for the shell, as for git.
@@ -113,21 +141,15 @@ fn editor(old: &EntryText) -> anyhow::Result<String> {
     })
 }
 
-/// Runs the editor on a file, and returns the file's text afterwards.
-fn edited_text(ui: &Ui<'_>, editor: &str, path: &Path) -> anyhow::Result<String> {
+/// Runs the editor on a file.
+fn run_editor(ui: &Ui<'_>, editor: &str, path: &Path) -> anyhow::Result<ExitStatus> {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(path);
     if ui.json {
         // Standard output has the answer.
         command.stdout(Stdio::from(io::stderr()));
     }
-    let status = command.status().map_err(|source| Error::Io { action: "run", path: "sh".into(), source })?;
-    if !status.success() {
-        let message = format!("the editor `{editor}` ended with {status}; nothing was changed");
-        let hint = "the variable VISUAL or EDITOR names it".to_owned();
-        return Err(UsageError { message, hint }.into());
-    }
-    Ok(std::fs::read_to_string(path).map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })?)
+    Ok(command.status().map_err(|source| Error::Io { action: "run", path: "sh".into(), source })?)
 }
 
 /// Returns whether a person can be asked.

@@ -1,0 +1,254 @@
+//! Kills each writing command before each system call that changes a file, and then takes back what it has begun: `undo`
+//! restores every byte, and a second `undo` brings back what the kill left. Or nothing was begun, or all was done, and
+//! `undo` says why it refuses. Linux on x86-64 only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ralph_memory::entry::{self, Event};
+use ralph_memory::memory::Run;
+use ralph_memory::{Knowledge, Memory, Task};
+
+use crate::fault_campaign::copy_all;
+use crate::fault_campaign::tracer::{At, Fault, Injected, Program, Thin, Traced};
+use crate::program::{Content, content, differences};
+
+/// When the commands run.
+const NOW: &str = "2026-11-20T10:00:00Z";
+/// What is imported.
+const IMPORTED: &str = "{\"title\":\"Imported one\",\"body\":\"The first.\"}\n\
+    {\"title\":\"Imported two\",\"body\":\"The second.\"}\n\
+    {\"title\":\"Imported three\",\"body\":\"The third.\"}\n\
+    {\"title\":\"Imported four\",\"body\":\"The fourth.\"}\n";
+/// What an agent says in the end.
+const SAID: &str = "<journal>It is slow.</journal>\n\
+    <learning category=\"pitfall\" tags=\"build\">The first build fills it.</learning>\n<task-failed>t-1</task-failed>\n";
+
+/// A command that is killed.
+pub(crate) struct Victim {
+    pub(crate) name: &'static str,
+    /// What runs before it, so that it has something to do.
+    first: Option<&'static [&'static str]>,
+    arguments: &'static [&'static str],
+    input: &'static str,
+}
+
+const fn victim(name: &'static str, arguments: &'static [&'static str]) -> Victim {
+    Victim { name, first: None, arguments, input: "" }
+}
+
+const UPDATE: &[&str] =
+    &["add", "--title", "Ports", "--tags", "net", "--body", "9443, and see [[build-cache|the cache]]."];
+const RENAME: &[&str] = &["rename", "build-cache", "Compiler cache"];
+const IMPORT: &[&str] = &["import", "jsonl", "-"];
+
+/// The commands that change several files, or one in several steps.
+pub(crate) const VICTIMS: [Victim; 11] = [
+    victim("add", UPDATE),
+    victim("rename", RENAME),
+    victim("archive", &["archive", "ports", "wal-mode", "flaky-test"]),
+    victim("prune", &["prune"]),
+    victim("consolidate", &["consolidate"]),
+    victim("restore", &["restore", "build-cache"]),
+    Victim { input: IMPORTED, ..victim("import", IMPORT) },
+    Victim { input: SAID, ..victim("record", &["record", "--run", "run-1"]) },
+    Victim { first: Some(RENAME), ..victim("undo of rename", &["undo"]) },
+    Victim { first: Some(&["prune"]), ..victim("undo of prune", &["undo"]) },
+    Victim { first: Some(IMPORT), input: IMPORTED, ..victim("undo of import", &["undo"]) },
+];
+
+/// What came of a campaign.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// How many calls the command has that change a file.
+    pub(crate) calls: usize,
+    /// How often it was killed.
+    pub(crate) kills: usize,
+    /// How often `undo` took back what a kill left.
+    pub(crate) taken_back: usize,
+    /// How often that was neither nothing nor all of it.
+    pub(crate) in_between: usize,
+    /// How often nothing was begun, and `undo` said so.
+    pub(crate) refused: usize,
+    /// What must not be.
+    pub(crate) faults: Vec<String>,
+}
+
+impl Outcome {
+    /// Returns the counts in a line.
+    pub(crate) fn counts(&self) -> String {
+        let Outcome { calls, kills, taken_back, in_between, refused, .. } = self;
+        format!("{calls} calls, {kills} kills, {taken_back} taken back ({in_between} half done), {refused} not begun")
+    }
+}
+
+/// Kills a command before every `step`-th of its calls that change a file, from the call `first` on. `place` is an empty
+/// folder.
+pub(crate) fn run(place: &Path, program: &Path, victim: &Victim, (first, step): (usize, usize)) -> Outcome {
+    let model = place.join("model/project");
+    fs::create_dir_all(&model).unwrap();
+    prepare(&model);
+    let it = Killing { place, program, victim };
+    if let Some(arguments) = victim.first {
+        let ran = it.program(&model, arguments).run();
+        assert_eq!(ran.code, Some(0), "{}: {}", victim.name, ran.stderr);
+    }
+    let whole = it.copy("whole");
+    let before = content(&whole);
+    let ran = it.program(&whole, victim.arguments).run();
+    assert_eq!(ran.code, Some(0), "{}: {}", victim.name, ran.stderr);
+    let after = content(&whole);
+    assert!(before != after, "{} changes nothing", victim.name);
+    let mut outcome = Outcome::default();
+    for number in (first..).step_by(step) {
+        let copy = it.copy(&number.to_string());
+        let fault =
+            Fault { at: At::Number(number), error: 0, thin: Thin::default(), since: "", more: &[], kills: true };
+        let known = newest(&copy);
+        let traced = it.program(&copy, victim.arguments).run_with(fault);
+        let Some(Injected { call, path, .. }) = &traced.injected else {
+            outcome.calls = traced.counted;
+            // What was begun by then is all of it.
+            let faults = it.check(&copy, known, &before, &after, &mut Outcome::default());
+            outcome.faults.extend(faults.into_iter().map(|fault| format!("{}, not killed: {fault}", victim.name)));
+            return outcome;
+        };
+        assert_eq!(traced.code, None, "{}: it was killed", victim.name);
+        outcome.kills += 1;
+        let what = format!("{}, killed before call {number}, {call} of {}", victim.name, path.display());
+        let faults = it.check(&copy, known, &before, &after, &mut outcome);
+        outcome.faults.extend(faults.into_iter().map(|fault| format!("{what}: {fault}")));
+        fs::remove_dir_all(copy.parent().unwrap()).unwrap();
+    }
+    unreachable!("a command has an end")
+}
+
+struct Killing<'a> {
+    place: &'a Path,
+    program: &'a Path,
+    victim: &'a Victim,
+}
+
+impl Killing<'_> {
+    /// Returns a copy of the memory, which knows the operations of the model.
+    fn copy(&self, name: &str) -> PathBuf {
+        let base = self.place.join(name);
+        fs::create_dir(&base).unwrap();
+        copy_all(&self.place.join("model/project"), &base.join("project"));
+        base.join("project")
+    }
+
+    fn program<'b>(&'b self, copy: &'b Path, arguments: &[&str]) -> Program<'b> {
+        let arguments = ["--now", NOW].iter().chain(arguments).map(|&argument| argument.to_owned());
+        let home = copy.with_file_name("home");
+        fs::create_dir_all(&home).unwrap();
+        Program {
+            path: self.program,
+            arguments: arguments.collect(),
+            variables: &[],
+            input: self.victim.input,
+            folder: copy,
+            home,
+        }
+    }
+
+    fn undo(&self, copy: &Path) -> Traced {
+        self.program(copy, &["undo"]).run()
+    }
+
+    /// Checks what a kill left, and takes it back; `known` is the newest operation before the command.
+    fn check(&self, copy: &Path, known: u64, before: &Content, after: &Content, outcome: &mut Outcome) -> Vec<String> {
+        let [start, end] = [before, after].map(without_leftovers);
+        let killed = without_leftovers(&content(copy));
+        let mut faults = Vec::new();
+        if newest(copy) == known {
+            outcome.refused += 1;
+            faults.extend(unlike(copy, "it changed something that is not in the log", &start));
+            return faults;
+        }
+        let first = self.undo(copy);
+        match first.code {
+            Some(0) => {
+                outcome.taken_back += 1;
+                outcome.in_between += usize::from(killed != start && killed != end);
+                faults.extend(unlike(copy, "not everything was taken back", before));
+                let second = self.undo(copy);
+                if second.code != Some(0) {
+                    faults.push(format!("the second undo ends {:?}: {}", second.code, second.stderr));
+                }
+                faults.extend(unlike(copy, "a second undo did not bring back what was begun", &killed));
+                let third = self.undo(copy);
+                faults.extend(unlike(copy, &format!("a third undo, {:?}", third.code), before));
+            }
+            Some(4) if first.stderr.contains("its files are as they were before it already") => {
+                outcome.refused += 1;
+                faults.extend(unlike(copy, "there is something to take back", &start));
+                let second = self.undo(copy);
+                if second.code != Some(4) || second.stderr != first.stderr {
+                    faults.push(format!("a second undo ends {:?}: {}", second.code, second.stderr));
+                }
+                faults.extend(unlike(copy, "a refused undo changed something", &start));
+            }
+            code => faults.push(format!("undo ends {code:?}: {}", first.stderr)),
+        }
+        faults
+    }
+}
+
+/// Returns the number of the newest operation.
+fn newest(copy: &Path) -> u64 {
+    Memory::open(copy).unwrap().operations().unwrap().first().map_or(0, |newest| newest.number)
+}
+
+/// Leaves out folders, and temporary files, which the next command removes.
+fn without_leftovers(content: &Content) -> Content {
+    let is_kept = |name: &str| !name.rsplit('/').next().is_some_and(|name| name.starts_with(".tmp-"));
+    let kept = content.iter().filter(|(name, bytes)| bytes.is_some() && is_kept(name));
+    kept.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+}
+
+/// Says which files are not the expected ones. Where folders are not expected, only files count.
+fn unlike(copy: &Path, what: &str, expected: &Content) -> Option<String> {
+    let found = content(copy);
+    let found = if expected.values().all(Option::is_some) { without_leftovers(&found) } else { found };
+    (found != *expected).then(|| format!("{what}: {:?}", differences(&found, expected)))
+}
+
+/// Returns the noon of a day of 2026, counted from its first.
+fn at(day: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600)
+}
+
+/// Makes a memory in which each command has something to do, and whose log is empty.
+fn prepare(root: &Path) {
+    Memory::init(root).unwrap();
+    fs::write(root.join(".ralph/config.toml"), "format = 1\n[maintenance]\nlearnings = 3\n").unwrap();
+    let memory = Memory::open(root).unwrap().with_clock(|| at(270));
+    let add = |title: &str, tag: &str, body: &str| memory.add(&Knowledge::new(title, [tag], body)).unwrap().id;
+    add("Build cache", "build", "It is cold.");
+    let cache = add("Build cache", "build", "It is warm. See [[ports]].");
+    add("Ports", "net", "8443, and see [[build-cache|the cache]].");
+    add("WAL mode", "sqlite", "Readers go on. See [[Build cache]].");
+    add("Flaky test", "tests", "Run it twice.");
+    let slow =
+        Knowledge { supersedes: vec![cache], ..Knowledge::new("Slow builds", ["build"], "See [[build-cache]].") };
+    memory.add(&slow).unwrap();
+    for (title, body) in [
+        ("Foreign keys are off", "Switch them on.\n\nFor each connection."),
+        ("Cascades delete", "Mind `ON DELETE`."),
+        ("Migrations lock", "Run them alone.\n\nSwitch them on."),
+        ("Vacuum takes long", "Do it at night."),
+    ] {
+        let learning =
+            Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["sqlite", "schema"], body) };
+        memory.add(&learning).unwrap();
+    }
+    for day in 1..4 {
+        let expires_at = entry::parse_time(&format!("2026-10-0{day}"));
+        memory.note(&Event { expires_at, ..Event::new("hint", format!("Until day {day}.")) }).unwrap();
+    }
+    memory.begin(&Task { id: Some("t-1".to_owned()), ..Task::new("Warm the cache") }, &Run::named("run-1")).unwrap();
+    memory.rebuild_index().unwrap();
+    memory.forget_operations().unwrap();
+}
