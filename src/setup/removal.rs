@@ -126,6 +126,10 @@ fn is_written_whole(text: &str, comments: bool, wants: &[Want]) -> bool {
     }
     let is_there = |want: &&Want| matches!(json::presence(text, comments, want), Ok(Presence::Present(_)));
     let there: Vec<&Want> = wants.iter().filter(is_there).collect();
+    // Nothing in a file with a version alone names this program: somebody else has written it.
+    if there.iter().all(|want| want.mark == Mark::Any) {
+        return false;
+    }
     let mut later = there.clone();
     // The hook at each prompt may have been added by a second set-up.
     later.sort_by_key(|want| want.mark == Mark::Hook(HookEvent::Prompt));
