@@ -8,9 +8,12 @@ use ralph_memory::Problem;
 use ralph_memory::entry::Outcome;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
+use ralph_memory::runner::dollars;
 use ralph_memory::text::for_terminal;
+use ralph_memory::transcript::AgentSpending;
 use serde::Serialize;
 
+use crate::activity::grouped;
 use crate::error::ErrorReport;
 
 /// The version of the printed JSON.
@@ -151,6 +154,13 @@ pub(crate) fn used(usage: &Usage) -> String {
     let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let contexts = count(usage.recalls, "context");
     format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
+}
+
+/// Returns what an agent spent; empty if nothing is known.
+pub(crate) fn spent(spending: AgentSpending) -> String {
+    let tokens = |tokens| format!("{} tokens", grouped(usize::try_from(tokens).unwrap_or(usize::MAX)));
+    let parts = [spending.tokens().map(tokens), spending.cost_usd.map(dollars)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the style of an outcome.

@@ -31,7 +31,7 @@ const INDENT: usize = 18 + OUTCOME + 2;
   ralph-memory log --follow
 
 Times are in UTC. With --follow --json every line is an object with an `event`:
-`attempt`, `started`, `phase`, `action` or `ended`.")]
+`attempt`, `started`, `phase`, `action`, `spending` or `ended`.")]
 pub(crate) struct LogArgs {
     /// Only attempts at this task
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
