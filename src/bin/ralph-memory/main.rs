@@ -23,6 +23,7 @@ mod report;
 #[cfg(feature = "page")]
 mod serve;
 mod session;
+mod shell_words;
 mod table;
 mod ui;
 
