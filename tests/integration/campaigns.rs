@@ -128,8 +128,9 @@ fn a_hostile_clone_does_no_harm() {
     for outcome in outcomes {
         assert!(outcome.faults.is_empty(), "{} faults:\n{}", outcome.faults.len(), outcome.faults.join("\n"));
         assert_eq!((outcome.clones, outcome.runs), (12, 72), "{outcome:?}");
+        assert!(outcome.pages > 0, "{outcome:?}");
         assert_eq!(outcome.kinds.len(), hostile_clone::KINDS.len(), "{outcome:?}");
-        assert_eq!(outcome.steps.len(), hostile_clone::STEPS.len() + 1, "{outcome:?}");
+        assert_eq!(outcome.steps.len(), hostile_clone::STEPS.len() + 2, "{outcome:?}");
         assert!(outcome.compared > 12 && outcome.gits > 20, "{outcome:?}");
     }
 }
@@ -141,7 +142,7 @@ fn every_command_runs_in_hostile_clones() {
     const NO_STEPS: [(&str, &str); 4] = [
         ("export", "prints every entry as in its file, with what looks like a secret"),
         ("mcp", "runs as the server, beside the steps"),
-        ("serve", "goes on until it is ended"),
+        ("serve", "is visited by a browser, beside the steps"),
         ("watch", "goes on until it is ended"),
     ];
     let run: BTreeSet<&str> = hostile_clone::STEPS.iter().map(|step| step.arguments[0]).collect();
