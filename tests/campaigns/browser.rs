@@ -56,8 +56,8 @@ struct Server {
     token: String,
 }
 
-/// Visits a server that was started as `serve --json`, with both of its outputs piped, and ends it.
-pub(crate) fn visit(child: &mut Child) -> Visit {
+/// Visits a server that was started as `serve --json`, with both of its outputs piped, sends these forms, and ends it.
+pub(crate) fn visit(child: &mut Child, forms: &[(&str, &str)]) -> Visit {
     let (mut line, mut visit) = (String::new(), Visit::default());
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut errors = child.stderr.take().unwrap();
@@ -69,7 +69,7 @@ pub(crate) fn visit(child: &mut Child) -> Visit {
             let (status, body) = server.ask("GET", page, "");
             visit.answers.push((page.to_owned(), status, body));
         }
-        for (action, id) in FORMS {
+        for (action, id) in forms {
             let (status, body) = server.ask("POST", action, &format!("token={token}&id={id}"));
             visit.answers.push((format!("{action} {id}"), status, body));
         }

@@ -373,11 +373,11 @@ impl Campaign<'_> {
         let mut command = self.prepare(self.held(&arguments), &clone.root);
         piped(&mut command);
         let mut with = Visit::default();
-        let testimony = witness(&mut command, |child| with = visit(child));
+        let testimony = witness(&mut command, |child| with = visit(child, &FORMS));
         let mut command = self.command(&clone.without, &arguments);
         piped(&mut command);
         let mut child = command.spawn().unwrap();
-        let without = visit(&mut child);
+        let without = visit(&mut child, &FORMS);
         child.wait().unwrap();
         // An entry, a task and a run that are asked for are shown as in their files.
         let said = |(page, _, body): &(String, u16, String)| {
