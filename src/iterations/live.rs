@@ -15,6 +15,7 @@ use super::process_identity::ProcessIdentity;
 use super::sealed::{state_key, unsealed};
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
+use crate::transcript::AgentSpending;
 use crate::workspace::Workspace;
 
 /// The folder, below `state/`.
@@ -125,7 +126,7 @@ pub struct LiveAction {
 /// assert!(memory.live_runs().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LiveRun {
     /// The run.
     pub run_id: String,
@@ -154,6 +155,9 @@ pub struct LiveRun {
     /// How many actions there were in this iteration.
     #[serde(rename = "action_count")]
     pub n_actions: u64,
+    /// What the agent spent so far in this iteration.
+    #[serde(flatten)]
+    pub spending: AgentSpending,
 }
 
 /// The content of a file.
@@ -167,6 +171,8 @@ pub(super) struct LiveFile {
     pub(super) updated_at: DateTime<Utc>,
     pub(super) actions: VecDeque<LiveAction>,
     pub(super) n_actions: u64,
+    #[serde(flatten)]
+    pub(super) spending: AgentSpending,
 }
 
 impl LiveFile {
@@ -224,6 +230,7 @@ fn of_iteration(open: Iteration, file: Option<&LiveFile>) -> LiveRun {
         started_at: Some(timestamp(open.started_at)),
         updated_at: file.map(|file| timestamp(file.updated_at)),
         n_actions: own.map_or(0, |file| file.n_actions),
+        spending: own.map(|file| file.spending).unwrap_or_default(),
         actions: own.map(|file| file.actions.iter().cloned().collect()).unwrap_or_default(),
         task_title: open.task.title,
         feature: open.task.feature,
@@ -247,6 +254,7 @@ fn between(file: LiveFile) -> LiveRun {
         updated_at: Some(timestamp(file.updated_at)),
         actions: Vec::new(),
         n_actions: 0,
+        spending: AgentSpending::default(),
     }
 }
 

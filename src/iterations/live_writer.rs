@@ -10,6 +10,7 @@ use super::process_identity::ProcessIdentity;
 use super::sealed::{seal, state_key};
 use crate::secret::redact;
 use crate::text::{for_terminal, shorten};
+use crate::transcript::AgentSpending;
 use crate::workspace::Workspace;
 
 /// How much of a text is searched for secrets, in characters.
@@ -39,6 +40,7 @@ impl<'a> LiveWriter<'a> {
             updated_at: workspace.now(),
             actions: VecDeque::new(),
             n_actions: 0,
+            spending: AgentSpending::default(),
         });
         let mut writer = LiveWriter { workspace, file, written: None, is_changed: true };
         writer.write();
@@ -48,7 +50,7 @@ impl<'a> LiveWriter<'a> {
     /// Notes that an iteration begins.
     pub(crate) fn begin(&mut self, number: u32) {
         if let Some(file) = &mut self.file {
-            (file.number, file.n_actions) = (Some(number), 0);
+            (file.number, file.n_actions, file.spending) = (Some(number), 0, AgentSpending::default());
             file.actions.clear();
         }
         self.phase(LivePhase::Agent);
@@ -85,6 +87,15 @@ impl<'a> LiveWriter<'a> {
         }
         file.actions.push_back(LiveAction { kind, text });
         file.n_actions += 1;
+        self.is_changed = true;
+        self.write_if_due();
+    }
+
+    /// Notes what the agent spent so far.
+    pub(crate) fn spending(&mut self, spending: AgentSpending) {
+        if let Some(file) = &mut self.file {
+            file.spending = spending;
+        }
         self.is_changed = true;
         self.write_if_due();
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::memory::{Iteration, Recorded};
-use crate::transcript::AgentEvent;
+use crate::transcript::{AgentEvent, AgentSpending};
 
 /// Is told what happens in a run, and answers for whoever stopped it.
 ///
@@ -76,6 +76,8 @@ pub enum RunEvent<'a> {
     },
     /// The agent did something, by its event stream.
     Agent(&'a AgentEvent),
+    /// The agent spent more: what it spent so far in this iteration.
+    Spending(AgentSpending),
     /// The agent or verification wrote this line, which is not an event.
     Line(&'a str),
     /// Verification began.

@@ -18,7 +18,7 @@ use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
 use crate::iterations::LiveWriter;
 use crate::memory::{Iteration, LiveActionKind, LivePhase, Memory};
-use crate::transcript::{AgentEvent, Format, Reader, UNKNOWN_FORMAT};
+use crate::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 
 /// An iteration that goes on.
 pub(super) struct RunningIteration<'a, 'memory> {
@@ -28,6 +28,8 @@ pub(super) struct RunningIteration<'a, 'memory> {
     pub(super) live: &'a mut LiveWriter<'memory>,
     pub(super) io: &'a mut dyn RunIo,
     pub(super) iteration: &'a mut Iteration,
+    /// What the agent spent, as last reported.
+    pub(super) spending: AgentSpending,
 }
 
 /// What a command of the iteration is given.
@@ -58,6 +60,8 @@ impl RunningIteration<'_, '_> {
             Err(error @ Error::Unusable { .. }) => return Err(error),
             Err(error) => return Ok((AgentReport::of_error(&error), Some(error))),
         };
+        // Output that is one document, or ends without a line break, is known only now.
+        self.spent(report.transcript.spending());
         let is_silent = report.transcript.text.trim().is_empty() && report.transcript.n_events == 0;
         if is_silent && let Some(line) = not_found(report.agent_exit, &report.errors) {
             return Err(no_command(&self.options.agent, line));
@@ -202,6 +206,7 @@ impl RunningIteration<'_, '_> {
                 while let Some(event) = sink.reader.take_event() {
                     self.agent_event(&event);
                 }
+                self.spent(sink.reader.spending());
             }
             (OutputEvent::ErrorBytes(bytes), Some(AgentSink { log: Some(log), .. })) => log.push(bytes),
             (OutputEvent::Started(_) | OutputEvent::Bytes(_) | OutputEvent::ErrorBytes(_), _) => {}
@@ -220,6 +225,15 @@ impl RunningIteration<'_, '_> {
                 self.live.phase(LivePhase::Stopping);
                 self.io.event(RunEvent::TimedOut);
             }
+        }
+    }
+
+    /// Passes on what the agent spent so far, if that changed.
+    fn spent(&mut self, spending: AgentSpending) {
+        if spending != self.spending {
+            self.spending = spending;
+            self.live.spending(spending);
+            self.io.event(RunEvent::Spending(spending));
         }
     }
 

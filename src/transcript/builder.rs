@@ -34,9 +34,6 @@ const MAX_KNOWN: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct TranscriptBuilder {
     pub(super) files: Touched,
-    pub(super) cost_usd: Option<f64>,
-    pub(super) tokens_in: Option<u64>,
-    pub(super) tokens_out: Option<u64>,
     pub(super) model: Option<String>,
     pub(super) duration_secs: Option<f64>,
     pub(super) ending: Ending,
@@ -70,9 +67,6 @@ impl TranscriptBuilder {
     pub(super) fn new(root: &str, allowed: Vec<String>) -> TranscriptBuilder {
         TranscriptBuilder {
             files: Touched::new(root),
-            cost_usd: None,
-            tokens_in: None,
-            tokens_out: None,
             model: None,
             duration_secs: None,
             ending: Ending::Well,
@@ -195,10 +189,6 @@ impl TranscriptBuilder {
             errors: self.errors.lines,
             decisions: self.decisions.lines,
             summary: summary.filter(|_| is_stream).unwrap_or_default(),
-            // Sums of prices have meaningless trailing digits.
-            cost_usd: self.cost_usd.map(|cost| (cost * 1e6).round() / 1e6),
-            tokens_in: self.tokens_in,
-            tokens_out: self.tokens_out,
             model: self.model,
             duration_secs: self.duration_secs,
             is_failed: self.ending == Ending::Failed,

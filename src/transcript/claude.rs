@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
 use super::event::Input;
-use super::figures::Figures;
+use super::figures::{AgentSpending, Figures, MessageFigures};
 use super::json::{self, Field};
 use super::paths::Done;
 use crate::text::floor;
@@ -35,10 +35,8 @@ pub(super) struct Claude {
     program_said: String,
     /// Whether the agent's working folder is known.
     has_folder: bool,
-    /// The last message of a session file, with its tokens so far: each of its parts is a line.
-    message: (String, Figures),
-    /// The tokens of the messages before it.
-    messages: Figures,
+    /// The tokens of messages that no result includes: those of the current turn, or all of a session file.
+    messages: MessageFigures,
 }
 
 /// A call of a tool.
@@ -179,8 +177,11 @@ impl Claude {
         let model = json::short(message.model);
         let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
         builder.set_model(model.filter(|_| is_own && !is_program));
-        if event.file_session_id.is_some() {
-            self.message(&message, is_own, builder);
+        if !is_program {
+            self.messages.count(json::short(message.id).unwrap_or_default(), message.usage);
+        }
+        if event.file_session_id.is_some() && is_own {
+            self.end_turn(&message, builder);
         }
         if json::is_true(event.is_api_error) {
             let error = content(message.content);
@@ -216,16 +217,9 @@ impl Claude {
         })
     }
 
-    /// Counts the tokens of a message of a session file, and checks whether it is the last one of a turn.
-    fn message(&mut self, message: &ClaudeMessage<'_>, is_own: bool, builder: &mut TranscriptBuilder) {
-        let id = json::short(message.id).unwrap_or_default();
-        if id != self.message.0 {
-            self.messages = self.messages.and(self.message.1);
-        }
-        let mut figures = Figures::default();
-        figures.count(message.usage);
-        self.message = (id, figures);
-        let Some(reason) = json::text(message.stop_reason).filter(|_| is_own) else { return };
+    /// Checks whether a message of a session file is the last one of a turn.
+    fn end_turn(&mut self, message: &ClaudeMessage<'_>, builder: &mut TranscriptBuilder) {
+        let Some(reason) = json::text(message.stop_reason) else { return };
         self.is_open = reason == "tool_use";
         if is_stop(&reason) {
             builder.stop(&reason);
@@ -323,7 +317,11 @@ impl Claude {
         if self.sessions.len() >= MAX_SESSIONS {
             self.earlier = self.earlier.and(self.sessions.remove(0).1);
         }
-        self.sessions.push((session, before.or(Figures::of(event))));
+        let figures = Figures::of(event);
+        if figures.spending.tokens_in.is_some() {
+            self.messages.settle();
+        }
+        self.sessions.push((session, before.or(figures)));
     }
 
     /// Removes the call with this id from the waiting ones, and returns it.
@@ -332,15 +330,20 @@ impl Claude {
         self.calls.remove(at)
     }
 
+    /// Returns the figures so far. Only results have a cost.
+    fn figures(&self) -> Figures {
+        let messages = Figures { spending: self.messages.sum(), ..Figures::default() };
+        let earlier = self.earlier.and(messages);
+        self.sessions.iter().fold(earlier, |sum, (_, figures)| sum.and(*figures))
+    }
+
+    pub(super) fn spending(&self) -> AgentSpending {
+        self.figures().spending
+    }
+
     pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
         builder.is_complete &= !self.is_open;
-        // A session file has no totals.
-        let messages = if self.sessions.is_empty() { self.messages.and(self.message.1) } else { Figures::default() };
-        let earlier = self.earlier.and(messages);
-        let figures = self.sessions.iter().fold(earlier, |sum, (_, figures)| sum.and(*figures));
-        builder.cost_usd = figures.cost_usd;
-        (builder.tokens_in, builder.tokens_out) = (figures.tokens_in, figures.tokens_out);
-        builder.duration_secs = figures.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
+        builder.duration_secs = self.figures().duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
     }
 }
 
@@ -358,15 +361,12 @@ impl ToolCall {
 
 impl Figures {
     fn of(event: &ClaudeEvent<'_>) -> Figures {
-        let mut figures = Figures {
-            cost_usd: json::amount(event.total_cost_usd),
-            duration_ms: json::amount(event.duration_ms),
-            ..Figures::default()
-        };
+        let mut figures = Figures { duration_ms: json::amount(event.duration_ms), ..Figures::default() };
+        figures.spending.cost_usd = json::amount(event.total_cost_usd);
         // The cost includes subagents, and so do these tokens, unlike those of `usage`.
-        json::values(event.model_usage, &mut |usage| figures.count(usage));
-        if figures.tokens_in.is_none() {
-            figures.count(event.usage);
+        json::values(event.model_usage, &mut |usage| figures.spending.count(usage));
+        if figures.spending.tokens_in.is_none() {
+            figures.spending.count(event.usage);
         }
         figures
     }

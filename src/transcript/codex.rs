@@ -8,6 +8,7 @@ use super::builder::{TranscriptBuilder, command};
 use super::codex_fields::{CodexUsage, script};
 use super::ending::Ending;
 use super::event::Input;
+use super::figures::AgentSpending;
 use super::json::{self, Field};
 use super::paths::Done;
 use super::rollout::Rollout;
@@ -216,9 +217,14 @@ impl Codex {
         }
     }
 
+    /// Returns the tokens so far: a stream has them at the end of each turn, a rollout file after each answer of the
+    /// model.
+    pub(super) fn spending(&self) -> AgentSpending {
+        let of_threads = AgentSpending::of_tokens(self.earlier).and(AgentSpending::of_tokens(self.tokens));
+        if of_threads.is_known() { of_threads } else { AgentSpending::of_tokens(self.rollout.tokens()) }
+    }
+
     pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
-        self.end_thread();
-        (builder.tokens_in, builder.tokens_out) = self.earlier.or(self.rollout.tokens()).unzip();
         if let Some(message) = self.reconnecting.take() {
             builder.fail("", &message);
         }

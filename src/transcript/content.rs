@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::figures::AgentSpending;
 use crate::entry::Files;
 
 /// The format of an agent's output.
@@ -121,6 +122,13 @@ pub struct Transcript {
     pub broken: Vec<Broken>,
     /// How many more there were.
     pub n_more_broken: u64,
+}
+
+impl Transcript {
+    /// Returns what the agent spent.
+    pub fn spending(&self) -> AgentSpending {
+        AgentSpending { tokens_in: self.tokens_in, tokens_out: self.tokens_out, cost_usd: self.cost_usd }
+    }
 }
 
 /// The options of a [`Reader`](super::Reader).

@@ -44,6 +44,7 @@ use self::tail::Tail;
 
 pub use self::content::{Broken, Format, Options, Transcript};
 pub use self::event::AgentEvent;
+pub use self::figures::AgentSpending;
 pub(crate) use self::summary::without_sigils;
 
 /// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than any session has, and
@@ -192,6 +193,26 @@ impl Reader {
         self.builder.events.as_mut()?.take()
     }
 
+    /// Returns what the agent spent so far, by the events of the stream up to here: Claude Code names the tokens of
+    /// each message and the cost at the end, Codex the tokens of each turn, opencode both for each step.
+    ///
+    /// ```
+    /// use ralph_memory::transcript::{Format, Options, Reader};
+    /// let mut reader = Reader::new(Options { format: Format::Opencode, ..Options::default() });
+    /// let part = r#"{"reason":"tool-calls","cost":0.02,"tokens":{"input":900,"output":80}}"#;
+    /// reader.push(format!("{{\"type\":\"step_finish\",\"part\":{part}}}\n").as_bytes());
+    /// assert_eq!((reader.spending().tokens(), reader.spending().cost_usd), (Some(980), Some(0.02)));
+    /// ```
+    pub fn spending(&self) -> AgentSpending {
+        let spending = match &self.mode {
+            ReaderMode::Claude(claude) => claude.spending(),
+            ReaderMode::Codex(codex) => codex.spending(),
+            ReaderMode::Opencode(opencode) => opencode.spending(),
+            ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => AgentSpending::default(),
+        };
+        spending.rounded()
+    }
+
     /// Returns the transcript; the output so far is complete.
     pub fn finish(mut self) -> Transcript {
         if let ReaderMode::Detecting(detecting) = &mut self.mode {
@@ -225,9 +246,9 @@ impl Reader {
         match &mut self.mode {
             ReaderMode::Claude(claude) => claude.finish(&mut self.builder),
             ReaderMode::Codex(codex) => codex.finish(&mut self.builder),
-            ReaderMode::Opencode(opencode) => opencode.finish(&mut self.builder),
-            ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => {}
+            ReaderMode::Opencode(_) | ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => {}
         }
+        let spending = self.spending();
         let mut said = match self.mode {
             ReaderMode::Text(tail) => {
                 let (text, n_dropped) = tail.into_text();
@@ -251,6 +272,7 @@ impl Reader {
             format = Format::Unknown;
             (said.is_failed, said.is_complete, said.errors) = (true, true, vec![UNKNOWN_FORMAT.to_owned()]);
         }
+        (said.tokens_in, said.tokens_out, said.cost_usd) = (spending.tokens_in, spending.tokens_out, spending.cost_usd);
         (said.format, said.n_events) = (format, self.n_events);
         (said.broken, said.n_more_broken) = (self.broken, self.n_more_broken);
         said

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
 use super::event::Input;
+use super::figures::AgentSpending;
 use super::json::{self, Field};
 use super::paths::Done;
 use super::rollout::patch;
@@ -168,9 +169,10 @@ impl Opencode {
         ));
     }
 
-    pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
-        builder.cost_usd = Some(self.cost_usd).filter(|cost| *cost > 0.0);
-        (builder.tokens_in, builder.tokens_out) = self.tokens.unzip();
+    /// Returns the cost and the tokens of its steps so far.
+    pub(super) fn spending(&self) -> AgentSpending {
+        let cost_usd = Some(self.cost_usd).filter(|cost| *cost > 0.0);
+        AgentSpending { cost_usd, ..AgentSpending::of_tokens(self.tokens) }
     }
 }
 

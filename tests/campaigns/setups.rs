@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::error::Severity;
 use ralph_memory::memory::StateFolders;
-use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
+use ralph_memory::setup::{PlannedAction, Setup, SetupClient, SetupOptions, SetupScope};
 
 use crate::random::Random;
 
@@ -195,7 +195,10 @@ fn assert_foreign(place: &Place, configs: &BTreeMap<PathBuf, Config>, template: 
     if configs.values().any(|config| config.is_exact_by_hand) {
         return;
     }
-    assert!(place.setup().plan_removal(&SetupClient::ALL, SetupScope::Project).unwrap().is_empty());
+    let plan = place.setup().plan_removal(&SetupClient::ALL, SetupScope::Project).unwrap();
+    let changed = plan.files.iter().filter(|file| file.action != PlannedAction::Keep);
+    let changed: Vec<String> = changed.map(|file| format!("{}\n{}", file.path.display(), file.diff)).collect();
+    assert!(changed.is_empty(), "what set-up would still remove: {}", changed.join("\n"));
 }
 
 /// Breaks a file, whose clients are then refused.

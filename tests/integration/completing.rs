@@ -47,6 +47,8 @@ fn every_kind_of_name_is_completed() {
     check(&["log", "--run", "run"], &["run-1a2b"]);
     check(&["show", "fix"], &["fix-login"]);
     check(&["show", "run"], &["run-1a2b"]);
+    check(&["show", "task:fix"], &["task:fix-login"]);
+    check(&["show", "run:"], &["run:run-1a2b"]);
     check(&["list", "--limit", ""], &[]);
     assert_eq!(base.run(["complete", "--", "edit", "wal"]).answer(0), "wal-mode\tWAL mode\n");
 }
@@ -66,11 +68,14 @@ fn the_memory_is_that_of_the_options() {
     assert_eq!(base.run(["complete", "--", "edit", "wal"]).answer(0), "", "settings that cannot be read");
 }
 
-/// A shell puts a candidate on the command line as it is, where the next Enter runs it.
+/// Odd names, as a clone may bring them.
+const ODD: &str = r#""$(touch gone)", "`id`", "a;b", "--x", "a b", "it's", "fine", "a\tb", "a\u202eb""#;
+
+/// Where the program does not know the shell, a candidate stands on the command line as it is, and the next Enter runs it.
 #[test]
-fn nothing_that_a_shell_would_act_on_is_offered() {
+fn without_a_shell_nothing_that_one_would_act_on_is_offered() {
     let base = TestBase::new();
-    base.entry("a", r"Title \e]0;x\a\n$(touch gone)", r#""$(touch gone)", "`id`", "a;b", "--x", "a b", "fine""#, "A.");
+    base.entry("a", r"Title \e]0;x\a\n$(touch gone)", ODD, "A.");
     assert_eq!(candidates(&base, &["list", "--tag", ""]), ["fine"]);
     let answer = base.run(["complete", "--", "edit", ""]).answer(0);
     assert_eq!(answer, "a\tTitle \\u{1b}]0;x\\u{7} $(touch gone)\n");
@@ -85,18 +90,43 @@ fn nothing_that_a_shell_would_act_on_is_offered() {
     assert!(run.stdout.starts_with("a\t") && !trap.join("git.ran").exists(), "{run}");
 }
 
+/// zsh and fish quote candidates themselves, and get words with their quotes.
+#[test]
+fn names_with_blanks_are_completed_in_every_shell() {
+    let base = base();
+    base.entry("b", "B", ODD, "B.").entry("long", "L", &"x".repeat(300), "L.");
+    let offered = |shell: &str, words: &[&str]| {
+        let answer = base.run([&["complete", "--shell", shell, "--"], words].concat()).answer(0);
+        answer.lines().map(|line| line.split_once('\t').unwrap().0.to_owned()).collect::<Vec<_>>()
+    };
+    for shell in ["zsh", "fish"] {
+        assert_eq!(offered(shell, &["list", "--tag", "'a"]), ["a b", "a;b", "auth"], "{shell}");
+        assert_eq!(offered(shell, &["list", "--tag", r"a\ "]), ["a b"], "{shell}");
+        assert_eq!(offered(shell, &["list", "--tag=\"a "]), ["--tag=a b"], "{shell}");
+        assert_eq!(offered(shell, &["list", "--tag", "x"]), [""; 0], "{shell}");
+    }
+    assert_eq!(offered("zsh", &["-C", "'.'", "edit", "wal"]), ["wal-mode"]);
+    assert_eq!(offered("bash", &["ralph-memory list --tag 'a "]), ["a b"]);
+    assert_eq!(
+        offered("bash", &["ralph-memory list --tag="]).join(" "),
+        r"\$\(touch\ gone\) \`id\` a\ b a\;b auth build fine it\'s sqlite storage"
+    );
+    base.run(["complete", "--shell", "tcsh", "--", "x"]).refuses(2, "possible values: bash, zsh, fish");
+}
+
 /// Runs bash's completion of a command line, and returns what it offers.
-fn in_bash(base: &TestBase, words: &[&str]) -> String {
+fn in_bash(base: &TestBase, line: &str) -> String {
     let script = base.home().join("completions.bash");
     fs::write(&script, base.run(["completions", "bash"]).answer(0)).unwrap();
-    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let (last, n_before) = (words.last().unwrap(), words.len() - 1);
+    // What bash splits matters to the function of clap alone.
+    let words: Vec<String> = line.split(' ').map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let (n_before, n_characters) = (words.len() - 1, line.chars().count());
     let call = format!(
-        "source {}; COMP_WORDS=({}); COMP_CWORD={n_before}
+        "source {}; COMP_WORDS=({}); COMP_CWORD={n_before}; COMP_LINE=$LINE; COMP_POINT={n_characters}
          spec=$(complete -p ralph-memory); spec=${{spec#*-F }}
-         ${{spec%% *}} ralph-memory '{last}' ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+         ${{spec%% *}} ralph-memory \"${{COMP_WORDS[-1]}}\" ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
         script.display(),
-        quoted.join(" "),
+        words.join(" "),
     );
     let folder = Path::new(PROGRAM).parent().unwrap();
     let output = Command::new("bash")
@@ -104,6 +134,7 @@ fn in_bash(base: &TestBase, words: &[&str]) -> String {
         .current_dir(base.root())
         .env_clear()
         .env("HOME", base.home())
+        .env("LINE", line)
         .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
         .output()
         .unwrap();
@@ -114,15 +145,21 @@ fn in_bash(base: &TestBase, words: &[&str]) -> String {
 #[test]
 fn bash_completes_names_and_options() {
     let base = base();
-    assert_eq!(in_bash(&base, &["ralph-memory", "edit", "wal"]), "wal-mode\n");
-    assert_eq!(in_bash(&base, &["ralph-memory", "list", "--tag", "=", "s"]), "sqlite\nstorage\n");
-    assert_eq!(in_bash(&base, &["ralph-memory", "list", "--never"]), "--never-helped\n");
-    assert_eq!(in_bash(&base, &["ralph-memory", "superse"]), "supersede\n");
-    assert_eq!(in_bash(&base, &["ralph-memory", "merge-driver", "--mark"]), "--marker-size\n");
+    let check = |line: &str, expected: &str| assert_eq!(in_bash(&base, line), expected, "{line}");
+    base.write(".ralph/knowledge/b.md", "---\ntitle: B\ntags: [a b]\nfeature: Check out\n---\n\nB.\n");
+    check("ralph-memory edit wal", "wal-mode\n");
+    check("ralph-memory list --tag=s", "sqlite\nstorage\n");
+    check("ralph-memory log --feature Ch", "Check\\ out\n");
+    check("ralph-memory log --feature \"Check o", "Check out\n");
+    check("ralph-memory add --tags 'sqlite,a", "sqlite,a b\nsqlite,auth\n");
+    check("ralph-memory show task:f", "fix-login\n");
+    check("ralph-memory list --never", "--never-helped\n");
+    check("ralph-memory superse", "supersede\n");
+    check("ralph-memory merge-driver --mark", "--marker-size\n");
     // The program of the command line may be a file of a clone: it is not run before Enter.
     base.write("ralph-memory", "#!/bin/sh\ntouch ran\n");
     assert!(Command::new("chmod").arg("+x").arg(base.at("ralph-memory")).status().unwrap().success());
-    assert_eq!(in_bash(&base, &["./ralph-memory", "edit", "wal"]), "wal-mode\n");
+    assert_eq!(in_bash(&base, "./ralph-memory edit wal"), "wal-mode\n");
     assert!(!base.at("ran").exists());
 }
 
@@ -139,7 +176,7 @@ fn scripts_of_fish_and_zsh_ask_the_program_too() {
     assert!(zsh.starts_with("#compdef ralph-memory\n"), "zsh reads this line only at the top");
     assert_eq!(zsh.matches("_ralph-memory() {\n    _ralph-memory_candidates && return 0\n").count(), 1);
     for (shell, script) in [("fish", fish), ("zsh", zsh), ("bash", base.run(["completions", "bash"]).answer(0))] {
-        assert!(script.contains("command ralph-memory complete -- "), "{shell}");
+        assert!(script.contains(&format!("command ralph-memory complete --shell {shell} -- ")), "{shell}");
         assert!(
             !script.contains("subcmd__complete)") && !script.contains("'complete:"),
             "{shell} offers what is hidden"

@@ -19,7 +19,7 @@ use crate::support::TestBase;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The running command; killed if a test fails.
-struct PageProcess {
+pub(crate) struct PageProcess {
     child: Child,
     answer: Value,
     port: u16,
@@ -35,7 +35,7 @@ struct HttpAnswer {
 }
 
 impl PageProcess {
-    fn start(base: &TestBase) -> PageProcess {
+    pub(crate) fn start(base: &TestBase) -> PageProcess {
         let mut command = base.with(["serve", "--json", "--port", "0"]).command();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
@@ -91,7 +91,7 @@ impl PageProcess {
 
     /// Returns the text of a page that is there.
     #[track_caller]
-    fn page(&self, page: &str) -> String {
+    pub(crate) fn page(&self, page: &str) -> String {
         let answer = self.get(page);
         assert_eq!(answer.status, 200, "{page}: {}", answer.body);
         assert_harmless(page, &answer.body);

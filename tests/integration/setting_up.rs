@@ -478,6 +478,16 @@ fn without_a_record_only_what_set_up_writes_to_the_letter_is_removed() {
 }
 
 #[test]
+fn a_file_with_nothing_of_set_up_stays() {
+    let base = TestBase::new();
+    let text = "{\n  \"version\": 1\n}\n";
+    base.write(".cursor/hooks.json", text);
+    let ran = setup(&base, &["cursor", "--remove"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "nothing to do: nothing of it is here\n"), "{ran}");
+    assert_eq!(base.read(".cursor/hooks.json"), text);
+}
+
+#[test]
 fn files_of_another_version_are_updated_in_a_clone() {
     let paths = [".claude/skills/ralph-memory/SKILL.md", ".opencode/plugins/ralph-memory.js"];
     let clone_of = |change: &dyn Fn(String) -> String| {

@@ -11,11 +11,14 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use ralph_memory::Memory;
 use ralph_memory::memory::LivePhase;
+use ralph_memory::transcript::AgentSpending;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::pty::Terminal;
 use crate::schemas::assert_answer;
+use crate::serving::PageProcess;
 use crate::support::{TestBase, heed_interrupts, ids};
 
 /// Longer than anything takes, on however busy a machine.
@@ -112,6 +115,26 @@ echo "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\"
     base.write("agent.sh", script.replace("SECRET", &token));
     let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh", "--format", "codex"];
     Running::start(base.with(arguments.iter().chain(&["--max-iterations", "1"]).chain(more)).command())
+}
+
+/// Returns a run of a stand-in for Claude Code, whose only message comes in two pieces. It waits at the gate `go` before it
+/// says what it cost, and verification at the gate `verified`.
+fn claude_run(base: &TestBase) -> Command {
+    let script = r#"cat > /dev/null
+usage='"usage":{"input_tokens":12,"cache_read_input_tokens":3000,"output_tokens":8}'
+piece() { echo "{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":{\"id\":\"m1\",\"model\":\"sonnet\",\"content\":[$1],$usage}}"; }
+echo '{"type":"system","subtype":"init","session_id":"s","model":"sonnet"}'
+piece "{\"type\":\"text\",\"text\":\"<task-done>$RALPH_TASK_ID</task-done>\"}"
+piece '{"type":"tool_use","id":"1","name":"Bash","input":{"command":"cargo test"}}'
+read line < go
+echo '{"type":"result","subtype":"success","is_error":false,"session_id":"s","total_cost_usd":0.25,"usage":{"input_tokens":4000,"output_tokens":100},"result":""}'
+"#;
+    base.write("agent.sh", script);
+    let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh", "--max-iterations", "1"];
+    let verify = ["--verify", "sh -c 'read line < verified'"];
+    let mut command = base.with(arguments.iter().chain(&verify)).command();
+    command.env("PATH", std::env::var_os("PATH").unwrap());
+    command
 }
 
 #[test]
@@ -354,6 +377,49 @@ fn verification_is_a_phase_of_its_own() {
     assert_eq!(event["phase"], "verifying");
     open_gate(&base, "verified");
     run.ends(0);
+}
+
+#[test]
+fn the_tokens_and_the_cost_so_far_are_shown_everywhere() {
+    let base = TestBase::new();
+    gate(&base, "go");
+    gate(&base, "verified");
+    let follower = Running::start(base.with(["log", "--follow", "--json"]).command());
+    let mut run = Terminal::start(claude_run(&base));
+    let run_id = follower.event("started")["live"]["run_id"].as_str().map(str::to_owned);
+    let spent = |follower: &Running| loop {
+        let event: Value = serde_json::from_str(&follower.line()).unwrap();
+        assert_answer("log-follow", &event);
+        if event["event"] == "spending" {
+            break event;
+        }
+    };
+    // Two pieces of one message are one message.
+    let event = spent(&follower);
+    assert_eq!(
+        (&event["tokens_in"], &event["tokens_out"], &event["cost_usd"], &event["iteration"]),
+        (&json!(3_012), &json!(8), &Value::Null, &json!(1))
+    );
+    let memory = Memory::open(&base.root()).unwrap();
+    let live = &memory.live_runs()[0];
+    let expected = AgentSpending { tokens_in: Some(3_012), tokens_out: Some(8), cost_usd: None };
+    assert_eq!((live.spending, run_id), (expected, Some(live.run_id.clone())));
+    run.wait_for("sonnet · 3,020 tokens · ");
+    base.run(["show", &live.run_id]).says(0, "agent (3,020 tokens so far), ");
+    let page = PageProcess::start(&base);
+    assert!(page.page("").contains("3,020 tokens so far"));
+    let reader = Running::start(base.with(["log", "--follow", "--run", &live.run_id]).command());
+    assert_eq!(reader.line(), format!("{}/1  Draw the map  sonnet", live.run_id));
+
+    open_gate(&base, "go");
+    let event = spent(&follower);
+    assert_eq!((&event["tokens_in"], &event["cost_usd"]), (&json!(4_000), &json!(0.25)));
+    run.wait_for("sonnet · 4,100 tokens · $0.25 · ");
+    let lines: Vec<String> = std::iter::from_fn(|| Some(reader.line())).take(4).collect();
+    assert_eq!(lines[3], format!("{}/1  4,100 tokens · $0.25 so far", live.run_id), "{lines:?}");
+    open_gate(&base, "verified");
+    assert_eq!(run.ended().code(), Some(0));
+    assert!(memory.live_runs().is_empty());
 }
 
 #[test]

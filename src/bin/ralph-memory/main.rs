@@ -23,8 +23,10 @@ mod report;
 #[cfg(feature = "page")]
 mod serve;
 mod session;
+mod shell_words;
 mod table;
 mod ui;
+mod wrap;
 
 use std::io::{self, BufWriter};
 use std::process::ExitCode;

@@ -8,10 +8,14 @@ use ralph_memory::Problem;
 use ralph_memory::entry::Outcome;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
+use ralph_memory::runner::dollars;
 use ralph_memory::text::for_terminal;
+use ralph_memory::transcript::AgentSpending;
 use serde::Serialize;
 
+use crate::activity::grouped;
 use crate::error::ErrorReport;
+use crate::wrap::wrapped;
 
 /// The version of the printed JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -50,6 +54,8 @@ pub(crate) struct Ui<'a> {
     pub(crate) out_colour: bool,
     /// Whether messages may be coloured.
     pub(crate) err_colour: bool,
+    /// How wide the terminal is that shows the data, in columns, if one does.
+    pub(crate) columns: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -63,6 +69,14 @@ struct JsonAnswer<'a, Data> {
 #[derive(Serialize)]
 struct JsonFailure<'a> {
     error: &'a ErrorReport,
+}
+
+#[cfg(test)]
+impl<'a> Ui<'a> {
+    /// Returns outputs without colours and without a terminal.
+    pub(crate) fn plain(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Ui<'a> {
+        Ui { out, err, json, quiet: false, out_colour: false, err_colour: false, columns: None }
+    }
 }
 
 impl Ui<'_> {
@@ -79,14 +93,24 @@ impl Ui<'_> {
 
     /// Writes a line of data for a person, from texts that are safe already.
     pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
-        writeln!(self.out, "{text}")
+        self.hanging(0, text)
+    }
+
+    /// Writes a line that a narrow terminal shows as several: all but the first one begin with so many spaces more than the first.
+    pub(crate) fn hanging(&mut self, indent: usize, text: impl Display) -> io::Result<()> {
+        let Some(columns) = self.columns else { return writeln!(self.out, "{text}") };
+        for line in text.to_string().split('\n') {
+            let own = line.len() - line.trim_start_matches(' ').len();
+            writeln!(self.out, "{}", wrapped(line, columns, own + indent))?;
+        }
+        Ok(())
     }
 
     /// Writes a line with a name and its value.
     pub(crate) fn field(&mut self, name: &str, style: Style, value: &str) -> io::Result<()> {
         let name = self.styled(QUIET, &format!("{name:<11}"));
         let value = self.styled(style, value);
-        writeln!(self.out, "  {name}  {value}")
+        self.hanging(13, format_args!("  {name}  {value}"))
     }
 
     /// Writes a text of lines, safe for a terminal.
@@ -94,7 +118,7 @@ impl Ui<'_> {
         write!(self.out, "{}", for_terminal(text))
     }
 
-    /// Writes a remark beside the data, unless it is to be quiet.
+    /// Writes a remark beside the data, except with `--quiet`.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
             self.warn(text);
@@ -151,6 +175,13 @@ pub(crate) fn used(usage: &Usage) -> String {
     let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let contexts = count(usage.recalls, "context");
     format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
+}
+
+/// Returns what an agent spent; empty if nothing is known.
+pub(crate) fn spent(spending: AgentSpending) -> String {
+    let tokens = |tokens| format!("{} tokens", grouped(usize::try_from(tokens).unwrap_or(usize::MAX)));
+    let parts = [spending.tokens().map(tokens), spending.cost_usd.map(dollars)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the style of an outcome.

@@ -14,6 +14,7 @@ use crate::entry::attempt::{AttemptHead, Outcome};
 use crate::error::Result;
 use crate::iterations::LiveWriter;
 use crate::memory::Memory;
+use crate::transcript::AgentSpending;
 
 /// A run that goes on.
 pub(super) struct RunLoop<'a> {
@@ -107,6 +108,7 @@ impl<'a> RunLoop<'a> {
             live: &mut self.live,
             io,
             iteration: &mut iteration,
+            spending: AgentSpending::default(),
         }
         .run();
         let (report, failed) = ended.inspect_err(|_| self.recorder.abandon(&iteration))?;

@@ -11,21 +11,57 @@ use ralph_memory::memory::{EntryFilter, LogFilter};
 use ralph_memory::{Kind, Memory};
 
 use crate::session::Globals;
+use crate::shell_words::{CompletingShell, TypedWord, arguments, is_plain};
 use crate::ui::{Ui, count, one_line};
 
 /// The most candidates that are printed.
 const MAX_CANDIDATES: usize = 1000;
 /// How many attempts are read for tasks, runs and features, newest first.
 const MAX_ATTEMPTS: usize = 500;
+/// The longest candidate, in characters; a longer name is one that nobody types.
+const MAX_NAME: usize = 200;
 /// The longest explanation, in characters.
 const MAX_ABOUT: usize = 60;
 
 /// Print what may stand in place of the last word
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompleteArgs {
-    /// The words after the program's name, up to the one at the cursor
+    /// The shell that asks. Without one, no word has quotes, and only candidates that need none are printed
+    #[arg(long, value_enum)]
+    shell: Option<CompletingShell>,
+    /// The words after the program's name, up to the one at the cursor; of bash the whole line up to there
     #[arg(last = true)]
     words: Vec<String>,
+}
+
+impl CompleteArgs {
+    /// Returns the words, as they are typed.
+    fn typed(&self) -> Vec<TypedWord> {
+        let n_before = self.words.len().saturating_sub(1);
+        let word = |(at, word): (usize, &String)| match self.shell {
+            Some(CompletingShell::Zsh) => TypedWord::quoted(word),
+            Some(CompletingShell::Fish) if at == n_before => TypedWord::quoted(word),
+            _ => TypedWord::bare(word),
+        };
+        match self.shell {
+            Some(CompletingShell::Bash) => arguments(&self.words.concat()),
+            _ => self.words.iter().enumerate().map(word).collect(),
+        }
+    }
+
+    /// Returns a candidate for the last word as the shell takes it, if it can be one.
+    fn written(&self, typed: &TypedWord, kept: &str, text: &str) -> Option<String> {
+        let word = format!("{kept}{text}");
+        // An option is no value, and what a terminal acts on is in no name that a person types.
+        if text.is_empty() || text.starts_with('-') || text.chars().count() > MAX_NAME || one_line(text) != text {
+            return None;
+        }
+        match self.shell {
+            Some(CompletingShell::Bash) => typed.completed(&word).filter(|rest| !rest.is_empty()),
+            Some(CompletingShell::Zsh | CompletingShell::Fish) => Some(word),
+            None => text.chars().all(is_plain).then_some(word),
+        }
+    }
 }
 
 /// What an argument names.
@@ -84,15 +120,19 @@ struct CommandWords {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CompleteArgs, mut program: clap::Command) {
     program.build();
-    let words = CommandWords::read(&program, &args.words);
+    let typed = args.typed();
+    let Some(last) = typed.last() else { return };
+    let words: Vec<String> = typed.iter().map(|word| word.text.clone()).collect();
+    let words = CommandWords::read(&program, &words);
     let Some(cursor) = words.cursor else { return };
     let globals = globals.placed(words.directory, words.root);
     let Ok(memory) = globals.enter_folder().and_then(|()| globals.open_silently()) else { return };
     let found = candidates(&memory, cursor.named, &cursor.start);
-    let fitting = found.into_iter().filter(|(text, _)| text.starts_with(&cursor.start) && is_plain(text));
-    for (text, about) in fitting.take(MAX_CANDIDATES) {
+    let fitting = found.into_iter().filter(|(text, _)| text.starts_with(&cursor.start));
+    let written = fitting.filter_map(|(text, about)| Some((args.written(last, &cursor.kept, &text)?, about)));
+    for (word, about) in written.take(MAX_CANDIDATES) {
         let about: String = one_line(&about).chars().take(MAX_ABOUT).collect();
-        let _ = ui.line(format_args!("{}{text}\t{about}", cursor.kept));
+        let _ = ui.line(format_args!("{word}\t{about}"));
     }
 }
 
@@ -171,13 +211,6 @@ fn option_of<'a, 'w>(command: &'a clap::Command, word: &'w str) -> Option<(&'a A
     })
 }
 
-/// Returns whether a text is one word to every shell. Shells put candidates on the command line as they are, and a clone
-/// may have brought this one.
-fn is_plain(text: &str) -> bool {
-    let is_plain = |character: char| character.is_alphanumeric() || "-_./:+@%".contains(character);
-    !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
-}
-
 /// Returns what the memory knows of this sort, each with an explanation.
 fn candidates(memory: &Memory, named: Named, start: &str) -> Vec<(String, String)> {
     match named {
@@ -195,11 +228,18 @@ fn candidates(memory: &Memory, named: Named, start: &str) -> Vec<(String, String
             }
             features.into_iter().map(|(feature, uses)| (feature, count(uses, "use"))).collect()
         }
+        Named::Anything if start.starts_with("task:") => prefixed("task:", of_attempts(memory, Named::Task)),
+        Named::Anything if start.starts_with("run:") => prefixed("run:", of_attempts(memory, Named::Run)),
         Named::Anything => {
             let parts = [entries(memory, Named::Live, start), of_attempts(memory, Named::Task)];
             parts.into_iter().flatten().chain(of_attempts(memory, Named::Run)).collect()
         }
     }
+}
+
+/// Returns names with the prefix that `show` takes before them.
+fn prefixed(prefix: &str, named: Vec<(String, String)>) -> Vec<(String, String)> {
+    named.into_iter().map(|(name, about)| (format!("{prefix}{name}"), about)).collect()
 }
 
 /// Returns ids. That of knowledge is short unless more of it was typed.
@@ -281,31 +321,5 @@ mod tests {
         assert_eq!((read.directory, read.root), (Some("a/b".into()), Some("../c".into())));
         let read = check("list -qC a --root b --tag x", Some((Named::Tag, "", "x")));
         assert_eq!((read.directory, read.root), (Some("a".into()), Some("b".into())));
-    }
-
-    #[test]
-    fn candidates_are_one_word_to_a_shell() {
-        for plain in ["wal-mode", "journal/run-1/2", "a.b_c", "größe", "語"] {
-            assert!(is_plain(plain), "{plain}");
-        }
-        for odd in [
-            "",
-            "-x",
-            "a b",
-            "$(id)",
-            "`id`",
-            "a;b",
-            "a'b",
-            "a\"b",
-            "a\\b",
-            "~x",
-            "a*",
-            "a\nb",
-            "a\u{202e}b",
-            "!x",
-            "a&b",
-        ] {
-            assert!(!is_plain(odd), "{odd}");
-        }
     }
 }

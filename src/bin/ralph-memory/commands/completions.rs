@@ -25,7 +25,7 @@ _ralph_memory_candidates() {
     COMPREPLY=()
     while IFS= read -r line; do
         COMPREPLY+=("${line%%$'\t'*}")
-    done < <(command ralph-memory complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    done < <(command ralph-memory complete --shell bash -- "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
     if [ "${#COMPREPLY[@]}" -eq 0 ]; then
         _ralph__memory "$@"
     fi
@@ -45,7 +45,7 @@ const ZSH: &str = r#"_ralph-memory_candidates() {
     while IFS= read -r line; do
         values+=("${line%%$'\t'*}")
         shown+=("${line/$'\t'/  -- }")
-    done < <(command ralph-memory complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+    done < <(command ralph-memory complete --shell zsh -- "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)
     (( $#values )) && compadd -l -d shown -a values
 }
 
@@ -58,7 +58,7 @@ const FISH: &str = "
 function __ralph_memory_candidates
     set -l words (commandline -opc)
     set -e words[1]
-    command ralph-memory complete -- $words (commandline -ct) 2>/dev/null | string replace -r '^--[a-z-]+=' ''
+    command ralph-memory complete --shell fish -- $words (commandline -ct) 2>/dev/null | string replace -r '^--[a-z-]+=' ''
 end
 
 ";

@@ -11,6 +11,7 @@ use ralph_memory::memory::{
     EntryFilter, IterationView, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, LoggedAttempt, WatchEvent,
     WatchMode,
 };
+use ralph_memory::transcript::AgentSpending;
 use ralph_memory::{Id, Kind, Memory};
 use serde::Serialize;
 
@@ -18,10 +19,12 @@ use super::show;
 use crate::activity;
 use crate::error::NothingFound;
 use crate::exit::Exit;
-use crate::ui::{ERROR, ID, PLAIN, QUIET, TITLE, Ui};
+use crate::ui::{ERROR, ID, PLAIN, QUIET, TITLE, Ui, spent};
 
 /// How often the files of runs are read.
 const LOOK: Duration = Duration::from_millis(250);
+/// After how many actions a person reads what the agent spent. With `--json` every change is printed.
+const SPENDING_EVERY: u64 = 10;
 
 /// What is printed with `--json`, one object a line.
 #[derive(Serialize)]
@@ -38,6 +41,13 @@ enum LogEvent<'a> {
     Phase { run_id: &'a str, iteration: Option<u32>, phase: LivePhase },
     /// Something happened in it.
     Action { run_id: &'a str, iteration: Option<u32>, action: &'a LiveAction },
+    /// Its agent spent more: what it spent so far.
+    Spending {
+        run_id: &'a str,
+        iteration: Option<u32>,
+        #[serde(flatten)]
+        spending: AgentSpending,
+    },
     /// The run has ended.
     Ended { run_id: &'a str },
 }
@@ -48,6 +58,9 @@ struct PrintedRun {
     iteration: Option<u32>,
     phase: LivePhase,
     n_actions: u64,
+    spending: AgentSpending,
+    /// How many actions there were when that was printed.
+    n_at_spending: u64,
 }
 
 /// A run, or an open iteration of a run that has no process.
@@ -128,7 +141,7 @@ impl Follower<'_, '_> {
         for key in ended {
             self.live.remove(&key);
             self.recorded(&key.0)?;
-            // An iteration of a loop of one's own says nothing of the rest of the run.
+            // An iteration of your own loop says nothing about the rest of the run.
             if key.1.is_none() {
                 self.event(&LogEvent::Ended { run_id: &key.0 })?;
             }
@@ -164,14 +177,24 @@ impl Follower<'_, '_> {
         }
         let n_printed = same.map_or(0, |printed| printed.n_actions);
         let n_new = usize::try_from(run.n_actions.saturating_sub(n_printed)).unwrap_or(usize::MAX);
-        for action in &run.actions[run.actions.len().saturating_sub(n_new)..] {
-            self.event(&LogEvent::Action { run_id: &run.run_id, iteration: run.iteration, action })?;
+        let (run_id, iteration, phase) = (run.run_id.as_str(), run.iteration, run.phase);
+        let actions = &run.actions[run.actions.len().saturating_sub(n_new)..];
+        for action in actions {
+            self.event(&LogEvent::Action { run_id, iteration, action })?;
         }
-        if same.is_some_and(|printed| printed.phase != run.phase) {
-            self.event(&LogEvent::Phase { run_id: &run.run_id, iteration: run.iteration, phase: run.phase })?;
+        let is_other_phase = same.is_some_and(|printed| printed.phase != phase);
+        if is_other_phase {
+            self.event(&LogEvent::Phase { run_id, iteration, phase })?;
         }
-        let printed = PrintedRun { iteration: run.iteration, phase: run.phase, n_actions: run.n_actions };
-        self.live.insert(key(run), printed);
+        let (n_actions, spending) = (run.n_actions, run.spending);
+        let before = same.map(|printed| (printed.spending, printed.n_at_spending)).unwrap_or_default();
+        let is_due = self.ui.json || is_other_phase || n_actions.saturating_sub(before.1) >= SPENDING_EVERY;
+        let is_new = is_due && spending.is_known() && spending != before.0;
+        if is_new {
+            self.event(&LogEvent::Spending { run_id, iteration, spending })?;
+        }
+        let (spending, n_at_spending) = if is_new { (spending, n_actions) } else { before };
+        self.live.insert(key(run), PrintedRun { iteration, phase, n_actions, spending, n_at_spending });
         Ok(())
     }
 
@@ -222,7 +245,7 @@ impl Follower<'_, '_> {
                 let title = self.ui.styled(TITLE, &live.task_title);
                 let place = self.ui.styled(ID, &place(&live.run_id, live.iteration));
                 let model = self.ui.styled(QUIET, live.model.as_deref().unwrap_or_default());
-                self.ui.line(format!("{place}  {title}  {model}").trim_end())?;
+                self.ui.hanging(4, format!("{place}  {title}  {model}").trim_end())?;
             }
             LogEvent::Phase { run_id, iteration, phase } => {
                 // The attempt or the next iteration says more.
@@ -238,7 +261,12 @@ impl Follower<'_, '_> {
                     LiveActionKind::Failure => self.ui.styled(ERROR, &format!("failed: {}", action.text)),
                     _ => self.ui.styled(PLAIN, &action.text),
                 };
-                self.ui.line(format_args!("{place}  {text}"))?;
+                self.ui.hanging(4, format_args!("{place}  {text}"))?;
+            }
+            LogEvent::Spending { run_id, iteration, spending } => {
+                let place = self.ui.styled(ID, &place(run_id, *iteration));
+                let text = self.ui.styled(QUIET, &format!("{} so far", spent(*spending)));
+                self.ui.hanging(4, format_args!("{place}  {text}"))?;
             }
             LogEvent::Ended { run_id } => {
                 let place = self.ui.styled(ID, run_id);

@@ -11,10 +11,10 @@ use ralph_memory::entry::Outcome;
 use ralph_memory::memory::Recorded;
 use ralph_memory::runner::{dollars, duration};
 use ralph_memory::secret::redact;
-use ralph_memory::transcript::AgentEvent;
+use ralph_memory::transcript::{AgentEvent, AgentSpending};
 
 use crate::activity;
-use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint};
+use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint, spent};
 
 /// The line on a terminal. Its last part is cut to the width that is left.
 const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
@@ -120,6 +120,13 @@ impl Live {
             if !shown.is_empty() {
                 bar.set_message(format!("· {}", one_line(&shown)));
             }
+        }
+    }
+
+    /// Shows what the agent spent so far in the iteration.
+    pub(crate) fn spending(&self, spending: AgentSpending) {
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(format!("{} · {}", self.label, spent(spending)));
         }
     }
 
@@ -262,6 +269,23 @@ mod tests {
         check("{spinner}", " · {spinner}");
         let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
         check(&token, " · [redacted: gi");
+    }
+
+    #[test]
+    fn the_line_shows_what_was_spent() {
+        let screen = Screen::default();
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        let bar = Some(moving(target, "iteration 1 · m"));
+        let live =
+            Live { label: "iteration 1 · m".into(), bar, ..Live::new(Visibility::All { coloured: false }, &[]) };
+        let check = |tokens_in, cost_usd, expected: &str| {
+            live.spending(AgentSpending { tokens_in: Some(tokens_in), tokens_out: None, cost_usd });
+            live.bar.as_ref().unwrap().force_draw();
+            let text = screen.0.lock().unwrap().clone();
+            assert!(text.contains(expected), "{text}");
+        };
+        check(12_340, None, "iteration 1 · m · 12,340 tokens · ");
+        check(20_000, Some(0.5), "iteration 1 · m · 20,000 tokens · $0.50 · ");
     }
 
     #[test]

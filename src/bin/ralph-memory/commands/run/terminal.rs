@@ -41,6 +41,7 @@ impl RunIo for Terminal<'_> {
                 self.live.begin(self.err, iteration.number, last, &iteration.model);
             }
             RunEvent::Agent(event) => self.live.event(event),
+            RunEvent::Spending(spending) => self.live.spending(spending),
             RunEvent::Line(line) => self.live.line(line),
             RunEvent::Verifying => self.live.line("verifying"),
             RunEvent::Stopping => self.live.line("stopping; Ctrl-C again ends everything at once"),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style, spent};
 
 #[derive(Serialize)]
 struct ShownTask<'a> {
@@ -70,7 +70,9 @@ pub(super) fn live(live: &[LiveRun]) -> String {
     let run = |run: &LiveRun| {
         let number = run.iteration.map(|number| format!("/{number}")).unwrap_or_default();
         let last = run.actions.last().map(|action| format!(", {}", action.text)).unwrap_or_default();
-        format!("{}{number}: {}{last}", run.run_id, run.phase.as_str())
+        let spent = Some(spent(run.spending)).filter(|spent| !spent.is_empty());
+        let spent = spent.map(|spent| format!(" ({spent} so far)")).unwrap_or_default();
+        format!("{}{number}: {}{spent}{last}", run.run_id, run.phase.as_str())
     };
     live.iter().map(run).collect::<Vec<_>>().join("; ")
 }
@@ -87,6 +89,7 @@ fn show_attempt(ui: &mut Ui<'_>, number: usize, attempt: &IterationView) -> anyh
     ];
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let facts = ui.styled(QUIET, &facts);
-    ui.line(format_args!("\n{number}. {outcome}  {id}  {facts}"))?;
+    ui.line("")?;
+    ui.hanging(3, format_args!("{number}. {outcome}  {id}  {facts}"))?;
     sections(ui, attempt)
 }

@@ -10,6 +10,7 @@ use super::super::html::{
 };
 use super::super::links::{NamedPage, PageLinks};
 use super::super::markdown::{LineBreaks, Targets, rendered};
+use crate::ui::spent;
 
 /// How many files of an attempt are listed.
 const MAX_FILES: usize = 200;
@@ -111,6 +112,7 @@ pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
                 @if let Some(time) = &run.started_at { "Began " (ShownTime(time)) }
                 @if let Some(time) = &run.updated_at { " · last activity " (ShownTime(time)) }
                 @if run.n_actions > 0 { " · " (counted(usize::try_from(run.n_actions).unwrap_or(usize::MAX), "action", "actions")) }
+                @if run.spending.is_known() { " · " (spent(run.spending)) " so far" }
             }
             @if !run.actions.is_empty() {
                 h3 { "What it does" }
