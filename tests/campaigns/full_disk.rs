@@ -257,8 +257,12 @@ impl Disk {
         };
         while free() < 600 * 1024 {
             if self.words.len() < 10 {
-                // What is left of the room is in the cache.
+                // What is left of the room is in the cache, and in what `undo` keeps.
                 let _ = fs::remove_dir_all(&cache);
+                let _ = self.ask(&["undo", "--clear"], "").ended(0, place);
+                if free() >= 600 * 1024 {
+                    break;
+                }
             }
             let paths: Vec<PathBuf> = self.words.keys().chain(self.kept.keys()).cloned().collect();
             let path = random.pick(&paths).clone();
