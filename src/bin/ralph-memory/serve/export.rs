@@ -15,7 +15,7 @@ use ralph_memory::{Error, Memory};
 use super::html::{HtmlPage, PageContext};
 use super::layout::document;
 use super::links::{LinkedPages, NamedPage, PageLinks};
-use super::pages::{self, ById, EntryArgs, FeatureArgs, NoFields, TimelineArgs, error_page};
+use super::pages::{self, ById, ContextFields, EntryArgs, FeatureArgs, NoFields, TimelineArgs, error_page};
 use super::server::ASSETS;
 use super::site::project_name;
 use crate::error::UsageError;
@@ -125,6 +125,7 @@ fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
     }
     writer.page("index.html", |context| pages::now(context, &NoFields::default()))?;
     writer.page("features.html", |context| pages::features(context, &NoFields::default()))?;
+    writer.page("context.html", |context| pages::context(context, &ContextFields::default()))?;
     writer.page("health.html", |context| pages::health(context, &NoFields::default()))?;
     writer.page("search.html", |context| Ok(pages::all_entries(context)))?;
     for number in 1..=pages::timeline_pages(memory) {
@@ -150,6 +151,7 @@ impl SiteWriter<'_> {
             NamedPage::Feature => pages::feature(context, &FeatureArgs { name: name.to_owned() }),
             NamedPage::Task => pages::task(context, &by_id),
             NamedPage::Run => pages::run(context, &by_id),
+            NamedPage::Context => pages::task_context(context, &by_id),
         })
     }
 
