@@ -8,6 +8,7 @@ mod show;
 mod status;
 mod usage;
 
+pub(crate) use crate::index::highlights;
 pub use list::{EntryFilter, EntrySort, ListResult, Useless};
 pub(crate) use list::{list, summaries};
 pub use search::SearchResults;

@@ -42,6 +42,18 @@ pub(super) fn isolated(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
+/// Returns a text in which the words of a query are marked.
+pub(super) fn marked(memory: &Memory, text: &str, query: &str) -> Markup {
+    let places = memory.highlights(text, query);
+    let ends = [0].into_iter().chain(places.iter().map(|place| place.end));
+    let starts = places.iter().map(|place| place.start).chain([text.len()]);
+    let mut between = ends.zip(starts).map(|(end, start)| &text[end..start]);
+    html! {
+        (between.next().unwrap_or_default())
+        @for (place, behind) in places.iter().zip(between) { mark { (text[place.clone()]) } (behind) }
+    }
+}
+
 /// Returns a message in which names stand between backticks.
 pub(super) fn with_code(text: &str) -> Markup {
     html! {
