@@ -91,7 +91,7 @@ impl Area {
 /// All entries of one [`Area`].
 ///
 /// Functions that take a `RowId` panic if it is not below [`Catalog::len`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Catalog {
     area: Area,
     /// The folder that holds `.ralph/`.
@@ -145,6 +145,12 @@ impl Catalog {
     fn rescan_all(self, store: &Store, now: SystemTime) -> Scan {
         let index_id = self.index_id.clone();
         self.rescan(store, index_id.as_deref(), now)
+    }
+
+    /// Returns a catalog that is quick to copy: what a copy would compute again is known.
+    pub fn prepared(self) -> Catalog {
+        self.rows_by_id();
+        self
     }
 
     /// Returns how many rows there are.
@@ -239,16 +245,21 @@ impl Catalog {
 
     /// Returns the row that has an id: the first readable one by path, else the first by path.
     pub fn row_of_id(&self, id: &Id) -> Option<RowId> {
-        let by_id = self.by_id.get_or_init(|| {
-            let mut by_id: Vec<(u32, RowId)> = self.rows().map(|row| (self.row(row).id, row)).collect();
-            by_id.sort_unstable();
-            by_id
-        });
+        let by_id = self.rows_by_id();
         let hash = table::hash_of_id(id);
         let first = by_id.partition_point(|(other, _)| *other < hash);
         let near = by_id[first..].iter().take_while(|(other, _)| *other == hash).map(|(_, row)| *row);
         let named = near.filter(|&row| self.id(row).as_ref() == Some(id));
         named.min_by_key(|&row| (!self.row(row).competes(), self.path(row)))
+    }
+
+    /// Returns the rows by the hashes of their ids.
+    fn rows_by_id(&self) -> &[(u32, RowId)] {
+        self.by_id.get_or_init(|| {
+            let mut by_id: Vec<(u32, RowId)> = self.rows().map(|row| (self.row(row).id, row)).collect();
+            by_id.sort_unstable();
+            by_id
+        })
     }
 
     /// Returns when the content of the entry last changed, in seconds since 1970; `i64::MIN` if it is unknown.

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_text_as_it_is_written() {
-        check("Über größe, Größen", "größen", &["größe", "Größen"]);
+        check("Über größe, Größen", "größen", &["Größen"]);
         // A letter and an accent.
         check("Das cafe\u{301}s, gro\u{308}\u{df}e", "caf\u{e9} größe", &["cafe\u{301}s,", "gro\u{308}\u{df}e"]);
         check("a\u{202e}lock\u{200b}b", "lock", &["lock"]);

@@ -7,7 +7,7 @@ use super::Memory;
 use crate::entry::{EntrySummary, Id};
 use crate::error::Result;
 use crate::history::Usage;
-use crate::queries::{self, EntryFilter, ListResult, MemoryStatus, SearchResults, ShowResult};
+use crate::queries::{self, EntryFilter, EntryReader, ListResult, MemoryStatus, SearchResults, ShowResult};
 use crate::retrieve::Query;
 
 impl Memory {
@@ -18,7 +18,10 @@ impl Memory {
     /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), with ids that look like it, and
     /// [`Error::Io`](crate::Error::Io).
     pub fn show(&self, id: &Id) -> Result<ShowResult> {
-        queries::show(&self.workspace, id)
+        match &self.reader {
+            Some(reader) => reader.show(&self.workspace, id),
+            None => EntryReader::new(&self.workspace).show(&self.workspace, id),
+        }
     }
 
     /// Returns the entries that the filter accepts, in the order of their paths. Files that are broken are among them as

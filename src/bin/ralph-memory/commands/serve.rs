@@ -57,7 +57,7 @@ struct ServeAnswer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if let Some(folder) = &args.export {
-        return export(ui, &memory, folder);
+        return export(ui, memory, folder);
     }
     let interrupt = activity::interrupt()?;
     let listener = listen(args.port)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyho
 }
 
 /// Writes the pages as files.
-fn export(ui: &mut Ui<'_>, memory: &Memory, folder: &Path) -> anyhow::Result<Exit> {
+fn export(ui: &mut Ui<'_>, memory: Memory, folder: &Path) -> anyhow::Result<Exit> {
     let ExportedSite { folder, pages } = serve::export(memory, folder)?;
     let folder = folder.display().to_string();
     if ui.json {

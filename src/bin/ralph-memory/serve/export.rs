@@ -34,7 +34,7 @@ pub(crate) struct ExportedSite {
 }
 
 /// Writes the pages into `folder`.
-pub(crate) fn export(memory: &Memory, folder: &Path) -> anyhow::Result<ExportedSite> {
+pub(crate) fn export(memory: Memory, folder: &Path) -> anyhow::Result<ExportedSite> {
     check(folder)?;
     let parent = folder.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(|source| failed("create", parent, source))?;
@@ -42,7 +42,9 @@ pub(crate) fn export(memory: &Memory, folder: &Path) -> anyhow::Result<ExportedS
     let beside = |what: &str| parent.join(format!(".{name}.{what}-{}", std::process::id()));
     let (fresh, old) = (beside("new"), beside("old"));
     fs::create_dir(&fresh).map_err(|source| failed("create", &fresh, source))?;
-    let written = write_all(memory, &fresh).and_then(|pages| replace(folder, &fresh, &old).map(|()| pages));
+    // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
+    let _ = memory.update_index();
+    let written = write_all(&memory.pinned(), &fresh).and_then(|pages| replace(folder, &fresh, &old).map(|()| pages));
     if written.is_err() {
         // It has nothing but what was just written.
         let _ = fs::remove_dir_all(&fresh);
@@ -115,8 +117,6 @@ struct SiteWriter<'a> {
 
 /// Writes all files, and returns the number of pages.
 fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
-    // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
-    let _ = memory.update_index();
     let (project, semantic) = (project_name(memory), memory.semantic_status());
     let linked = LinkedPages::default();
     let mut writer = SiteWriter { memory, folder, project, linked, semantic, written: Vec::new() };
