@@ -328,16 +328,15 @@ fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
 
 /// Returns the archived versions of each entry, by its kind and stem, oldest first.
 fn versions(archive: &Catalog) -> HashMap<(Kind, String), Vec<Id>> {
-    let mut dated: HashMap<(Kind, String), Vec<(String, u32, Id)>> = HashMap::new();
-    for version in archive.rows().filter_map(|row| archive.id(row)) {
-        if let Some((stem, time, number)) = version_of(version.stem()) {
-            let key = (version.kind(), stem.to_owned());
-            dated.entry(key).or_default().push((time.to_owned(), number, version.clone()));
-        }
+    let dated = |version: Id| {
+        let (stem, time, number) = version_of(version.stem())?;
+        Some(((version.kind(), stem.to_owned()), (time.to_owned(), number), version.clone()))
+    };
+    let mut found: Vec<_> = archive.rows().filter_map(|row| archive.id(row)).filter_map(dated).collect();
+    found.sort_by(|(_, one, first), (_, other, second)| (one, first).cmp(&(other, second)));
+    let mut versions: HashMap<(Kind, String), Vec<Id>> = HashMap::new();
+    for (entry, _, version) in found {
+        versions.entry(entry).or_default().push(version);
     }
-    let in_order = dated.into_iter().map(|(key, mut versions)| {
-        versions.sort();
-        (key, versions.into_iter().map(|(_, _, version)| version).collect())
-    });
-    in_order.collect()
+    versions
 }
