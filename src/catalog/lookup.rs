@@ -1,4 +1,4 @@
-//! Finds the rows that belong together: to a section, to a run, to an id.
+//! Finds the rows that belong together: to a section or to a run.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,14 +48,5 @@ impl Catalog {
         }
         let is_of_run = |row: &RowId| self.head(*row).run_id.as_deref() == Some(run_id);
         self.knowledge_rows().filter(is_of_run).collect()
-    }
-
-    /// Returns the rows by the hashes of their ids.
-    pub(super) fn rows_by_id(&self) -> &[(u32, RowId)] {
-        self.by_id.get_or_init(|| {
-            let mut by_id: Vec<(u32, RowId)> = self.rows().map(|row| (self.row(row).id, row)).collect();
-            by_id.sort_unstable();
-            by_id
-        })
     }
 }

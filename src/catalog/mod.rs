@@ -241,6 +241,15 @@ impl Catalog {
         named.min_by_key(|&row| (!self.row(row).competes(), self.path(row)))
     }
 
+    /// Returns the rows by the hashes of their ids.
+    fn rows_by_id(&self) -> &[(u32, RowId)] {
+        self.by_id.get_or_init(|| {
+            let mut by_id: Vec<(u32, RowId)> = self.rows().map(|row| (self.row(row).id, row)).collect();
+            by_id.sort_unstable();
+            by_id
+        })
+    }
+
     /// Returns when the content of the entry last changed, in seconds since 1970; `i64::MIN` if it is unknown.
     pub fn recency(&self, row: RowId) -> i64 {
         self.row(row).recency
