@@ -49,6 +49,20 @@ struct Window {
     next: u64,
 }
 
+impl Clone for Heads {
+    fn clone(&self) -> Heads {
+        Heads {
+            number: self.number,
+            key: self.key,
+            // Without the file, heads are read from the entry files.
+            file: self.file.as_ref().and_then(|file| file.try_clone().ok()),
+            window: Mutex::default(),
+            fresh: self.fresh.clone(),
+            damaged: AtomicBool::new(self.is_damaged()),
+        }
+    }
+}
+
 impl Heads {
     /// Opens the file of this number; if it is missing, so are all records in it.
     pub(super) fn open(store: &Store, area: Area, number: u32, key: u64) -> Heads {

@@ -34,9 +34,10 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
@@ -91,7 +92,7 @@ impl Area {
 /// All entries of one [`Area`].
 ///
 /// Functions that take a `RowId` panic if it is not below [`Catalog::len`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Catalog {
     area: Area,
     /// The folder that holds `.ralph/`.
@@ -107,6 +108,8 @@ pub struct Catalog {
     n_reread: usize,
     root_problems: Vec<Problem>,
     by_id: OnceLock<Vec<(u32, RowId)>>,
+    /// The rows of the knowledge of each run, where the catalog is [prepared](Catalog::prepared).
+    by_run: Option<Arc<HashMap<String, Vec<RowId>>>>,
 }
 
 impl Catalog {
@@ -123,7 +126,7 @@ impl Catalog {
     pub fn rescan(self, store: &Store, index_id: Option<&str>, now: SystemTime) -> Scan {
         let is_current = self.index_id.as_deref() == index_id;
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
-        catalog.by_id = OnceLock::new();
+        (catalog.by_id, catalog.by_run) = (OnceLock::new(), None);
         catalog.n_reread = 0;
         catalog.root_problems = listing::root_problems(store, catalog.area);
         walk::run(catalog, store, nanoseconds(now))
@@ -135,7 +138,7 @@ impl Catalog {
     /// next scan, which lists the file's folder again too. For a file in a folder that is unknown to this catalog,
     /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
-        self.by_id = OnceLock::new();
+        (self.by_id, self.by_run) = (OnceLock::new(), None);
         self.n_reread = 0;
         let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
         let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
@@ -184,16 +187,21 @@ impl Catalog {
 
     /// Returns the row that has an id: the first readable one by path, else the first by path.
     pub fn row_of_id(&self, id: &Id) -> Option<RowId> {
-        let by_id = self.by_id.get_or_init(|| {
-            let mut by_id: Vec<(u32, RowId)> = (0..).zip(&self.table.rows).map(|(at, row)| (row.id, at)).collect();
-            by_id.sort_unstable();
-            by_id
-        });
+        let by_id = self.rows_by_id();
         let hash = table::hash_of_id(id);
         let first = by_id.partition_point(|(other, _)| *other < hash);
         let near = by_id[first..].iter().take_while(|(other, _)| *other == hash).map(|(_, row)| *row);
         let named = near.filter(|&row| self.id(row).as_ref() == Some(id));
         named.min_by_key(|&row| (!self.row(row).competes(), self.path(row)))
+    }
+
+    /// Returns the rows by the hashes of their ids.
+    fn rows_by_id(&self) -> &[(u32, RowId)] {
+        self.by_id.get_or_init(|| {
+            let mut by_id: Vec<(u32, RowId)> = (0..).zip(&self.table.rows).map(|(at, row)| (row.id, at)).collect();
+            by_id.sort_unstable();
+            by_id
+        })
     }
 
     /// Returns when the content of the entry last changed, in seconds since 1970; `i64::MIN` if it is unknown.
@@ -357,6 +365,7 @@ impl Catalog {
             n_reread: 0,
             root_problems: Vec::new(),
             by_id: OnceLock::new(),
+            by_run: None,
         };
         let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };
         let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id, key)) else {

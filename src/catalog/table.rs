@@ -158,7 +158,7 @@ pub(super) struct Odd {
 }
 
 /// All rows.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Table {
     /// The names of the rows and the paths of the folders, and some that are not used any more.
     pub(super) names: String,

@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use tantivy::tokenizer::{
     Language, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager,
@@ -71,6 +72,35 @@ pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
     });
 }
 
+/// A stream of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum StreamKind {
+    Words,
+    Parts,
+}
+
+/// Calls `give` with each token of both streams, with its place in the composed form of the text, in bytes.
+pub(super) fn places(text: &str, stems: &mut Stems, give: &mut dyn FnMut(Range<usize>, StreamKind, &str)) {
+    let text = nfc(text);
+    let beginning = text.as_ptr() as usize;
+    let place = |piece: &str| {
+        let start = piece.as_ptr() as usize - beginning;
+        start..start + piece.len()
+    };
+    each_piece_of(&text, &mut |piece| match piece {
+        Piece::Pair(pair) => give(place(pair), StreamKind::Words, pair),
+        Piece::Word(word) => {
+            words(word, stems, &mut |token| give(place(word), StreamKind::Words, token));
+            let mut rest = word;
+            while !rest.is_empty() {
+                let (part, behind) = rest.split_at(camel_end(rest));
+                rest = behind;
+                parts(part, &mut |token| give(place(part), StreamKind::Parts, token));
+            }
+        }
+    });
+}
+
 fn is_token(lower: &str) -> bool {
     lower.len() <= MAX_TOKEN_BYTES && STOP_WORDS.binary_search(&lower).is_err()
 }
@@ -103,7 +133,12 @@ enum Piece<'a> {
 
 /// Calls `give` with each piece of a text.
 fn each_piece(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
-    for run in runs(&nfc(text)) {
+    each_piece_of(&nfc(text), give);
+}
+
+/// Calls `give` with each piece of a text that is in the composed form, which are slices of it.
+fn each_piece_of(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
+    for run in runs(text) {
         if run.is_ascii() || !run.contains(is_unspaced) {
             give(Piece::Word(run));
             continue;

@@ -1,12 +1,13 @@
 //! Asking for entries: the public methods of [`crate::queries`].
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::Memory;
 use crate::entry::{EntrySummary, Id};
 use crate::error::Result;
 use crate::history::Usage;
-use crate::queries::{self, EntryFilter, ListResult, MemoryStatus, SearchResults, ShowResult};
+use crate::queries::{self, EntryFilter, EntryViewer, ListResult, MemoryStatus, SearchResults, ShowResult};
 use crate::retrieve::Query;
 
 impl Memory {
@@ -18,7 +19,10 @@ impl Memory {
     /// [`Error::Invalid`](crate::Error::Invalid) where several entries had the id, and
     /// [`Error::Io`](crate::Error::Io).
     pub fn show(&self, id: &Id) -> Result<ShowResult> {
-        queries::show(&self.workspace, id)
+        match &self.reader {
+            Some(reader) => reader.show(&self.workspace, id),
+            None => EntryViewer::new(&self.workspace).show(&self.workspace, id),
+        }
     }
 
     /// Returns the entries that the filter accepts, in the order of their paths. Files that are broken are among them as
@@ -79,5 +83,24 @@ impl Memory {
         limit: usize,
     ) -> Vec<String> {
         queries::excerpts(&self.workspace, entries, query, limit)
+    }
+
+    /// Returns where words of a query are in a text, such as a title or an excerpt, for whoever marks them: places in bytes, in
+    /// order and without overlap. Words with the same stem and parts of identifiers count, as in a search.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let memory = Memory::open(root)?;
+    /// let text = "Migrations run in one transaction";
+    /// let found: Vec<&str> = memory.highlights(text, "run a migration").into_iter().map(|place| &text[place]).collect();
+    /// assert_eq!(found, ["Migrations", "run"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn highlights(&self, text: &str, query: &str) -> Vec<Range<usize>> {
+        queries::highlights(text, query)
     }
 }

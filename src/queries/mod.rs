@@ -8,11 +8,12 @@ mod show;
 mod status;
 mod usage;
 
+pub(crate) use crate::index::highlights;
 pub use list::{EntryFilter, EntrySort, ListResult, Useless};
 pub(crate) use list::{list, summaries};
 pub use search::SearchResults;
 pub(crate) use search::{excerpts, hits, search};
-pub(crate) use show::show;
+pub(crate) use show::EntryViewer;
 pub use show::{EntryLink, EntryView, ShowResult};
 pub(crate) use status::status;
 pub use status::{EntryCounts, MemoryStatus};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use crate::catalog::{Area, Catalog};
-use crate::entry::{Id, Kind};
+use crate::entry::Id;
 use crate::history::{self, Usage};
 use crate::journal;
 use crate::workspace::Workspace;
@@ -13,14 +13,6 @@ use crate::workspace::Workspace;
 /// Returns the usage of all entries that were included in a context.
 pub(crate) fn usage(workspace: &Workspace) -> HashMap<Id, Usage> {
     all_usage(workspace.now(), &[&workspace.catalog(Area::Live), &workspace.catalog(Area::Archive)])
-}
-
-/// Returns the usage of one entry.
-pub(super) fn usage_of(now: DateTime<Utc>, catalogs: &[&Catalog], id: &Id) -> Option<Usage> {
-    if id.kind() != Kind::Knowledge {
-        return None;
-    }
-    all_usage(now, catalogs).remove(id)
 }
 
 /// Does what [`usage()`] does with entries that are read already. Archived attempts count as well.

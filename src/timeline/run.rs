@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::log::{LoggedAttempt, logged};
 use super::task::knowledge;
 use super::totals::AttemptTotals;
-use crate::catalog::RowId;
 use crate::entry::knowledge::timestamp;
 use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
@@ -113,7 +112,6 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     };
     let newest = &heads[heads.len().saturating_sub(MAX_ITERATIONS)..];
     let attempts = logged(workspace, newest.iter().filter_map(row));
-    let is_of_run = |row: &RowId| catalogs[0].head(*row).run_id.as_deref() == Some(id);
     Some(RunView {
         id: id.to_owned(),
         is_session: is_session(id),
@@ -123,7 +121,7 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
         totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
         tasks: tasks(&attempts),
         attempts,
-        knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_rows().filter(is_of_run)),
+        knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_run(id).into_iter()),
         problems: problems_of(workspace, &catalogs),
     })
 }

@@ -140,10 +140,10 @@ impl TranscriptBuilder {
         self.fail("", &format!("the model stopped with `{reason}`"));
     }
 
-    /// Records the call of a tool with its main argument, which is computed only if somebody watches.
+    /// Records the call of a tool with its main argument, which is computed only if somebody watches. A path in the project is relative.
     pub(super) fn call(&mut self, tool: &str, argument: impl FnOnce() -> String) {
         if let Some(events) = &mut self.events {
-            events.call(tool, &argument(), &self.allowed);
+            events.call(tool, self.files.relative(&argument()), &self.allowed);
         }
     }
 

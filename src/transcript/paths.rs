@@ -61,6 +61,20 @@ impl Touched {
         (!OWN.contains(&first.as_str())).then(|| inside.join("/"))
     }
 
+    /// Returns the argument of a tool without the project's folder, if it begins with a path in it; what is elsewhere stays absolute.
+    pub(super) fn relative<'a>(&self, argument: &'a str) -> &'a str {
+        let work = self.work.as_ref().filter(|work| !work.starts_with(&self.root));
+        let inside =
+            [Some(&self.root), work].into_iter().flatten().filter(|folder| !folder.is_empty()).find_map(|folder| {
+                let rest = folder
+                    .iter()
+                    .try_fold(argument, |rest, part| rest.strip_prefix('/')?.strip_prefix(part.as_str()))?;
+                rest.strip_prefix('/')
+                    .filter(|rest| !rest.trim().is_empty() && rest.split('/').all(|part| part != ".."))
+            });
+        inside.unwrap_or(argument)
+    }
+
     /// Returns whether the file was seen already.
     pub(super) fn knows(&self, path: &str) -> bool {
         self.done.contains_key(path)
@@ -157,6 +171,25 @@ mod tests {
         check("/p", Some("/repo"), "src/a.rs", Some("src/a.rs"));
         check("", Some("/repo"), "/repo/a.rs", Some("a.rs"));
         check("", None, "a b/ü.rs", Some("a b/ü.rs"));
+    }
+
+    #[test]
+    fn arguments_are_relative_where_they_begin_in_the_project() {
+        let check = |work: &str, argument: &str, expected: &str| {
+            let mut touched = Touched::new("/home/dev/shop");
+            touched.work_in(work);
+            assert_eq!(touched.relative(argument), expected, "{work} {argument}");
+        };
+        check("/home/dev/shop", "/home/dev/shop/src/a b.rs", "src/a b.rs");
+        check("/home/dev/shop/sub", "/home/dev/shop/run.sh --all", "run.sh --all");
+        check("/repo", "/repo/src/a.rs", "src/a.rs");
+        for other in
+            ["/home/dev/shop2/a.rs", "/etc/passwd", "/home/dev/shop", "/home/dev/shop/", "/home/dev/shop/../x", ""]
+        {
+            check("/home/dev/shop", other, other);
+        }
+        check("/home/dev/shop", "cat /home/dev/shop/a", "cat /home/dev/shop/a");
+        assert_eq!(Touched::new("").relative("/etc/passwd"), "/etc/passwd");
     }
 
     #[test]

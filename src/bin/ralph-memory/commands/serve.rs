@@ -57,7 +57,7 @@ struct ServeAnswer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if let Some(folder) = &args.export {
-        return export(ui, &memory, folder);
+        return export(ui, memory, folder);
     }
     let interrupt = activity::interrupt()?;
     if let Some(first) = memory.page_server() {
@@ -93,7 +93,7 @@ fn already_running(ui: &mut Ui<'_>, memory: &Memory, first: &PageServer, opens: 
 }
 
 /// Writes the pages as files.
-fn export(ui: &mut Ui<'_>, memory: &Memory, folder: &Path) -> anyhow::Result<Exit> {
+fn export(ui: &mut Ui<'_>, memory: Memory, folder: &Path) -> anyhow::Result<Exit> {
     let interrupt = activity::interrupt()?;
     let Some(ExportedSite { folder, pages }) = serve::export(memory, folder, &interrupt)? else {
         return Ok(Exit::Interrupted);

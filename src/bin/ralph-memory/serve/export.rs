@@ -10,7 +10,7 @@ use super::export_folder::ExportFolder;
 use super::html::{HtmlPage, PageContext};
 use super::layout::document;
 use super::links::{LinkedPages, NamedPage, PageLinks};
-use super::pages::{self, ById, EntryArgs, FeatureArgs, NoFields, TimelineArgs, error_page};
+use super::pages::{self, ById, ContextFields, EntryArgs, FeatureArgs, NoFields, TimelineArgs, error_page};
 use super::server::ASSETS;
 use super::site::project_name;
 
@@ -23,9 +23,11 @@ pub(crate) struct ExportedSite {
 }
 
 /// Writes the pages into `folder`; returns `None`, and writes nothing, if it is interrupted.
-pub(crate) fn export(memory: &Memory, folder: &Path, interrupt: &Interrupt) -> anyhow::Result<Option<ExportedSite>> {
+pub(crate) fn export(memory: Memory, folder: &Path, interrupt: &Interrupt) -> anyhow::Result<Option<ExportedSite>> {
     let output = ExportFolder::begin(folder)?;
-    let Some(output) = write_all(memory, output, interrupt)? else { return Ok(None) };
+    // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
+    let _ = memory.update_index();
+    let Some(output) = write_all(&memory.pinned(), output, interrupt)? else { return Ok(None) };
     Ok(Some(ExportedSite { folder: folder.to_owned(), pages: output.finish()? - ASSETS.len() }))
 }
 
@@ -40,8 +42,6 @@ struct SiteWriter<'a> {
 
 /// Writes all files; `None` if it is interrupted.
 fn write_all(memory: &Memory, output: ExportFolder, interrupt: &Interrupt) -> anyhow::Result<Option<ExportFolder>> {
-    // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
-    let _ = memory.update_index();
     let (project, semantic) = (project_name(memory), memory.semantic_status());
     let linked = LinkedPages::default();
     let mut writer = SiteWriter { memory, output, project, linked, semantic };
@@ -50,6 +50,7 @@ fn write_all(memory: &Memory, output: ExportFolder, interrupt: &Interrupt) -> an
     }
     writer.page("index.html", |context| pages::now(context, &NoFields::default()))?;
     writer.page("features.html", |context| pages::features(context, &NoFields::default()))?;
+    writer.page("context.html", |context| pages::context(context, &ContextFields::default()))?;
     writer.page("health.html", |context| pages::health(context, &NoFields::default()))?;
     writer.page("search.html", |context| Ok(pages::all_entries(context)))?;
     for number in 1..=pages::timeline_pages(memory) {
@@ -74,6 +75,7 @@ impl SiteWriter<'_> {
             NamedPage::Feature => pages::feature(context, &FeatureArgs { name: name.to_owned() }),
             NamedPage::Task => pages::task(context, &by_id),
             NamedPage::Run => pages::run(context, &by_id),
+            NamedPage::Context => pages::task_context(context, &by_id),
         })
     }
 
@@ -99,7 +101,7 @@ mod tests {
     fn an_export_that_is_interrupted_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         Memory::init(folder.path()).unwrap();
-        let memory = Memory::open(folder.path()).unwrap();
+        let memory = || Memory::open(folder.path()).unwrap();
         let files = || {
             walkdir::WalkDir::new(folder.path())
                 .into_iter()
@@ -109,9 +111,9 @@ mod tests {
         let before = files();
         let interrupt = Interrupt::default();
         interrupt.raise();
-        assert!(export(&memory, &folder.path().join("site"), &interrupt).unwrap().is_none());
+        assert!(export(memory(), &folder.path().join("site"), &interrupt).unwrap().is_none());
         assert_eq!(files(), before);
-        assert!(export(&memory, &folder.path().join("site"), &Interrupt::default()).unwrap().is_some());
+        assert!(export(memory(), &folder.path().join("site"), &Interrupt::default()).unwrap().is_some());
         assert!(files() > before);
     }
 }

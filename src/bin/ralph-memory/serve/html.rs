@@ -7,8 +7,9 @@ use maud::{Markup, Render, html};
 use ralph_memory::entry::{EntrySummary, Outcome};
 use ralph_memory::memory::SemanticStatus;
 use ralph_memory::text::shorten;
-use ralph_memory::{Id, Memory, Problem};
+use ralph_memory::{Id, Kind, Memory, Problem};
 
+use super::charts::bar;
 use super::links::{NamedPage, PageLinks};
 use crate::activity::grouped;
 
@@ -39,6 +40,18 @@ pub(super) struct HtmlPage {
 /// Returns a text that stands among others, isolated from their direction.
 pub(super) fn isolated(text: &str) -> Markup {
     html! { bdi { (text) } }
+}
+
+/// Returns a text in which the words of a query are marked.
+pub(super) fn marked(memory: &Memory, text: &str, query: &str) -> Markup {
+    let places = memory.highlights(text, query);
+    let ends = [0].into_iter().chain(places.iter().map(|place| place.end));
+    let starts = places.iter().map(|place| place.start).chain([text.len()]);
+    let mut between = ends.zip(starts).map(|(end, start)| &text[end..start]);
+    html! {
+        (between.next().unwrap_or_default())
+        @for (place, behind) in places.iter().zip(between) { mark { (text[place.clone()]) } (behind) }
+    }
 }
 
 /// Returns a message in which names stand between backticks.
@@ -75,13 +88,19 @@ pub(super) fn named_link(links: PageLinks<'_>, page: NamedPage, name: &str, show
     html! { a href=(links.named(page, name)) { (isolated(&title(shown))) } }
 }
 
-/// A time, RFC 3339, as people read it.
+/// A time, RFC 3339, as people read it. The text is exact and stays true; the script makes it relative to the clock of whoever looks, as
+/// long as the page is open.
 pub(super) struct ShownTime<'a>(pub(super) &'a str);
 
 impl Render for ShownTime<'_> {
     fn render(&self) -> Markup {
-        let minutes = self.0.get(..16).map_or_else(|| self.0.to_owned(), |text| text.replace('T', " "));
-        html! { time datetime=(self.0) title={ (minutes) " UTC" } { (minutes) } }
+        let utc = self.0.strip_suffix('Z').and_then(|time| time.split_once('T'));
+        let utc = utc.and_then(|(day, time)| Some((day, time.get(..5)?, time.get(..8)?)));
+        html! {
+            @if let Some((day, minute, second)) = utc {
+                time datetime=(self.0) title={ (day) " " (second) " UTC" } { (day) " " (minute) " UTC" }
+            } @else { time datetime=(self.0) { (self.0) } }
+        }
     }
 }
 
@@ -104,6 +123,14 @@ pub(super) fn outcome_badge(outcome: Outcome) -> Markup {
         Outcome::Partial | Outcome::Interrupted => "plain",
     };
     badge(class, outcome.as_str())
+}
+
+/// Returns a share between 0 and 1 as a number and a bar.
+pub(super) fn rate(share: Option<f64>) -> Markup {
+    html! {
+        @if let Some(share) = share { span.rate { span { (format!("{:.0} %", share * 100.0)) } (bar("good", share)) } }
+        @else { (dash()) }
+    }
 }
 
 /// Returns a badge: `good`, `bad`, `warn` or `plain`.
@@ -137,18 +164,30 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Returns a table that scrolls in its own box, which the keyboard reaches. A heading that ends in `#` is that of numbers.
+/// Returns a table that scrolls in its own box, which the keyboard reaches. A heading that ends in `#` is that of numbers. The stylesheet
+/// hides the caption where a heading stands right before the table.
 pub(super) fn table(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
     html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) { table { (table_parts(caption, headings, rows)) } }
+    }
+}
+
+/// Returns a table of which each row becomes a block of lines where the window is narrow. The roles say what such a table still is.
+pub(super) fn stacking_table(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
+    html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table {
-                caption { (caption) }
-                thead { tr { @for heading in headings {
-                    th scope="col" class=[heading.ends_with('#').then_some("num")] { (heading.trim_end_matches('#')) }
-                } } }
-                tbody { @for row in rows { (row) } }
-            }
+            table.stacking role="table" { (table_parts(caption, headings, rows)) }
         }
+    }
+}
+
+fn table_parts(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
+    html! {
+        caption { (caption) }
+        thead role="rowgroup" { tr role="row" { @for heading in headings {
+            th scope="col" role="columnheader" class=[heading.ends_with('#').then_some("num")] { (heading.trim_end_matches('#')) }
+        } } }
+        tbody role="rowgroup" { @for row in rows { (row) } }
     }
 }
 
@@ -161,12 +200,17 @@ pub(super) fn entry_list(links: PageLinks<'_>, entries: &[EntrySummary]) -> Mark
 pub(super) fn entry_row(links: PageLinks<'_>, entry: &EntrySummary) -> Markup {
     html! {
         p.row-title { (entry_link(links, entry)) " " (entry_badges(entry)) }
+        (entry_meta(links, entry))
+    }
+}
+
+/// Returns what is known of an entry beside its title: what it is, the feature, when it changed, and its tags.
+pub(super) fn entry_meta(links: PageLinks<'_>, entry: &EntrySummary) -> Markup {
+    let kind = if entry.kind == Kind::Journal { "attempt" } else { entry.kind.as_str() };
+    html! {
         p.meta {
-            (entry.kind.as_str())
-            @if let Some(category) = &entry.category { " · " (isolated(&cut(category, 40))) }
-            @if let Some(feature) = &entry.feature {
-                " · " (named_link(links, NamedPage::Feature, feature, feature))
-            }
+            @if let Some(category) = &entry.category { (isolated(&cut(category, 40))) } @else { (kind) }
+            @if let Some(feature) = &entry.feature { " · " (named_link(links, NamedPage::Feature, feature, feature)) }
             @if let Some(time) = entry.updated_at.as_deref().or(entry.created_at.as_deref()) { " · " (ShownTime(time)) }
             (tags(links, &entry.tags))
         }

@@ -41,7 +41,7 @@ pub(super) fn document(page: &HtmlPage, links: PageLinks<'_>, project: &str, gen
                     div id="content" { (page.main) }
                 }
                 footer {
-                    p { "ralph-memory " (env!("CARGO_PKG_VERSION")) " · times are in UTC" span.keys { " · press " kbd { "?" } " for keys" } }
+                    p { "ralph-memory " (env!("CARGO_PKG_VERSION")) span.keys { " · press " kbd { "?" } " for keys" } }
                 }
                 @if !links.is_exported() { p.sr id="announce" aria-live="polite" role="status" {} }
                 (keys())
@@ -72,8 +72,8 @@ fn navigation(part: &str, links: PageLinks<'_>) -> Markup {
         nav.main aria-label="Main" {
             ul {
                 @for (name, label) in PARTS {
-                    // Without a server, nothing can be asked.
-                    @if !(links.is_exported() && matches!(name, "context" | "entries")) {
+                    // Without a server, nothing can be asked: the page of the search lists the entries.
+                    @if !(links.is_exported() && name == "entries") {
                         li { a href=(links.page(name)) aria-current=[(name == part).then_some("page")] { (label) } }
                     }
                 }

@@ -37,6 +37,11 @@ impl LinkedPages {
         }
     }
 
+    /// Returns whether a page was linked.
+    fn knows(&self, page: NamedPage, name: &str) -> bool {
+        self.known.borrow().contains(&(page, name.to_owned()))
+    }
+
     /// Returns a page that was linked and not returned before.
     pub(super) fn next(&self) -> Option<(NamedPage, String)> {
         self.waiting.borrow_mut().pop()
@@ -50,6 +55,8 @@ pub(super) enum NamedPage {
     Feature,
     Task,
     Run,
+    /// The context that the next attempt at a task would get.
+    Context,
 }
 
 impl NamedPage {
@@ -59,6 +66,7 @@ impl NamedPage {
             NamedPage::Feature => "feature",
             NamedPage::Task => "task",
             NamedPage::Run => "run",
+            NamedPage::Context => "context",
         }
     }
 
@@ -103,8 +111,29 @@ impl<'a> PageLinks<'a> {
             pages.add(page, name);
             format!("{}{}", self.up, page.file(name))
         } else {
-            format!("{}?{}={}", page.as_str(), if page == NamedPage::Feature { "name" } else { "id" }, encoded(name))
+            let field = match page {
+                NamedPage::Feature => "name",
+                NamedPage::Context => "task_id",
+                NamedPage::Entry | NamedPage::Task | NamedPage::Run => "id",
+            };
+            format!("{}?{field}={}", page.as_str(), encoded(name))
         }
+    }
+
+    /// Returns the address of the context for a task that is not done, with what the query needs; `None` where files are written and none
+    /// of them has it.
+    pub(super) fn context(self, id: &str, title: &str, feature: Option<&str>, section: Option<&str>) -> Option<String> {
+        if let Some(pages) = self.exported {
+            return pages.knows(NamedPage::Context, id).then(|| self.named(NamedPage::Context, id));
+        }
+        let title = if title.trim().is_empty() { id } else { title };
+        let fields = [
+            ("task", title),
+            ("task_id", id),
+            ("feature", feature.unwrap_or_default()),
+            ("section", section.unwrap_or_default()),
+        ];
+        Some(PageLinks::with_query("context", &fields))
     }
 
     /// Returns the address of an entry.

@@ -31,6 +31,29 @@
     };
   };
 
+  // Times as people say them, for as long as the page is open. Those of more than a month ago are dates, which stay true; the title has the
+  // exact time.
+  const UNITS = [[3600e3, 60e3, "min"], [86400e3, 3600e3, "h"], [30 * 86400e3, 86400e3, "day"]];
+  const said = (time) => {
+    const age = Date.now() - time;
+    const size = Math.abs(age);
+    if (size < 60e3) return age < 0 ? "in less than a min" : "just now";
+    const unit = UNITS.find(([below]) => size < below);
+    if (!unit) return new Date(time).toISOString().slice(0, 10);
+    const count = Math.floor(size / unit[1]);
+    const length = count + " " + unit[2] + (unit[2] === "day" && count > 1 ? "s" : "");
+    return age < 0 ? "in " + length : length + " ago";
+  };
+  const relative = (part) => {
+    for (const element of part.querySelectorAll("time[title]")) {
+      const time = Date.parse(element.dateTime);
+      const text = Number.isNaN(time) ? element.textContent : said(time);
+      if (element.textContent !== text) element.textContent = text;
+    }
+  };
+  relative(document);
+  setInterval(() => relative(document), 20e3);
+
   // Replaces a part of this page by that of the same page, fetched again.
   let fetching = null;
   const refresh = async (address, id) => {
@@ -42,7 +65,10 @@
       if (own.signal.aborted) return false;
       const fresh = new DOMParser().parseFromString(text, "text/html").getElementById(id);
       const part = $(id);
-      if (!fresh || !part || fresh.innerHTML === part.innerHTML) return false;
+      if (!fresh || !part) return false;
+      relative(part);
+      relative(fresh);
+      if (fresh.innerHTML === part.innerHTML) return false;
       const restore = keep(part);
       part.replaceChildren(...fresh.childNodes);
       restore();

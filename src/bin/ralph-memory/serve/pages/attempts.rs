@@ -5,8 +5,8 @@ use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LiveRun
 
 use super::super::charts::{columns, outcome_class};
 use super::super::html::{
-    PageContext, ShownTime, badge, counted, cut, dash, dollars, duration, id_link, isolated, named_link, number,
-    outcome_badge, table, title,
+    PageContext, ShownTime, badge, counted, cut, dash, dollars, duration, isolated, named_link, number, outcome_badge,
+    stacking_table, title, with_code,
 };
 use super::super::links::{NamedPage, PageLinks};
 use super::super::markdown::{LineBreaks, Targets, rendered};
@@ -15,29 +15,50 @@ use crate::ui::spent;
 /// How many files of an attempt are listed.
 const MAX_FILES: usize = 200;
 
-/// Returns attempts as a table.
+/// Returns attempts as a table, each with its run.
 pub(super) fn attempt_table(links: PageLinks<'_>, caption: &str, attempts: &[LoggedAttempt]) -> Markup {
-    let rows: Vec<Markup> = attempts.iter().map(|attempt| row(links, attempt)).collect();
-    table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", "Run"], &rows)
+    let run =
+        |attempt: &LoggedAttempt| html! { (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " " };
+    table_with(links, caption, "Run", attempts, &run)
 }
 
-fn row(links: PageLinks<'_>, attempt: &LoggedAttempt) -> Markup {
+/// Returns the attempts of one run as a table.
+pub(super) fn iteration_table(links: PageLinks<'_>, caption: &str, attempts: &[LoggedAttempt]) -> Markup {
+    table_with(links, caption, "Iteration", attempts, &|_| html! {})
+}
+
+fn table_with(
+    links: PageLinks<'_>,
+    caption: &str,
+    last: &str,
+    attempts: &[LoggedAttempt],
+    run: &dyn Fn(&LoggedAttempt) -> Markup,
+) -> Markup {
+    let rows: Vec<Markup> = attempts.iter().map(|attempt| row(links, attempt, &run(attempt))).collect();
+    stacking_table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", last], &rows)
+}
+
+fn row(links: PageLinks<'_>, attempt: &LoggedAttempt, run: &Markup) -> Markup {
+    let feature = attempt.feature.as_deref();
     html! {
-        tr {
-            th scope="row" {
+        tr role="row" {
+            th scope="row" role="rowheader" {
                 (task_link(links, attempt.task_id.as_deref(), &attempt.task_title))
-                @if let Some(feature) = &attempt.feature {
-                    p.meta { (named_link(links, NamedPage::Feature, feature, feature)) }
+                @if feature.is_some() || !attempt.reason.is_empty() {
+                    p.meta dir="auto" {
+                        @if let Some(feature) = feature { (named_link(links, NamedPage::Feature, feature, feature)) }
+                        @if feature.is_some() && !attempt.reason.is_empty() { " · " }
+                        (with_code(&attempt.reason))
+                    }
                 }
-                @if !attempt.reason.is_empty() { p.meta dir="auto" { (attempt.reason) } }
             }
-            td { (outcome_badge(attempt.outcome)) }
-            td { (ShownTime(&attempt.started_at)) }
-            td { (optional(attempt.model.as_deref().map(|model| cut(model, 40)))) }
-            td.num { (optional(attempt.duration_secs.map(duration))) }
-            td.num { (optional(attempt.cost_usd.map(dollars))) }
-            td {
-                (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " "
+            td role="cell" { (outcome_badge(attempt.outcome)) }
+            td role="cell" { (ShownTime(&attempt.started_at)) }
+            td role="cell" { (optional(attempt.model.as_deref().map(|model| cut(model, 40)))) }
+            td.num role="cell" { (optional(attempt.duration_secs.map(duration))) }
+            td.num role="cell" { (optional(attempt.cost_usd.map(dollars))) }
+            td.line role="cell" {
+                (run)
                 a href=(links.entry(&attempt.id)) { span.sr { "iteration " } "#" (attempt.iteration) }
             }
         }
@@ -132,6 +153,43 @@ pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
 
 /// Returns all of an attempt that a reader compares with others.
 pub(super) fn attempt_card(links: PageLinks<'_>, name: &str, attempt: &IterationView) -> Markup {
+    html! {
+        section.card aria-label=(name) {
+            h3 { a href=(links.entry(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
+            p.meta { (ShownTime(&attempt.started_at)) (circumstances(attempt, " · ")) }
+            (attempt_text(links, attempt))
+            p.meta { (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " #" (attempt.iteration) }
+        }
+    }
+}
+
+/// Returns the content of an attempt, whose page has the rest beside it.
+pub(super) fn attempt_content(links: PageLinks<'_>, attempt: &IterationView) -> Markup {
+    html! {
+        section.card aria-label="The attempt" {
+            h3 { "Iteration " (attempt.iteration) }
+            p.meta { (circumstances(attempt, "")) }
+            (attempt_text(links, attempt))
+        }
+    }
+}
+
+/// Returns the model, the duration, the cost and the sort of error, as far as they are known; `first` stands before them.
+fn circumstances(attempt: &IterationView, first: &str) -> Markup {
+    let known = [
+        attempt.model.as_deref().map(|model| cut(model, 40)),
+        attempt.duration_secs.map(duration),
+        attempt.cost_usd.map(dollars),
+        attempt.error_category.as_deref().map(|category| cut(category, 60)),
+    ];
+    html! {
+        @for (index, text) in known.into_iter().flatten().enumerate() {
+            (if index == 0 { first } else { " · " }) (isolated(&text))
+        }
+    }
+}
+
+fn attempt_text(links: PageLinks<'_>, attempt: &IterationView) -> Markup {
     let texts = [
         ("Summary", &attempt.summary),
         ("What was tried", &attempt.what_was_tried),
@@ -143,25 +201,14 @@ pub(super) fn attempt_card(links: PageLinks<'_>, name: &str, attempt: &Iteration
     ];
     let outputs = [("Error", &attempt.error_output), ("Errors on the way", &attempt.errors)];
     html! {
-        section.card aria-label=(name) {
-            h3 { a href=(links.entry(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
-            p.meta {
-                (ShownTime(&attempt.started_at))
-                @if let Some(model) = &attempt.model { " · " (isolated(&cut(model, 40))) }
-                @if let Some(seconds) = attempt.duration_secs { " · " (duration(seconds)) }
-                @if let Some(cost) = attempt.cost_usd { " · " (dollars(cost)) }
-                @if let Some(category) = &attempt.error_category { " · " (isolated(&cut(category, 60))) }
-            }
-            @for (label, text) in texts {
-                @if !text.trim().is_empty() { h4 { (label) } (rendered(text, links, &Targets::new(), LineBreaks::Keep)) }
-            }
-            @for (label, text) in outputs {
-                @if !text.trim().is_empty() { h4 { (label) } pre.wrap tabindex="0" dir="auto" { (text) } }
-            }
-            (verification(attempt))
-            (files(attempt))
-            p.meta { (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " · " (id_link(links, &attempt.id)) }
+        @for (label, text) in texts {
+            @if !text.trim().is_empty() { h4 { (label) } (rendered(text, links, &Targets::new(), LineBreaks::Keep)) }
         }
+        @for (label, text) in outputs {
+            @if !text.trim().is_empty() { h4 { (label) } pre.wrap tabindex="0" dir="auto" { (text) } }
+        }
+        (verification(attempt))
+        (files(attempt))
     }
 }
 

@@ -1,16 +1,26 @@
-//! Context: what an agent would be told for a task, section by section.
+//! Context: what an agent would be told at the beginning of a session, or of a task, section by section.
 
 use maud::{Markup, html};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};
-use ralph_memory::context::Request;
+use ralph_memory::context::{BriefingRequest, Request};
+use ralph_memory::entry::Outcome;
+use ralph_memory::memory::{LogFilter, LoggedAttempt, TaskState};
 use ralph_memory::text::estimate_tokens;
 use ralph_memory::{Budget, Context, Id, Task};
 use serde::Deserialize;
 
 use super::super::charts::bar;
-use super::super::html::{HtmlPage, PageContext, counted, entry_list, number, problems, table};
+use super::super::html::{
+    HtmlPage, PageContext, ShownTime, counted, entry_list, isolated, named_link, number, outcome_badge, problems,
+    table, title,
+};
+use super::super::links::NamedPage;
 use super::entries::text_field;
-use super::{given, refused};
+use super::{ById, given, nothing, refused};
+
+/// How many attempts are searched for tasks that are not done, the newest, and how many of these are listed.
+const MAX_SEARCHED: usize = 100;
+const MAX_OPEN: usize = 20;
 
 /// The query.
 #[derive(Debug, Default, Deserialize)]
@@ -46,19 +56,120 @@ struct ContextSection<'a> {
     text: &'a str,
 }
 
-/// Makes the page.
+impl ContextSection<'_> {
+    /// Returns the text without the heading, which the page has above it.
+    fn text_below(&self) -> &str {
+        let below = self.text.strip_prefix("## ").and_then(|text| text.split_once('\n'));
+        below.map_or(self.text, |(_, below)| below).trim_matches('\n')
+    }
+}
+
+/// Makes the page: the context of a task, or without one the tasks that are not done and the briefing of a session.
 pub(in crate::serve) fn context(context: &PageContext<'_>, fields: &ContextFields) -> anyhow::Result<HtmlPage> {
+    let is_exported = context.links.is_exported();
     let main = html! {
-        p.lead { "What an agent would be told at the beginning of a task. Looking at it changes nothing." }
-        (form(fields))
-        @if given(&fields.task).is_some() {
-            @match context.memory.context(&fields.request()) {
-                Ok(built) => { (shown(context, &built)) }
-                Err(reason) => { (refused(&reason.into())) }
-            }
+        @if !is_exported {
+            p.lead { "What an agent would be told at the beginning of a task. Looking at it changes nothing." }
+            (form(fields))
+        }
+        @if given(&fields.task).is_some() { (of_task(context, &fields.request())) }
+        @else {
+            (open_tasks(context))
+            (briefing(context))
         }
     };
     Ok(HtmlPage { title: "Context".to_owned(), part: "context", main, is_live: false })
+}
+
+/// Makes the exported page of the context that the next attempt at a task would get.
+pub(in crate::serve) fn task_context(context: &PageContext<'_>, args: &ById) -> anyhow::Result<HtmlPage> {
+    let Some(task) = context.memory.task(&args.id) else { return Err(nothing("task", &args.id).into()) };
+    let named = Some(task.title.trim()).filter(|title| !title.is_empty()).unwrap_or(&task.id);
+    let asked = Task {
+        id: Some(task.id.clone()),
+        feature: task.feature.clone(),
+        section: task.section.clone(),
+        ..Task::new(named)
+    };
+    let main = html! {
+        p.lead {
+            "What an agent would be told at the next attempt at "
+            (named_link(context.links, NamedPage::Task, &task.id, named)) "."
+        }
+        @if task.state == TaskState::Done { p.quiet { "The task is done." } }
+        (of_task(context, &Request { task: asked, budget: None, by_tools: false }))
+    };
+    let heading = format!("Context of “{}”", title(named));
+    Ok(HtmlPage { title: heading, part: "context", main, is_live: false })
+}
+
+fn of_task(context: &PageContext<'_>, request: &Request) -> Markup {
+    html! {
+        @match context.memory.context(request) {
+            Ok(built) => { (shown(context, &built)) }
+            Err(reason) => { (refused(&reason.into())) }
+        }
+    }
+}
+
+/// Returns the tasks that were worked on last and are not done, each with the context of its next attempt.
+fn open_tasks(context: &PageContext<'_>) -> Markup {
+    let log = context.memory.log(&LogFilter { limit: Some(MAX_SEARCHED), ..LogFilter::default() });
+    let mut last: Vec<(&str, &LoggedAttempt)> = Vec::new();
+    for attempt in &log.attempts {
+        let id = attempt.task_id.as_deref();
+        last.extend(id.filter(|id| last.iter().all(|(known, _)| known != id)).map(|id| (id, attempt)));
+    }
+    last.retain(|(_, attempt)| attempt.outcome != Outcome::Done);
+    last.truncate(MAX_OPEN);
+    let address = |id: &str, attempt: &LoggedAttempt| {
+        if context.links.is_exported() {
+            return Some(context.links.named(NamedPage::Context, id));
+        }
+        context.links.context(id, &attempt.task_title, attempt.feature.as_deref(), None)
+    };
+    html! {
+        @if !last.is_empty() {
+            h2 { "Tasks that are not done" }
+            p.lead { "Each leads to the context of its next attempt." }
+            ul.rows { @for (id, attempt) in &last {
+                li.row {
+                    p.row-title {
+                        @let name = if attempt.task_title.trim().is_empty() { *id } else { attempt.task_title.as_str() };
+                        a href=[address(id, attempt)] { (isolated(&title(name))) } " " (outcome_badge(attempt.outcome))
+                    }
+                    p.meta {
+                        @if let Some(feature) = &attempt.feature { (named_link(context.links, NamedPage::Feature, feature, feature)) " · " }
+                        "last attempt " (ShownTime(&attempt.started_at))
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// Returns what an agent would be told before there is a task.
+fn briefing(context: &PageContext<'_>) -> Markup {
+    html! {
+        h2 { "The briefing of a session" }
+        @match context.memory.briefing(&BriefingRequest::default()) {
+            Ok(briefing) => {
+                @if briefing.text.trim().is_empty() { p.quiet { "There is nothing to report, so a session begins without one." } }
+                @else {
+                    p.lead { "What an agent would be told before it has a task: " (size(&briefing.text)) "." }
+                    pre.wrap tabindex="0" role="region" aria-label="The briefing" dir="auto" { (briefing.text.trim_end()) }
+                }
+                (problems(context.links, &briefing.problems))
+            }
+            Err(reason) => { (refused(&reason.into())) }
+        }
+    }
+}
+
+/// Returns how long a text is.
+fn size(text: &str) -> String {
+    let count = |count: usize| number(u64::try_from(count).unwrap_or(u64::MAX));
+    format!("{} characters, about {} tokens", count(text.chars().count()), count(estimate_tokens(text)))
 }
 
 fn form(fields: &ContextFields) -> Markup {
@@ -66,7 +177,7 @@ fn form(fields: &ContextFields) -> Markup {
         form.filters action="context" method="get" {
             div.field.grow {
                 label for="task" { "The task, in a line" }
-                input.big id="task" name="task" value=(fields.task) dir="auto" required autocomplete="off";
+                div.beside { input.big id="task" name="task" value=(fields.task) dir="auto" required autocomplete="off"; button.main { "Show" span.sr { " the context" } } }
             }
             details.grow {
                 summary { "More about the task" }
@@ -85,7 +196,6 @@ fn form(fields: &ContextFields) -> Markup {
                     }
                 }
             }
-            div { button.main { "Show the context" } }
         }
     }
 }
@@ -95,7 +205,7 @@ fn shown(page: &PageContext<'_>, context: &Context) -> Markup {
     let total = context.text.chars().count().max(1);
     #[expect(clippy::cast_precision_loss, reason = "a text is shorter than that")]
     let share = |text: &str| text.chars().count() as f64 / total as f64;
-    let size = |text: &str| number(u64::try_from(text.chars().count()).unwrap_or(u64::MAX));
+    let length = |text: &str| number(u64::try_from(text.chars().count()).unwrap_or(u64::MAX));
     let rows: Vec<Markup> = sections
         .iter()
         .enumerate()
@@ -103,7 +213,7 @@ fn shown(page: &PageContext<'_>, context: &Context) -> Markup {
             html! {
                 tr {
                     th scope="row" { a href={ "#section-" (index) } { bdi { (section.name) } } }
-                    td.num { (size(section.text)) }
+                    td.num { (length(section.text)) }
                     td.num { (estimate_tokens(section.text)) }
                     td { (bar("accent", share(section.text))) }
                 }
@@ -112,25 +222,25 @@ fn shown(page: &PageContext<'_>, context: &Context) -> Markup {
         .collect();
     html! {
         h2 { "Sizes" }
-        p { (size(&context.text)) " characters, about " (number(u64::try_from(estimate_tokens(&context.text)).unwrap_or(u64::MAX))) " tokens." }
+        p.lead { (size(&context.text)) "." }
         (table("Sections of the context", &["Section", "Characters#", "Tokens#", "Share"], &rows))
         @for (index, section) in sections.iter().enumerate() {
-            section.card aria-labelledby={ "section-" (index) } {
+            section aria-labelledby={ "section-" (index) } {
                 h2 id={ "section-" (index) } { bdi { (section.name) } }
-                pre.wrap tabindex="0" dir="auto" { (section.text) }
+                pre.wrap tabindex="0" dir="auto" { (section.text_below()) }
             }
         }
-        (listed(page, "Knowledge in it", "", &context.entries))
-        (listed(page, "Attempts in it", "", &context.attempts))
-        (listed(page, "Left out", "These matched the task, and their section had no room for them. A larger budget, or a task in fewer words, brings in more.", &context.left_out))
+        (listed(page, "Knowledge in it", ["entry", "entries"], "", &context.entries))
+        (listed(page, "Attempts in it", ["attempt", "attempts"], "", &context.attempts))
+        (listed(page, "Left out", ["entry", "entries"], "These matched the task, and their section had no room for them. A larger budget, or a task in fewer words, brings in more.", &context.left_out))
         (problems(page.links, &context.problems))
     }
 }
 
-fn listed(page: &PageContext<'_>, heading: &str, why: &str, ids: &[Id]) -> Markup {
+fn listed(page: &PageContext<'_>, heading: &str, [one, many]: [&str; 2], why: &str, ids: &[Id]) -> Markup {
     html! {
         @if !ids.is_empty() {
-            h2 { (heading) " " span.quiet { "(" (counted(ids.len(), "entry", "entries")) ")" } }
+            h2 { (heading) " " span.quiet { "(" (counted(ids.len(), one, many)) ")" } }
             @if !why.is_empty() { p { (why) } }
             (entry_list(page.links, &page.memory.summaries(ids)))
         }
@@ -176,5 +286,6 @@ mod tests {
         let names: Vec<&str> = found.iter().map(|section| section.name.as_str()).collect();
         assert_eq!(names, ["One", "Two"]);
         assert_eq!(found.iter().map(|section| section.text).collect::<String>(), text);
+        assert_eq!(found[1].text_below(), "b");
     }
 }

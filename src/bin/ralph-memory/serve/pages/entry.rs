@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use chrono::NaiveDateTime;
 use maud::{Markup, html};
+use ralph_memory::entry::{EntrySummary, timestamp};
 use ralph_memory::memory::{EntryLink, EntryView};
 use ralph_memory::{Id, Kind};
 use serde::Deserialize;
@@ -13,7 +15,7 @@ use super::super::html::{
 };
 use super::super::links::{NamedPage, PageLinks};
 use super::super::markdown::{LineBreaks, Targets, linked_files, rendered};
-use super::attempts::attempt_card;
+use super::attempts::attempt_content;
 use super::{FormAction, button, done, unknown_id};
 
 /// How many links, versions or files are listed.
@@ -54,7 +56,8 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
         @if short.trim_end_matches('…') != whole && !whole.is_empty() && short.chars().count() < whole.chars().count() {
             details { summary { "Whole title" } p dir="auto" { (whole) } }
         }
-        p { (entry_badges(&entry.summary)) (tags(context.links, &entry.summary.tags)) }
+        @let badges = html! { (entry_badges(&entry.summary)) (tags(context.links, &entry.summary.tags)) };
+        @if !badges.0.is_empty() { p { (badges) } }
         (problems(context.links, &shown.problems))
         div.beside-facts {
             (text(context, entry))
@@ -92,7 +95,7 @@ fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
     let attempt = (entry.summary.kind == Kind::Journal).then(|| context.memory.iteration(&entry.summary.id)).flatten();
     html! {
         @if let Some(attempt) = attempt {
-            div { h2.sr { "The attempt" } (attempt_card(context.links, &format!("Iteration {}", attempt.iteration), &attempt)) }
+            div { h2.sr { "The attempt" } (attempt_content(context.links, &attempt)) }
         } @else {
             article.card.prose aria-labelledby="text" {
                 h2.sr id="text" { "Text" }
@@ -119,7 +122,9 @@ fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
             @if let Some(run) = named(NamedPage::Run, &entry.run_id) { (fact("Run", run)) }
             (fact("Written by", html! { (summary.source.as_str()) }))
             @if let Some(time) = &summary.created_at { (fact("Created", html! { (ShownTime(time)) })) }
-            @if let Some(time) = &summary.updated_at { (fact("Changed", html! { (ShownTime(time)) })) }
+            @if let Some(time) = summary.updated_at.as_ref().filter(|time| summary.created_at.as_ref() != Some(time)) {
+                (fact("Changed", html! { (ShownTime(time)) }))
+            }
             @if let Some(time) = &entry.expires_at { (fact("Expires", html! { (ShownTime(time)) })) }
             @if summary.kind == Kind::Knowledge { (fact("Importance", html! { (entry.importance) " of 100" })) }
             @for (label, ids) in [("Replaces", &entry.supersedes), ("Replaced by", &entry.superseded_by)] {
@@ -159,7 +164,7 @@ fn usage(entry: &EntryView) -> Markup {
                     div { dt { "Succeeded" } dd { (usage.succeeded) } }
                     div { dt { "Failed" } dd { (usage.failed) } }
                     @if let Some(last) = usage.last_used {
-                        div { dt { "Last" } dd { (last.format("%Y-%m-%d")) } }
+                        div { dt { "Last" } dd { (ShownTime(&timestamp(last))) } }
                     }
                 }
                 @if usage.failed > 0 && usage.succeeded == 0 {
@@ -173,13 +178,20 @@ fn usage(entry: &EntryView) -> Markup {
 }
 
 fn links(context: &PageContext<'_>, label: &str, links: &[EntryLink]) -> Markup {
+    let ids: Vec<Id> = links.iter().take(MAX_LISTED).filter_map(|link| link.id.clone()).collect();
+    let known = if ids.is_empty() { Vec::new() } else { context.memory.summaries(&ids) };
+    // A link may have only the id of the entry to which it leads.
+    let name = |link: &EntryLink, id: &Id| {
+        let titled = |entry: &&EntrySummary| entry.id == *id && !entry.title.trim().is_empty();
+        known.iter().find(titled).map_or_else(|| title(&link.text), |entry| title(&entry.title))
+    };
     html! {
         @if !links.is_empty() {
             h2 { (label) }
             ul {
                 @for link in links.iter().take(MAX_LISTED) {
                     li {
-                        @if let Some(id) = &link.id { a href=(context.links.entry(id)) { (isolated(&title(&link.text))) } }
+                        @if let Some(id) = &link.id { a href=(context.links.entry(id)) { (isolated(&name(link, id))) } }
                         @else { span.dead { (isolated(&title(&link.text))) } " " (badge("warn", "leads nowhere")) }
                         span.quiet { ", line " (link.line) }
                     }
@@ -200,7 +212,7 @@ fn versions(context: &PageContext<'_>, entry: &EntryView, compare: &str) -> Mark
         ul {
             @for version in entry.versions.iter().rev().take(MAX_LISTED) {
                 li {
-                    (id_link(context.links, version))
+                    a href=(context.links.entry(version)) { "Replaced " (version_name(version)) }
                     @if !context.links.is_exported() {
                         " "
                         a href={ (PageLinks::with_query("entry", &[("id", entry.summary.id.as_str()), ("compare", version.as_str())])) "#versions" } {
@@ -212,15 +224,26 @@ fn versions(context: &PageContext<'_>, entry: &EntryView, compare: &str) -> Mark
         }
         @if let Ok(difference) = difference {
             details open[compared.is_some()] {
-                summary { "What changed since " (isolated(other.stem())) }
+                summary { "What changed since the version of " (version_name(other)) }
                 (difference)
             }
         }
     }
 }
 
+/// Returns when a version was replaced, which is a part of its id; the id itself where several were replaced in the same second.
+fn version_name(version: &Id) -> Markup {
+    let written = version.stem().rsplit_once('.').map(|(_, time)| time);
+    let time = written.and_then(|time| NaiveDateTime::parse_from_str(time, "%Y%m%dT%H%M%SZ").ok());
+    html! {
+        @if let Some(time) = time { (ShownTime(&timestamp(time.and_utc()))) }
+        @else { code { (isolated(&cut(version.stem(), 100))) } }
+    }
+}
+
 /// Returns the differences of two texts, with some lines around each.
 fn difference(old: &str, new: &str) -> Markup {
+    let (old, new) = (old.trim_start_matches(['\n', '\r']), new.trim_start_matches(['\n', '\r']));
     let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(old, new);
     let groups = diff.grouped_ops(DIFF_CONTEXT);
     if groups.is_empty() {

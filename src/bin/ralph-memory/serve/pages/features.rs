@@ -2,13 +2,13 @@
 
 use chrono::Days;
 use maud::{Markup, html};
-use ralph_memory::memory::{DayStats, EntryFilter, FeatureStats, LogFilter, Stats, StatsFilter};
+use ralph_memory::memory::{DayStats, EntryFilter, FeatureStats, LogFilter, Stats, StatsFilter, TouchedFile};
 use serde::Deserialize;
 
-use super::super::charts::{bar, columns};
+use super::super::charts::columns;
 use super::super::html::{
     HtmlPage, PageContext, ShownTime, badge, counted, dollars, empty, entry_list, id_link, isolated, named_link,
-    number, problems, table, time_or_dash, title,
+    number, problems, rate, table, time_or_dash, title,
 };
 use super::super::links::NamedPage;
 use super::attempts::{attempt_table, figures, optional};
@@ -34,8 +34,17 @@ pub(in crate::serve) struct FeatureArgs {
 pub(in crate::serve) fn features(context: &PageContext<'_>, _: &NoFields) -> anyhow::Result<HtmlPage> {
     let stats = context.memory.stats(&StatsFilter::default());
     let rows: Vec<Markup> = stats.features.iter().take(MAX_FEATURES).map(|feature| row(context, feature)).collect();
-    let headings =
-        ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
+    let headings = [
+        "Feature",
+        "Attempts#",
+        "Success rate",
+        "Tasks",
+        "Failed in a row#",
+        "Cost#",
+        "Tokens#",
+        "Models",
+        "Last attempt",
+    ];
     let main = html! {
         @if rows.is_empty() { (empty("No attempt yet, so there are no figures.")) }
         @else {
@@ -61,10 +70,10 @@ fn row(context: &PageContext<'_>, stats: &FeatureStats) -> Markup {
                 @else { span.quiet { "without a feature" } }
             }
             td.num { (totals.attempts) }
-            td { (optional(totals.success_rate.map(|rate| format!("{:.0} %", rate * 100.0)))) " " (bar("good", totals.success_rate.unwrap_or_default())) }
-            td {
+            td { (rate(totals.success_rate)) }
+            td.line {
                 (stats.tasks.done) " done, " (stats.tasks.open) " open"
-                @if stats.tasks.stuck > 0 { " " (badge("bad", &format!("{} stuck", stats.tasks.stuck))) }
+                @if stats.tasks.stuck > 0 { br; (badge("bad", &format!("{} stuck", stats.tasks.stuck))) }
             }
             td.num { (stats.streak) }
             td.num { (optional(totals.cost_usd.map(dollars))) }
@@ -94,7 +103,10 @@ pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -
     }
     let n_entries = listed.entries.len();
     listed.entries.truncate(MAX_ENTRIES);
-    let log = memory.log(&LogFilter { feature, limit: Some(MAX_ATTEMPTS), ..LogFilter::default() });
+    let mut log = memory.log(&LogFilter { feature, limit: Some(MAX_ATTEMPTS), ..LogFilter::default() });
+    // The page names it once.
+    log.attempts.iter_mut().for_each(|attempt| attempt.feature = None);
+    listed.entries.iter_mut().for_each(|entry| entry.feature = None);
     let main = html! {
         (figures(&stats.total.totals))
         (days(&stats.days))
@@ -121,13 +133,13 @@ fn models(stats: &Stats) -> Markup {
             tr {
                 th scope="row" { (optional(model.model.clone())) }
                 td.num { (model.totals.attempts) }
-                td { (optional(model.totals.success_rate.map(|rate| format!("{:.0} %", rate * 100.0)))) " " (bar("good", model.totals.success_rate.unwrap_or_default())) }
+                td { (rate(model.totals.success_rate)) }
                 td.num { (optional(model.totals.cost_usd.map(dollars))) }
             }
         }
     };
     let rows: Vec<Markup> = stats.total.models.iter().map(row).collect();
-    html! { h2 { "Models" } (table("Models", &["Model", "Attempts#", "Success rate", "Cost#"], &rows)) }
+    html! { h2 { "Models" } (table("Attempts by model", &["Model", "Attempts#", "Success rate", "Cost#"], &rows)) }
 }
 
 /// Returns a chart of the last days, those without attempts included, with its numbers.
@@ -183,22 +195,31 @@ fn errors(context: &PageContext<'_>, stats: &Stats) -> Markup {
 }
 
 fn files(stats: &Stats) -> Markup {
-    let row = |file: &ralph_memory::memory::TouchedFile| {
+    type Count = fn(&TouchedFile) -> usize;
+    let files = &stats.files[..stats.files.len().min(MAX_FILES)];
+    let counts: [(&str, Count); 4] = [
+        ("Attempts#", |file| file.iterations),
+        ("Created#", |file| file.created),
+        ("Changed#", |file| file.modified),
+        ("Read#", |file| file.read),
+    ];
+    // What happened to none of them needs no column.
+    let counts = counts.into_iter().filter(|(_, count)| files.iter().any(|file| count(file) > 0));
+    let (names, counts): (Vec<&str>, Vec<Count>) = counts.unzip();
+    let row = |file: &TouchedFile| {
         html! {
             tr {
                 th scope="row" { code { (isolated(&title(&file.path))) } }
-                td.num { (file.iterations) }
-                td.num { (file.created) }
-                td.num { (file.modified) }
-                td.num { (file.read) }
+                @for count in &counts { td.num { (count(file)) } }
             }
         }
     };
-    let rows: Vec<Markup> = stats.files.iter().take(MAX_FILES).map(row).collect();
+    let rows: Vec<Markup> = files.iter().map(row).collect();
+    let headings: Vec<&str> = ["File"].into_iter().chain(names).collect();
     html! {
         @if !rows.is_empty() {
             h2 { "Files touched most" }
-            (table("Files, by the number of attempts", &["File", "Attempts#", "Created#", "Changed#", "Read#"], &rows))
+            (table("Files, by the number of attempts", &headings, &rows))
         }
     }
 }

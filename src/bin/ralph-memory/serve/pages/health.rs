@@ -5,7 +5,7 @@ use ralph_memory::error::Severity;
 use ralph_memory::memory::FindingState;
 use ralph_memory::{Id, Problem};
 
-use super::super::html::{HtmlPage, PageContext, badge, counted, empty, entry_list, isolated, table, with_code};
+use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, table, with_code};
 use super::now::semantic;
 use super::operations::operations;
 use super::{NoFields, done};
@@ -44,7 +44,7 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
 fn group(context: &PageContext<'_>, heading: &str, none: &str, found: &[&Problem]) -> Markup {
     html! {
         h2 { (heading) }
-        @if found.is_empty() { (empty(none)) }
+        @if found.is_empty() { p.quiet { (none) } }
         @else {
             ul.rows { @for problem in found.iter().take(MAX_SHOWN) { li.row { (row(context, problem)) } } }
             @if found.len() > MAX_SHOWN { p.quiet { "and " (found.len() - MAX_SHOWN) " more; ralph-memory check lists them" } }

@@ -24,7 +24,7 @@ use super::links::PageLinks;
 use crate::error::{self, NothingFound};
 use crate::exit::Exit;
 
-pub(super) use context::context;
+pub(super) use context::{ContextFields, context, task_context};
 pub(super) use entries::{all_entries, entries};
 pub(super) use entry::{EntryArgs, entry};
 pub(super) use features::{FeatureArgs, feature, features};

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use ralph_memory::memory::RunView;
 
 use super::super::html::{HtmlPage, PageContext, ShownTime, entry_list, outcome_badge, problems, table};
-use super::attempts::{attempt_table, duration_chart, figures, live_card, task_link};
+use super::attempts::{duration_chart, figures, iteration_table, live_card, task_link};
 use super::entry::fact;
 use super::{ById, nothing};
 
@@ -14,7 +14,7 @@ pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::R
     let links = context.links;
     let main = html! {
         dl.facts {
-            (fact("Kind", html! { @if run.is_session { "session without a loop" } @else { "run" } }))
+            @if run.is_session { (fact("Kind", html! { "session without a loop" })) }
             @if let Some(time) = &run.started_at { (fact("Began", html! { (ShownTime(time)) })) }
             @if let Some(time) = &run.ended_at { (fact("Last activity", html! { (ShownTime(time)) })) }
         }
@@ -24,12 +24,17 @@ pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::R
         @if !run.attempts.is_empty() {
             h2 { "Iterations" }
             (duration_chart(&run.attempts))
-            (attempt_table(links, "Iterations, oldest first", &run.attempts))
+            (iteration_table(links, "Iterations, oldest first", &run.attempts))
         }
         @if !run.knowledge.is_empty() { h2 { "Learned in it" } (entry_list(links, &run.knowledge)) }
         (problems(links, &run.problems))
     };
-    Ok(HtmlPage { title: format!("Run {}", run.id), part: "timeline", main, is_live: true })
+    Ok(HtmlPage {
+        title: if run.id.starts_with("run-") { run.id } else { format!("Run {}", run.id) },
+        part: "timeline",
+        main,
+        is_live: true,
+    })
 }
 
 fn tasks(context: &PageContext<'_>, run: &RunView) -> Markup {

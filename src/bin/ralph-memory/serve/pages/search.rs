@@ -6,7 +6,7 @@ use ralph_memory::{Hit, Query, Scope};
 use serde::Deserialize;
 
 use super::super::charts::bar;
-use super::super::html::{HtmlPage, PageContext, counted, empty, entry_row, problems};
+use super::super::html::{HtmlPage, PageContext, counted, empty, entry_badges, entry_meta, marked, problems, title};
 use super::super::links::PageLinks;
 use super::entries::{archive_field, kind, kind_field, text_field};
 use super::given;
@@ -148,17 +148,22 @@ fn results(context: &PageContext<'_>, fields: &SearchFields) -> anyhow::Result<M
         p.lead id="count" { (count) }
         @if page.is_empty() { (empty("Nothing found. Fewer or other words may help.")) }
         @else {
-            ol.rows { @for (hit, excerpt) in page.iter().zip(&excerpts) { li.row { (result(context, hit, excerpt, best)) } } }
+            ol.rows { @for (hit, excerpt) in page.iter().zip(&excerpts) { li.row { (result(context, &fields.q, hit, excerpt, best)) } } }
             @if hits.len() > shown { p { a href=(fields.with(shown + STEP)) { "Show more" } } }
         }
         (problems(context.links, &found.problems))
     })
 }
 
-fn result(context: &PageContext<'_>, hit: &Hit, excerpt: &str, best: f64) -> Markup {
+fn result(context: &PageContext<'_>, query: &str, hit: &Hit, excerpt: &str, best: f64) -> Markup {
+    let (memory, links) = (context.memory, context.links);
     html! {
-        (entry_row(context.links, &hit.entry))
-        @if !excerpt.is_empty() { p dir="auto" { (excerpt) } }
+        p.row-title {
+            a href=(links.entry(&hit.entry.id)) { bdi { (marked(memory, &title(&hit.entry.title), query)) } } " "
+            (entry_badges(&hit.entry))
+        }
+        @if !excerpt.is_empty() { p dir="auto" { (marked(memory, excerpt, query)) } }
+        (entry_meta(links, &hit.entry))
         details {
             summary { "Score " (format!("{:.2}", hit.score)) span.sr { " of " bdi { (hit.entry.title.chars().take(80).collect::<String>()) } } }
             table {

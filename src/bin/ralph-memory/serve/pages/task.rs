@@ -34,6 +34,13 @@ pub(in crate::serve) fn task(context: &PageContext<'_>, args: &ById) -> anyhow::
     Ok(HtmlPage { title: heading, part: "timeline", main, is_live: true })
 }
 
+/// Returns the address of the context of the next attempt, if there is to be one.
+fn next_context(context: &PageContext<'_>, task: &TaskView) -> Option<String> {
+    let is_open = task.state != TaskState::Done;
+    let (feature, section) = (task.feature.as_deref(), task.section.as_deref());
+    is_open.then(|| context.links.context(&task.id, &task.title, feature, section)).flatten()
+}
+
 fn facts(context: &PageContext<'_>, task: &TaskView) -> Markup {
     let class = match task.state {
         TaskState::Done => "good",
@@ -53,6 +60,7 @@ fn facts(context: &PageContext<'_>, task: &TaskView) -> Markup {
             }
             @if let Some(section) = &task.section { (fact("Section", isolated(&cut(section, 100)))) }
             @if let Some(difficulty) = task.difficulty { (fact("Difficulty", html! { (difficulty.as_str()) })) }
+            @if let Some(context) = next_context(context, task) { (fact("Next attempt", html! { a href=(context) { "what the agent would be told" } })) }
             @if let Some(next) = &task.next_model {
                 (fact("Next model", html! { (isolated(&next.model)) span.quiet { ", " (isolated(&next.rationale)) } }))
             }
