@@ -39,6 +39,7 @@ pub use layout::Store;
 pub(crate) use lock::{Lock, let_others_lock};
 pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
+pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
 pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};
 #[cfg(feature = "setup")]

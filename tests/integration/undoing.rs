@@ -254,10 +254,10 @@ fn a_log_from_elsewhere_is_ignored_and_never_followed() {
     let copied = at(&copy.root(), 1);
     assert_eq!(copied.operations().unwrap(), []);
     assert!(matches!(copied.undo(None, false), Err(Error::NoOperation { number: None })));
-    // The copy numbers its own operations.
+    // The copy's own operations get numbers that nothing in it has.
     copied.add(&knowledge("Hosts", "One.")).unwrap();
     let numbers: Vec<u64> = copied.operations().unwrap().iter().map(|operation| operation.number).collect();
-    assert_eq!(numbers, [1]);
+    assert_eq!(numbers, [2]);
     copied.undo(None, false).unwrap();
     assert!(copy.at(".ralph/knowledge/ports.md").is_file() && !copy.at(".ralph/knowledge/hosts.md").exists());
     // A link in place of the log leads nowhere.
@@ -284,7 +284,10 @@ fn files_of_the_log_are_private_and_few() {
     let file = base.at(".ralph/state/undo/00000104");
     assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(memory.forget_operations().unwrap(), 100);
-    assert_eq!((memory.operations().unwrap(), base.files(".ralph/state/undo")), (Vec::new(), Vec::new()));
+    assert_eq!(memory.operations().unwrap(), []);
+    assert_eq!(base.files(".ralph/state/undo"), [".ralph/state/undo/00000104"]);
+    let left = base.read(".ralph/state/undo/00000104");
+    assert!(!left.contains("Number") && left.contains("forgotten"), "only the number is left: {left}");
 }
 
 #[test]

@@ -71,6 +71,7 @@ impl Advice {
             Error::NotRecorded { root, kept, source } => not_recorded(root, kept, source),
             Error::NotKept { source, .. } => not_kept(source),
             Error::PartlySetUp { source, .. } => partly_set_up(source),
+            Error::HalfUndone { number, source } => half_undone(*number, source),
             Error::StillWorking { pid, .. } => person(format!(
                 "its changes would be attributed to the new agent; wait until it has ended, or `kill {pid}`"
             )),
@@ -174,6 +175,14 @@ fn partly_set_up(source: &Error) -> Advice {
     person(format!("{first}the same command completes it, and with `--remove` it undoes it"))
 }
 
+fn half_undone(number: u64, source: &Error) -> Advice {
+    let is_full = matches!(source, Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull);
+    let first = if is_full { "make room on the disk; " } else { "" };
+    person(format!(
+        "{first}`ralph-memory undo` takes back what was done of it, and then `ralph-memory undo {number}` begins again"
+    ))
+}
+
 fn secret(fingerprint: &str) -> Advice {
     both(
         format!(
@@ -206,6 +215,11 @@ pub(crate) fn bug() -> String {
     format!("this is a bug in {ISSUES}; please report it with the command that you ran")
 }
 
+/// Returns the error of the system behind one that says more.
+fn cause_of(error: &io::Error) -> Option<&io::Error> {
+    error.get_ref()?.source()?.downcast_ref()
+}
+
 /// Returns the advice for an error of the file system.
 pub(crate) fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
@@ -222,7 +236,7 @@ pub(crate) fn io_hint(error: &io::Error) -> Option<&'static str> {
         io::ErrorKind::NotADirectory => Some("a file is where a folder must be; move it away"),
         io::ErrorKind::IsADirectory => Some("a folder is where a file must be; move it away"),
         // These have no kind. Their numbers are the same on every Unix.
-        _ => match error.raw_os_error() {
+        _ => match error.raw_os_error().or_else(|| cause_of(error)?.raw_os_error()) {
             Some(5) => Some("the disk or its connection fails; see the system's log"),
             Some(23 | 24) => Some("close programs that have many files open, or raise the limit (`ulimit -n`)"),
             _ => None,
