@@ -36,7 +36,7 @@ mod tests;
 pub(crate) use anchor::Anchor;
 pub(crate) use folder::{FileKind, FileStat, Folder};
 pub use layout::Store;
-pub(crate) use lock::{Lock, let_others_lock};
+pub(crate) use lock::{Lock, NamedLock, let_others_lock};
 pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
 pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;

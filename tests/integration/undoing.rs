@@ -378,9 +378,11 @@ fn an_edit_is_checked_before_it_is_written() {
     editor("true").run().says(0, "unchanged knowledge/ports");
     editor("echo More. >> \"$1\"; exit 3").run().refuses(2, "ended with exit status: 3; nothing was changed");
     assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+    let draft = base.at(".ralph/state/drafts/ports.md");
+    assert!(fs::read_to_string(&draft).unwrap().contains("More."), "it was saved before the editor failed");
+    fs::remove_file(&draft).unwrap();
     editor("sed -i /title/d \"$1\"").run().refuses(4, "`title` is missing");
     assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
-    let draft = base.at(".ralph/state/drafts/ports.md");
     assert!(draft.is_file());
     editor("true").run().refuses(2, "an earlier call kept a copy");
     fs::remove_file(&draft).unwrap();
@@ -453,7 +455,7 @@ fn a_text_that_cannot_be_written_is_kept() {
     let draft = base.at(".ralph/state/drafts/ports.md");
     for (script, code, reason) in [
         ("echo Mine. >> \"$1\"; kill -9 $$", 2, "the editor `sh"),
-        ("printf 'Mine. \\377' >> \"$1\"", 6, "valid UTF-8"),
+        ("printf 'Mine. \\377' >> \"$1\"", 4, "it is not UTF-8"),
     ] {
         editing(&base, script, "true").run().refuses(code, reason);
         assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
