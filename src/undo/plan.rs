@@ -64,7 +64,7 @@ impl<'a> UndoStep<'a> {
     }
 }
 
-impl<'a> UndoPlan<'a> {
+impl UndoPlan<'_> {
     /// Leaves out the steps that would change files which somebody changed since.
     pub(super) fn leave_changed(&mut self) {
         let changed = std::mem::take(&mut self.changed);

@@ -50,12 +50,7 @@ impl Advice {
             Error::BudgetTooSmall { unit, least, .. } => larger_budget(unit, *least),
             Error::SupersedesCycle { new, link, .. } => supersedes_cycle(new, link),
             Error::NoOperation { number } => person(no_operation(*number)),
-            Error::ChangedSince { by, .. } => person(match by {
-                Some(by) => {
-                    format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all")
-                }
-                None => "another program changed them; edit the files by hand, or use git".to_owned(),
-            }),
+            Error::ChangedSince { by, .. } => person(changed_since(*by)),
             Error::Locked { .. } => both(
                 "another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS",
                 "another process is writing; call again in a few seconds",
@@ -173,6 +168,13 @@ fn not_kept(source: &Error) -> Advice {
 fn partly_set_up(source: &Error) -> Advice {
     let first = Advice::of(source).person.map(|hint| format!("{hint}; ")).unwrap_or_default();
     person(format!("{first}the same command completes it, and with `--remove` it undoes it"))
+}
+
+fn changed_since(by: Option<u64>) -> String {
+    by.map_or_else(
+        || "another program changed them; edit the files by hand, or use git".to_owned(),
+        |by| format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all"),
+    )
 }
 
 fn half_undone(number: u64, source: &Error) -> Advice {
