@@ -7,12 +7,19 @@ use super::table::{ALIASES, RowId};
 use crate::entry::Id;
 
 impl Catalog {
-    /// Returns the row that has an id, else the row of an entry that had it before it was renamed.
-    pub fn row_of_name(&self, id: &Id) -> Option<RowId> {
-        self.row_of_id(id).or_else(|| {
-            let had_it = |row: &RowId| self.head(*row).old_ids().any(|old| old == *id);
-            self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).find(had_it)
-        })
+    /// Returns the row that has an id, else the rows of the entries that had it before they were renamed: several if
+    /// branches were merged.
+    pub fn rows_of_name(&self, id: &Id) -> Vec<RowId> {
+        if let Some(row) = self.row_of_id(id) {
+            return vec![row];
+        }
+        let had_it = |row: &RowId| self.head(*row).old_ids().any(|old| old == *id);
+        self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).filter(had_it).collect()
+    }
+
+    /// Returns the ids of these rows.
+    pub fn ids_of_name(&self, id: &Id) -> Vec<Id> {
+        self.rows_of_name(id).into_iter().filter_map(|row| self.id(row)).collect()
     }
 
     /// Returns the current id of each id that an entry had before it was renamed, unless another entry has it now.

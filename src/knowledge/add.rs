@@ -178,7 +178,7 @@ pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, know
     loop {
         let is_taken = |stem: &str| {
             let id = Id::parse(&format!("knowledge/{stem}"));
-            taken.contains(stem) || id.is_some_and(|id| catalog.row_of_name(&id).is_some())
+            taken.contains(stem) || id.is_some_and(|id| !catalog.rows_of_name(&id).is_empty())
         };
         let stem = stem_for_title(&name, &is_taken);
         let path = format!("{folder}/{stem}.md");

@@ -13,7 +13,7 @@ use crate::entry::path::{EntryPath, display_path};
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::text::fold;
-use crate::workspace::{Workspace, no_such_entry, unlisted};
+use crate::workspace::{Workspace, live_entry, unlisted};
 
 /// The text of an entry for an editor.
 ///
@@ -72,16 +72,12 @@ pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
     if id.kind() != Kind::Knowledge {
         return Err(Error::invalid("ID", "a journal entry never changes; name a knowledge entry"));
     }
-    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    let live = workspace.catalog(Area::Live);
     if let Some(error) = unlisted(&workspace.store, &live) {
         return Err(error);
     }
-    let row = live.row_of_name(id).ok_or_else(|| match archive.row_of_id(id) {
-        Some(_) => Error::AlreadyArchived { id: id.to_string() },
-        None => no_such_entry(&workspace.store, &[&live, &archive], id),
-    })?;
+    let (row, id) = live_entry(workspace, &live, id)?;
     let path = live.path(row);
-    let id = live.id(row).unwrap_or_else(|| id.clone());
     let file = workspace.store.read(&path);
     let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
     let text = String::from_utf8(file.bytes)
@@ -193,7 +189,7 @@ impl Others<'_> {
             Problem { line: Some(link.line), ..warning(self.path, "broken-link", message, hint) }
         }));
         let archive = self.workspace.catalog(Area::Archive);
-        let is_unknown = |id: &&Id| self.live.row_of_name(id).is_none() && archive.row_of_id(id).is_none();
+        let is_unknown = |id: &&Id| self.live.rows_of_name(id).is_empty() && archive.rows_of_name(id).is_empty();
         problems.extend(self.new_replaced().filter(is_unknown).map(|id| {
             let hint = "write the id of the entry that this one replaces, or remove it";
             warning(self.path, "unknown-id", format!("`supersedes` names `{id}`, and there is no such entry"), hint)
@@ -225,7 +221,7 @@ impl Others<'_> {
     /// Returns whether a link with this target leads to an entry now.
     fn has_name(&self, target: &str) -> bool {
         let has_title = |head: &Head| head.aliases.iter().chain([&head.title]).any(|name| fold(name) == fold(target));
-        Id::parse(target).is_some_and(|id| self.live.row_of_name(&id).is_some())
+        Id::parse(target).is_some_and(|id| !self.live.rows_of_name(&id).is_empty())
             || has_title(&self.after)
             || self.others().any(|(_, head)| has_title(&head))
     }

@@ -10,7 +10,7 @@ use crate::entry::path::EntryPath;
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::store::Lock;
-use crate::workspace::{Workspace, no_such_entry};
+use crate::workspace::{Workspace, live_entry};
 
 /// The result of [`Memory::promote`](crate::Memory::promote).
 ///
@@ -69,11 +69,11 @@ fn set_scope(
     id: &Id,
     scope: &Scope,
 ) -> Result<(Promoted, Option<EntryPath>)> {
-    let row = catalog.row_of_id(id).ok_or_else(|| no_such_entry(&workspace.store, &[catalog], id))?;
+    let (row, id) = live_entry(workspace, catalog, id)?;
     let path = catalog.path(row);
     let (text, entry) = workspace.read_entry(&path)?;
     let mut promoted = Promoted {
-        id: id.clone(),
+        id,
         path: EntryPath::new(&path),
         from: entry.head.scope,
         to: scope.clone(),

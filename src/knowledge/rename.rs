@@ -15,7 +15,7 @@ use crate::entry::{Head, Id, Kind, Source, frontmatter, relink};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, stem_for_title, version_of};
 use crate::text::fold;
-use crate::workspace::{Workspace, no_such_entry, unlisted};
+use crate::workspace::{Workspace, live_entry, unlisted};
 
 /// The result of [`Memory::rename`](crate::Memory::rename).
 ///
@@ -69,7 +69,7 @@ pub(crate) fn rename(workspace: &Workspace, id: &Id, title: &str) -> Result<Rena
     if let Some(error) = [&live, &archive].into_iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
         return Err(error);
     }
-    let row = live.row_of_name(id).ok_or_else(|| no_such_entry(&workspace.store, &[&live, &archive], id))?;
+    let (row, _) = live_entry(workspace, &live, id)?;
     let renaming = Renaming::new(workspace, &lock, &live, row, title)?;
     let mut renamed = renaming.entry(&archive)?;
     renaming.links(&mut renamed)?;
@@ -314,7 +314,7 @@ fn free_path(workspace: &Workspace, live: &Catalog, from: &str, id: &Id, title: 
     let is_taken = |stem: &str| {
         let other = Id::parse(&format!("knowledge/{stem}"));
         let is_own = other.as_ref() == Some(id);
-        let has_row = |other: &Id| live.row_of_name(other).is_some_and(|row| live.id(row).as_ref() != Some(id));
+        let has_row = |other: &Id| live.ids_of_name(other).iter().any(|current| current != id);
         !is_own && (archived.iter().any(|known| known == stem) || other.as_ref().is_some_and(has_row))
     };
     let stem = stem_for_title(&name, &is_taken);

@@ -9,7 +9,7 @@ use crate::entry::Id;
 use crate::entry::path::EntryPath;
 use crate::error::{Error, Problem, Result};
 use crate::store::version_of;
-use crate::workspace::{Workspace, no_such_entry, unlisted};
+use crate::workspace::{Workspace, no_such_entry, only_one, unlisted};
 
 /// The result of [`Memory::restore`](crate::Memory::restore).
 ///
@@ -51,8 +51,8 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id) -> Result<Restored> {
     if let Some(error) = [&archive, &live].into_iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
         return Err(error);
     }
-    let row = archive.row_of_id(id).or_else(|| newest_version(&archive, id));
-    let row = row.ok_or_else(|| match live.row_of_id(id) {
+    let id = &current_id(&live, &archive, id)?;
+    let row = archived_row(&archive, id).ok_or_else(|| match live.row_of_id(id) {
         Some(_) => Error::NotArchived { id: id.to_string() },
         None => no_such_entry(&workspace.store, &[&archive, &live], id),
     })?;
@@ -72,6 +72,23 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id) -> Result<Restored> {
     let path = EntryPath::new(&to);
     let problems = lock.settled(&[workspace.root().join(&path)]).into_iter().collect();
     Ok(Restored { id: target, path, from: EntryPath::new(&from), exchanged, problems })
+}
+
+/// Returns the id that the entry with this one has since it was renamed, live or in the archive; the id itself if an entry
+/// or a version has it.
+fn current_id(live: &Catalog, archive: &Catalog, id: &Id) -> Result<Id> {
+    if live.row_of_id(id).is_some() || archived_row(archive, id).is_some() {
+        return Ok(id.clone());
+    }
+    // Versions of one entry are not several.
+    let archived = archive.rows_of_name(id).into_iter().filter_map(|row| Id::of_path(&live_path(&archive.path(row))));
+    let current = live.ids_of_name(id).into_iter().chain(archived).collect();
+    Ok(only_one(id, current)?.unwrap_or_else(|| id.clone()))
+}
+
+/// Returns the row of the archived entry with this id, else that of its newest version.
+fn archived_row(archive: &Catalog, id: &Id) -> Option<RowId> {
+    archive.row_of_id(id).or_else(|| newest_version(archive, id))
 }
 
 /// Returns the path of an archived entry when it was live: with the file's own name, which may differ in form from its

@@ -10,7 +10,7 @@ use crate::entry::{Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::retrieve::replacements;
 use crate::store::Lock;
-use crate::workspace::{Workspace, no_such_entry};
+use crate::workspace::{Workspace, live_entry};
 
 /// The result of [`Memory::supersede`](crate::Memory::supersede).
 ///
@@ -30,6 +30,10 @@ use crate::workspace::{Workspace, no_such_entry};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Superseded {
+    /// The entry that replaces the other one.
+    pub id: Id,
+    /// The entry that is replaced.
+    pub replaced: Id,
     /// Whether anything had to be written.
     pub changed: bool,
     /// Problems on the way that a person should see.
@@ -38,9 +42,6 @@ pub struct Superseded {
 
 /// Records in the entry `new` that it replaces the entry `old`.
 pub(crate) fn supersede(workspace: &Workspace, old: &Id, new: &Id) -> Result<Superseded> {
-    if old == new {
-        return Err(Error::invalid("NEW", "an entry cannot replace itself"));
-    }
     if new.kind() != Kind::Knowledge {
         return Err(Error::invalid("NEW", "a journal entry never changes; name a knowledge entry"));
     }
@@ -88,17 +89,18 @@ fn mark_superseded(
     old: &Id,
     new: &Id,
 ) -> Result<(Superseded, Option<EntryPath>)> {
-    let row = catalog.row_of_id(new).ok_or_else(|| no_such_entry(&workspace.store, &[catalog], new))?;
-    if catalog.row_of_id(old).is_none() {
-        return Err(no_such_entry(&workspace.store, &[catalog], old));
+    let (row, new) = live_entry(workspace, catalog, new)?;
+    let (_, old) = live_entry(workspace, catalog, old)?;
+    if old == new {
+        return Err(Error::invalid("NEW", "an entry cannot replace itself"));
     }
     let path = catalog.path(row);
     let (text, entry) = workspace.read_entry(&path)?;
-    if entry.head.supersedes.contains(old) {
-        return Ok((Superseded { changed: false, problems: Vec::new() }, None));
+    if entry.head.supersedes.contains(&old) {
+        return Ok((Superseded { id: new, replaced: old, changed: false, problems: Vec::new() }, None));
     }
-    refuse_circle(workspace, catalog, new, std::slice::from_ref(old))?;
+    refuse_circle(workspace, catalog, &new, std::slice::from_ref(&old))?;
     let edited = edited(&path, &text, &[Change::AddItems("supersedes", vec![old.to_string()])])?;
     let problems = workspace.replace(lock, &path, &text, &edited)?;
-    Ok((Superseded { changed: true, problems }, Some(EntryPath::new(&path))))
+    Ok((Superseded { id: new, replaced: old, changed: true, problems }, Some(EntryPath::new(&path))))
 }

@@ -7,7 +7,7 @@ use crate::entry::Id;
 use crate::entry::path::display_path;
 use crate::error::{Error, Result};
 use crate::store::Lock;
-use crate::workspace::{Workspace, no_such_entry, unlisted};
+use crate::workspace::{Workspace, live_entry, unlisted};
 
 /// Implements [`Memory::archive`](crate::Memory::archive).
 pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<MaintenanceReport> {
@@ -45,14 +45,11 @@ fn planned_moves(
     let mut names = ArchiveNames::of(archive);
     let mut planned: Vec<(Id, String, String)> = Vec::new();
     for id in ids {
-        let row = live.row_of_id(id).ok_or_else(|| match archive.row_of_id(id) {
-            Some(_) => Error::AlreadyArchived { id: id.to_string() },
-            None => no_such_entry(&workspace.store, &[live, archive], id),
-        })?;
-        if planned.iter().all(|(known, ..)| known != id) {
+        let (row, id) = live_entry(workspace, live, id)?;
+        if planned.iter().all(|(known, ..)| *known != id) {
             let from = live.path(row);
             let to = names.take(&from, false, workspace.now());
-            planned.push((id.clone(), from, to));
+            planned.push((id, from, to));
         }
     }
     Ok(planned)

@@ -68,8 +68,9 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::Invalid`](crate::Error::Invalid) where both are the
-    /// same or `new` is not knowledge, [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    /// [`Error::Invalid`](crate::Error::Invalid) where both are the same, `new` is not knowledge, or one is the old id of
+    /// several entries, [`Error::Locked`](crate::Error::Locked),
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
     /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
     pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
@@ -88,8 +89,10 @@ impl Memory {
     ///
     /// * [`Error::TitleTaken`](crate::Error::TitleTaken) where another entry of the scope has the title.
     /// * [`Error::Invalid`](crate::Error::Invalid) where the title is empty, too long or has characters that no reader
-    ///   sees, or the entry is not knowledge, and [`Error::Secret`](crate::Error::Secret) where the title looks like one.
-    /// * [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::Uneditable`](crate::Error::Uneditable),
+    ///   sees, the entry is not knowledge, or the id is the old one of several entries, and
+    ///   [`Error::Secret`](crate::Error::Secret) where the title looks like one.
+    /// * [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    ///   [`Error::Uneditable`](crate::Error::Uneditable),
     ///   [`Error::Conflict`](crate::Error::Conflict), [`Error::Locked`](crate::Error::Locked) and
     ///   [`Error::Io`](crate::Error::Io). Links that were changed before stay so.
     pub fn rename(&self, id: &Id, title: &str) -> Result<Renamed> {
@@ -107,7 +110,7 @@ impl Memory {
     /// # Errors
     ///
     /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
-    /// [`Error::Invalid`](crate::Error::Invalid) where the entry is not knowledge,
+    /// [`Error::Invalid`](crate::Error::Invalid) where the entry is not knowledge or the id is the old one of several,
     /// [`Error::Uneditable`](crate::Error::Uneditable) where it is not UTF-8, and [`Error::Io`](crate::Error::Io).
     pub fn text(&self, id: &Id) -> Result<EntryText> {
         knowledge::text(&self.workspace, id)
@@ -149,7 +152,7 @@ impl Memory {
     ///
     /// [`Error::NotArchived`](crate::Error::NotArchived) where the archive has no version of a live entry,
     /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry) where there is no such entry at all,
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    /// [`Error::Invalid`](crate::Error::Invalid) where the id is the old one of several, [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
     pub fn restore(&self, id: &Id) -> Result<Restored> {
         let _operation = self.operation("restore");
         knowledge::restore(&self.workspace, id)
@@ -159,9 +162,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the scope is unknown or the entry is not knowledge,
-    /// [`Error::Secret`](crate::Error::Secret) where the scope looks like one,
-    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::Invalid`](crate::Error::Invalid) where the scope is unknown, the entry is not knowledge, or the id is the
+    /// old one of several, [`Error::Secret`](crate::Error::Secret) where the scope looks like one,
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    /// [`Error::Locked`](crate::Error::Locked),
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
     /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
     pub fn promote(&self, id: &Id, scope: &Scope) -> Result<Promoted> {

@@ -57,7 +57,7 @@ impl Memory {
     /// # Errors
     ///
     /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
-    /// [`Error::Invalid`](crate::Error::Invalid) without an id, [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::Invalid`](crate::Error::Invalid) without an id or with the old id of several entries, [`Error::Locked`](crate::Error::Locked),
     /// [`Error::Conflict`](crate::Error::Conflict) where another program took a name in the archive, and
     /// [`Error::Io`](crate::Error::Io).
     pub fn archive(&self, ids: &[Id]) -> Result<MaintenanceReport> {

@@ -10,11 +10,12 @@ use crate::queries::{self, EntryFilter, ListResult, MemoryStatus, SearchResults,
 use crate::retrieve::Query;
 
 impl Memory {
-    /// Returns one entry: the live one with this id, else the archived one.
+    /// Returns one entry: the live one with this id, else the archived one, else the one that had it before it was renamed.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), with ids that look like it, and
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), with ids that look like it,
+    /// [`Error::Invalid`](crate::Error::Invalid) where several entries had the id, and
     /// [`Error::Io`](crate::Error::Io).
     pub fn show(&self, id: &Id) -> Result<ShowResult> {
         queries::show(&self.workspace, id)

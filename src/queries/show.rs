@@ -13,7 +13,7 @@ use crate::history::Usage;
 use crate::retrieve::superseded;
 use crate::store::version_of;
 use crate::text::fold;
-use crate::workspace::{Workspace, no_such_entry};
+use crate::workspace::{Workspace, no_such_entry, only_one};
 
 /// An entry in full.
 ///
@@ -122,13 +122,12 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
     let now = workspace.now();
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
-    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id), live.row_of_name(id)) {
-        (Some(row), ..) | (None, None, Some(row)) => (&live, row),
-        (None, Some(row), _) => (&archive, row),
-        (None, None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
+    let id = &current_id(&live, &archive, id)?;
+    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
+        (Some(row), _) => (&live, row),
+        (None, Some(row)) => (&archive, row),
+        (None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
     };
-    // It may have been renamed.
-    let id = &catalog.id(row).unwrap_or_else(|| id.clone());
     let path = catalog.path(row);
     let file = workspace.store.read(&path);
     let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
@@ -153,6 +152,21 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
         body: entry.body,
     };
     Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
+}
+
+/// Returns the id that the entry with this one has since it was renamed; the id itself if a live or archived entry has
+/// it.
+fn current_id(live: &Catalog, archive: &Catalog, id: &Id) -> Result<Id> {
+    if live.row_of_id(id).is_some() || archive.row_of_id(id).is_some() {
+        return Ok(id.clone());
+    }
+    // The versions of a renamed entry have the old id, too.
+    let archived = || archive.ids_of_name(id).into_iter().filter(|id| version_of(id.stem()).is_none()).collect();
+    let current = match only_one(id, live.ids_of_name(id))? {
+        None => only_one(id, archived())?,
+        current => current,
+    };
+    Ok(current.unwrap_or_else(|| id.clone()))
 }
 
 /// Returns all of an entry's frontmatter; null if it cannot be read.

@@ -1,7 +1,7 @@
 //! One entry's file: read, and replaced if it is unchanged.
 
 use super::Workspace;
-use crate::catalog::Catalog;
+use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::path::display_path;
 use crate::entry::{self, Id};
 use crate::error::{Error, Problem, Result};
@@ -48,6 +48,39 @@ impl Workspace {
     }
 }
 
+/// Returns the live entry that an id names: the one that has it, else the one that had it before it was renamed. An
+/// archived entry with the id comes before the latter. Every command that takes the id of a live entry asks here.
+///
+/// # Errors
+///
+/// [`Error::AlreadyArchived`], [`Error::NoSuchEntry`], and [`Error::Invalid`] if several entries had the id.
+pub(crate) fn live_entry(workspace: &Workspace, live: &Catalog, id: &Id) -> Result<(RowId, Id)> {
+    if let Some(row) = live.row_of_id(id) {
+        return Ok((row, id.clone()));
+    }
+    let archive = workspace.catalog(Area::Archive);
+    if archive.row_of_id(id).is_some() {
+        return Err(Error::AlreadyArchived { id: id.to_string() });
+    }
+    let current = only_one(id, live.ids_of_name(id))?;
+    let found = current.and_then(|current| Some((live.row_of_id(&current)?, current)));
+    found.ok_or_else(|| no_such_entry(&workspace.store, &[live, &archive], id))
+}
+
+/// Returns the entry that an old id means; `None` if there is none.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] if there are several: whoever chose one of them could change the wrong one.
+pub(crate) fn only_one(id: &Id, mut current: Vec<Id>) -> Result<Option<Id>> {
+    current.sort();
+    current.dedup();
+    match current.as_slice() {
+        [one, other, ..] => Err(Error::invalid("ID", format!("`{id}` was the id of both `{one}` and `{other}`"))),
+        _ => Ok(current.pop()),
+    }
+}
+
 /// Returns the error for an id that is in none of the catalogs, with similar ids of the same kind of the first; if a folder that may
 /// contain the entry could not be listed, the error of that.
 pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Error {
@@ -55,9 +88,6 @@ pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Er
         return error;
     }
     let catalog = catalogs[0];
-    if let Some(renamed) = catalog.row_of_name(id).and_then(|row| catalog.id(row)) {
-        return Error::NoSuchEntry { id: id.to_string(), similar: vec![renamed.to_string()] };
-    }
     let mut near: Vec<(usize, String)> = catalog
         .rows()
         .filter_map(|row| catalog.id(row))

@@ -604,6 +604,43 @@ fn an_outdated_point_is_removed_with_its_file() {
 }
 
 #[test]
+fn points_follow_an_undo_with_the_next_sync() {
+    let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
+    let found = || {
+        ids(&there(&["search", "segfault", "--json"]).json(i32::from(!base.at(".ralph/knowledge/panics.md").exists())))
+    };
+    let entries = || {
+        let mut entries: Vec<String> =
+            server.payloads("ralph-memory").iter().map(|point| point["entry"].as_str().unwrap().to_owned()).collect();
+        entries.sort();
+        entries
+    };
+    there(&["index", "--remote"]).answer(0);
+    let before = entries();
+    there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
+    there(&["index", "--remote"]).answer(0);
+    let after = entries();
+    assert_eq!((before.len(), after.len(), found()), (3, 4, vec!["knowledge/panics".to_owned()]));
+    // Until the sync, files decide what is found.
+    there(&["undo"]).says(0, "removed  .ralph/knowledge/panics.md");
+    assert_eq!(found(), [""; 0]);
+    there(&["index", "--remote"]).answer(0);
+    assert_eq!((entries(), found()), (before, Vec::new()));
+    there(&["undo"]).says(0, "restored .ralph/knowledge/panics.md");
+    there(&["index", "--remote"]).answer(0);
+    assert_eq!((entries(), found()), (after, vec!["knowledge/panics".to_owned()]));
+    // A text that was changed and taken back has the point of the old text.
+    let points = || server.payloads("ralph-memory").into_iter().filter(|point| point["entry"] == "knowledge/panics");
+    let old: Vec<Value> = points().collect();
+    there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort, or unwind."]).says(0, "updated");
+    assert_ne!(points().collect::<Vec<_>>(), old);
+    there(&["undo"]).says(0, "changed  .ralph/knowledge/panics.md");
+    there(&["index", "--remote"]).answer(0);
+    assert_eq!(points().collect::<Vec<_>>(), old);
+}
+
+#[test]
 fn an_unreachable_server_removes_no_vectors() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     base.with(["index"]).env(URL, &ollama.url).run().answer(0);

@@ -22,13 +22,14 @@ fn at(root: &Path, day: u64) -> Memory {
     Memory::open(root).unwrap().with_clock(move || now)
 }
 
+/// The titles of the entries.
+const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
 /// How many things [`act`] can do.
 const N_ACTIONS: u8 = 19;
 
 /// Does one thing that may change something, and returns whether it had an error.
 fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
     let root = &base.root();
-    const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
     let title = |number: u8| TITLES[usize::from(number) % TITLES.len()];
     let nth = |ids: &[Id], number: u8| {
         let nobody = Id::parse("nobody").unwrap();
@@ -333,6 +334,82 @@ fn every_link_follows_a_renamed_entry_and_its_history_stays() {
     let taken = memory.rename(&id, "slow builds");
     assert!(matches!(taken, Err(Error::TitleTaken { .. })), "{taken:?}");
     assert_eq!(differences(&content(&root), &before), [""; 0]);
+}
+
+/// A memory with an entry that was renamed from `build-cache` to `compiler-cache`, and a version of it.
+fn renamed() -> TestBase {
+    let base = TestBase::new();
+    let memory = at(&base.root(), 1);
+    memory.add(&knowledge("Build cache", "It is cold.")).unwrap();
+    let id = memory.add(&knowledge("Build cache", "It is warm.")).unwrap().id;
+    memory.add(&knowledge("Slow builds", "Wait for them.")).unwrap();
+    memory.rename(&id, "Compiler cache").unwrap();
+    base
+}
+
+#[test]
+fn every_command_knows_a_renamed_entry_by_its_old_id() {
+    let now = "knowledge/compiler-cache";
+    let check = |arguments: &[&str], text: &str| {
+        let base = renamed();
+        let editor = [("EDITOR", "sed -i s/warm/hot/"), ("PATH", &std::env::var("PATH").unwrap())];
+        let run = editor.iter().fold(base.with(arguments), |run, (name, value)| run.env(name, value));
+        run.run().says(0, text);
+        base
+    };
+    check(&["show", "build-cache"], now);
+    check(&["edit", "build-cache"], &format!("edited {now}"));
+    check(&["archive", "build-cache", "compiler-cache"], &format!("archived {now}"));
+    check(&["rename", "build-cache", "Cache"], "renamed knowledge/compiler-cache to knowledge/cache");
+    check(&["promote", "build-cache", "feature:build"], &format!("promoted {now}"));
+    check(&["supersede", "build-cache", "slow-builds"], &format!("superseded {now} by knowledge/slow-builds"));
+    check(&["supersede", "slow-builds", "build-cache"], &format!("superseded knowledge/slow-builds by {now}"));
+    let base = check(&["restore", "build-cache"], &format!("restored {now}"));
+    assert!(base.read(".ralph/knowledge/compiler-cache.md").contains("It is cold."));
+    let new = ["add", "--title", "Ports", "--tags", "a", "--body", "80.", "--supersedes", "build-cache"];
+    let base = check(&new, "created knowledge/ports");
+    assert!(base.read(".ralph/knowledge/ports.md").contains(&format!("supersedes: [{now}]")));
+    // An agent's tools do, too.
+    let base = renamed();
+    let mut agent = Agent::greeted(base.with(["mcp"]).command());
+    assert_eq!(agent.call("read_entry", &serde_json::json!({"id": "build-cache"}))["structuredContent"]["id"], now);
+    let fact = serde_json::json!({"title": "Ports", "tags": ["a"], "body": "80.", "supersedes": ["build-cache"]});
+    agent.call("add_knowledge", &fact);
+    assert!(base.read(".ralph/knowledge/ports.md").contains(&format!("supersedes: [{now}]")));
+    // It cannot replace itself under two names.
+    let base = renamed();
+    base.run(["supersede", "build-cache", "compiler-cache"]).refuses(2, "cannot replace itself");
+    // Archived, it is still known by it.
+    base.run(["archive", "build-cache"]).says(0, "archived");
+    base.run(["show", "build-cache"]).says(0, now);
+    base.run(["restore", "build-cache"]).says(0, &format!("restored {now}"));
+}
+
+#[test]
+fn an_old_id_of_two_entries_is_refused() {
+    let base = renamed();
+    // Somebody's branch gave the old entry another name.
+    let other = base.read(".ralph/knowledge/compiler-cache.md").replace("Compiler cache", "Cache of builds");
+    base.write(".ralph/knowledge/cache-of-builds.md", other);
+    let before = content(&base.root());
+    let reason =
+        "`knowledge/build-cache` was the id of both `knowledge/cache-of-builds` and `knowledge/compiler-cache`";
+    for arguments in [
+        &["show", "build-cache"][..],
+        &["edit", "build-cache"],
+        &["archive", "slow-builds", "build-cache"],
+        &["rename", "build-cache", "Cache"],
+        &["promote", "build-cache", "feature:build"],
+        &["supersede", "build-cache", "slow-builds"],
+        &["restore", "build-cache"],
+    ] {
+        base.run(arguments).refuses(2, reason);
+        assert_eq!(differences(&content(&base.root()), &before), [""; 0], "{arguments:?}");
+    }
+    // Whoever has the id now is meant, whatever others were called.
+    base.entry("build-cache", "Build cache", "a", "A new one.");
+    base.run(["archive", "build-cache"]).says(0, "archived knowledge/build-cache");
+    base.run(["promote", "build-cache", "feature:build"]).refuses(1, "is in the archive");
 }
 
 #[test]

@@ -73,9 +73,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let body = args.body.map_or_else(from_stdin, Ok)?;
     let files = project_paths::of_project(&memory, &args.files)?;
-    for id in &args.supersedes {
-        memory.show(id)?;
-    }
+    // A renamed entry is replaced under its id of today.
+    let supersedes = args.supersedes.iter().map(|id| Ok(memory.show(id)?.entry.summary.id));
+    let supersedes = supersedes.collect::<ralph_memory::Result<Vec<_>>>()?;
     let knowledge = Knowledge {
         category: args.category,
         feature: args.feature,
@@ -85,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
         task_id: args.task_id,
         run_id: args.run_id,
         expires_at: args.expires.map(|expiry| expiry.from(globals.now())),
-        supersedes: args.supersedes,
+        supersedes,
         files: files.clone(),
         questions: args.questions,
         ..Knowledge::new(args.title, args.tags, body)

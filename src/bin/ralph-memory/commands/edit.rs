@@ -52,14 +52,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow
     loop {
         let ended = run_editor(ui, &editor, draft.path())?;
         if !ended.success() {
+            let message = format!("the editor `{editor}` ended with {ended}; nothing was changed");
+            let mut hint = "the variable VISUAL or EDITOR names it".to_owned();
             // The person may have saved something before, in this call or in an earlier one.
             if draft.is_unchanged() {
                 discard(draft, ui);
             } else {
                 say_kept(&old, &draft, ui);
+                hint.push_str("; `--retry` opens your text again");
             }
-            let message = format!("the editor `{editor}` ended with {ended}; nothing was changed");
-            let hint = "the variable VISUAL or EDITOR names it".to_owned();
             return Err(UsageError { message, hint }.into());
         }
         match draft.text().and_then(|text| memory.edit(&old, &text)) {

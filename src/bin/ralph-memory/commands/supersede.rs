@@ -36,10 +36,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SupersedeArgs) -> a
     let changed = done.changed;
     if ui.json {
         let action = if changed { "superseded" } else { "unchanged" };
-        ui.json(SupersedeAnswer { action, id: &args.new, replaced: &args.old }, &done.problems)?;
+        ui.json(SupersedeAnswer { action, id: &done.id, replaced: &done.replaced }, &done.problems)?;
         return Ok(Exit::Done);
     }
-    let (old, new) = (ui.styled(ID, args.old.as_str()), ui.styled(ID, args.new.as_str()));
+    let (old, new) = (ui.styled(ID, done.replaced.as_str()), ui.styled(ID, done.id.as_str()));
     if changed {
         ui.line(format_args!("superseded {old} by {new}"))?;
     } else {

@@ -142,6 +142,5 @@ fn known(memory: &Memory, text: &str) -> anyhow::Result<Id> {
     let id = parse::id(text).map_err(|reason| {
         unfit(format!("supersedes: `{text}` is {reason}"), "take ids from answers of search_memory")
     })?;
-    memory.show(&id)?;
-    Ok(id)
+    Ok(memory.show(&id)?.entry.summary.id)
 }
