@@ -44,7 +44,7 @@ const MARKER: usize = 7;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Draft<'a> {
+pub struct EntryDraft<'a> {
     store: &'a Store,
     entry: &'a EntryText,
     /// The name of its file.
@@ -54,7 +54,7 @@ pub struct Draft<'a> {
 }
 
 /// Implements [`Memory::draft`](crate::Memory::draft).
-pub(crate) fn draft<'a>(workspace: &'a Workspace, entry: &'a EntryText) -> Result<Draft<'a>> {
+pub(crate) fn draft<'a>(workspace: &'a Workspace, entry: &'a EntryText) -> Result<EntryDraft<'a>> {
     let store = &workspace.store;
     let of_stem = |stem: &str| format!("{stem}.md");
     let folder = store.state().join(DRAFTS);
@@ -66,10 +66,10 @@ pub(crate) fn draft<'a>(workspace: &'a Workspace, entry: &'a EntryText) -> Resul
     let is_there = |name: &String| !matches!(read(store, DRAFTS, name), Err(Unreadable::Missing));
     let name = of_stem(entry.id.stem());
     let name = [name.clone()].into_iter().chain(old).find(is_there).unwrap_or(name);
-    Ok(Draft { store, entry, path: folder.join(&name), name, _lock: lock })
+    Ok(EntryDraft { store, entry, path: folder.join(&name), name, _lock: lock })
 }
 
-impl Draft<'_> {
+impl EntryDraft<'_> {
     /// Returns its file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -12,6 +12,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
+use crate::store::Unreadable;
 use crate::text::fold;
 use crate::workspace::{Workspace, live_entry, unlisted};
 
@@ -95,16 +96,18 @@ pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<
     let lock = workspace.lock_entries()?;
     let live = workspace.catalog(Area::Live);
     let head = |text: &str| entry::read(path, text.as_bytes()).head;
-    let others = Others { workspace, live: &live, id: &old.id, path, before: head(&old.text), after: head(new) };
+    let others = EditReview { workspace, live: &live, id: &old.id, path, before: head(&old.text), after: head(new) };
     let mut problems = problems_of(workspace, old, new);
     problems.extend(others.refused());
     if !problems.is_empty() {
         return Err(Error::InvalidEdit { path: display_path(path), problems });
     }
     let new = with_time(workspace, &old.text, new);
-    let is_unchanged = workspace.store.read(path).is_ok_and(|file| file.bytes == old.text.as_bytes());
-    if !is_unchanged {
-        return Err(Error::Conflict { path: workspace.store.memory().join(path), kept: None });
+    let full = workspace.store.memory().join(path);
+    match workspace.store.read(path) {
+        Ok(file) if file.bytes == old.text.as_bytes() => {}
+        Err(unreadable @ Unreadable::Io(_)) => return Err(unreadable.into_error(full)),
+        _ => return Err(Error::Conflict { path: full, kept: None }),
     }
     let archived = workspace.store.archive_copy(&lock, path, old.text.as_bytes(), workspace.now())?;
     edited.problems = workspace.replace(&lock, path, &old.text, &new).inspect_err(|_| {
@@ -143,7 +146,7 @@ fn problems_of(workspace: &Workspace, old: &EntryText, new: &str) -> Vec<Problem
 }
 
 /// An entry before and after an edit, among the other entries.
-struct Others<'a> {
+struct EditReview<'a> {
     workspace: &'a Workspace,
     live: &'a Catalog,
     id: &'a Id,
@@ -152,7 +155,7 @@ struct Others<'a> {
     after: Head,
 }
 
-impl Others<'_> {
+impl EditReview<'_> {
     /// Returns what no other command would write: two entries that replace each other, and two of one title in a scope.
     fn refused(&self) -> Vec<Problem> {
         let mut problems = Vec::new();

@@ -16,7 +16,7 @@ mod write;
 
 pub use add::{AddAction, Added};
 pub(crate) use add::{add, create, update};
-pub use draft::Draft;
+pub use draft::EntryDraft;
 pub(crate) use draft::draft;
 pub use edit::{Edited, EntryText};
 pub(crate) use edit::{edit, text};

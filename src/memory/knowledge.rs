@@ -4,7 +4,9 @@ use super::Memory;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Event, Id, Scope};
 use crate::error::Result;
-use crate::knowledge::{self, AddAction, Added, Draft, Edited, EntryText, Promoted, Renamed, Restored, Superseded};
+use crate::knowledge::{
+    self, AddAction, Added, Edited, EntryDraft, EntryText, Promoted, Renamed, Restored, Superseded,
+};
 
 impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
@@ -136,12 +138,12 @@ impl Memory {
     }
 
     /// Opens the copy of an entry that a person changes in an editor, in `state/`: one that an earlier call left, also under
-    /// an old name of the entry, or a new one. See [`Draft`].
+    /// an old name of the entry, or a new one. See [`EntryDraft`].
     ///
     /// # Errors
     ///
     /// [`Error::Locked`](crate::Error::Locked) where it is open already, and [`Error::Io`](crate::Error::Io).
-    pub fn draft<'a>(&'a self, entry: &'a EntryText) -> Result<Draft<'a>> {
+    pub fn draft<'a>(&'a self, entry: &'a EntryText) -> Result<EntryDraft<'a>> {
         knowledge::draft(&self.workspace, entry)
     }
 

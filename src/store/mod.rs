@@ -20,6 +20,7 @@ mod operation_log;
 mod outside;
 mod private;
 mod read;
+mod remove;
 #[cfg(any(feature = "runner", feature = "setup"))]
 mod replace_file;
 mod source_folder;

@@ -1,10 +1,9 @@
-//! Creates, replaces and removes entry files; `moves.rs` moves them.
+//! Creates and replaces entry files; `moves.rs` moves and `remove.rs` removes them.
 //!
 //! Every call here is complete or does nothing: a file's bytes are on the disk before it gets its name, and the name is
 //! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
 //! saves in between is kept. This file knows nothing of the content.
 
-use std::collections::BTreeSet;
 use std::io;
 
 use chrono::{DateTime, Utc};
@@ -273,60 +272,6 @@ impl Store {
         }
     }
 
-    /// Removes a copy that [`Store::archive_copy`] made, if it still contains these bytes: the change that needed it
-    /// did not happen.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::create`].
-    pub fn discard_copy(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<()> {
-        lock.assert_guards(Guarded::Entries);
-        self.remove_unchanged(path, xxh3_64(bytes)).map(drop)
-    }
-
-    /// Removes these files, each of which must have this fingerprint, and makes that durable.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Conflict`] if one is gone or has other bytes, and those of [`Store::create`]. Those before it stay
-    /// removed.
-    pub fn remove_all(&self, lock: &Lock, files: &[(&str, u64)]) -> Result<()> {
-        lock.assert_guards(Guarded::Entries);
-        for (path, fingerprint) in files {
-            if !self.remove_unchanged(path, *fingerprint)? {
-                return Err(Error::Conflict { path: self.full_path(path), kept: None });
-            }
-        }
-        let folders: BTreeSet<&str> = files.iter().map(|(path, _)| parent_of(path)).collect();
-        folders.into_iter().try_for_each(|folder| {
-            self.sync_folder(folder).map_err(|error| explain("remove files of", self.full_path(folder), error))
-        })
-    }
-
-    /// Removes a file if it has this fingerprint, and returns whether it did.
-    fn remove_unchanged(&self, path: &str, fingerprint: u64) -> Result<bool> {
-        let (folder, name) = self.open_file_parent("remove", path)?;
-        let (bytes, stat) = match read_with_stat(&folder, name) {
-            Ok((bytes, stat)) if xxh3_64(&bytes) == fingerprint => (bytes, stat),
-            Err(Unreadable::Io(error)) => return Err(explain("remove", self.full_path(path), error)),
-            Ok(_) | Err(_) => return Ok(false),
-        };
-        let mode = Some(mode_of(&stat));
-        let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint, mode };
-        let removed = self.before(&change, &bytes).and_then(|()| Ok(unlinkat(&folder, name, AtFlags::empty())?));
-        removed.map_err(|error| explain("remove", self.full_path(path), error))?;
-        self.after(&change);
-        Ok(true)
-    }
-
-    /// Removes the folder at `path` if it is empty: nothing is lost, and a failure is harmless.
-    pub fn remove_empty_folder(&self, lock: &Lock, path: &str) {
-        lock.assert_guards(Guarded::Entries);
-        if let Ok((folder, name)) = self.open_parent(path) {
-            let _ = unlinkat(&folder, name, AtFlags::REMOVEDIR);
-        }
-    }
-
     /// Makes the names in the folder at `path` durable.
     pub(super) fn sync_folder(&self, path: &str) -> io::Result<()> {
         self.folder(path)?.sync()
@@ -404,12 +349,6 @@ impl Store {
 /// Returns the path of the folder that a file is in.
 pub(super) fn parent_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-/// Returns who may read and write a file, as a mode.
-#[allow(clippy::useless_conversion, reason = "systems differ in the type")]
-fn mode_of(stat: &Stat) -> u32 {
-    u32::from(stat.st_mode & 0o777)
 }
 
 /// Returns whether anything has this name.

@@ -120,8 +120,8 @@ fn no_operation(number: Option<u64>) -> &'static str {
     if number.is_some() {
         return "`ralph-memory undo --list` shows the operations; the log keeps the newest 100";
     }
-    "the log has what commands of this machine changed in entries; `ralph-memory setup --remove` reverses `setup`, and what \
-     `init` made is removed by hand"
+    "the log has what commands of this machine changed in entries, and is not read any more if somebody removed \
+     `.ralph/state/lock`; `ralph-memory setup --remove` reverses `setup`, and what `init` made is removed by hand"
 }
 
 fn not_recorded(root: &Path, kept: &Path, source: &Error) -> Advice {

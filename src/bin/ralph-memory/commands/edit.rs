@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use ralph_memory::memory::{Draft, Edited, EntryText};
+use ralph_memory::memory::{Edited, EntryDraft, EntryText};
 use ralph_memory::{Error, Id};
 use serde::Serialize;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow
 }
 
 /// Gives the editor's copy its text: that of the entry, or what an earlier call kept with what changed since.
-fn begin(ui: &mut Ui<'_>, old: &EntryText, draft: &Draft<'_>, is_retry: bool) -> anyhow::Result<()> {
+fn begin(ui: &mut Ui<'_>, old: &EntryText, draft: &EntryDraft<'_>, is_retry: bool) -> anyhow::Result<()> {
     let usage = |message: String, hint: String| anyhow::Error::from(UsageError { message, hint });
     if !draft.is_kept() {
         if is_retry {
@@ -118,14 +118,14 @@ fn opened_twice(old: &EntryText, error: Error) -> anyhow::Error {
 }
 
 /// Removes the editor's copy. What was written stays written if that fails, and the next call says that there is a copy.
-fn discard(draft: Draft<'_>, ui: &mut Ui<'_>) {
+fn discard(draft: EntryDraft<'_>, ui: &mut Ui<'_>) {
     if let Err(error) = draft.discard() {
         ui.warn(&format!("the editor's copy was not removed: {error}"));
     }
 }
 
 /// Says where the text is that was not written, and returns the error.
-fn kept(old: &EntryText, draft: &Draft<'_>, error: Error, ui: &mut Ui<'_>) -> anyhow::Error {
+fn kept(old: &EntryText, draft: &EntryDraft<'_>, error: Error, ui: &mut Ui<'_>) -> anyhow::Error {
     if let Error::InvalidEdit { problems, .. } = &error
         && !asks(ui)
     {
@@ -135,7 +135,7 @@ fn kept(old: &EntryText, draft: &Draft<'_>, error: Error, ui: &mut Ui<'_>) -> an
     error.into()
 }
 
-fn say_kept(old: &EntryText, draft: &Draft<'_>, ui: &mut Ui<'_>) {
+fn say_kept(old: &EntryText, draft: &EntryDraft<'_>, ui: &mut Ui<'_>) {
     let path = draft.path().display();
     ui.warn(&format!("your text is kept in {path}: `ralph-memory edit {} --retry` opens it again", old.id));
 }
