@@ -71,15 +71,18 @@ impl Store {
     fn remove_if(&self, folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<bool> {
         let waiting = exchange_name(&temporary_name(), name, Some((bytes, bytes)));
         rename_new(self.abilities, (folder, name), (folder, &waiting))?;
-        let is_known = matches!(read_below(folder, &waiting), Ok(found) if found.bytes == bytes);
-        let removed =
-            if is_known { unlinkat(folder, &waiting, AtFlags::empty()).map_err(io::Error::from) } else { Ok(()) };
-        if is_known && removed.is_ok() {
-            return Ok(true);
+        let removed = match read_below(folder, &waiting) {
+            Ok(found) if found.bytes == bytes => {
+                unlinkat(folder, &waiting, AtFlags::empty()).map(|()| true).map_err(io::Error::from)
+            }
+            Err(Unreadable::Io(error)) => Err(error),
+            Ok(_) | Err(_) => Ok(false),
+        };
+        if !matches!(removed, Ok(true)) {
+            // If this fails, `sweep` keeps what is not known.
+            rename_new(self.abilities, (folder, &waiting), (folder, name))?;
         }
-        // If this fails, `sweep` keeps what is not known.
-        rename_new(self.abilities, (folder, &waiting), (folder, name))?;
-        removed.map(|()| false)
+        removed
     }
 
     /// Removes the folder at `path` if it is empty: nothing is lost, and a failure is harmless.
