@@ -17,6 +17,15 @@ impl Catalog {
         self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).filter(had_it).collect()
     }
 
+    /// Returns the rows of knowledge whose files have this stem in upper or lower case: some file systems have only one of
+    /// them.
+    pub fn rows_like(&self, stem: &str) -> impl Iterator<Item = RowId> {
+        self.knowledge_rows().filter(move |row| {
+            let name = self.table.name(self.row(*row));
+            name.strip_suffix(".md").is_some_and(|name| name.eq_ignore_ascii_case(stem))
+        })
+    }
+
     /// Returns the ids of these rows.
     pub fn ids_of_name(&self, id: &Id) -> Vec<Id> {
         self.rows_of_name(id).into_iter().filter_map(|row| self.id(row)).collect()

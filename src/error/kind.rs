@@ -58,9 +58,10 @@ impl Error {
             | Error::OutsideRoot { .. } => ErrorKind::Refused,
             Error::Locked { .. } => ErrorKind::Busy,
             Error::Io { .. } | Error::Git { .. } | Error::Index { .. } => ErrorKind::Environment,
-            Error::NotRecorded { source, .. } | Error::NotKept { source, .. } | Error::PartlySetUp { source, .. } => {
-                source.kind()
-            }
+            Error::NotRecorded { source, .. }
+            | Error::NotKept { source, .. }
+            | Error::PartlySetUp { source, .. }
+            | Error::HalfUndone { source, .. } => source.kind(),
             Error::Panicked { .. } => ErrorKind::Bug,
         }
     }

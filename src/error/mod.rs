@@ -117,6 +117,14 @@ pub enum Error {
         /// The newest operation that changed one of them; `None` if another program did.
         by: Option<u64>,
     },
+    /// Taking an operation back failed half-way, and what was done could not be put back.
+    #[error("operation {number} is taken back only in part")]
+    HalfUndone {
+        /// The number of the operation that was to be taken back.
+        number: u64,
+        /// Why the rest was not.
+        source: Box<Error>,
+    },
     /// An argument is invalid.
     #[error("{what}: {reason}")]
     Invalid {

@@ -168,7 +168,8 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
 /// Writes a new entry under a free name, for knowledge that is normalised.
 pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
     let file = knowledge.to_file(workspace.now());
-    let mut taken: HashSet<String> = archived_stems(workspace, "archive/knowledge").into_iter().collect();
+    let archived = archived_stems(workspace, "archive/knowledge");
+    let mut taken: HashSet<String> = archived.iter().map(|stem| stem.to_ascii_lowercase()).collect();
     // People look for an event by its day.
     let (folder, name) = if is_event(knowledge) {
         ("knowledge/events", format!("{} {}", workspace.now().format("%Y-%m-%d"), knowledge.title))
@@ -178,7 +179,9 @@ pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, know
     loop {
         let is_taken = |stem: &str| {
             let id = Id::parse(&format!("knowledge/{stem}"));
-            taken.contains(stem) || id.is_some_and(|id| !catalog.rows_of_name(&id).is_empty())
+            taken.contains(stem)
+                || catalog.rows_like(stem).next().is_some()
+                || id.is_some_and(|id| !catalog.rows_of_name(&id).is_empty())
         };
         let stem = stem_for_title(&name, &is_taken);
         let path = format!("{folder}/{stem}.md");

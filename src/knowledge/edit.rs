@@ -3,21 +3,18 @@
 //! The text is compared with the one that the editor was given, so nobody's change is lost. What is wrong with a text is
 //! found as `check` finds it; a text may keep the warnings that the entry had before.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 
-use crate::catalog::Area;
+use super::supersede::refuse_circle;
+use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
 use crate::entry::path::{EntryPath, display_path};
-use crate::entry::{self, Id, Kind};
+use crate::entry::{self, Head, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
-use crate::store::write_private;
+use crate::store::Unreadable;
+use crate::text::fold;
 use crate::workspace::{Workspace, live_entry, unlisted};
-
-/// Where drafts are kept, below `state/`.
-const DRAFTS: &str = "drafts";
 
 /// The text of an entry for an editor.
 ///
@@ -96,21 +93,28 @@ pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<
     if new == old.text {
         return Ok(edited);
     }
-    let problems = problems_of(workspace, old, new);
+    let lock = workspace.lock_entries()?;
+    let live = workspace.catalog(Area::Live);
+    let head = |text: &str| entry::read(path, text.as_bytes()).head;
+    let others = EditReview { workspace, live: &live, id: &old.id, path, before: head(&old.text), after: head(new) };
+    let mut problems = problems_of(workspace, old, new);
+    problems.extend(others.refused());
     if !problems.is_empty() {
         return Err(Error::InvalidEdit { path: display_path(path), problems });
     }
     let new = with_time(workspace, &old.text, new);
-    let lock = workspace.lock_entries()?;
-    let is_unchanged = workspace.store.read(path).is_ok_and(|file| file.bytes == old.text.as_bytes());
-    if !is_unchanged {
-        return Err(Error::Conflict { path: workspace.store.memory().join(path), kept: None });
+    let full = workspace.store.memory().join(path);
+    match workspace.store.read(path) {
+        Ok(file) if file.bytes == old.text.as_bytes() => {}
+        Err(unreadable @ Unreadable::Io(_)) => return Err(unreadable.into_error(full)),
+        _ => return Err(Error::Conflict { path: full, kept: None }),
     }
     let archived = workspace.store.archive_copy(&lock, path, old.text.as_bytes(), workspace.now())?;
     edited.problems = workspace.replace(&lock, path, &old.text, &new).inspect_err(|_| {
         // Nothing was replaced, so there is no old version. A copy that cannot be removed stays.
         let _ = workspace.store.discard_copy(&lock, &archived, old.text.as_bytes());
     })?;
+    edited.problems.extend(others.doubted());
     edited.archived = Some(EntryPath::new(&archived));
     workspace.commit_moved();
     edited.problems.extend(lock.settled(&[workspace.root().join(&old.path)]));
@@ -141,6 +145,91 @@ fn problems_of(workspace: &Workspace, old: &EntryText, new: &str) -> Vec<Problem
     problems
 }
 
+/// An entry before and after an edit, among the other entries.
+struct EditReview<'a> {
+    workspace: &'a Workspace,
+    live: &'a Catalog,
+    id: &'a Id,
+    path: &'a str,
+    before: Head,
+    after: Head,
+}
+
+impl EditReview<'_> {
+    /// Returns what no other command would write: two entries that replace each other, and two of one title in a scope.
+    fn refused(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let error = |code, message: String, hint: &str| Problem::error(display_path(self.path), code, message, hint);
+        let replaced: Vec<Id> = self.new_replaced().cloned().collect();
+        if replaced.contains(self.id) {
+            let hint = "remove its own id from `supersedes`";
+            problems.push(error("supersedes-cycle", "the entry supersedes itself".to_owned(), hint));
+        } else if let Err(cycle) = refuse_circle(self.workspace, self.live, self.id, &replaced) {
+            let hint = "of entries that replace each other, none counts as replaced: remove that id from `supersedes`";
+            problems.push(error("supersedes-cycle", cycle.to_string(), hint));
+        }
+        let title = |head: &Head| (fold(&head.title), head.scope.clone());
+        let is_new = !self.after.title.is_empty() && title(&self.before) != title(&self.after);
+        if is_new && let Some((other, _)) = self.others().find(|(_, head)| title(head) == title(&self.after)) {
+            let id = self.live.id(other).map_or_else(String::new, |id| id.to_string());
+            let message = format!("`{id}` has the title \"{}\" already", self.after.title);
+            let hint = "choose another title; if that entry says the same, archive one of the two";
+            problems.push(error("title-taken", message, hint));
+        }
+        problems
+    }
+
+    /// Returns what may be meant: new links and ids that lead nowhere, and links of others to a title that is gone.
+    fn doubted(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let warning =
+            |path: &str, code, message: String, hint: &str| Problem::warning(display_path(path), code, message, hint);
+        let is_new = |target: &str| self.before.links.iter().all(|link| fold(&link.target) != fold(target));
+        let new = self.after.links.iter().filter(|link| is_new(&link.target) && !self.has_name(&link.target));
+        problems.extend(new.map(|link| {
+            let hint = "write the entry, or remove the link; code belongs in backticks";
+            let message = format!("the link `[[{}]]` leads to no entry", link.target);
+            Problem { line: Some(link.line), ..warning(self.path, "broken-link", message, hint) }
+        }));
+        let archive = self.workspace.catalog(Area::Archive);
+        let is_unknown = |id: &&Id| self.live.rows_of_name(id).is_empty() && archive.rows_of_name(id).is_empty();
+        problems.extend(self.new_replaced().filter(is_unknown).map(|id| {
+            let hint = "write the id of the entry that this one replaces, or remove it";
+            warning(self.path, "unknown-id", format!("`supersedes` names `{id}`, and there is no such entry"), hint)
+        }));
+        let title = &self.before.title;
+        if !title.is_empty() && !self.has_name(title) {
+            let links = |head: &Head| head.links.iter().any(|link| fold(&link.target) == fold(title));
+            problems.extend(self.others().filter(|(_, head)| links(head)).map(|(row, _)| {
+                let message = format!("the link `[[{title}]]` leads to no entry any more");
+                let hint =
+                    "`ralph-memory rename` changes a title and the links to it; `ralph-memory undo` takes this back";
+                warning(&self.live.path(row), "broken-link", message, hint)
+            }));
+        }
+        problems
+    }
+
+    /// Returns the ids that the edit added to `supersedes`.
+    fn new_replaced(&self) -> impl Iterator<Item = &Id> {
+        self.after.supersedes.iter().filter(|id| !self.before.supersedes.contains(id))
+    }
+
+    /// Returns the other entries that count.
+    fn others(&self) -> impl Iterator<Item = (RowId, Head)> {
+        let rows = self.live.knowledge_rows().filter(|row| self.live.is_indexable(*row));
+        rows.filter(|row| self.live.id(*row).as_ref() != Some(self.id)).map(|row| (row, self.live.head(row)))
+    }
+
+    /// Returns whether a link with this target leads to an entry now.
+    fn has_name(&self, target: &str) -> bool {
+        let has_title = |head: &Head| head.aliases.iter().chain([&head.title]).any(|name| fold(name) == fold(target));
+        Id::parse(target).is_some_and(|id| !self.live.rows_of_name(&id).is_empty())
+            || has_title(&self.after)
+            || self.others().any(|(_, head)| has_title(&head))
+    }
+}
+
 /// Returns the text with the time of the change, unless the editor set one or the layout allows no edit.
 fn with_time(workspace: &Workspace, old: &str, new: &str) -> String {
     let updated = |text: &str| entry::read("knowledge/x.md", text.as_bytes()).head.updated_at;
@@ -149,36 +238,4 @@ fn with_time(workspace: &Workspace, old: &str, new: &str) -> String {
     }
     edit::apply(new, &[Change::Set(edit::updated_key(new), timestamp(workspace.now()))])
         .unwrap_or_else(|_| new.to_owned())
-}
-
-/// Implements [`Memory::keep_draft`](crate::Memory::keep_draft).
-pub(crate) fn keep_draft(workspace: &Workspace, id: &Id, text: &str) -> Result<PathBuf> {
-    let path = draft_path(workspace, id);
-    let failed = |source| Error::Io { action: "write", path: path.clone(), source };
-    // It follows no link.
-    workspace.store.make_state_folder(DRAFTS).map_err(failed)?;
-    let folder = workspace.store.state().join(DRAFTS);
-    write_private(&folder, &format!("{}.md", id.stem()), |file| file.write_all(text.as_bytes())).map_err(failed)
-}
-
-/// Implements [`Memory::draft`](crate::Memory::draft).
-pub(crate) fn draft(workspace: &Workspace, id: &Id) -> Result<Option<String>> {
-    match workspace.store.read(&format!("state/{DRAFTS}/{}.md", id.stem())) {
-        Err(crate::store::Unreadable::Missing) => Ok(None),
-        Err(unreadable) => Err(unreadable.into_error(draft_path(workspace, id))),
-        Ok(file) => String::from_utf8(file.bytes).map(Some).map_err(|_| Error::Uneditable {
-            path: display_path(&format!("state/{DRAFTS}/{}.md", id.stem())),
-            reason: "it is not UTF-8".to_owned(),
-        }),
-    }
-}
-
-/// Implements [`Memory::discard_draft`](crate::Memory::discard_draft).
-pub(crate) fn discard_draft(workspace: &Workspace, id: &Id) -> Result<bool> {
-    let lock = workspace.lock_within_git()?;
-    workspace.store.remove_state(&lock, &format!("{DRAFTS}/{}.md", id.stem()))
-}
-
-fn draft_path(workspace: &Workspace, id: &Id) -> PathBuf {
-    workspace.store.state().join(DRAFTS).join(format!("{}.md", id.stem()))
 }

@@ -4,6 +4,7 @@
 //! Nothing here knows of vectors: callers make those of the written entries.
 
 mod add;
+mod draft;
 mod edit;
 mod events;
 mod promote;
@@ -15,8 +16,10 @@ mod write;
 
 pub use add::{AddAction, Added};
 pub(crate) use add::{add, create, update};
+pub use draft::EntryDraft;
+pub(crate) use draft::draft;
 pub use edit::{Edited, EntryText};
-pub(crate) use edit::{discard_draft, draft, edit, keep_draft, text};
+pub(crate) use edit::{edit, text};
 pub(crate) use events::{beyond_caps, events_for, journal_events};
 pub use promote::Promoted;
 pub(crate) use promote::promote;

@@ -315,7 +315,9 @@ fn free_path(workspace: &Workspace, live: &Catalog, from: &str, id: &Id, title: 
         let other = Id::parse(&format!("knowledge/{stem}"));
         let is_own = other.as_ref() == Some(id);
         let has_row = |other: &Id| live.ids_of_name(other).iter().any(|current| current != id);
-        !is_own && (archived.iter().any(|known| known == stem) || other.as_ref().is_some_and(has_row))
+        let is_archived = || archived.iter().any(|known| known.eq_ignore_ascii_case(stem));
+        let is_like = || live.rows_like(stem).any(|row| live.id(row).as_ref() != Some(id));
+        !is_own && (is_archived() || is_like() || other.as_ref().is_some_and(has_row))
     };
     let stem = stem_for_title(&name, &is_taken);
     if stem == id.stem() { from.to_owned() } else { format!("{folder}/{stem}.md") }

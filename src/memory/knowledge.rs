@@ -1,12 +1,12 @@
 //! Writing knowledge: the public methods of [`crate::knowledge`], each followed by the vectors of what it wrote.
 
-use std::path::PathBuf;
-
 use super::Memory;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Event, Id, Scope};
 use crate::error::Result;
-use crate::knowledge::{self, AddAction, Added, Edited, EntryText, Promoted, Renamed, Restored, Superseded};
+use crate::knowledge::{
+    self, AddAction, Added, Edited, EntryDraft, EntryText, Promoted, Renamed, Restored, Superseded,
+};
 
 impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
@@ -123,8 +123,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidEdit`](crate::Error::InvalidEdit) with the problems of the new text: errors, secrets, and
-    ///   warnings of a kind that the old text does not have.
+    /// * [`Error::InvalidEdit`](crate::Error::InvalidEdit) with the problems of the new text: errors, secrets, warnings of
+    ///   a kind that the old text does not have, the title of another entry, and entries that replace each other.
     /// * [`Error::Conflict`](crate::Error::Conflict) where the entry is not `old` any more,
     ///   [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
     pub fn edit(&self, old: &EntryText, new: &str) -> Result<Edited> {
@@ -137,46 +137,14 @@ impl Memory {
         Ok(edited)
     }
 
-    /// Writes the copy of an entry that an editor changes, in `state/`, and returns its path. Only this user can read it.
-    ///
-    /// ```
-    /// use ralph_memory::{Id, Memory};
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// # let memory = Memory::open(root)?;
-    /// let id = Id::parse("wal-mode").ok_or("not an id")?;
-    /// let path = memory.keep_draft(&id, "---\ntitle: WAL mode\n---\n")?;
-    /// assert!(path.is_file() && memory.draft(&id)?.is_some());
-    /// assert!(memory.discard_draft(&id)? && memory.draft(&id)?.is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Opens the copy of an entry that a person changes in an editor, in `state/`: one that an earlier call left, also under
+    /// an old name of the entry, or a new one. See [`EntryDraft`].
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io).
-    pub fn keep_draft(&self, id: &Id, text: &str) -> Result<PathBuf> {
-        knowledge::keep_draft(&self.workspace, id, text)
-    }
-
-    /// Returns the text that [`Memory::keep_draft`] kept, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Uneditable`](crate::Error::Uneditable) where it is not UTF-8,
-    /// [`Error::OutsideRoot`](crate::Error::OutsideRoot) where it is a link, and [`Error::Io`](crate::Error::Io).
-    pub fn draft(&self, id: &Id) -> Result<Option<String>> {
-        knowledge::draft(&self.workspace, id)
-    }
-
-    /// Removes the text that [`Memory::keep_draft`] kept, and returns whether there was one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
-    pub fn discard_draft(&self, id: &Id) -> Result<bool> {
-        knowledge::discard_draft(&self.workspace, id)
+    /// [`Error::Locked`](crate::Error::Locked) where it is open already, and [`Error::Io`](crate::Error::Io).
+    pub fn draft<'a>(&'a self, entry: &'a EntryText) -> Result<EntryDraft<'a>> {
+        knowledge::draft(&self.workspace, entry)
     }
 
     /// Restores an archived entry. The id of a live entry that has archived versions stands for the newest version. A

@@ -50,17 +50,19 @@ impl Memory {
     /// * [`Error::NoOperation`](crate::Error::NoOperation) where the log is empty or has no such number. The log lacks
     ///   what [`Memory::init`] made, and what was changed before there was a log.
     /// * [`Error::ChangedSince`](crate::Error::ChangedSince) where a file changed since, and
-    ///   [`Error::NotUndoable`](crate::Error::NotUndoable) where the operation was too large for the log or nothing is
-    ///   left of it.
+    ///   [`Error::NotUndoable`](crate::Error::NotUndoable) where the operation, or taking it back, is too large for the
+    ///   log or nothing is left of it.
     /// * [`Error::Locked`](crate::Error::Locked), and [`Error::Conflict`](crate::Error::Conflict) or
-    ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered: what was done by then is taken back. If
-    ///   that fails as well, another call without a number does it.
+    ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered: then nothing was done.
+    /// * [`Error::HalfUndone`](crate::Error::HalfUndone) where what was done could not be put back: another call without
+    ///   a number takes it back.
     pub fn undo(&self, number: Option<u64>, dry_run: bool) -> Result<Undone> {
         let _operation = self.operation("undo");
         undo::undo(&self.workspace, number, dry_run)
     }
 
-    /// Removes all operations from the log, with the old texts in it, and returns how many there were.
+    /// Removes all operations from the log, with the old texts in it, and returns how many there were. Later operations go
+    /// on with the numbers.
     ///
     /// # Errors
     ///

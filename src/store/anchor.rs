@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::UNIX_EPOCH;
 
-use rustix::fs::{AtFlags, OFlags, Stat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, OFlags, Stat, openat, statat};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::folder::{FileKind, FileStat};
@@ -118,11 +118,7 @@ impl Store {
         match cache.stat_of(ANCHOR).map(|stat| stat.kind) {
             // Another process was quicker.
             Ok(FileKind::File) | Err(_) => {}
-            Ok(FileKind::Folder) => {
-                cache.descend(ANCHOR)?.clear()?;
-                unlinkat(&cache, ANCHOR, AtFlags::REMOVEDIR)?;
-            }
-            Ok(FileKind::Link | FileKind::Other) => unlinkat(&cache, ANCHOR, AtFlags::empty())?,
+            Ok(FileKind::Folder | FileKind::Link | FileKind::Other) => cache.remove_any(ANCHOR)?,
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         openat(&cache, ANCHOR, flags, NEW_FILE)?;

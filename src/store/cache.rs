@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
 use super::folder::explain;
 use super::layout::{Store, from_root};
 use super::lock::{Guarded, Lock};
-use super::temp::{Durability, NEW_FILE, Temp};
+use super::temp::{Access, Durability, NEW_FILE, Temp};
 use crate::error::Result;
 
 impl Store {
@@ -79,7 +79,7 @@ impl Store {
     fn write_unsynced(&self, area: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = format!("{area}/{name}");
         let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
-        let temp = Temp::write(&folder, bytes, None, Durability::Unsynced)?;
+        let temp = Temp::write(&folder, bytes, Access::New, Durability::Unsynced)?;
         renameat(&folder, temp.name(), &folder, name)?;
         temp.keep();
         Ok(())

@@ -13,7 +13,7 @@ use super::cache::regular;
 use super::folder::{FileKind, Folder, check_name};
 use super::layout::Store;
 use super::sweep::is_alive;
-use super::temp::{Durability, NEW_FILE, Temp};
+use super::temp::{Access, Durability, NEW_FILE, Temp};
 
 /// Where git works, below `state/`, and where it puts objects there.
 const SCRATCH: &str = "state/git";
@@ -66,7 +66,7 @@ impl Folder {
     /// Those of [`Folder::open_file`]; an older file is then unchanged.
     pub fn replace_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         check_name(name)?;
-        let temp = Temp::write(self, bytes, None, Durability::Unsynced)?;
+        let temp = Temp::write(self, bytes, Access::New, Durability::Unsynced)?;
         renameat(self, temp.name(), self, name)?;
         temp.keep();
         Ok(())
@@ -80,6 +80,19 @@ impl Folder {
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         check_name(name)?;
         Ok(unlinkat(self, name, AtFlags::empty())?)
+    }
+
+    /// Removes whatever has this name in this folder; of a folder, all that is in it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::clear`].
+    pub fn remove_any(&self, name: &str) -> io::Result<()> {
+        if self.stat_of(name)?.kind != FileKind::Folder {
+            return self.remove_file(name);
+        }
+        self.descend(name)?.clear()?;
+        Ok(unlinkat(self, name, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes everything in this folder.

@@ -98,7 +98,7 @@ impl Store {
         let made = check_path(path).and_then(|()| {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let folder = make_folders(&self.root_folder, folder, Durability::Unsynced)?;
-            self.create_in(&folder, name, bytes, Durability::Unsynced)
+            self.create_in(&folder, name, bytes, None, Durability::Unsynced)
         });
         made.map_err(|error| explain("create", self.root().join(path), error))
     }

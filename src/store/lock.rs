@@ -111,7 +111,7 @@ impl Store {
                 Ok(()) => {
                     // The folder may have been removed while this process waited, and with it the
                     // file: another process then locks another file of the same name.
-                    if is_removed(&folder, &file) {
+                    if is_removed(&folder, LOCK, &file) {
                         continue;
                     }
                     // A holder removes its text when it releases the lock.
@@ -121,7 +121,7 @@ impl Store {
                     }
                     let operation = (guarded == Guarded::Entries).then(|| self.undo_log.enter_nameless());
                     let lock = Lock { file, guarded, was_abandoned, _operation: operation };
-                    lock.introduce();
+                    introduce(&lock.file);
                     return Ok(lock);
                 }
                 Err(TryLockError::WouldBlock) => {}
@@ -136,6 +136,49 @@ impl Store {
             std::thread::sleep(wait.min(timeout.saturating_sub(waited)));
             wait = longest_wait(waited).min(wait * 2);
         }
+    }
+}
+
+/// A lock of its own name, which nobody waits for. Its file is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct NamedLock {
+    folder: Folder,
+    name: String,
+    file: File,
+}
+
+impl Store {
+    /// Takes the lock `name` in a folder below `.ralph/`, if it is free.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`], with the holder's text about itself, and [`Error::Io`].
+    pub(crate) fn try_named_lock(&self, folder: &str, name: &str) -> Result<NamedLock> {
+        let path = self.full_path(folder).join(name);
+        let failed = |error| explain("lock", &path, error);
+        loop {
+            let folder = self.make_folders(folder, Durability::Unsynced).map_err(failed)?;
+            let file = folder.open_lock_file(name).map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) if is_removed(&folder, name, &file) => {}
+                Ok(()) => {
+                    introduce(&file);
+                    return Ok(NamedLock { folder, name: name.to_owned(), file });
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::Locked { path, waited_ms: 0, holder: holder(&file) });
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+    }
+}
+
+impl Drop for NamedLock {
+    fn drop(&mut self) {
+        // While it is locked: who has opened it meanwhile sees that it is gone.
+        let _ = self.folder.remove_file(&self.name);
+        let _ = self.file.unlock();
     }
 }
 
@@ -159,15 +202,6 @@ impl Lock {
     pub fn was_abandoned(&self) -> bool {
         self.was_abandoned
     }
-
-    /// Writes the holder's text. A failure is harmless: a message then names no holder.
-    fn introduce(&self) {
-        let system = rustix::system::uname();
-        let host = system.nodename().to_string_lossy();
-        let message = format!("pid {} on {host} ({})\n", std::process::id(), command());
-        let _ = self.file.set_len(0);
-        let _ = self.file.write_all_at(message.as_bytes(), 0);
-    }
 }
 
 impl Drop for Lock {
@@ -190,11 +224,20 @@ fn open(folder: &Folder) -> io::Result<File> {
     }
 }
 
+/// Writes the holder's text. A failure is harmless: a message then names no holder.
+fn introduce(file: &File) {
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy();
+    let message = format!("pid {} on {host} ({})\n", std::process::id(), command());
+    let _ = file.set_len(0);
+    let _ = file.write_all_at(message.as_bytes(), 0);
+}
+
 /// Returns whether the open file is deleted. Both signs are checked, because some file systems count no links, and some
 /// have no stable numbers.
-fn is_removed(folder: &Folder, file: &File) -> bool {
+fn is_removed(folder: &Folder, name: &str, file: &File) -> bool {
     file.metadata()
-        .is_ok_and(|open| open.nlink() == 0 && folder.stat_of(LOCK).map_or(true, |named| named.ino != open.ino()))
+        .is_ok_and(|open| open.nlink() == 0 && folder.stat_of(name).map_or(true, |named| named.ino != open.ino()))
 }
 
 /// Returns the program's name and its command, without other arguments: those may contain anything.

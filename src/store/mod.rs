@@ -20,6 +20,7 @@ mod operation_log;
 mod outside;
 mod private;
 mod read;
+mod remove;
 #[cfg(any(feature = "runner", feature = "setup"))]
 mod replace_file;
 mod source_folder;
@@ -36,9 +37,10 @@ mod tests;
 pub(crate) use anchor::Anchor;
 pub(crate) use folder::{FileKind, FileStat, Folder};
 pub use layout::Store;
-pub(crate) use lock::{Lock, let_others_lock};
+pub(crate) use lock::{Lock, NamedLock, let_others_lock};
 pub(crate) use name::{archived_path, is_reserved_name};
 pub use name::{stem_for_title, version_of};
+pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
 pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};
 #[cfg(feature = "setup")]

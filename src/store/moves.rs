@@ -34,9 +34,21 @@ impl Store {
     ///
     /// [`Error::Io`] if it cannot be made durable; then every file is back at its old path.
     pub fn move_all(&self, lock: &Lock, moves: &[(&str, &str)]) -> Result<Vec<Result<()>>> {
+        let moves: Vec<_> = moves.iter().map(|(from, to)| (*from, *to, None)).collect();
+        self.move_unchanged(lock, &moves)
+    }
+
+    /// Does what [`Store::move_all`] does; each file must have the fingerprint that is given for it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::move_all`]. A file with another fingerprint is [`Error::Conflict`], and stays.
+    pub(crate) fn move_unchanged(&self, lock: &Lock, moves: &[(&str, &str, Option<u64>)]) -> Result<Vec<Result<()>>> {
         lock.assert_guards(Guarded::Entries);
-        let moved: Vec<Result<()>> = moves.iter().map(|(from, to)| self.rename_to(from, to)).collect();
-        let done = || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|(paths, _)| *paths);
+        let moved: Vec<Result<()>> =
+            moves.iter().map(|(from, to, expected)| self.rename_to(from, to, *expected)).collect();
+        let done =
+            || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|((from, to, _), _)| (*from, *to));
         // The new names first: a power cut between the two leaves a file with both, or with one.
         let new: BTreeSet<&str> = done().map(|(_, to)| parent_of(to)).collect();
         let old: BTreeSet<&str> = done().map(|(from, _)| parent_of(from)).collect();
@@ -44,14 +56,15 @@ impl Store {
             new.iter().chain(&old).try_for_each(|path| self.sync_folder(path).map_err(|error| (path, error)))
         {
             let error = explain("move files of", self.full_path(folder), error);
-            done().for_each(|(from, to)| drop(self.rename_to(to, from)));
+            done().for_each(|(from, to)| drop(self.rename_to(to, from, None)));
             return Err(error);
         }
         Ok(moved)
     }
 
-    /// Gives a file another path, whose folders are created, unless it is taken.
-    fn rename_to(&self, from: &str, to: &str) -> Result<()> {
+    /// Gives a file another path, whose folders are created, unless that is taken or the file has not the expected
+    /// fingerprint.
+    fn rename_to(&self, from: &str, to: &str, expected: Option<u64>) -> Result<()> {
         let (from_folder, from_name) = self.open_file_parent("move", from)?;
         let failed = |error| explain("move", self.full_path(to), error);
         let (to_folder, to_name) = self.make_parent(to, Durability::Synced).map_err(failed)?;
@@ -61,6 +74,9 @@ impl Store {
         }
         let bytes =
             fingerprint(&from_folder, from_name).map_err(|unreadable| unreadable.into_error(self.full_path(from)))?;
+        if expected.is_some_and(|expected| expected != bytes) {
+            return Err(Error::Conflict { path: self.full_path(from), kept: None });
+        }
         let change = LoggedChange::Move { from: from.to_owned(), to: to.to_owned(), bytes };
         self.before(&change, b"").map_err(failed)?;
         match rename_new(self.abilities, (&from_folder, from_name), (&to_folder, to_name)) {
@@ -117,6 +133,12 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Returns the size of the file at `path` in bytes; 0 if there is no file.
+    pub(crate) fn size_of(&self, path: &str) -> u64 {
+        let stat = self.open_parent(path).and_then(|(folder, name)| folder.stat_of(name));
+        stat.map_or(0, |stat| stat.size)
     }
 
     /// Returns the fingerprint of the file at `path`; `None` if there is no file.

@@ -17,7 +17,7 @@ use super::make_folders::NEW_FOLDER;
 use super::read::Unreadable;
 use super::replace_file::replace_in;
 use super::sweep::sweep_outside;
-use super::temp::{Durability, Temp, rename_new};
+use super::temp::{Access, Durability, Temp, rename_new};
 
 /// A folder outside of a memory, and everything below it.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl OutsideFolder {
                 result => result?,
             };
         }
-        let temp = Temp::write(&folder, bytes, None, Durability::Synced)?;
+        let temp = Temp::write(&folder, bytes, Access::New, Durability::Synced)?;
         let abilities = Abilities { rename_flags: true, hard_links: true };
         rename_new(abilities, (&folder, temp.name()), (&folder, name))?;
         temp.keep();

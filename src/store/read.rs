@@ -69,6 +69,16 @@ impl Store {
     pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
         read_below(&self.root_folder, &from_root(path))
     }
+
+    /// Reads the file at `path`, which may have at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// `Unreadable` says what is there instead.
+    pub(crate) fn read_up_to(&self, path: &str, limit: usize) -> Result<Vec<u8>, Unreadable> {
+        let (file, raw) = open_regular(&self.root_folder, &from_root(path))?;
+        read_all(&file, FileStat::from_raw(&raw).size, limit)
+    }
 }
 
 /// Reads the file at `path` below `folder`.

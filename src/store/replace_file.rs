@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, renameat, statat};
 
 use super::folder::Folder;
-use super::temp::{Durability, Temp};
+use super::temp::{Access, Durability, Temp};
 
 /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`. Its mode stays the same, and so does
 /// its owner if the system allows it. Returns `false`, and changes nothing, if it no longer contains `expected`.
@@ -37,7 +37,7 @@ pub(super) fn replace_in(
     is_unchanged: impl FnOnce() -> io::Result<bool>,
 ) -> io::Result<bool> {
     let like = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let temp = Temp::write(folder, new, Some(&like), Durability::Synced)?;
+    let temp = Temp::write(folder, new, Access::Like(&like), Durability::Synced)?;
     if !is_unchanged()? {
         return Ok(false);
     }

@@ -30,6 +30,17 @@ pub(super) enum Durability {
     Unsynced,
 }
 
+/// Who may read a new file, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Access<'a> {
+    /// Whoever the umask lets read it.
+    New,
+    /// At most whom this mode, and the umask, let read it.
+    Mode(u32),
+    /// As with this file: its mode, and its owner if the system allows it.
+    Like(&'a Stat),
+}
+
 /// A file under a temporary name, removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Temp<'a> {
@@ -38,17 +49,17 @@ pub(super) struct Temp<'a> {
 }
 
 impl<'a> Temp<'a> {
-    /// Writes a new file. With `like`, it gets the mode of that one, and its owner if the system allows it.
+    /// Writes a new file.
     pub(super) fn write(
         folder: &'a Folder,
         bytes: &[u8],
-        like: Option<&Stat>,
+        access: Access<'_>,
         durability: Durability,
     ) -> io::Result<Temp<'a>> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (temp, descriptor) = loop {
             let name = temporary_name();
-            match openat(folder, &name, flags, first_mode(like)) {
+            match openat(folder, &name, flags, first_mode(access)) {
                 Ok(descriptor) => break (Temp { folder, name: Some(name) }, descriptor),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -56,7 +67,7 @@ impl<'a> Temp<'a> {
         };
         let mut file = File::from(descriptor);
         file.write_all(bytes)?;
-        if let Some(like) = like {
+        if let Access::Like(like) = access {
             make_like(&file, like)?;
         }
         if durability == Durability::Synced {
@@ -95,8 +106,12 @@ impl Drop for Temp<'_> {
 
 /// Returns the mode of the file while it is written. The bytes of a private file are never readable by others, not even
 /// for a moment.
-pub(super) fn first_mode(like: Option<&Stat>) -> Mode {
-    like.map_or(NEW_FILE, |like| Mode::from_raw_mode(like.st_mode & 0o777))
+pub(super) fn first_mode(access: Access<'_>) -> Mode {
+    match access {
+        Access::New => NEW_FILE,
+        Access::Mode(mode) => Mode::from_bits_truncate(mode & 0o777),
+        Access::Like(like) => Mode::from_raw_mode(like.st_mode & 0o777),
+    }
 }
 
 fn make_like(file: &File, like: &Stat) -> io::Result<()> {

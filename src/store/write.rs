@@ -1,10 +1,9 @@
-//! Creates, replaces and removes entry files; `moves.rs` moves them.
+//! Creates and replaces entry files; `moves.rs` moves and `remove.rs` removes them.
 //!
 //! Every call here is complete or does nothing: a file's bytes are on the disk before it gets its name, and the name is
 //! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
 //! saves in between is kept. This file knows nothing about the content.
 
-use std::collections::BTreeSet;
 use std::io;
 
 use chrono::{DateTime, Utc};
@@ -17,7 +16,7 @@ use super::lock::{Guarded, Lock};
 use super::name::{Stamp, archive_folder, stamped_name};
 use super::operation_log::record::LoggedChange;
 use super::read::{Unreadable, read_below, read_with_stat};
-use super::temp::{Durability, Temp, exchange, rename_new};
+use super::temp::{Access, Durability, Temp, exchange, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -60,21 +59,37 @@ impl Store {
     /// [`Error::Invalid`] when there are more bytes than an entry may have, [`Error::Io`] when the
     /// file system refuses; then there is no file.
     pub fn create(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<Created> {
+        self.restore(lock, path, bytes, None)
+    }
+
+    /// Does what [`Store::create`] does, for a file that was removed: nobody can read it who could not read that one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::create`].
+    pub(crate) fn restore(&self, lock: &Lock, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<Created> {
         lock.assert_guards(Guarded::Entries);
         check_size(path, bytes)?;
         let failed = |error| explain("create", self.full_path(path), error);
         let (folder, name) = self.make_parent(path, Durability::Synced).map_err(failed)?;
-        self.create_logged(&folder, path, name, bytes).map_err(failed)
+        self.create_logged(&folder, path, name, bytes, mode).map_err(failed)
     }
 
     /// Creates a file of this single name in the folder of `path`, unless the name is taken, and makes it durable.
-    fn create_logged(&self, folder: &Folder, path: &str, name: &str, bytes: &[u8]) -> io::Result<Created> {
+    fn create_logged(
+        &self,
+        folder: &Folder,
+        path: &str,
+        name: &str,
+        bytes: &[u8],
+        mode: Option<u32>,
+    ) -> io::Result<Created> {
         if is_taken(folder, name)? {
             return Ok(Created::Exists);
         }
         let change = LoggedChange::Create { path: path.to_owned(), after: xxh3_64(bytes) };
         self.before(&change, b"")?;
-        let created = self.create_in(folder, name, bytes, Durability::Synced)?;
+        let created = self.create_in(folder, name, bytes, mode, Durability::Synced)?;
         if created == Created::Made {
             self.after(&change);
         }
@@ -87,12 +102,13 @@ impl Store {
         folder: &Folder,
         name: &str,
         bytes: &[u8],
+        mode: Option<u32>,
         durability: Durability,
     ) -> io::Result<Created> {
         if is_taken(folder, name)? {
             return Ok(Created::Exists);
         }
-        let temp = Temp::write(folder, bytes, None, durability)?;
+        let temp = Temp::write(folder, bytes, mode.map_or(Access::New, Access::Mode), durability)?;
         match rename_new(self.abilities, (folder, temp.name()), (folder, name)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Created::Exists),
@@ -150,7 +166,7 @@ impl Store {
         if expected == new {
             return Ok(Replaced { conflict: None });
         }
-        let mut temp = Temp::write(&folder, new, Some(&like), Durability::Synced).map_err(failed)?;
+        let mut temp = Temp::write(&folder, new, Access::Like(&like), Durability::Synced).map_err(failed)?;
         temp.announce_exchange(name, expected, new).map_err(failed)?;
         interrupt(WriteStep::Written);
         self.check_unchanged(path, &folder, name, expected)?;
@@ -249,63 +265,10 @@ impl Store {
         loop {
             let candidate = stamped_name(name, Stamp::Old, now, number);
             let path = format!("{archive}/{candidate}");
-            match self.create_logged(&folder, &path, &candidate, bytes).map_err(failed)? {
+            match self.create_logged(&folder, &path, &candidate, bytes, None).map_err(failed)? {
                 Created::Made => return Ok(path),
                 Created::Exists => number += 1,
             }
-        }
-    }
-
-    /// Removes a copy that [`Store::archive_copy`] made, if it still contains these bytes: the change that needed it
-    /// did not happen.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::create`].
-    pub fn discard_copy(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<()> {
-        lock.assert_guards(Guarded::Entries);
-        self.remove_unchanged(path, xxh3_64(bytes)).map(drop)
-    }
-
-    /// Removes these files, each of which must have this fingerprint, and makes that durable.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Conflict`] if one is gone or has other bytes, and those of [`Store::create`]. Those before it stay
-    /// removed.
-    pub fn remove_all(&self, lock: &Lock, files: &[(&str, u64)]) -> Result<()> {
-        lock.assert_guards(Guarded::Entries);
-        for (path, fingerprint) in files {
-            if !self.remove_unchanged(path, *fingerprint)? {
-                return Err(Error::Conflict { path: self.full_path(path), kept: None });
-            }
-        }
-        let folders: BTreeSet<&str> = files.iter().map(|(path, _)| parent_of(path)).collect();
-        folders.into_iter().try_for_each(|folder| {
-            self.sync_folder(folder).map_err(|error| explain("remove files of", self.full_path(folder), error))
-        })
-    }
-
-    /// Removes a file if it has this fingerprint, and returns whether it did.
-    fn remove_unchanged(&self, path: &str, fingerprint: u64) -> Result<bool> {
-        let (folder, name) = self.open_file_parent("remove", path)?;
-        let found = match read_below(&folder, name) {
-            Ok(found) if xxh3_64(&found.bytes) == fingerprint => found,
-            Err(Unreadable::Io(error)) => return Err(explain("remove", self.full_path(path), error)),
-            Ok(_) | Err(_) => return Ok(false),
-        };
-        let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint };
-        let removed = self.before(&change, &found.bytes).and_then(|()| Ok(unlinkat(&folder, name, AtFlags::empty())?));
-        removed.map_err(|error| explain("remove", self.full_path(path), error))?;
-        self.after(&change);
-        Ok(true)
-    }
-
-    /// Removes the folder at `path` if it is empty: nothing is lost, and a failure is harmless.
-    pub fn remove_empty_folder(&self, lock: &Lock, path: &str) {
-        lock.assert_guards(Guarded::Entries);
-        if let Ok((folder, name)) = self.open_parent(path) {
-            let _ = unlinkat(&folder, name, AtFlags::REMOVEDIR);
         }
     }
 

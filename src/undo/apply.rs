@@ -11,40 +11,56 @@ use crate::error::{Error, Problem, Result};
 use crate::store::{Created, Lock};
 use crate::workspace::Workspace;
 
-/// Carries out the steps, and returns problems that a person should see. Files that are removed or moved one after the
-/// other are so at once, since each call waits for the disk.
-pub(super) fn apply(workspace: &Workspace, lock: &Lock, plan: &UndoPlan<'_>) -> Result<Vec<Problem>> {
+/// Carries out the steps, and returns the problems on the way. A file that is not as it was when the steps were planned is
+/// a conflict. Files that are removed or moved one after the other are so at once, since each call waits for the disk.
+/// `interrupt` is called before them with their number, so that tests can act as another program there.
+pub(super) fn apply(
+    workspace: &Workspace,
+    lock: &Lock,
+    plan: &UndoPlan<'_>,
+    interrupt: &mut dyn FnMut(usize),
+) -> Result<Vec<Problem>> {
     let store = &workspace.store;
     let mut problems = Vec::new();
+    let conflict = |path: &str| Error::Conflict { path: store.memory().join(path), kept: None };
     let is_same_kind = |one: &UndoStep<'_>, other: &UndoStep<'_>| {
         matches!(
             (one, other),
             (UndoStep::Remove { .. }, UndoStep::Remove { .. }) | (UndoStep::Move { .. }, UndoStep::Move { .. })
         )
     };
-    for steps in plan.steps.chunk_by(is_same_kind) {
+    for (number, steps) in plan.steps.chunk_by(is_same_kind).enumerate() {
+        interrupt(number);
         match steps[0] {
             UndoStep::Remove { .. } => {
                 let files: Vec<(&str, u64)> = steps.iter().filter_map(removed).collect();
                 store.remove_all(lock, &files)?;
             }
             UndoStep::Move { .. } => {
-                let moves: Vec<(&str, &str)> = steps.iter().filter_map(moved).collect();
-                store.move_all(lock, &moves)?.into_iter().collect::<Result<Vec<()>>>()?;
+                let moves: Vec<(&str, &str, Option<u64>)> = steps.iter().filter_map(moved).collect();
+                store.move_unchanged(lock, &moves)?.into_iter().collect::<Result<Vec<()>>>()?;
             }
-            UndoStep::Create { path, bytes } => {
-                if store.create(lock, path, bytes)? == Created::Exists {
-                    return Err(Error::Conflict { path: store.memory().join(path), kept: None });
+            UndoStep::Create { path, bytes, mode } => {
+                if store.restore(lock, path, bytes, mode)? == Created::Exists {
+                    return Err(conflict(path));
                 }
             }
             UndoStep::Replace { path, fingerprint, bytes } => {
                 let current = read(workspace, path)?;
                 if xxh3_64(&current) != fingerprint {
-                    return Err(Error::Conflict { path: store.memory().join(path), kept: None });
+                    return Err(conflict(path));
                 }
                 problems.extend(workspace.replace(lock, path, current.as_slice(), bytes)?);
             }
-            UndoStep::Swap { one, other } => store.swap(lock, one, other)?,
+            UndoStep::Swap { one, other, fingerprints } => {
+                for (path, fingerprint) in [one, other].into_iter().zip(fingerprints) {
+                    let now = store.fingerprint(path).map_err(|error| error.into_error(store.memory().join(path)))?;
+                    if now != Some(fingerprint) {
+                        return Err(conflict(path));
+                    }
+                }
+                store.swap(lock, one, other)?;
+            }
             UndoStep::RemoveFolder { path } => store.remove_empty_folder(lock, path),
         }
     }
@@ -58,9 +74,9 @@ fn removed<'a>(step: &UndoStep<'a>) -> Option<(&'a str, u64)> {
     }
 }
 
-fn moved<'a>(step: &UndoStep<'a>) -> Option<(&'a str, &'a str)> {
+fn moved<'a>(step: &UndoStep<'a>) -> Option<(&'a str, &'a str, Option<u64>)> {
     match *step {
-        UndoStep::Move { from, to } => Some((from, to)),
+        UndoStep::Move { from, to, fingerprint } => Some((from, to, Some(fingerprint))),
         _ => None,
     }
 }
@@ -72,7 +88,7 @@ pub(super) fn written<'a>(plan: &UndoPlan<'a>) -> impl Iterator<Item = &'a str> 
         match *step {
             UndoStep::Remove { path, .. } => drop(last.insert(path, false)),
             UndoStep::Create { path, .. } | UndoStep::Replace { path, .. } => drop(last.insert(path, true)),
-            UndoStep::Move { from, to } => {
+            UndoStep::Move { from, to, .. } => {
                 last.insert(from, false);
                 last.insert(to, true);
             }
@@ -107,14 +123,14 @@ impl<'a> Preview<'a> {
         };
         match *step {
             UndoStep::Remove { path, .. } => file(UndoAction::Removed, path, None, self.take(path)?, None),
-            UndoStep::Create { path, bytes } => {
+            UndoStep::Create { path, bytes, .. } => {
                 file(UndoAction::Restored, path, None, None, self.put(path, bytes));
             }
             UndoStep::Replace { path, bytes, .. } => {
                 let before = self.take(path)?;
                 file(UndoAction::Changed, path, None, before, self.put(path, bytes));
             }
-            UndoStep::Move { from, to } => {
+            UndoStep::Move { from, to, .. } => {
                 if let Some(bytes) = self.bytes.remove(from) {
                     self.bytes.insert(to, bytes);
                 } else if self.with_bytes
@@ -124,7 +140,7 @@ impl<'a> Preview<'a> {
                 }
                 file(UndoAction::Moved, to, Some(from), None, None);
             }
-            UndoStep::Swap { one, other } => {
+            UndoStep::Swap { one, other, .. } => {
                 for (to, from) in [(one, other), (other, one)] {
                     file(UndoAction::Moved, to, Some(from), None, None);
                 }

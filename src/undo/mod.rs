@@ -3,6 +3,9 @@
 //! `plan` decides and is pure; the rest gathers its input and carries it out. Everything is checked before anything
 //! is touched. Taking back is an operation itself, so it can be taken back, also after a kill.
 
+#[cfg(test)]
+mod tests;
+
 mod apply;
 mod plan;
 mod report;
@@ -11,8 +14,8 @@ use std::cell::Cell;
 
 use self::plan::{FileState, UndoPlan, plan};
 pub use self::report::{Operation, UndoAction, Undone, UndoneFile};
-use crate::error::{Error, Result};
-use crate::store::{Lock, LoggedOperation, Unreadable};
+use crate::error::{Error, Problem, Result};
+use crate::store::{Lock, LoggedOperation, MAX_LOGGED_BYTES, Unreadable};
 use crate::workspace::Workspace;
 
 /// Implements [`Memory::operations`](crate::Memory::operations).
@@ -43,7 +46,7 @@ pub(crate) fn undo(workspace: &Workspace, number: Option<u64>, dry_run: bool) ->
         return Ok(Undone { operation: undone, number: None, files, problems: Vec::new() });
     }
     workspace.store.takes_back(operation.head.number);
-    let mut problems = apply::apply(workspace, &lock, &plan).inspect_err(|_| restore(workspace, &lock))?;
+    let mut problems = carry_out(workspace, &lock, operation, &plan, &mut |_| {})?;
     let number = workspace.store.operation_number();
     workspace.commit_moved();
     let written: Vec<_> = apply::written(&plan).map(|path| workspace.store.memory().join(path)).collect();
@@ -51,14 +54,33 @@ pub(crate) fn undo(workspace: &Workspace, number: Option<u64>, dry_run: bool) ->
     Ok(Undone { operation: undone, number, files, problems })
 }
 
-/// Takes back what an undo did before it failed. If that fails as well, the rest is in the log, as after a kill.
-fn restore(workspace: &Workspace, lock: &Lock) {
-    let Some(number) = workspace.store.operation_number() else { return };
-    let logged = workspace.store.operations().unwrap_or_default();
-    let own = logged.iter().position(|operation| operation.head.number == number);
-    let plan = own.map(|position| checked_plan(workspace, &logged[position], &logged[..position]));
-    if let Some(Ok(plan)) = plan {
-        let _ = apply::apply(workspace, lock, &plan);
+/// Carries out a plan, or nothing of it; `interrupt` is that of `apply`.
+fn carry_out(
+    workspace: &Workspace,
+    lock: &Lock,
+    operation: &LoggedOperation,
+    plan: &UndoPlan<'_>,
+    interrupt: &mut dyn FnMut(usize),
+) -> Result<Vec<Problem>> {
+    apply::apply(workspace, lock, plan, interrupt)
+        .map_err(|error| put_back(workspace, lock, operation.head.number, error))
+}
+
+/// Puts back what taking back did before it failed, and returns why. What cannot be put back is in the log, as after a
+/// kill; then the error says so.
+fn put_back(workspace: &Workspace, lock: &Lock, number: u64, source: Error) -> Error {
+    let store = &workspace.store;
+    let Some(own) = store.operation_number() else { return source };
+    store.puts_back();
+    let logged = store.operations().unwrap_or_default();
+    let Some(operation) = logged.iter().find(|operation| operation.head.number == own) else { return source };
+    if let Ok(mut plan) = current_plan(workspace, operation) {
+        plan.leave_changed();
+        let _ = apply::apply(workspace, lock, &plan, &mut |_| {});
+    }
+    match current_plan(workspace, operation) {
+        Ok(rest) if rest.steps.is_empty() => source,
+        _ => Error::HalfUndone { number, source: Box::new(source) },
     }
 }
 
@@ -73,21 +95,7 @@ fn checked_plan<'a>(
     if operation.is_too_large() {
         return Err(refused("it changed more than the log keeps, which is 32 MiB"));
     }
-    let failure = Cell::new(None);
-    let state = |path: &str| match workspace.store.fingerprint(path) {
-        Ok(None) => FileState::Missing,
-        Ok(Some(fingerprint)) => FileState::Bytes(fingerprint),
-        Err(unreadable) => {
-            if let Unreadable::Io(_) = unreadable {
-                failure.set(Some(unreadable.into_error(workspace.store.memory().join(path))));
-            }
-            FileState::Other
-        }
-    };
-    let mut plan = plan(operation.changes(), &state);
-    if let Some(error) = failure.take() {
-        return Err(error);
-    }
+    let mut plan = current_plan(workspace, operation)?;
     // What a later operation brought into that state was not left out by this one.
     let later_files = later.iter().flat_map(|other| other.changes().flat_map(|(change, _)| change.files()));
     for (path, ..) in later_files {
@@ -105,5 +113,28 @@ fn checked_plan<'a>(
     if plan.steps.is_empty() {
         return Err(refused("its files are as they were before it already"));
     }
+    let size = |path: &str| workspace.store.size_of(path);
+    if plan.logged_bytes(&size) > MAX_LOGGED_BYTES {
+        return Err(refused(
+            "taking it back would remove more than the log keeps, which is 32 MiB; remove its files by hand, or with git",
+        ));
+    }
     Ok(plan)
+}
+
+/// Returns how to take an operation back, as its files are now.
+fn current_plan<'a>(workspace: &Workspace, operation: &'a LoggedOperation) -> Result<UndoPlan<'a>> {
+    let failure = Cell::new(None);
+    let state = |path: &str| match workspace.store.fingerprint(path) {
+        Ok(None) => FileState::Missing,
+        Ok(Some(fingerprint)) => FileState::Bytes(fingerprint),
+        Err(unreadable) => {
+            if let Unreadable::Io(_) = unreadable {
+                failure.set(Some(unreadable.into_error(workspace.store.memory().join(path))));
+            }
+            FileState::Other
+        }
+    };
+    let plan = plan(operation.changes(), &state);
+    failure.take().map_or(Ok(plan), Err)
 }

@@ -8,6 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::store::LoggedChange;
 
+/// The length of a record without its paths and its text, in bytes: at most about this.
+const RECORD: u64 = 200;
+
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileState {
@@ -24,14 +27,14 @@ pub(super) enum FileState {
 pub(super) enum UndoStep<'a> {
     /// Removes the file, which has this fingerprint.
     Remove { path: &'a str, fingerprint: u64 },
-    /// Creates the file.
-    Create { path: &'a str, bytes: &'a [u8] },
+    /// Creates the file, with the mode that it had.
+    Create { path: &'a str, bytes: &'a [u8], mode: Option<u32> },
     /// Replaces the bytes of the file, which have this fingerprint.
     Replace { path: &'a str, fingerprint: u64, bytes: &'a [u8] },
-    /// Moves the file.
-    Move { from: &'a str, to: &'a str },
-    /// Exchanges the paths of two files.
-    Swap { one: &'a str, other: &'a str },
+    /// Moves the file, which has this fingerprint.
+    Move { from: &'a str, to: &'a str, fingerprint: u64 },
+    /// Exchanges the paths of two files, which have these fingerprints.
+    Swap { one: &'a str, other: &'a str, fingerprints: [u64; 2] },
     /// Removes the folder if it is empty.
     RemoveFolder { path: &'a str },
 }
@@ -45,6 +48,57 @@ pub(super) struct UndoPlan<'a> {
     pub(super) changed: BTreeSet<&'a str>,
     /// The paths of files that are as they were before a change of the operation.
     pub(super) as_before: BTreeSet<&'a str>,
+}
+
+impl<'a> UndoStep<'a> {
+    /// Returns the paths of its files.
+    fn paths(&self) -> [Option<&'a str>; 2] {
+        match *self {
+            UndoStep::Remove { path, .. } | UndoStep::Create { path, .. } | UndoStep::Replace { path, .. } => {
+                [Some(path), None]
+            }
+            UndoStep::Move { from, to, .. } => [Some(from), Some(to)],
+            UndoStep::Swap { one, other, .. } => [Some(one), Some(other)],
+            UndoStep::RemoveFolder { .. } => [None, None],
+        }
+    }
+}
+
+impl UndoPlan<'_> {
+    /// Leaves out the steps that would change files which somebody changed since.
+    pub(super) fn leave_changed(&mut self) {
+        let changed = std::mem::take(&mut self.changed);
+        self.steps.retain(|step| step.paths().into_iter().flatten().all(|path| !changed.contains(path)));
+    }
+
+    /// Returns how many bytes the log needs for the steps: it keeps the texts that they remove. `size` returns the size of
+    /// a file now.
+    pub(super) fn logged_bytes(&self, size: &dyn Fn(&str) -> u64) -> u64 {
+        let mut sizes: HashMap<&str, u64> = HashMap::new();
+        let mut sum = 0;
+        for step in &self.steps {
+            sum += RECORD + step.paths().into_iter().flatten().map(|path| path.len() as u64).sum::<u64>();
+            let mut take = |path| sizes.remove(path).unwrap_or_else(|| size(path));
+            match *step {
+                UndoStep::Remove { path, .. } => sum += take(path),
+                UndoStep::Replace { path, bytes, .. } => {
+                    sum += take(path);
+                    sizes.insert(path, bytes.len() as u64);
+                }
+                UndoStep::Create { path, bytes, .. } => drop(sizes.insert(path, bytes.len() as u64)),
+                UndoStep::Move { from, to, .. } => {
+                    let moved = take(from);
+                    sizes.insert(to, moved);
+                }
+                UndoStep::Swap { one, other, .. } => {
+                    let (of_one, of_other) = (take(one), take(other));
+                    sizes.extend([(one, of_other), (other, of_one)]);
+                }
+                UndoStep::RemoveFolder { .. } => {}
+            }
+        }
+        sum
+    }
 }
 
 /// The states of files while the steps are planned.
@@ -99,11 +153,13 @@ fn step<'a>(change: &'a LoggedChange, bytes: &'a [u8]) -> Option<UndoStep<'a>> {
     Some(match change {
         LoggedChange::Create { path, after } => UndoStep::Remove { path, fingerprint: *after },
         LoggedChange::Replace { path, after, .. } => UndoStep::Replace { path, fingerprint: *after, bytes },
-        LoggedChange::Move { from, to, .. } => UndoStep::Move { from: to, to: from },
-        LoggedChange::Swap { one, other, .. } => UndoStep::Swap { one, other },
-        LoggedChange::Remove { path, .. } => UndoStep::Create { path, bytes },
+        LoggedChange::Move { from, to, bytes } => UndoStep::Move { from: to, to: from, fingerprint: *bytes },
+        LoggedChange::Swap { one, other, before: [of_one, of_other] } => {
+            UndoStep::Swap { one, other, fingerprints: [*of_other, *of_one] }
+        }
+        LoggedChange::Remove { path, mode, .. } => UndoStep::Create { path, bytes, mode: *mode },
         LoggedChange::Folder { path } => UndoStep::RemoveFolder { path },
-        LoggedChange::TooLarge => return None,
+        LoggedChange::TooLarge | LoggedChange::Forgotten => return None,
     })
 }
 

@@ -65,8 +65,6 @@ fn an_unreadable_operation_is_not_passed_over() {
     let log = ".ralph/state/undo/0";
     assert_eq!(at("undo", "openat2", log), BTreeMap::from([(6, 3)]));
     assert_eq!(at("undo", "read", log), BTreeMap::from([(6, 1)]));
-    // Nor does the next one get its number.
-    assert_eq!(at("add, new", "read", log), BTreeMap::from([(6, 1)]));
 }
 
 #[test]

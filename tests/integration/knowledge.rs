@@ -315,3 +315,19 @@ fn entries_never_replace_each_other_in_a_circle() {
     base.run(["check", "--strict"]).says(0, "no problems in ");
     base.run(["supersede", "a", "c"]).says(0, "");
 }
+
+#[test]
+fn no_name_differs_from_another_in_case_only() {
+    let base = TestBase::new();
+    for (folder, stem) in [("knowledge", "Ports"), ("archive/knowledge", "Hosts")] {
+        base.write(
+            &format!(".ralph/{folder}/{stem}.md"),
+            format!("---\ntitle: Of {stem}\ntags: [a]\n---\n\nBy hand.\n"),
+        );
+    }
+    base.run(["add", "--title", "Ports", "--tags", "b", "--body", "Another fact."])
+        .says(0, "created knowledge/ports-2");
+    base.run(["add", "--title", "Cache", "--tags", "c", "--body", "It is cold."]).says(0, "created knowledge/cache");
+    base.run(["rename", "cache", "Hosts"]).says(0, "renamed knowledge/cache to knowledge/hosts-2");
+    base.run(["rename", "hosts-2", "PORTS!"]).says(0, "renamed knowledge/hosts-2 to knowledge/ports-3");
+}

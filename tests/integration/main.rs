@@ -32,6 +32,7 @@ mod crowds; // many processes use one memory
 mod dependencies; // which crates the lock file may contain
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
+mod editing; // what `edit` refuses, reports and keeps
 mod endings; // how attempts end, judged by the output of real clients
 mod events; // which events reach which contexts, and how many
 mod every_ending; // a run of twenty iterations with every recorded kind of ending

@@ -50,12 +50,7 @@ impl Advice {
             Error::BudgetTooSmall { unit, least, .. } => larger_budget(unit, *least),
             Error::SupersedesCycle { new, link, .. } => supersedes_cycle(new, link),
             Error::NoOperation { number } => person(no_operation(*number)),
-            Error::ChangedSince { by, .. } => person(match by {
-                Some(by) => {
-                    format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all")
-                }
-                None => "another program changed them; edit the files by hand, or use git".to_owned(),
-            }),
+            Error::ChangedSince { by, .. } => person(changed_since(*by)),
             Error::Locked { .. } => both(
                 "another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS",
                 "another process is writing; call again in a few seconds",
@@ -71,6 +66,7 @@ impl Advice {
             Error::NotRecorded { root, kept, source } => not_recorded(root, kept, source),
             Error::NotKept { source, .. } => not_kept(source),
             Error::PartlySetUp { source, .. } => partly_set_up(source),
+            Error::HalfUndone { number, source } => half_undone(*number, source),
             Error::StillWorking { pid, .. } => person(format!(
                 "its changes would be attributed to the new agent; wait until it has ended, or `kill {pid}`"
             )),
@@ -124,8 +120,8 @@ fn no_operation(number: Option<u64>) -> &'static str {
     if number.is_some() {
         return "`ralph-memory undo --list` shows the operations; the log keeps the newest 100";
     }
-    "the log has what commands of this machine changed in entries; `ralph-memory setup --remove` reverses `setup`, and what \
-     `init` made is removed by hand"
+    "the log has what commands of this machine changed in entries, and is not read any more if somebody removed \
+     `.ralph/state/lock`; `ralph-memory setup --remove` reverses `setup`, and what `init` made is removed by hand"
 }
 
 fn not_recorded(root: &Path, kept: &Path, source: &Error) -> Advice {
@@ -174,6 +170,21 @@ fn partly_set_up(source: &Error) -> Advice {
     person(format!("{first}the same command completes it, and with `--remove` it undoes it"))
 }
 
+fn changed_since(by: Option<u64>) -> String {
+    by.map_or_else(
+        || "another program changed them; edit the files by hand, or use git".to_owned(),
+        |by| format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all"),
+    )
+}
+
+fn half_undone(number: u64, source: &Error) -> Advice {
+    let is_full = matches!(source, Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull);
+    let first = if is_full { "make room on the disk; " } else { "" };
+    person(format!(
+        "{first}`ralph-memory undo` takes back what was done of it, and then `ralph-memory undo {number}` begins again"
+    ))
+}
+
 fn secret(fingerprint: &str) -> Advice {
     both(
         format!(
@@ -206,6 +217,11 @@ pub(crate) fn bug() -> String {
     format!("this is a bug in {ISSUES}; please report it with the command that you ran")
 }
 
+/// Returns the error of the system behind one that says more.
+fn cause_of(error: &io::Error) -> Option<&io::Error> {
+    error.get_ref()?.source()?.downcast_ref()
+}
+
 /// Returns the advice for an error of the file system.
 pub(crate) fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
@@ -222,7 +238,7 @@ pub(crate) fn io_hint(error: &io::Error) -> Option<&'static str> {
         io::ErrorKind::NotADirectory => Some("a file is where a folder must be; move it away"),
         io::ErrorKind::IsADirectory => Some("a folder is where a file must be; move it away"),
         // These have no kind. Their numbers are the same on every Unix.
-        _ => match error.raw_os_error() {
+        _ => match error.raw_os_error().or_else(|| cause_of(error)?.raw_os_error()) {
             Some(5) => Some("the disk or its connection fails; see the system's log"),
             Some(23 | 24) => Some("close programs that have many files open, or raise the limit (`ulimit -n`)"),
             _ => None,

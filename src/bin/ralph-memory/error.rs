@@ -156,6 +156,7 @@ mod tests {
         check(Error::Unusable { message: "a".into(), hint: "b".into() }, Exit::Usage);
         let source = Box::new(Error::Conflict { path: "a".into(), kept: None });
         check(Error::PartlySetUp { written: vec!["a".into()], source }, Exit::Refused);
+        check(Error::HalfUndone { number: 1, source: Box::new(Error::NoOperation { number: None }) }, Exit::No);
         check(Error::Panicked { message: "a".into() }, Exit::Bug);
         assert_eq!(exit(&io().into()), Exit::Io);
         assert_eq!(exit(&io::Error::from(io::ErrorKind::BrokenPipe).into()), Exit::Done);

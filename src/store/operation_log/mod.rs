@@ -11,13 +11,13 @@ use std::thread::{self, ThreadId};
 use chrono::{DateTime, Utc};
 
 use self::record::{LoggedChange, NetChanges, append};
-use super::folder::{FileKind, Folder};
+use super::folder::Folder;
 use super::name::cut;
 
 /// How many operations are kept.
 pub(super) const MAX_OPERATIONS: usize = 100;
 /// How many bytes all of their files have at most, and so each of them.
-pub(super) const MAX_BYTES: u64 = 32 * 1024 * 1024;
+pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// The longest name of a command, in bytes.
 const MAX_COMMAND: usize = 60;
 /// What an operation is called if its caller gave it no name.
@@ -35,6 +35,8 @@ pub(super) struct Current {
     pub(super) command: String,
     pub(super) at: Option<DateTime<Utc>>,
     pub(super) undoes: Option<u64>,
+    /// Whether it puts its own changes back, which needs no records: a change that was put back is none.
+    pub(super) puts_back: bool,
     /// Its file, from its first change on.
     pub(super) file: Option<OperationFile>,
 }
@@ -71,7 +73,10 @@ impl UndoLog {
         let thread = thread::current().id();
         let command = cut(command, MAX_COMMAND).to_owned();
         let mut threads = self.threads();
-        threads.entry(thread).or_insert(Current { depth: 0, command, at, undoes: None, file: None }).depth += 1;
+        threads
+            .entry(thread)
+            .or_insert(Current { depth: 0, command, at, undoes: None, puts_back: false, file: None })
+            .depth += 1;
         OperationScope { log: Arc::clone(self), thread }
     }
 
@@ -98,13 +103,17 @@ impl Drop for OperationScope {
 }
 
 impl OperationFile {
-    pub(super) fn append(&mut self, change: &LoggedChange, raw: &[u8]) -> io::Result<()> {
+    /// Writes a record down. Above the limit nothing of the operation is kept, or, with `must_fit`, the record is refused.
+    pub(super) fn append(&mut self, change: &LoggedChange, raw: &[u8], must_fit: bool) -> io::Result<()> {
         if self.is_too_large {
             return Ok(());
         }
         let mut bytes = Vec::new();
         let mut sum = append(&mut bytes, change, raw, self.sum)?;
         if self.size + bytes.len() as u64 > MAX_BYTES {
+            if must_fit {
+                return Err(io::Error::other("an operation has more text than the log keeps, which is 32 MiB"));
+            }
             self.is_too_large = true;
             bytes.clear();
             self.file.set_len(self.head_size)?;
@@ -132,17 +141,19 @@ impl OperationFile {
             n_bytes += self.folder.stat_of(&name).map_or(0, |stat| stat.size);
             n_kept += 1;
             if number < self.number && (n_kept > MAX_OPERATIONS || n_bytes > MAX_BYTES) {
-                let _ = self.folder.remove_file(&name);
+                let _ = self.folder.remove_any(&name);
             }
         }
     }
 }
 
-/// Returns the operations in the folder, the oldest first, with the names of their files.
+/// Returns the numbers that are taken in the folder, the smallest first, with their names: those of operations, and of
+/// whatever else came with the memory.
 pub(super) fn numbers(folder: &Folder) -> io::Result<Vec<(u64, String)>> {
-    let names = folder.listing()?.into_iter().filter(|(_, kind)| *kind != FileKind::Folder);
-    let mut found: Vec<(u64, String)> = names
-        .filter_map(|(name, _)| {
+    let mut found: Vec<(u64, String)> = folder
+        .names()?
+        .into_iter()
+        .filter_map(|name| {
             let name = name.into_string().ok()?;
             let number = name.parse().ok()?;
             (name_of(number) == name).then_some((number, name))

@@ -27,12 +27,19 @@ pub(crate) enum LoggedChange {
     Move { from: String, to: String, bytes: u64 },
     /// Two files exchanged their paths.
     Swap { one: String, other: String, before: [u64; 2] },
-    /// A file was removed; the record has its bytes.
-    Remove { path: String, before: u64 },
+    /// A file was removed; the record has its bytes. `mode` is that of the file: who could read it.
+    Remove {
+        path: String,
+        before: u64,
+        #[serde(default)]
+        mode: Option<u32>,
+    },
     /// A folder was created.
     Folder { path: String },
     /// The operation changed more than the log keeps, and nothing of it is there.
     TooLarge,
+    /// This operation and all before it were removed from the log: the next one has a higher number.
+    Forgotten,
 }
 
 impl LoggedChange {
@@ -46,8 +53,8 @@ impl LoggedChange {
             LoggedChange::Swap { one, other, before: [of_one, of_other] } => {
                 vec![(one, Some(*of_one), Some(*of_other)), (other, Some(*of_other), Some(*of_one))]
             }
-            LoggedChange::Remove { path, before } => vec![(path, Some(*before), None)],
-            LoggedChange::Folder { .. } | LoggedChange::TooLarge => Vec::new(),
+            LoggedChange::Remove { path, before, .. } => vec![(path, Some(*before), None)],
+            LoggedChange::Folder { .. } | LoggedChange::TooLarge | LoggedChange::Forgotten => Vec::new(),
         }
     }
 }
@@ -101,6 +108,11 @@ impl LoggedOperation {
     /// Returns the changes in order, each with the bytes before it where they would be lost.
     pub(crate) fn changes(&self) -> impl DoubleEndedIterator<Item = (&LoggedChange, &[u8])> {
         self.changes.iter().map(|(change, range)| (change, &self.bytes[range.clone()]))
+    }
+
+    /// Returns whether nothing of the operation is in the log any more, but its number.
+    pub(in crate::store) fn is_forgotten(&self) -> bool {
+        self.changes.iter().any(|(change, _)| *change == LoggedChange::Forgotten)
     }
 
     /// Returns whether the operation changed more than the log keeps.
@@ -185,7 +197,7 @@ mod tests {
         let changes = [
             (LoggedChange::Create { path: "knowledge/a.md".to_owned(), after: u64::MAX }, &b""[..]),
             (LoggedChange::Replace { path: "knowledge/b.md".to_owned(), before: 1, after: 2 }, b"\xff\n\0 raw\n"),
-            (LoggedChange::Remove { path: "knowledge/\"c\".md".to_owned(), before: 3 }, b"{}\n"),
+            (LoggedChange::Remove { path: "knowledge/\"c\".md".to_owned(), before: 3, mode: None }, b"{}\n"),
         ];
         for (change, raw) in changes {
             sum = append(&mut file, &change, raw, sum).unwrap();
@@ -239,7 +251,7 @@ mod tests {
         assert!(!net.is_empty());
         net.add(&LoggedChange::Move { from: "a".to_owned(), to: "b".to_owned(), bytes: 1 });
         assert!(!net.is_empty());
-        net.add(&LoggedChange::Remove { path: "b".to_owned(), before: 1 });
+        net.add(&LoggedChange::Remove { path: "b".to_owned(), before: 1, mode: None });
         assert!(net.is_empty());
     }
 }

@@ -46,7 +46,7 @@ fn one_of_many_creators_wins() {
                     let bytes = number.to_string().repeat(1000);
                     // Below the lock, so that the threads meet.
                     let durability = crate::store::temp::Durability::Unsynced;
-                    let created = fixture.store.create_in(&folder, &name, bytes.as_bytes(), durability).unwrap();
+                    let created = fixture.store.create_in(&folder, &name, bytes.as_bytes(), None, durability).unwrap();
                     (created == Created::Made).then_some(number)
                 };
                 let threads: Vec<_> = (0..8).map(|number| scope.spawn(move || create(number))).collect();

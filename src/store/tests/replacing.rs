@@ -8,7 +8,7 @@ use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, 
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
 use crate::store::read::read_with_stat;
-use crate::store::temp::first_mode;
+use crate::store::temp::{Access, first_mode};
 use crate::store::write::Replaced;
 use crate::store::write::WriteStep;
 
@@ -238,7 +238,7 @@ fn a_private_file_is_never_readable_by_others() {
     fixture.put("private.md", "");
     fs::set_permissions(fixture.store.memory().join("private.md"), fs::Permissions::from_mode(0o600)).unwrap();
     let (_, stat) = read_with_stat(&fixture.store.folder("").unwrap(), "private.md").unwrap();
-    assert_eq!(first_mode(Some(&stat)).as_raw_mode(), 0o600);
+    assert_eq!(first_mode(Access::Like(&stat)).as_raw_mode(), 0o600);
     fixture.put(A, "old");
     fs::set_permissions(fixture.store.memory().join(A), fs::Permissions::from_mode(0o600)).unwrap();
     let mut modes = Vec::new();

@@ -2,17 +2,21 @@
 //!
 //! Every change of an entry file is written down before it is made, here and nowhere else, so no command can forget it.
 //! The log is not synced: after a kill it has every change that was made, after a power cut perhaps not. A change that
-//! cannot be written down is not made. It belongs to one machine and one folder, and is never committed.
+//! cannot be written down is not made. It belongs to one machine and one folder, and is never committed. What came with
+//! the memory, or another user wrote, is never read; it goes when it is older than what is kept.
 
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
 use std::thread;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
+use rustix::process::geteuid;
 
 use super::folder::{FileKind, Folder, explain, is_outside};
 use super::layout::{Store, is_missing};
@@ -29,6 +33,9 @@ use crate::error::Result;
 const FOLDER: &str = "undo";
 /// How many bytes are read to find out whether a file was written here: a header has about 100.
 const HEAD_BYTES: u64 = 4 * 1024;
+/// The highest number that a file from elsewhere may have. It is passed over, and one with a higher number is removed: no
+/// number would be left.
+const MAX_FOREIGN: u64 = 99_999_999;
 /// The mode of a file: it may contain text of a private entry.
 const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
@@ -45,6 +52,13 @@ impl Store {
         }
     }
 
+    /// Notes that this thread's operation puts back its own changes from now on.
+    pub(crate) fn puts_back(&self) {
+        if let Some(current) = self.undo_log.threads().get_mut(&thread::current().id()) {
+            current.puts_back = true;
+        }
+    }
+
     /// Returns the number of this thread's operation, if it has changed anything.
     pub(crate) fn operation_number(&self) -> Option<u64> {
         let threads = self.undo_log.threads();
@@ -56,11 +70,20 @@ impl Store {
         let mut threads = self.undo_log.threads();
         // Every change is made under the lock, which has a scope.
         let Some(current) = threads.get_mut(&thread::current().id()) else { return Ok(()) };
-        if current.file.is_none() {
-            current.file = Some(self.open_operation(current)?);
+        if current.puts_back {
+            return Ok(());
         }
-        let Some(file) = &mut current.file else { return Ok(()) };
-        file.append(change, raw)
+        let mut write_down = || {
+            if current.file.is_none() {
+                current.file = Some(self.open_operation(current)?);
+            }
+            // What takes back an operation can be taken back itself: nothing else has the texts that it removes.
+            current.file.as_mut().map_or(Ok(()), |file| file.append(change, raw, current.undoes.is_some()))
+        };
+        write_down().map_err(|source| {
+            let path = self.state().join(FOLDER);
+            io::Error::new(source.kind(), UnwritableLog { path, source })
+        })
     }
 
     /// Notes that the change that was written down last was made.
@@ -77,14 +100,11 @@ impl Store {
         let key = self.make_state_key()?;
         let folder = self.make_undo_folder()?;
         let number = next_number(&folder, key)?;
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(openat(&folder, name_of(number), flags, PRIVATE)?);
         let at = current.at.unwrap_or_else(Utc::now);
         let head = OperationHead { number, at, command: current.command.clone(), undoes: current.undoes };
         let mut bytes = Vec::new();
         let sum = append(&mut bytes, &head, b"", key)?;
-        file.write_all(&bytes)?;
+        let file = create_file(&folder, number, &bytes)?;
         let size = bytes.len() as u64;
         let net = NetChanges::default();
         let (head_size, head_sum) = (size, sum);
@@ -106,7 +126,7 @@ impl Store {
     /// # Errors
     ///
     /// [`crate::error::Error::Io`] if the log, or a file of it, cannot be read: the operation before that is not the
-    /// newest one.
+    /// newest one. What another user wrote is left out, since this one may not read it.
     pub(crate) fn operations(&self) -> Result<Vec<LoggedOperation>> {
         let path = self.state().join(FOLDER);
         let failed = |error| explain("read", &path, error);
@@ -115,52 +135,113 @@ impl Store {
             Err(error) if is_missing(&error) || is_outside(&error) => return Ok(Vec::new()),
             folder => folder.map_err(failed)?,
         };
-        let newest = numbers(&folder).map_err(failed)?.into_iter().rev().take(MAX_OPERATIONS);
-        let read = newest.map(|(number, name)| match read_operation(&folder, &name) {
-            Ok(bytes) => Ok(LoggedOperation::read(bytes, number, key)),
-            Err(Unreadable::Io(error)) => Err(explain("read", path.join(name), error)),
+        let newest = numbers(&folder).map_err(failed)?.into_iter().rev();
+        let read = newest.map(|(number, name)| match read_operation(&folder, &name, number, key) {
+            Ok(operation) => Ok(operation),
+            Err(Unreadable::Io(error)) if !is_of_other_user(&folder, &name) => {
+                Err(explain("read", path.join(name), error))
+            }
             Err(_) => Ok(None),
         });
-        read.filter_map(Result::transpose).collect()
+        let own = read.filter_map(Result::transpose).take(MAX_OPERATIONS);
+        own.filter(|operation| !matches!(operation, Ok(operation) if operation.is_forgotten())).collect()
     }
 
-    /// Removes all operations from the log, and returns how many there were.
+    /// Removes all operations from the log, and returns how many there were. Their numbers are not used again: a person may
+    /// still name one.
     ///
     /// # Errors
     ///
     /// [`crate::error::Error::Io`]. Operations that were removed before stay so.
     pub(crate) fn forget_operations(&self, lock: &Lock) -> Result<usize> {
         lock.assert_guards(Guarded::Entries);
+        let n_operations = self.operations()?.len();
         let clear = || {
+            let key = self.make_state_key()?;
             let folder = self.make_undo_folder()?;
-            let n_operations = numbers(&folder)?.len();
+            let number = next_number(&folder, key)?.saturating_sub(1);
             folder.clear()?;
+            if number > 0 {
+                let head = OperationHead { number, at: Utc::now(), command: String::new(), undoes: None };
+                let mut bytes = Vec::new();
+                let sum = append(&mut bytes, &head, b"", key)?;
+                append(&mut bytes, &LoggedChange::Forgotten, b"", sum)?;
+                create_file(&folder, number, &bytes)?;
+            }
             Ok(n_operations)
         };
         clear().map_err(|error| explain("clear", self.state().join(FOLDER), error))
     }
 }
 
-/// Reads all of an operation's file.
-fn read_operation(folder: &Folder, name: &str) -> std::result::Result<Vec<u8>, Unreadable> {
-    let (file, stat) = open_regular(folder, name)?;
-    let limit = usize::try_from(2 * MAX_BYTES).unwrap_or(usize::MAX);
-    read_all(&file, u64::try_from(stat.st_size).unwrap_or_default(), limit)
+/// Why the log could not be written, and so the change was not made.
+#[derive(Debug)]
+struct UnwritableLog {
+    path: PathBuf,
+    source: io::Error,
 }
 
-/// Returns the number after the newest operation. Files above it that were not written here, or that this user may not
-/// read, are removed: their numbers may be of any size.
+impl fmt::Display for UnwritableLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "cannot write the undo log in `{}`", self.path.display())
+    }
+}
+
+impl std::error::Error for UnwritableLog {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Creates the file of an operation with these bytes.
+fn create_file(folder: &Folder, number: u64, bytes: &[u8]) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(openat(folder, name_of(number), flags, PRIVATE)?);
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// Reads an operation; `None` if it was not written here. Of a file from elsewhere only the beginning is read.
+fn read_operation(
+    folder: &Folder,
+    name: &str,
+    number: u64,
+    key: u64,
+) -> std::result::Result<Option<LoggedOperation>, Unreadable> {
+    if !is_own(folder, name, number, key)? {
+        return Ok(None);
+    }
+    let (file, stat) = open_regular(folder, name)?;
+    let limit = usize::try_from(2 * MAX_BYTES).unwrap_or(usize::MAX);
+    let bytes = read_all(&file, u64::try_from(stat.st_size).unwrap_or_default(), limit)?;
+    Ok(LoggedOperation::read(bytes, number, key))
+}
+
+/// Returns whether a file begins with the header of the operation of this number, written here.
+fn is_own(folder: &Folder, name: &str, number: u64, key: u64) -> std::result::Result<bool, Unreadable> {
+    let mut head = Vec::new();
+    open_regular(folder, name)?.0.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(begins_with_head(&head, number, key))
+}
+
+/// Returns whether a file belongs to another user, who wrote it with this memory or gave it to this one.
+fn is_of_other_user(folder: &Folder, name: &str) -> bool {
+    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_uid != geteuid().as_raw())
+}
+
+/// Returns a number after all that are taken, whatever has them.
 fn next_number(folder: &Folder, key: u64) -> io::Result<u64> {
     let mut found = numbers(folder)?;
     while let Some((number, name)) = found.pop() {
-        let mut head = Vec::new();
-        let read = open_regular(folder, &name)
-            .and_then(|(file, _)| file.take(HEAD_BYTES).read_to_end(&mut head).map_err(Unreadable::Io));
-        match read {
-            Ok(_) if begins_with_head(&head, number, key) => return Ok(number + 1),
+        if number <= MAX_FOREIGN {
+            return Ok(number + 1);
+        }
+        match is_own(folder, &name, number, key) {
+            Ok(true) => return Ok(number + 1),
             // It may be the newest operation.
-            Err(Unreadable::Io(error)) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
-            _ => folder.remove_file(&name)?,
+            Err(Unreadable::Io(error)) if !is_of_other_user(folder, &name) => return Err(error),
+            // One that stays does no harm: no operation gets its number.
+            _ => drop(folder.remove_any(&name)),
         }
     }
     Ok(1)

@@ -1,11 +1,14 @@
 //! Tests of the log on real files.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use chrono::DateTime;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::layout::Store;
+use super::super::operation_log::record::LoggedChange;
+use crate::error::Error;
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -63,12 +66,85 @@ fn a_file_with_a_huge_number_that_came_with_the_memory_is_removed() {
 }
 
 #[test]
-fn a_change_that_cannot_be_logged_is_not_made() {
+fn a_change_that_cannot_be_logged_is_not_made_and_the_error_names_the_log() {
     let (folder, store) = store();
     let lock = store.lock(Duration::ZERO).unwrap();
-    // A folder in the place of the next file of the log.
-    std::fs::create_dir_all(folder.path().join(".ralph/state/undo/00000001")).unwrap();
-    let failed = store.create(&lock, "knowledge/a.md", b"a");
-    assert!(matches!(failed, Err(crate::error::Error::Io { .. })), "{failed:?}");
-    assert!(!folder.path().join(".ralph/knowledge/a.md").exists());
+    store.create(&lock, "knowledge/a.md", b"a").unwrap();
+    let read_only = std::fs::File::open("/dev/null").unwrap();
+    let id = std::thread::current().id();
+    store.undo_log.threads().get_mut(&id).unwrap().file.as_mut().unwrap().file = read_only;
+    let failed = store.create(&lock, "knowledge/b.md", b"b");
+    let Err(Error::Io { source, .. }) = failed else { panic!("{failed:?}") };
+    assert_eq!(source.to_string(), format!("cannot write the undo log in `{}`", store.state().join("undo").display()));
+    let cause = std::error::Error::source(&source).unwrap().to_string();
+    assert!(cause.contains("Bad file descriptor"), "{cause}");
+    assert!(!folder.path().join(".ralph/knowledge/b.md").exists());
+}
+
+#[test]
+fn what_came_with_the_memory_neither_stops_a_write_nor_hides_the_log() {
+    let (folder, store) = store();
+    let log = folder.path().join(".ralph/state/undo");
+    let deep = ["x"; 40].join("/");
+    std::fs::create_dir_all(log.join("00000001").join(&deep)).unwrap();
+    std::fs::create_dir_all(log.join("100000001").join(&deep)).unwrap();
+    let create = |name: &str| {
+        let lock = store.lock(Duration::ZERO).unwrap();
+        store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
+    };
+    let numbers = || -> Vec<u64> { store.operations().unwrap().iter().map(|found| found.head.number).collect() };
+    create("a");
+    assert_eq!(numbers(), [2]);
+    for number in 101..=201 {
+        std::fs::write(log.join(format!("00000{number}")), b"").unwrap();
+    }
+    assert_eq!(numbers(), [2]);
+    create("b");
+    assert_eq!(numbers(), [202], "the older one is over the limit");
+    for number in 203..400 {
+        create(&format!("b-{number}"));
+    }
+    assert_eq!((numbers().len(), numbers()[0]), (99, 399));
+    // What is older than the operations that are kept goes; only what is too deep for any file of this program stays.
+    assert_eq!(std::fs::read_dir(&log).unwrap().count(), 101);
+}
+
+#[test]
+fn numbers_are_not_used_again_after_the_log_was_emptied() {
+    let (_folder, store) = store();
+    for name in ["a", "b"] {
+        let lock = store.lock(Duration::ZERO).unwrap();
+        store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
+    }
+    for (forgotten, number) in [(2, 3), (1, 4), (1, 5)] {
+        let lock = store.lock(Duration::ZERO).unwrap();
+        assert_eq!(store.forget_operations(&lock).unwrap(), forgotten);
+        assert!(store.operations().unwrap().is_empty());
+        assert_eq!(store.forget_operations(&lock).unwrap(), 0);
+        drop(lock);
+        let lock = store.lock(Duration::ZERO).unwrap();
+        store.create(&lock, &format!("knowledge/{number}.md"), b"a").unwrap();
+        drop(lock);
+        assert_eq!(store.operations().unwrap()[0].head.number, number);
+    }
+}
+
+#[test]
+fn a_removed_file_comes_back_for_those_who_could_read_it() {
+    let (folder, store) = store();
+    let path = folder.path().join(".ralph/knowledge/a.md");
+    let lock = store.lock(Duration::ZERO).unwrap();
+    store.create(&lock, "knowledge/a.md", b"a").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    drop(lock);
+    let lock = store.lock(Duration::ZERO).unwrap();
+    store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"a"))]).unwrap();
+    drop(lock);
+    let operations = store.operations().unwrap();
+    let Some((LoggedChange::Remove { path: removed, mode, .. }, bytes)) = operations[0].changes().next() else {
+        panic!("{operations:?}")
+    };
+    let lock = store.lock(Duration::ZERO).unwrap();
+    store.restore(&lock, removed, bytes, *mode).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -4,8 +4,8 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use ralph_memory::memory::{Edited, EntryText};
-use ralph_memory::{Error, Id, Memory};
+use ralph_memory::memory::{Edited, EntryDraft, EntryText};
+use ralph_memory::{Error, Id};
 use serde::Serialize;
 
 use crate::error::UsageError;
@@ -14,14 +14,12 @@ use crate::parse;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
-/// The exit codes of a shell above this one mean that a signal ended its program.
-const KILLED: i32 = 128;
-
 /// Open a knowledge entry in your editor
 ///
-/// The editor is `$VISUAL`, else `$EDITOR`. It gets a copy. What comes back is checked as `check` does, and written if
-/// nothing is wrong with it; the old version goes to the archive. Otherwise the copy is kept, and `--retry` opens it again.
-/// The file keeps its name, also with another title: see `rename`.
+/// The editor is `$VISUAL`, else `$EDITOR`. It gets a copy. What comes back is checked, and written if nothing is wrong with
+/// it; the old version goes to the archive. Otherwise the copy is kept, and `--retry` opens it again, together with what
+/// others changed meanwhile. Links that lead nowhere are reported. The file keeps its name, also with another title: see
+/// `rename`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory edit knowledge/wal-mode
@@ -49,82 +47,97 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let old = memory.text(&args.id)?;
     let editor = editor(&old)?;
-    let mut text = first_text(&memory, &old, args.retry)?;
+    let draft = memory.draft(&old).map_err(|error| opened_twice(&old, error))?;
+    begin(ui, &old, &draft, args.retry)?;
     loop {
-        let path = memory.keep_draft(&old.id, &text)?;
-        let ended = run_editor(ui, &editor, &path)?;
+        let ended = run_editor(ui, &editor, draft.path())?;
         if !ended.success() {
-            // Whoever ends the editor so wants no change. One that was killed may have saved a text, and the person may
-            // have written one before.
-            let is_unwanted = text == old.text && ended.code().is_some_and(|code| code <= KILLED);
             let message = format!("the editor `{editor}` ended with {ended}; nothing was changed");
             let mut hint = "the variable VISUAL or EDITOR names it".to_owned();
-            if is_unwanted {
-                discard(&memory, &old, ui);
+            // The person may have saved something before, in this call or in an earlier one.
+            if draft.is_unchanged() {
+                discard(draft, ui);
             } else {
-                say_kept(&memory, &old, ui);
+                say_kept(&old, &draft, ui);
                 hint.push_str("; `--retry` opens your text again");
             }
             return Err(UsageError { message, hint }.into());
         }
-        text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(source) => return Err(kept(&memory, &old, Error::Io { action: "read", path, source }, ui)),
-        };
-        match memory.edit(&old, &text) {
+        match draft.text().and_then(|text| memory.edit(&old, &text)) {
             Ok(edited) => {
-                discard(&memory, &old, ui);
+                discard(draft, ui);
                 return show(ui, &edited);
             }
             Err(Error::InvalidEdit { problems, .. }) if asks(ui) => {
                 ui.problems(&problems);
                 if !wants_again(ui)? {
-                    return Err(kept(&memory, &old, Error::InvalidEdit { path: old.path.to_string(), problems }, ui));
+                    let error = Error::InvalidEdit { path: old.path.to_string(), problems };
+                    return Err(kept(&old, &draft, error, ui));
                 }
             }
-            Err(error) => return Err(kept(&memory, &old, error, ui)),
+            Err(error) => return Err(kept(&old, &draft, error, ui)),
         }
     }
 }
 
-/// Returns the text that the editor gets: that of the entry, or the copy that an earlier call kept.
-fn first_text(memory: &Memory, old: &EntryText, is_retry: bool) -> anyhow::Result<String> {
-    match memory.draft(&old.id)? {
-        Some(draft) if is_retry => Ok(draft),
-        None if is_retry => {
-            let message = format!("no copy of `{}` was kept", old.id);
-            Err(UsageError { message, hint: "leave `--retry` out".to_owned() }.into())
+/// Gives the editor's copy its text: that of the entry, or what an earlier call kept with what changed since.
+fn begin(ui: &mut Ui<'_>, old: &EntryText, draft: &EntryDraft<'_>, is_retry: bool) -> anyhow::Result<()> {
+    let usage = |message: String, hint: String| anyhow::Error::from(UsageError { message, hint });
+    if !draft.is_kept() {
+        if is_retry {
+            return Err(usage(format!("no copy of `{}` was kept", old.id), "leave `--retry` out".to_owned()));
         }
-        Some(_) => {
-            let message = format!("an earlier call kept a copy of `{}`, which this one would replace", old.id);
-            let hint = format!("`--retry` opens it; or delete `.ralph/state/drafts/{}.md`", old.id.stem());
-            Err(UsageError { message, hint }.into())
-        }
-        None => Ok(old.text.clone()),
+        return Ok(draft.begin()?);
     }
+    let path = draft.path().display();
+    if !is_retry {
+        let message = format!("an earlier call kept a copy of `{}`, which this one would replace", old.id);
+        return Err(usage(message, format!("`--retry` opens it; or delete `{path}`")));
+    }
+    let merged = draft.resume().map_err(|error| match error {
+        Error::Uneditable { reason, .. } => {
+            let hint = "copy what you need from that file, delete it, and edit the entry without `--retry`";
+            usage(format!("cannot open `{path}` again: {reason}"), hint.to_owned())
+        }
+        error => error.into(),
+    })?;
+    match merged {
+        Some(0) => ui.note(&format!("`{}` changed since: the copy has these changes now", old.id)),
+        Some(_) => ui.warn(&format!("`{}` changed since, also where you changed it: see the markers", old.id)),
+        None => {}
+    }
+    Ok(())
+}
+
+/// Returns the error for a copy that cannot be opened; it may be open already.
+fn opened_twice(old: &EntryText, error: Error) -> anyhow::Error {
+    let Error::Locked { holder, .. } = error else { return error.into() };
+    let holder = holder.map(|holder| format!(" by {holder}")).unwrap_or_default();
+    let message = format!("`{}` is being edited{holder}", old.id);
+    UsageError { message, hint: "close that editor first".to_owned() }.into()
 }
 
 /// Removes the editor's copy. What was written stays written if that fails, and the next call says that there is a copy.
-fn discard(memory: &Memory, old: &EntryText, ui: &mut Ui<'_>) {
-    if let Err(error) = memory.discard_draft(&old.id) {
+fn discard(draft: EntryDraft<'_>, ui: &mut Ui<'_>) {
+    if let Err(error) = draft.discard() {
         ui.warn(&format!("the editor's copy was not removed: {error}"));
     }
 }
 
 /// Says where the text is that was not written, and returns the error.
-fn kept(memory: &Memory, old: &EntryText, error: Error, ui: &mut Ui<'_>) -> anyhow::Error {
+fn kept(old: &EntryText, draft: &EntryDraft<'_>, error: Error, ui: &mut Ui<'_>) -> anyhow::Error {
     if let Error::InvalidEdit { problems, .. } = &error
         && !asks(ui)
     {
         ui.problems(problems);
     }
-    say_kept(memory, old, ui);
+    say_kept(old, draft, ui);
     error.into()
 }
 
-fn say_kept(memory: &Memory, old: &EntryText, ui: &mut Ui<'_>) {
-    let path = memory.root().join(format!(".ralph/state/drafts/{}.md", old.id.stem()));
-    ui.warn(&format!("your text is kept in {}", path.display()));
+fn say_kept(old: &EntryText, draft: &EntryDraft<'_>, ui: &mut Ui<'_>) {
+    let path = draft.path().display();
+    ui.warn(&format!("your text is kept in {path}: `ralph-memory edit {} --retry` opens it again", old.id));
 }
 
 /// Returns the person's editor: a command line for the shell, as for git.

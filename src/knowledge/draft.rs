@@ -1,0 +1,182 @@
+//! Drafts: the copies of entries that people change in an editor, in `state/drafts/`.
+//!
+//! A draft stays until its text is written or discarded, also after a kill. Beside it is the text that it was made from,
+//! so what others change meanwhile is merged and not overwritten. A lock says that its editor is open.
+
+use std::path::{Path, PathBuf};
+
+use super::edit::EntryText;
+use crate::catalog::Area;
+use crate::entry::path::display_path;
+use crate::entry::{self, Merged, merge};
+use crate::error::{Error, Result};
+use crate::store::{NamedLock, Store, Unreadable, write_private};
+use crate::workspace::Workspace;
+
+/// The folder, below `state/`.
+const DRAFTS: &str = "drafts";
+/// The folders in it for the texts that the drafts were made from, and for the locks.
+const BASES: &str = "drafts/bases";
+const LOCKS: &str = "drafts/locks";
+/// How many bytes of a draft are read. It may have more than an entry: then the person can still take something out.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// The length of conflict markers: that of git.
+const MARKER: usize = 7;
+
+/// The copy of an entry that a person changes in an editor. Only this user can read it. Nobody else edits the entry in
+/// this way until it is dropped.
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let id = memory.add(&Knowledge::new("Port of the proxy", ["proxy"], "It is 8443."))?.id;
+/// let entry = memory.text(&id)?;
+/// let draft = memory.draft(&entry)?;
+/// draft.begin()?;
+/// std::fs::write(draft.path(), entry.text.replace("8443", "9443"))?; // an editor
+/// memory.edit(&entry, &draft.text()?)?;
+/// draft.discard()?;
+/// assert!(memory.show(&id)?.entry.body.contains("9443"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct EntryDraft<'a> {
+    store: &'a Store,
+    entry: &'a EntryText,
+    /// The name of its file.
+    name: String,
+    path: PathBuf,
+    _lock: NamedLock,
+}
+
+/// Implements [`Memory::draft`](crate::Memory::draft).
+pub(crate) fn draft<'a>(workspace: &'a Workspace, entry: &'a EntryText) -> Result<EntryDraft<'a>> {
+    let store = &workspace.store;
+    let of_stem = |stem: &str| format!("{stem}.md");
+    let folder = store.state().join(DRAFTS);
+    let lock = store.try_named_lock(&format!("state/{LOCKS}"), &of_stem(entry.id.stem()))?;
+    let live = workspace.catalog(Area::Live);
+    // The entry may have been renamed since.
+    let head = entry::read(entry.path.as_relative(), entry.text.as_bytes()).head;
+    let old = head.old_ids().filter(|id| live.row_of_id(id).is_none()).map(|id| of_stem(id.stem()));
+    let is_there = |name: &String| !matches!(read(store, DRAFTS, name), Err(Unreadable::Missing));
+    let name = of_stem(entry.id.stem());
+    let name = [name.clone()].into_iter().chain(old).find(is_there).unwrap_or(name);
+    Ok(EntryDraft { store, entry, path: folder.join(&name), name, _lock: lock })
+}
+
+impl EntryDraft<'_> {
+    /// Returns its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns whether an earlier call left a text that is not the one that it began with.
+    pub fn is_kept(&self) -> bool {
+        match (read(self.store, DRAFTS, &self.name), read(self.store, BASES, &self.name)) {
+            (Err(Unreadable::Missing), _) => false,
+            (Ok(text), Ok(base)) => text != base,
+            _ => true,
+        }
+    }
+
+    /// Returns whether its text is that of the entry.
+    pub fn is_unchanged(&self) -> bool {
+        read(self.store, DRAFTS, &self.name).is_ok_and(|text| text == self.entry.text.as_bytes())
+    }
+
+    /// Writes the text of the entry into it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn begin(&self) -> Result<()> {
+        self.write(BASES, &self.entry.text)?;
+        self.write(DRAFTS, &self.entry.text)
+    }
+
+    /// Merges what changed in the entry since the draft was begun into the kept text, and returns the number of conflicts
+    /// between markers; `None` if nothing changed, or if nobody knows what the draft was made from.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Uneditable`] where the two cannot be merged, [`Error::OutsideRoot`] and [`Error::Io`]. The draft is then as
+    /// it was.
+    pub fn resume(&self) -> Result<Option<usize>> {
+        let base = match read(self.store, BASES, &self.name) {
+            Err(Unreadable::Missing) => return Ok(None),
+            base => {
+                base.map_err(|unreadable| unreadable.into_error(self.store.state().join(BASES).join(&self.name)))?
+            }
+        };
+        if base == self.entry.text.as_bytes() {
+            return Ok(None);
+        }
+        let text = self.text()?;
+        let base = String::from_utf8_lossy(&base);
+        let refused = |reason: &str| {
+            self.uneditable(format!("`{}` changed since, and the two cannot be merged: {reason}", self.entry.id))
+        };
+        match merge(self.entry.path.as_relative(), &base, &self.entry.text, &text, MARKER) {
+            Merged::Text { text, conflicts } => {
+                // In this order: a draft that has the changes can be merged with them again.
+                self.write(DRAFTS, &text)?;
+                self.write(BASES, &self.entry.text)?;
+                Ok(Some(conflicts))
+            }
+            Merged::Apart => Err(refused("both have another title")),
+            Merged::Refused(reason) => Err(refused(&reason)),
+        }
+    }
+
+    /// Returns its text.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Uneditable`] where it is not UTF-8 or has over 64 MiB, [`Error::OutsideRoot`] where an editor left a link,
+    /// and [`Error::Io`].
+    pub fn text(&self) -> Result<String> {
+        let bytes = read(self.store, DRAFTS, &self.name).map_err(|unreadable| match unreadable {
+            Unreadable::TooLarge { size } => self.uneditable(format!("it has {size} bytes; the limit is {MAX_BYTES}")),
+            unreadable => unreadable.into_error(&self.path),
+        })?;
+        String::from_utf8(bytes).map_err(|_| self.uneditable("it is not UTF-8".to_owned()))
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn discard(self) -> Result<()> {
+        for folder in [DRAFTS, BASES] {
+            let removed = self.store.folder(&format!("state/{folder}")).and_then(|open| open.remove_file(&self.name));
+            if let Err(source) = removed
+                && source.kind() != std::io::ErrorKind::NotFound
+            {
+                return Err(Error::Io { action: "remove", path: self.path.clone(), source });
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, folder: &str, text: &str) -> Result<()> {
+        let path = self.store.state().join(folder);
+        let failed = |source| Error::Io { action: "write", path: path.join(&self.name), source };
+        // It follows no link.
+        self.store.make_state_folder(folder).map_err(failed)?;
+        write_private(&path, &self.name, |file| file.write_all(text.as_bytes())).map(drop).map_err(failed)
+    }
+
+    fn uneditable(&self, reason: String) -> Error {
+        Error::Uneditable { path: display_path(&format!("state/{DRAFTS}/{}", self.name)), reason }
+    }
+}
+
+fn read(store: &Store, folder: &str, name: &str) -> std::result::Result<Vec<u8>, Unreadable> {
+    store.read_up_to(&format!("state/{folder}/{name}"), MAX_BYTES)
+}
