@@ -1,24 +1,35 @@
-//! Finds entries by the ids that they had before they were renamed.
+//! Finds entries by the ids that they had before they were renamed, and the archived versions from before.
 
 use std::collections::HashMap;
 
 use super::Catalog;
 use super::table::{ALIASES, RowId};
-use crate::entry::Id;
+use crate::entry::{Head, Id, Kind, Names};
+use crate::store::version_of;
+use crate::text::fold;
 
 impl Catalog {
     /// Returns the row that has an id, else the row of an entry that had it before it was renamed.
     pub fn row_of_name(&self, id: &Id) -> Option<RowId> {
-        self.row_of_id(id).or_else(|| {
-            let had_it = |row: &RowId| self.head(*row).old_ids().any(|old| old == *id);
-            self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).find(had_it)
-        })
+        self.row_of_id(id).or_else(|| self.rows_once_called(id).next())
+    }
+
+    /// Returns the rows of the entries that had an id before they were renamed, or that have it and had another one
+    /// between. Versions are not entries.
+    fn rows_once_called(&self, id: &Id) -> impl Iterator<Item = RowId> {
+        let had_it = |row: &RowId| self.head(*row).old_ids().any(|old| old == *id);
+        self.rows_with_aliases().filter(had_it)
+    }
+
+    fn rows_with_aliases(&self) -> impl Iterator<Item = RowId> {
+        let is_entry = |row: &RowId| self.id(*row).is_some_and(|id| version_of(id.stem()).is_none());
+        self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).filter(is_entry)
     }
 
     /// Returns the current id of each id that an entry had before it was renamed, unless another entry has it now.
     pub fn renamed(&self) -> HashMap<Id, Id> {
         let mut renamed = HashMap::new();
-        for row in self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)) {
+        for row in self.rows_with_aliases() {
             let Some(id) = self.id(row) else { continue };
             for old in self.head(row).old_ids() {
                 if self.row_of_id(&old).is_none() {
@@ -27,5 +38,69 @@ impl Catalog {
             }
         }
         renamed
+    }
+
+    /// Returns the rows of the archived versions of an entry, oldest first. This catalog is that of the archive.
+    ///
+    /// Another branch may have made a version under a name that the entry had. It belongs to the entry if the name can
+    /// mean no other one, and the version has a title of the entry or was created at the same time.
+    pub fn versions_of(&self, live: &Catalog, id: &Id, head: &Head) -> Vec<RowId> {
+        let is_own = |row: RowId, catalog: &Catalog| catalog.id(row).as_ref() == Some(id);
+        let is_free = |old: &Id| {
+            let areas = [live, self];
+            areas.iter().all(|catalog| {
+                catalog.row_of_id(old).is_none() && catalog.rows_once_called(old).all(|row| is_own(row, catalog))
+            })
+        };
+        let former: Vec<Id> = head.old_ids().filter(|old| old != id && is_free(old)).collect();
+        let titles: Vec<String> = [&head.title].into_iter().chain(&head.aliases).map(|title| fold(title)).collect();
+        let is_of_entry = |row: RowId| {
+            let version = self.head(row);
+            head.created_at.is_some() && version.created_at == head.created_at || titles.contains(&fold(&version.title))
+        };
+        let rows: Box<dyn Iterator<Item = RowId>> =
+            if id.kind() == Kind::Knowledge { Box::new(self.knowledge_rows()) } else { Box::new(self.journal_rows()) };
+        let mut versions: Vec<(String, u32, String, RowId)> = rows
+            .filter_map(|row| {
+                let version = self.id(row)?;
+                let (stem, time, number) = version_of(version.stem())?;
+                let folder = version.as_str().strip_suffix(version.stem())?;
+                let is_named = |id: &Id| id.stem() == stem && id.as_str().strip_suffix(id.stem()) == Some(folder);
+                let is_it = is_named(id) || former.iter().any(is_named) && is_of_entry(row);
+                is_it.then(|| (time.to_owned(), number, self.path(row), row))
+            })
+            .collect();
+        versions.sort();
+        versions.into_iter().map(|(.., row)| row).collect()
+    }
+}
+
+/// Returns the names of all entries of both areas.
+pub(crate) fn names(live: &Catalog, archive: &Catalog) -> Names {
+    names_with(live, archive, None)
+}
+
+/// Returns the names of all entries as they will be when the one in a row of the live catalog has this id and head.
+pub(crate) fn names_with(live: &Catalog, archive: &Catalog, changed: Option<(RowId, &Id, &Head)>) -> Names {
+    let mut names = Names::default();
+    for row in live.rows() {
+        match (changed, live.id(row)) {
+            (Some((of, id, head)), _) if of == row => names.add_live(id.clone(), head, true),
+            (_, Some(id)) => names.add_live(id, &live.head(row), live.is_indexable(row)),
+            (_, None) => {}
+        }
+    }
+    add_archived(&mut names, archive);
+    names
+}
+
+/// Adds the names of the archived entries.
+pub(crate) fn add_archived(names: &mut Names, archive: &Catalog) {
+    for row in archive.rows() {
+        if let Some(id) = archive.id(row) {
+            let is_entry = archive.is_indexable(row) && version_of(id.stem()).is_none();
+            let head = is_entry.then(|| archive.head(row));
+            names.add_archived(id, head.as_ref());
+        }
     }
 }

@@ -5,14 +5,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::usage::usage_of;
-use crate::catalog::{Area, Catalog, RowId};
+use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{self, Entry, EntrySummary, Head, Id, frontmatter};
+use crate::entry::{self, Entry, EntrySummary, Head, Id, NamedEntry, Names, frontmatter};
 use crate::error::{Problem, Result};
 use crate::history::Usage;
 use crate::retrieve::superseded;
-use crate::store::version_of;
-use crate::text::fold;
 use crate::workspace::{Workspace, no_such_entry};
 
 /// An entry in full.
@@ -122,18 +120,18 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
     let now = workspace.now();
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
-    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id), live.row_of_name(id)) {
-        (Some(row), ..) | (None, None, Some(row)) => (&live, row),
-        (None, Some(row), _) => (&archive, row),
-        (None, None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
-    };
+    let has_it =
+        live.row_of_id(id).map(|row| (&live, row)).or_else(|| archive.row_of_id(id).map(|row| (&archive, row)));
+    let had_it = || [&live, &archive].into_iter().find_map(|catalog| Some((catalog, catalog.row_of_name(id)?)));
+    let found = has_it.or_else(had_it);
+    let (catalog, row) = found.ok_or_else(|| no_such_entry(&workspace.store, &[&live, &archive], id))?;
     // It may have been renamed.
     let id = &catalog.id(row).unwrap_or_else(|| id.clone());
     let path = catalog.path(row);
     let file = workspace.store.read(&path);
     let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
     let entry = entry::read(&path, &file.bytes);
-    let others = Others::of(&live, id);
+    let others = Others::of(&live, &archive, id);
     let head = entry.head.clone();
     let view = EntryView {
         importance: head.importance,
@@ -147,8 +145,8 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
         summary: EntrySummary::new(id.clone(), &path, head, &superseded(&[&live], now), now),
         frontmatter: all_fields(&entry, &file.bytes),
         links: others.links_of(&entry.head),
-        backlinks: others.links_to(&entry.head),
-        versions: versions(&archive, id),
+        backlinks: others.links_to_it(),
+        versions: archive.versions_of(&live, id, &entry.head).into_iter().filter_map(|row| archive.id(row)).collect(),
         usage: usage_of(now, &[&live, &archive], id),
         body: entry.body,
     };
@@ -169,77 +167,49 @@ struct Others<'a> {
     /// The entry that is shown.
     id: &'a Id,
     heads: Vec<(RowId, Head)>,
+    names: Names,
 }
 
 impl<'a> Others<'a> {
-    fn of(live: &'a Catalog, id: &'a Id) -> Others<'a> {
+    fn of(live: &'a Catalog, archive: &Catalog, id: &'a Id) -> Others<'a> {
         let rows = live.rows().filter(|row| live.is_indexable(*row));
-        Others { live, id, heads: rows.map(|row| (row, live.head(row))).collect() }
+        let heads = rows.map(|row| (row, live.head(row))).collect();
+        Others { live, id, heads, names: catalog::names(live, archive) }
     }
 
     /// Returns where the links in the body with this head lead.
     fn links_of(&self, head: &Head) -> Vec<EntryLink> {
         let link = |link: &entry::Link| EntryLink {
-            id: self.resolve(&link.target),
+            id: self.names.of_link(&link.target, &head.scope).and_then(NamedEntry::live).cloned(),
             text: link.target.clone(),
             line: link.line,
         };
         head.links.iter().map(link).collect()
     }
 
-    /// Returns the first link of each other entry to the id, the title or an alias of the entry with this head.
-    fn links_to(&self, head: &Head) -> Vec<EntryLink> {
-        let is_meant = |target: &str| Id::parse(target).as_ref() == Some(self.id) || is_called(head, target);
+    /// Returns the first link of each other entry to the one that is shown.
+    fn links_to_it(&self) -> Vec<EntryLink> {
         let link = |(row, head): &(RowId, Head)| {
-            let line = head.links.iter().find(|link| is_meant(&link.target))?.line;
+            let is_meant = |link: &&entry::Link| self.is_it(self.names.of_link(&link.target, &head.scope));
+            let line = head.links.iter().find(is_meant)?.line;
             Some(EntryLink { id: Some(self.other(*row)?), text: head.title.clone(), line })
         };
         self.heads.iter().filter_map(link).collect()
     }
 
-    /// Returns the entries that replace the one with the id. An expired entry replaces nothing.
+    /// Returns the entries that replace the one that is shown. An expired entry replaces nothing.
     fn superseding(&self, now: DateTime<Utc>) -> Vec<Id> {
-        let replaces = |head: &Head| head.valid && !head.is_expired(now) && head.supersedes.contains(self.id);
+        let replaces = |head: &Head| {
+            head.valid && !head.is_expired(now) && head.supersedes.iter().any(|old| self.is_it(self.names.of_id(old)))
+        };
         self.heads.iter().filter(|(_, head)| replaces(head)).filter_map(|(row, _)| self.other(*row)).collect()
+    }
+
+    fn is_it(&self, entry: Option<NamedEntry<'_>>) -> bool {
+        entry.is_some_and(|entry| entry.id() == self.id)
     }
 
     fn other(&self, row: RowId) -> Option<Id> {
         self.live.id(row).filter(|other| other != self.id)
     }
-
-    /// Returns the live entry that a link means: the one with this id, else the first with this title.
-    fn resolve(&self, target: &str) -> Option<Id> {
-        let by_id = Id::parse(target).filter(|id| self.live.row_of_id(id).is_some());
-        let by_title = |(_, head): &&(RowId, Head)| is_title(&head.title, target);
-        by_id.or_else(|| {
-            let found = self.heads.iter().find(by_title);
-            let (row, _) = found.or_else(|| self.heads.iter().find(|(_, head)| is_called(head, target)))?;
-            self.live.id(*row)
-        })
-    }
-}
-
-/// Returns whether a link means the entry with this head by its title or an alias.
-fn is_called(head: &Head, target: &str) -> bool {
-    let is_old_id = || Id::parse(target).is_some_and(|id| head.old_ids().any(|old| old == id));
-    is_title(&head.title, target) || head.aliases.iter().any(|alias| is_title(alias, target)) || is_old_id()
-}
-
-fn is_title(title: &str, target: &str) -> bool {
-    let title = fold(title);
-    !title.is_empty() && fold(target) == title
-}
-
-/// Returns the archived versions of an entry, oldest first.
-fn versions(archive: &Catalog, id: &Id) -> Vec<Id> {
-    let mut versions: Vec<(String, u32, Id)> = archive
-        .rows()
-        .filter_map(|row| archive.id(row))
-        .filter_map(|version| {
-            let (stem, time, number) = version_of(version.stem())?;
-            (stem == id.stem() && version.kind() == id.kind()).then(|| (time.to_owned(), number, version.clone()))
-        })
-        .collect();
-    versions.sort();
-    versions.into_iter().map(|(_, _, version)| version).collect()
 }

@@ -62,6 +62,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
             ui.warn(&format!("{}: both changed the same part of its body", args.path));
             Ok(Exit::No)
         }
+        // Git found the base under another name, so ours is not at this path.
+        Merged::Apart if !base.trim().is_empty() && !Path::new(&args.path).is_file() => {
+            let reason = "one entry got two titles, and was moved";
+            ui.warn(&format!("{}: not merged, ours stays: {reason}", args.path));
+            Ok(Exit::No)
+        }
         Merged::Apart => {
             let heads: Vec<String> = std::env::vars_os()
                 .filter_map(|(name, _)| name.to_str()?.strip_prefix(HEADS).map(str::to_owned))
@@ -73,7 +79,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
             Ok(Exit::Done)
         }
         Merged::Refused(reason) => {
-            ui.warn(&format!("{}: not merged, ours stays: {reason}", args.path));
+            let shown = &args.path;
+            ui.warn(&format!("{shown}: not merged, ours stays: {reason}"));
+            if path.starts_with("archive/") {
+                // The files are still ours, so the side that moved it is known.
+                let stage = if Path::new(shown).is_file() { 3 } else { 2 };
+                ui.warn(&format!("`git show :{stage}:{shown}` prints the version of the side that did not move it"));
+            }
             Ok(Exit::No)
         }
     }
