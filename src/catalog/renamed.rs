@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Catalog;
 use super::table::{ALIASES, RowId};
-use crate::entry::{Head, Id, Kind, Names};
+use crate::entry::{EntryNames, Head, Id, Kind};
 use crate::store::version_of;
 use crate::text::fold;
 
@@ -76,13 +76,13 @@ impl Catalog {
 }
 
 /// Returns the names of all entries of both areas.
-pub(crate) fn names(live: &Catalog, archive: &Catalog) -> Names {
+pub(crate) fn names(live: &Catalog, archive: &Catalog) -> EntryNames {
     names_with(live, archive, None)
 }
 
 /// Returns the names of all entries as they will be when the one in a row of the live catalog has this id and head.
-pub(crate) fn names_with(live: &Catalog, archive: &Catalog, changed: Option<(RowId, &Id, &Head)>) -> Names {
-    let mut names = Names::default();
+pub(crate) fn names_with(live: &Catalog, archive: &Catalog, changed: Option<(RowId, &Id, &Head)>) -> EntryNames {
+    let mut names = EntryNames::default();
     for row in live.rows() {
         match (changed, live.id(row)) {
             (Some((of, id, head)), _) if of == row => names.add_live(id.clone(), head, true),
@@ -95,7 +95,7 @@ pub(crate) fn names_with(live: &Catalog, archive: &Catalog, changed: Option<(Row
 }
 
 /// Adds the names of the archived entries.
-pub(crate) fn add_archived(names: &mut Names, archive: &Catalog) {
+pub(crate) fn add_archived(names: &mut EntryNames, archive: &Catalog) {
     for row in archive.rows() {
         if let Some(id) = archive.id(row) {
             let is_entry = archive.is_indexable(row) && version_of(id.stem()).is_none();

@@ -10,7 +10,7 @@ use super::gather::MACHINE_FOLDERS;
 use super::source_lines::SourceLines;
 use crate::catalog::{Area, Catalog, RowId, add_archived};
 use crate::entry::path::{MEMORY_FOLDER, display_path};
-use crate::entry::{Head, Names};
+use crate::entry::{EntryNames, Head};
 use crate::error::{Problem, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::journal::summaries;
@@ -54,7 +54,7 @@ pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> Chec
     let archive = workspace.catalog(Area::Archive);
     let comparing = workspace.doing(Work::Comparing, None);
     let entries = live_entries(&live);
-    let mut names = Names::default();
+    let mut names = EntryNames::default();
     for item in &entries {
         names.add_live(item.id.clone(), &item.head, item.counts);
     }

@@ -33,7 +33,7 @@ pub use event::{Event, MAX_SUMMARY};
 pub(crate) use head::{Entry, Head, Link};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, timestamp};
 pub use merge::{Merged, merge};
-pub(crate) use names::{NamedEntry, Names};
+pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::EntryPath;
 pub(crate) use place::{place, place_of_key};
 pub use read::parse_time;

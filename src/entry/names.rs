@@ -36,12 +36,12 @@ impl<'a> NamedEntry<'a> {
 
 /// The names of all entries.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct EntryNames {
     live: AreaNames,
     archived: AreaNames,
 }
 
-impl Names {
+impl EntryNames {
     /// Adds a live entry. One that does not count, since it is unreadable or another file has its id, has only its id.
     pub(crate) fn add_live(&mut self, id: Id, head: &Head, counts: bool) {
         self.live.add(id, Some(head).filter(|_| counts));
@@ -82,8 +82,8 @@ impl Names {
 struct AreaNames {
     ids: HashSet<Id>,
     former_ids: HashMap<Id, Id>,
-    titles: Titles,
-    former_titles: Titles,
+    titles: TitledEntries,
+    former_titles: TitledEntries,
 }
 
 impl AreaNames {
@@ -107,9 +107,9 @@ impl AreaNames {
 
 /// The entries of each title, folded.
 #[derive(Debug, Default)]
-struct Titles(HashMap<String, Vec<(Kind, Scope, Id)>>);
+struct TitledEntries(HashMap<String, Vec<(Kind, Scope, Id)>>);
 
-impl Titles {
+impl TitledEntries {
     fn add(&mut self, title: &str, id: &Id, head: &Head) {
         let title = fold(title);
         if !title.is_empty() {
@@ -143,8 +143,8 @@ mod tests {
         Id::parse(text).unwrap()
     }
 
-    fn names() -> Names {
-        let mut names = Names::default();
+    fn names() -> EntryNames {
+        let mut names = EntryNames::default();
         let mut live = |stem: &str, title: &str, aliases: &[&str], scope: &str| {
             names.add_live(id(stem), &head(title, aliases, scope), true);
         };

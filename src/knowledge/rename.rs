@@ -11,7 +11,7 @@ use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{EntryPath, display_path};
-use crate::entry::{Head, Id, Kind, NamedEntry, Names, Scope, Source, frontmatter, relink};
+use crate::entry::{EntryNames, Head, Id, Kind, NamedEntry, Scope, Source, frontmatter, relink};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, stem_for_title};
 use crate::text::fold;
@@ -103,7 +103,7 @@ struct Renaming<'a> {
     path: String,
     title: String,
     /// What each name means before, and what it will mean.
-    names: [Names; 2],
+    names: [EntryNames; 2],
 }
 
 impl<'a> Renaming<'a> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::usage::usage_of;
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{self, Entry, EntrySummary, Head, Id, NamedEntry, Names, frontmatter};
+use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, NamedEntry, frontmatter};
 use crate::error::{Problem, Result};
 use crate::history::Usage;
 use crate::retrieve::superseded;
@@ -167,7 +167,7 @@ struct Others<'a> {
     /// The entry that is shown.
     id: &'a Id,
     heads: Vec<(RowId, Head)>,
-    names: Names,
+    names: EntryNames,
 }
 
 impl<'a> Others<'a> {

@@ -192,7 +192,7 @@ fn versions_and_links_of_an_archived_entry_stay_its_own() {
     let memory = entry_with_anothers_old_id(&base);
     memory.archive(&[id("cache")]).unwrap();
     assert_eq!(links(&memory, "doc"), [None]);
-    assert_eq!(codes(&memory), ["broken-link"]);
+    assert_eq!(codes(&memory), ["alias-taken", "broken-link"]);
     let renamed = memory.rename(&id("compiler-cache"), "Build cache").unwrap();
     assert_eq!((renamed.links, renamed.versions.len()), (0, 0));
     let archived = ["cache.20260102T120000Z.md", "cache.md"].map(|name| format!(".ralph/archive/knowledge/{name}"));

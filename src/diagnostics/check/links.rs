@@ -5,17 +5,17 @@ use std::collections::HashMap;
 use super::live_entry::LiveEntry;
 use super::nearest::NearestNames;
 use crate::entry::path::display_path;
-use crate::entry::{Id, Kind, NamedEntry, Names};
+use crate::entry::{EntryNames, Id, Kind, NamedEntry};
 use crate::error::{Findings, MAX_OF_FILE, Severity};
 
 /// The names of entries, and those that are similar to a wrong one.
 pub(super) struct KnownNames<'a> {
-    names: &'a Names,
+    names: &'a EntryNames,
     nearest: NearestNames<'a>,
 }
 
 impl<'a> KnownNames<'a> {
-    pub(super) fn new(live: &'a [LiveEntry], names: &'a Names) -> KnownNames<'a> {
+    pub(super) fn new(live: &'a [LiveEntry], names: &'a EntryNames) -> KnownNames<'a> {
         KnownNames { names, nearest: NearestNames::new(live) }
     }
 
@@ -42,6 +42,20 @@ impl<'a> KnownNames<'a> {
                 findings.add(item.warning(Some(link.line), "broken-link", message, hint.clone()));
             }
             findings.add_unlisted(&display_path(&item.path), Severity::Warning, broken.count());
+        }
+    }
+
+    /// Reports former ids that mean another entry: links and contexts that name them do not mean this one any more.
+    pub(super) fn taken_aliases(&self, live: &[LiveEntry], findings: &mut Findings) {
+        for item in live.iter().filter(|item| item.counts) {
+            let taken = |old: Id| self.names.of_id(&old).map(|other| (old.clone(), other.id().clone()));
+            let mut taken = item.head.old_ids().filter_map(taken).filter(|(_, other)| *other != item.id);
+            for (old, other) in taken.by_ref().take(MAX_OF_FILE) {
+                let message = format!("`aliases` has `{old}`, which means another entry: `{other}`");
+                let hint = "if both are one entry, archive one of them; else remove it from `aliases` here".to_owned();
+                findings.add(item.warning(None, "alias-taken", message, hint));
+            }
+            findings.add_unlisted(&display_path(&item.path), Severity::Warning, taken.count());
         }
     }
 

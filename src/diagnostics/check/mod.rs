@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use self::links::KnownNames;
-use crate::entry::{Id, Kind, NamedEntry, Names, is_ahead};
+use crate::entry::{EntryNames, Id, Kind, NamedEntry, is_ahead};
 use crate::error::{Findings, Problem, Severity};
 use crate::retrieve::{circles, replaced};
 
@@ -23,13 +23,14 @@ pub(crate) use self::live_entry::LiveEntry;
 pub(crate) use self::usefulness::usefulness;
 
 /// Returns the problems between the live entries `live`. `names` are those of all entries, the archive's included.
-pub(crate) fn problems(live: &[LiveEntry], names: &Names, now: DateTime<Utc>) -> Findings {
+pub(crate) fn problems(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc>) -> Findings {
     let known = KnownNames::new(live, names);
     let pairs: Vec<(Id, Id)> =
         live.iter().filter(|item| item.counts && item.head.valid).flat_map(|item| replaces(item, names)).collect();
     let mut findings = Findings::default();
     known.broken_links(live, &mut findings);
     known.unknown_ids(live, &mut findings);
+    known.taken_aliases(live, &mut findings);
     findings.extend(in_circles(live, &pairs));
     findings.extend(duplicates::find(live, &replaced(&pairs), now));
     findings.extend(from_the_future(live, now));
@@ -52,7 +53,7 @@ fn from_the_future(live: &[LiveEntry], now: DateTime<Utc>) -> Vec<Problem> {
     problems
 }
 
-fn replaces<'a>(item: &'a LiveEntry, names: &'a Names) -> impl Iterator<Item = (Id, Id)> + use<'a> {
+fn replaces<'a>(item: &'a LiveEntry, names: &'a EntryNames) -> impl Iterator<Item = (Id, Id)> + use<'a> {
     let now_called = |old: &'a Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
     item.head.supersedes.iter().map(move |old| (item.id.clone(), now_called(old)))
 }
@@ -111,8 +112,8 @@ mod tests {
         item(&format!("knowledge/{stem}.md"), &format!("title: \"{title}\"\ntags: [{tags}]"), body)
     }
 
-    fn names(live: &[LiveEntry]) -> Names {
-        let mut names = Names::default();
+    fn names(live: &[LiveEntry]) -> EntryNames {
+        let mut names = EntryNames::default();
         for item in live {
             names.add_live(item.id.clone(), &item.head, item.counts);
         }

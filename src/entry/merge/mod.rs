@@ -220,6 +220,39 @@ mod tests {
     }
 
     #[test]
+    fn a_renamed_entry_is_one_and_loses_no_name() {
+        let base = file("title: Zero\ntags: [a]\n", "A.");
+        let renamed = |title: &str, body: &str| {
+            file(&format!("title: {title}\ntags: [a]\naliases: [knowledge/zero, Zero]\n"), body)
+        };
+        let expected = file(
+            "title: One\n# merge-conflict title: Two\ntags: [a]\naliases: [knowledge/zero, Zero, Two]\n",
+            "A.\n\nB.",
+        );
+        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &renamed("Two", "A.\n\nB."), 7);
+        assert_eq!(merged, Merged::Text { text: expected.clone(), conflicts: 0 });
+        // The other side may have changed its title by hand.
+        let by_hand = file("title: Two\ntags: [a]\n", "A.\n\nB.");
+        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &by_hand, 7);
+        assert_eq!(merged, Merged::Text { text: expected, conflicts: 0 });
+        // Without a base, it says nothing.
+        assert_eq!(merge("knowledge/zero.md", "", &renamed("One", "A."), &renamed("Two", "A."), 7), Merged::Apart);
+    }
+
+    #[test]
+    fn an_entry_that_moved_into_the_archive_is_left_to_a_person() {
+        let versions = ["Zero", "One", "Two"].map(|title| file(&format!("title: {title}\ntags: [a]\n"), "A."));
+        let reason = |path: &str| match merge(path, &versions[0], &versions[1], &versions[2], 7) {
+            Merged::Refused(reason) => reason,
+            merged => panic!("{merged:?}"),
+        };
+        let version = reason("archive/knowledge/zero.20260101T000000Z.md");
+        assert!(version.ends_with("one of the two changes belongs in `knowledge/zero`"), "{version}");
+        assert!(reason("archive/knowledge/zero.md").contains("both changed `knowledge/zero`, and it was archived"));
+        assert_eq!(reason("journal/run-1/0001.md"), "both changed an attempt");
+    }
+
+    #[test]
     fn unreadable_versions_are_left_to_a_person() {
         let (good, base) = (file("title: T\ntags: [a]\n", "A."), file("title: T\ntags: [z]\n", "A."));
         for bad in ["no frontmatter\n", "---\ntitle: *x\n---\n", "---\ntitle: T\ntitle: U\n---\n"] {

@@ -20,7 +20,8 @@ const HEADS: &str = "GITHEAD_";
 ///
 /// `doctor --register-merge-driver` tells git to run it. The result replaces OURS. If both sides changed a key, the
 /// later value counts, and the other stays as a comment that `check` reports. Only bodies get conflict markers. Two
-/// entries that got the same name are kept apart: theirs becomes a file beside ours.
+/// entries that got the same name are kept apart: theirs becomes a file beside ours. If git takes a file in the archive
+/// for an entry that was moved, and both sides changed it, that is a conflict.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   git config merge.ralph-memory.driver \\
