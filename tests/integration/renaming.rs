@@ -8,7 +8,9 @@ use std::time::{Duration, SystemTime};
 use ralph_memory::memory::AddAction;
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope};
 
+use crate::random::Random;
 use crate::support::{PROGRAM, TestBase, git};
+use crate::test_cases::cases;
 
 /// A memory some days after the first of 2026.
 fn at(base: &TestBase, day: u64) -> Memory {
@@ -362,4 +364,44 @@ fn an_archived_entry_is_found_by_the_names_that_it_had() {
     assert_eq!(found, [("broken-link", hint); 2]);
     assert_eq!(memory.restore(&id("port-of-proxy")).unwrap().id, id("proxy-port"));
     assert_eq!(codes(&memory), [""; 0]);
+}
+
+#[test]
+fn whatever_is_renamed_each_link_leads_where_it_led_before() {
+    const NAMES: [&str; 6] = ["cache", "Cache", "ports", "Ports", "knowledge/ports", "Old cache"];
+    let mut renames = 0;
+    for seed in 0..cases(25).into() {
+        let mut random = Random(seed);
+        let base = TestBase::new();
+        for stem in ["cache", "ports", "cache-2", "web", "db"] {
+            let folder = if random.below(4) == 0 { "archive/knowledge" } else { "knowledge" };
+            let scope = *random.pick(&["project", "feature:x"]);
+            let (title, alias) = (*random.pick(&NAMES), *random.pick(&["knowledge/cache", "knowledge/old", "Ports"]));
+            let links: Vec<String> = NAMES.iter().map(|name| format!("[[{name}]]")).collect();
+            let head = format!("title: \"{title}\"\ntags: [a]\nscope: \"{scope}\"\naliases: [{alias}]");
+            base.write(&format!(".ralph/{folder}/{stem}.md"), format!("---\n{head}\n---\n\n{}\n", links.concat()));
+        }
+        let memory = at(&base, 0);
+        let stems: Vec<String> =
+            base.files(".ralph/knowledge").iter().map(|path| path[17..path.len() - 3].into()).collect();
+        if stems.is_empty() {
+            continue;
+        }
+        let before: Vec<_> = stems.iter().map(|stem| links(&memory, stem)).collect();
+        let stem = random.pick(&stems).clone();
+        let title = *random.pick(&["Cache", "ports", "Old cache", "New"]);
+        let Ok(renamed) = memory.rename(&id(&stem), title) else { continue };
+        renames += 1;
+        let new = renamed.id.stem();
+        let now = |name: &str| if name == stem { new.to_owned() } else { name.to_owned() };
+        for (stem, before) in stems.iter().zip(before) {
+            for (at, (before, after)) in before.iter().zip(links(&memory, &now(stem))).enumerate() {
+                // A link to no live entry may have one now.
+                let expected = before.as_deref().map(now);
+                let place = format!("seed {seed}: {} of {stem}: {renamed:?}", NAMES[at]);
+                assert!(expected.is_none() || after == expected, "{expected:?}, {after:?}: {place}");
+            }
+        }
+    }
+    assert!(renames > 5, "{renames}");
 }
