@@ -39,6 +39,8 @@ pub(crate) struct SameCandidate<Key> {
     pub key: Key,
     /// Whether it has the same title, rather than the words of the other title and common tags.
     pub has_title: bool,
+    /// Whether it had the same title before it was renamed.
+    pub had_title: bool,
 }
 
 /// The live entries that relate to new knowledge.
@@ -74,23 +76,26 @@ pub(crate) fn find<Key: Copy + Ord>(
         let has_title = fold(&head.title) == title;
         let share_tags = overlap(&tags, &head.tags) > TAG_OVERLAP;
         let may_be_same = head.scope == new.scope && (head.source == Source::Human) == (new.source == Source::Human);
-        if may_be_same && (has_title || share_tags && contains_run(&title_words, &words(&head.title))) {
-            found.candidates.push(SameCandidate { key, has_title });
+        let had_title = !has_title && head.aliases.iter().any(|alias| fold(alias) == title);
+        if may_be_same && (has_title || had_title || share_tags && contains_run(&title_words, &words(&head.title))) {
+            found.candidates.push(SameCandidate { key, has_title, had_title });
         }
         let other = content_words(&head.title);
         let n_shared = about.intersection(&other).count();
         let shorter = about.len().min(other.len()).max(1);
         let share = n_shared * 100 / shorter;
         let is_similar = has_title
+            || had_title
             || head.body_fingerprint == fingerprint
             || share >= SIMILAR_WORDS && (share_tags || n_shared >= 3)
             || share_tags && n_shared >= 2;
         if is_similar {
-            let points = share + n_shared * 10 + usize::from(has_title) * 200 + usize::from(share_tags) * 30;
+            let points =
+                share + n_shared * 10 + usize::from(has_title || had_title) * 200 + usize::from(share_tags) * 30;
             similar.push((points + usize::from(head.body_fingerprint == fingerprint) * 200, key));
         }
     }
-    found.candidates.sort_by_key(|candidate| !candidate.has_title);
+    found.candidates.sort_by_key(|candidate| (!candidate.has_title, !candidate.had_title));
     similar.sort_by(|(points, key), (other_points, other_key)| (other_points, key).cmp(&(points, other_key)));
     found.similar = similar.into_iter().take(MAX_SIMILAR).map(|(_, key)| key).collect();
     found
@@ -100,12 +105,14 @@ pub(crate) fn find<Key: Copy + Ord>(
 ///
 /// It is if both have the same title, given by a writer. A title that is cut from the body adds nothing to it. Then,
 /// and if one title only contains the words of the other, the new body must keep at least 60 % of the old statements,
-/// it must contain everything in the old title, and neither title nor body may have a negation that the other lacks.
+/// it must contain everything in the old title, and neither title nor body may have a negation that the other lacks. A
+/// title that the entry had before it was renamed is free for another fact, so there the body decides, too.
 pub(crate) fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, title: &str, body: &str) -> bool {
     let is_given = |title: &str, body: &str| fold(title) != fold(&title_of(body));
     if candidate.has_title && is_given(&new.title, &new.body) && is_given(title, body) {
         return true;
     }
+    let title = if candidate.had_title { &new.title } else { title };
     let said: HashSet<String> = words(&new.title).into_iter().chain(words(&new.body)).collect();
     words(title).iter().all(|word| said.contains(word))
         && negations(&new.title) == negations(title)
@@ -253,7 +260,7 @@ mod tests {
     #[track_caller]
     fn same(old: (&str, &str), new: (&str, &str), expected: bool) {
         let knowledge = Knowledge::new(new.0, ["a"], new.1);
-        let candidate = SameCandidate { key: 0, has_title: fold(old.0) == fold(new.0) };
+        let candidate = SameCandidate { key: 0, has_title: fold(old.0) == fold(new.0), had_title: false };
         assert_eq!(is_same(&knowledge, &candidate, old.0, old.1), expected, "{old:?} {new:?}");
     }
 

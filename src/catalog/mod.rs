@@ -51,6 +51,7 @@ use self::table::{AGAIN, Code, EVENT, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, S
 /// The folder of the catalogs, below the cache folder.
 pub(crate) const FOLDER: &str = "catalog-v2";
 
+pub(crate) use self::renamed::{add_archived, names, names_with};
 pub(crate) use self::scan::Scan;
 pub(crate) use self::table::RowId;
 

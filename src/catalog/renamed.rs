@@ -1,20 +1,23 @@
-//! Finds entries by the ids that they had before they were renamed.
+//! Finds entries by the ids that they had before they were renamed, and the archived versions from before.
 
 use std::collections::HashMap;
 
 use super::Catalog;
 use super::table::{ALIASES, RowId};
-use crate::entry::Id;
+use crate::entry::{EntryNames, Head, Id, Kind};
+use crate::store::version_of;
+use crate::text::fold;
 
 impl Catalog {
     /// Returns the row that has an id, else the rows of the entries that had it before they were renamed: several if
     /// branches were merged.
     pub fn rows_of_name(&self, id: &Id) -> Vec<RowId> {
-        if let Some(row) = self.row_of_id(id) {
-            return vec![row];
-        }
-        let had_it = |row: &RowId| self.head(*row).old_ids().any(|old| old == *id);
-        self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).filter(had_it).collect()
+        self.row_of_id(id).map_or_else(|| self.rows_once_called(id).collect(), |row| vec![row])
+    }
+
+    /// Returns the ids of these rows.
+    pub fn ids_of_name(&self, id: &Id) -> Vec<Id> {
+        self.rows_of_name(id).into_iter().filter_map(|row| self.id(row)).collect()
     }
 
     /// Returns the rows of knowledge whose files have this stem in upper or lower case: some file systems have only one of
@@ -26,15 +29,22 @@ impl Catalog {
         })
     }
 
-    /// Returns the ids of these rows.
-    pub fn ids_of_name(&self, id: &Id) -> Vec<Id> {
-        self.rows_of_name(id).into_iter().filter_map(|row| self.id(row)).collect()
+    /// Returns the rows of the entries that had an id before they were renamed, or that have it and had another one
+    /// between. Versions are not entries.
+    fn rows_once_called(&self, id: &Id) -> impl Iterator<Item = RowId> {
+        let had_it = |row: &RowId| self.head(*row).old_ids().any(|old| old == *id);
+        self.rows_with_aliases().filter(had_it)
+    }
+
+    fn rows_with_aliases(&self) -> impl Iterator<Item = RowId> {
+        let is_entry = |row: &RowId| self.id(*row).is_some_and(|id| version_of(id.stem()).is_none());
+        self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).filter(is_entry)
     }
 
     /// Returns the current id of each id that an entry had before it was renamed, unless another entry has it now.
     pub fn renamed(&self) -> HashMap<Id, Id> {
         let mut renamed = HashMap::new();
-        for row in self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)) {
+        for row in self.rows_with_aliases() {
             let Some(id) = self.id(row) else { continue };
             for old in self.head(row).old_ids() {
                 if self.row_of_id(&old).is_none() {
@@ -43,5 +53,79 @@ impl Catalog {
             }
         }
         renamed
+    }
+
+    /// Returns the rows of the archived versions of an entry, oldest first. This catalog is that of the archive.
+    ///
+    /// Another branch may have made a version under a name that the entry had. It belongs to the entry if the name can
+    /// mean no other one, and the version has a title of the entry or was created at the same time.
+    pub fn versions_of(&self, live: &Catalog, id: &Id, head: &Head) -> Vec<RowId> {
+        let rows = if id.kind() == Kind::Knowledge { self.knowledge_rows() } else { self.journal_rows() };
+        self.versions_among(rows, live, id, head)
+    }
+
+    /// Returns those of these rows that [`Catalog::versions_of`] returns, in its order.
+    pub fn versions_among(
+        &self,
+        rows: impl Iterator<Item = RowId>,
+        live: &Catalog,
+        id: &Id,
+        head: &Head,
+    ) -> Vec<RowId> {
+        let is_own = |row: RowId, catalog: &Catalog| catalog.id(row).as_ref() == Some(id);
+        let is_free = |old: &Id| {
+            let areas = [live, self];
+            areas.iter().all(|catalog| {
+                catalog.row_of_id(old).is_none() && catalog.rows_once_called(old).all(|row| is_own(row, catalog))
+            })
+        };
+        let former: Vec<Id> = head.old_ids().filter(|old| old != id && is_free(old)).collect();
+        let titles: Vec<String> = [&head.title].into_iter().chain(&head.aliases).map(|title| fold(title)).collect();
+        let is_of_entry = |row: RowId| {
+            let version = self.head(row);
+            head.created_at.is_some() && version.created_at == head.created_at || titles.contains(&fold(&version.title))
+        };
+        let mut versions: Vec<(String, u32, String, RowId)> = rows
+            .filter_map(|row| {
+                let version = self.id(row)?;
+                let (stem, time, number) = version_of(version.stem())?;
+                let folder = version.as_str().strip_suffix(version.stem())?;
+                let is_named = |id: &Id| id.stem() == stem && id.as_str().strip_suffix(id.stem()) == Some(folder);
+                let is_it = is_named(id) || former.iter().any(is_named) && is_of_entry(row);
+                is_it.then(|| (time.to_owned(), number, self.path(row), row))
+            })
+            .collect();
+        versions.sort();
+        versions.into_iter().map(|(.., row)| row).collect()
+    }
+}
+
+/// Returns the names of all entries of both areas.
+pub(crate) fn names(live: &Catalog, archive: &Catalog) -> EntryNames {
+    names_with(live, archive, None)
+}
+
+/// Returns the names of all entries as they will be when the one in a row of the live catalog has this id and head.
+pub(crate) fn names_with(live: &Catalog, archive: &Catalog, changed: Option<(RowId, &Id, &Head)>) -> EntryNames {
+    let mut names = EntryNames::default();
+    for row in live.rows() {
+        match (changed, live.id(row)) {
+            (Some((of, id, head)), _) if of == row => names.add_live(id.clone(), head, true),
+            (_, Some(id)) => names.add_live(id, &live.head(row), live.is_indexable(row)),
+            (_, None) => {}
+        }
+    }
+    add_archived(&mut names, archive);
+    names
+}
+
+/// Adds the names of the archived entries.
+pub(crate) fn add_archived(names: &mut EntryNames, archive: &Catalog) {
+    for row in archive.rows() {
+        if let Some(id) = archive.id(row) {
+            let is_entry = archive.is_indexable(row) && version_of(id.stem()).is_none();
+            let head = is_entry.then(|| archive.head(row));
+            names.add_archived(id, head.as_ref());
+        }
     }
 }

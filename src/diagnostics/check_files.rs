@@ -3,16 +3,14 @@
 //! It reads files and asks git, and leaves the rules between entries to [`check`](mod@super::check). A broken file
 //! never ends it.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use super::check::{self, LiveEntry};
 use super::gather::MACHINE_FOLDERS;
 use super::source_lines::SourceLines;
-use crate::catalog::{Area, Catalog, RowId};
-use crate::entry::Head;
+use crate::catalog::{Area, Catalog, RowId, add_archived};
 use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::entry::{EntryNames, Head};
 use crate::error::{Problem, Tally};
 use crate::git::{Lookup, WorkTree};
 use crate::journal::summaries;
@@ -54,10 +52,14 @@ pub struct CheckReport {
 pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> CheckReport {
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
-    let archived: BTreeSet<_> = archive.rows().filter_map(|row| archive.id(row)).collect();
     let comparing = workspace.doing(Work::Comparing, None);
     let entries = live_entries(&live);
-    let mut findings = check::problems(&entries, &archived, workspace.now());
+    let mut names = EntryNames::default();
+    for item in &entries {
+        names.add_live(item.id.clone(), &item.head, item.counts);
+    }
+    add_archived(&mut names, &archive);
+    let mut findings = check::problems(&entries, &names, workspace.now());
     let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
     findings.extend(check::usefulness(&entries, &attempts));
     findings.extend(stale_entries(workspace, &live));

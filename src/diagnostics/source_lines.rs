@@ -75,6 +75,7 @@ impl<'a> SourceLines<'a> {
     pub(super) fn locate(&mut self, problem: &mut Problem) {
         let key = match problem.code.as_str() {
             "unknown-id" | "supersedes-cycle" => "supersedes",
+            "alias-taken" => "aliases",
             "near-duplicate" => "title",
             "unverified" => "files",
             "from-the-future" => problem.message.split('`').nth(1).unwrap_or_default(),

@@ -41,7 +41,10 @@ pub(crate) fn summaries(
     if !renamed.is_empty() {
         // A journal entry never changes, so it names an entry as that was called then.
         for id in summaries.iter_mut().flat_map(|summary| &mut summary.head.context) {
-            if let Some(new) = renamed.iter().find_map(|ids| ids.get(id)) {
+            let has_it = || catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
+            if let Some(new) = renamed.iter().find_map(|ids| ids.get(id))
+                && !has_it()
+            {
                 *id = new.clone();
             }
         }

@@ -12,11 +12,11 @@ use super::supersede::refuse_circle;
 use super::write::{edited, write_entry};
 use crate::catalog::{Catalog, RowId};
 use crate::dedup;
-use crate::entry::Id;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
 use crate::entry::path::EntryPath;
 use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
+use crate::entry::{Head, Id};
 use crate::error::{Error, Problem, Result};
 use crate::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title};
@@ -104,10 +104,11 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
     let lock = workspace.lock_entries()?;
     let (mut added, git_problem) = write_entry(workspace, &lock, |catalog| {
         let (same, similar) = find_same(workspace, catalog, &knowledge);
+        let knowledge = &same.map_or_else(|| knowledge.clone(), |row| with_later_title(&catalog.head(row), &knowledge));
         let added = match same {
-            Some(row) if is_event(&knowledge) => unchanged(catalog, row),
-            Some(row) => update(workspace, &lock, catalog, row, &knowledge, Vec::new()),
-            None => create(workspace, &lock, catalog, &knowledge).map(|added| Added { similar, ..added }),
+            Some(row) if is_event(knowledge) => unchanged(catalog, row),
+            Some(row) => update(workspace, &lock, catalog, row, knowledge, Vec::new()),
+            None => create(workspace, &lock, catalog, knowledge).map(|added| Added { similar, ..added }),
         }?;
         let written = (added.action != AddAction::Unchanged).then(|| added.path.clone());
         Ok((added, written))
@@ -118,6 +119,14 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
         added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
     }
     Ok(added)
+}
+
+/// Returns knowledge with the title of the entry that states the same, if the entry had the knowledge's own title before it was
+/// renamed: the writer has not heard of the later one.
+fn with_later_title(entry: &Head, knowledge: &Knowledge) -> Knowledge {
+    let had_title = entry.aliases.iter().any(|alias| fold(alias) == fold(&knowledge.title));
+    let title = if had_title { entry.title.clone() } else { knowledge.title.clone() };
+    Knowledge { title, ..knowledge.clone() }
 }
 
 /// Returns warnings of values that are probably not meant.

@@ -6,14 +6,14 @@
 use serde::Serialize;
 
 use super::write::edited;
-use crate::catalog::{Area, Catalog, RowId};
+use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{EntryPath, display_path};
-use crate::entry::{Head, Id, Kind, Source, frontmatter, relink};
+use crate::entry::{EntryNames, Head, Id, Kind, NamedEntry, Scope, Source, frontmatter, relink};
 use crate::error::{Error, Problem, Result};
-use crate::store::{Lock, stem_for_title, version_of};
+use crate::store::{Lock, stem_for_title};
 use crate::text::fold;
 use crate::workspace::{Workspace, live_entry, unlisted};
 
@@ -70,8 +70,8 @@ pub(crate) fn rename(workspace: &Workspace, id: &Id, title: &str) -> Result<Rena
         return Err(error);
     }
     let (row, _) = live_entry(workspace, &live, id)?;
-    let renaming = Renaming::new(workspace, &lock, &live, row, title)?;
-    let mut renamed = renaming.entry(&archive)?;
+    let renaming = Renaming::new(workspace, &lock, (&live, &archive), row, title)?;
+    let mut renamed = renaming.entry()?;
     renaming.links(&mut renamed)?;
     if renamed.changed {
         workspace.commit_moved();
@@ -95,19 +95,22 @@ struct Renaming<'a> {
     workspace: &'a Workspace,
     lock: &'a Lock,
     live: &'a Catalog,
+    archive: &'a Catalog,
     row: RowId,
     head: Head,
     from: Id,
     id: Id,
     path: String,
     title: String,
+    /// What each name means before, and what it will mean.
+    names: [EntryNames; 2],
 }
 
 impl<'a> Renaming<'a> {
     fn new(
         workspace: &'a Workspace,
         lock: &'a Lock,
-        live: &'a Catalog,
+        (live, archive): (&'a Catalog, &'a Catalog),
         row: RowId,
         title: String,
     ) -> Result<Renaming<'a>> {
@@ -124,11 +127,14 @@ impl<'a> Renaming<'a> {
         }
         let path = free_path(workspace, live, &from_path, &from, &title);
         let id = Id::of_path(&path).ok_or_else(outside)?;
-        Ok(Renaming { workspace, lock, live, row, head, from, id, path, title })
+        let mut later = head.clone();
+        later.aliases.extend([from.to_string(), std::mem::replace(&mut later.title, title.clone())]);
+        let names = [catalog::names(live, archive), catalog::names_with(live, archive, Some((row, &id, &later)))];
+        Ok(Renaming { workspace, lock, live, archive, row, head, from, id, path, title, names })
     }
 
     /// Gives the entry its title, its aliases and its path, and its archived versions theirs.
-    fn entry(&self, archive: &Catalog) -> Result<Renamed> {
+    fn entry(&self) -> Result<Renamed> {
         let from_path = self.live.path(self.row);
         let (text, entry) = self.workspace.read_entry(&from_path)?;
         let mut changes = Vec::new();
@@ -157,7 +163,7 @@ impl<'a> Renaming<'a> {
                 let _ = self.workspace.replace(self.lock, &from_path, &edited, &text);
             })?;
         }
-        let versions = self.versions(archive, &mut problems)?;
+        let versions = self.versions(&mut problems)?;
         let changed = edited != text || self.path != from_path || !versions.is_empty();
         Ok(Renamed {
             id: self.id.clone(),
@@ -173,20 +179,15 @@ impl<'a> Renaming<'a> {
     }
 
     /// Renames the archived versions, and returns their paths. One whose new name is taken is reported.
-    fn versions(&self, archive: &Catalog, problems: &mut Vec<Problem>) -> Result<Vec<EntryPath>> {
-        // Those of an earlier call that was cut off, too.
-        let mut old: Vec<Id> = self.head.old_ids().collect();
-        old.push(self.from.clone());
-        old.retain(|id| *id != self.id && self.live.row_of_id(id).is_none_or(|row| row == self.row));
-        let moves = archive.knowledge_rows().filter_map(|row| {
-            let path = archive.path(row);
-            let version = archive.id(row)?;
-            let (stem, ..) = version_of(version.stem())?;
-            let is_of_it = old.iter().any(|id| id.stem() == stem && id.kind() == version.kind());
-            let (folder, name) = path.rsplit_once('/').filter(|_| is_of_it)?;
-            let stamp = name.rsplit_once(".md")?.0.rsplit_once('.')?.1;
+    fn versions(&self, problems: &mut Vec<Problem>) -> Result<Vec<EntryPath>> {
+        // Those of an earlier call that was cut off, and of another branch, too.
+        let versions = self.archive.versions_of(self.live, &self.from, &self.head);
+        let moves = versions.into_iter().filter_map(|row| {
+            let path = self.archive.path(row);
+            let (folder, name) = path.rsplit_once('/')?;
+            let (stem, stamp) = name.strip_suffix(".md")?.rsplit_once('.')?;
             let to = format!("{folder}/{}.{stamp}.md", self.id.stem());
-            Some((path, to))
+            (stem != self.id.stem()).then_some((path, to))
         });
         let moves: Vec<(String, String)> = moves.collect();
         let pairs: Vec<(&str, &str)> = moves.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
@@ -211,7 +212,7 @@ impl<'a> Renaming<'a> {
     fn links(&self, renamed: &mut Renamed) -> Result<()> {
         for row in self.live.knowledge_rows().filter(|row| self.live.is_indexable(*row)) {
             let head = self.live.head(row);
-            let names_it = head.links.iter().any(|link| self.new_target(&link.target).is_some())
+            let names_it = head.links.iter().any(|link| self.new_target(&link.target, &head.scope).is_some())
                 || head.links.len() >= MAX_LINKS
                 || head.supersedes.iter().any(|id| self.is_old_id(id));
             if !names_it {
@@ -243,7 +244,7 @@ impl<'a> Renaming<'a> {
         let (text, entry) = self.workspace.read_entry(path)?;
         let mut n_links = 0;
         let mut changed = text.clone();
-        let relinked = relink::relink(&entry.body, &|target| self.new_target(target));
+        let relinked = relink::relink(&entry.body, &|target| self.new_target(target, &entry.head.scope));
         if let Some((body, n_replaced)) = relinked
             && let Some(head) = text.strip_suffix(entry.body.as_str())
         {
@@ -262,30 +263,32 @@ impl<'a> Renaming<'a> {
         Ok((n_links, self.workspace.replace(self.lock, path, &text, &changed)?))
     }
 
-    /// Returns whether the entry had this id, now or before, and no other entry has it.
+    /// Returns whether an id means the entry, and is not its id any more.
     fn is_old_id(&self, id: &Id) -> bool {
-        let is_alias = || self.head.old_ids().any(|old| old == *id);
-        *id != self.id && (*id == self.from || self.live.row_of_id(id).is_none() && is_alias())
+        *id != self.id && self.names[0].of_id(id) == Some(NamedEntry::Live(&self.from))
     }
 
-    /// Returns the new target of a link to the entry, in the form of the old one: an id, a bare name, or a title.
-    fn new_target(&self, target: &str) -> Option<String> {
-        if Id::parse(target).is_some_and(|id| self.is_old_id(&id)) {
-            return Some(if target.contains('/') { self.id.to_string() } else { id_or_stem(&self.id) });
+    /// Returns the new target of a link in an entry of this scope, in the form of the old one: an id, a bare name, or a
+    /// title. A link to the entry follows it, and no other link may lead elsewhere than before.
+    fn new_target(&self, target: &str, scope: &Scope) -> Option<String> {
+        let [before, after] = self.names.each_ref().map(|names| names.of_link(target, scope));
+        match before? {
+            NamedEntry::Live(id) if *id == self.from => {}
+            other => return (after != Some(other)).then(|| id_or_stem(other.id())),
         }
-        let mut titles = self.head.aliases.iter().chain([&self.head.title]);
-        let is_old_title = titles.any(|title| !title.is_empty() && fold(title) == fold(target));
-        if !is_old_title || fold(target) == fold(&self.title) {
+        if let Some(id) = Id::parse(target)
+            && self.names[0].of_id(&id) == Some(NamedEntry::Live(&self.from))
+        {
+            let written = if target.contains('/') { self.id.to_string() } else { id_or_stem(&self.id) };
+            return (id != self.id).then_some(written);
+        }
+        let leads_to_it = |target: &str| self.names[1].of_link(target, scope) == Some(NamedEntry::Live(&self.id));
+        if fold(target) == fold(&self.title) && leads_to_it(target) {
             return None;
         }
-        // An id or a title of another entry comes first.
-        let has_id = Id::parse(target).is_some_and(|id| self.live.row_of_id(&id).is_some());
-        let has_title = |row: RowId| row != self.row && fold(&self.live.head(row).title) == fold(target);
-        let is_other = has_id || self.live.knowledge_rows().any(|row| self.live.is_indexable(row) && has_title(row));
-        (!is_other).then(|| {
-            let can_be_linked = !self.title.contains(['[', ']', '|', '\\', '<', '>', '&', '`', '*', '_']);
-            if can_be_linked { self.title.clone() } else { self.id.to_string() }
-        })
+        let can_be_linked = !self.title.contains(['[', ']', '|', '\\', '<', '>', '&', '`', '*', '_']);
+        let title = Some(&self.title).filter(|title| can_be_linked && leads_to_it(title));
+        Some(title.map_or_else(|| self.id.to_string(), Clone::clone))
     }
 }
 

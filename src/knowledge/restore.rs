@@ -4,12 +4,15 @@
 
 use serde::Serialize;
 
+use super::write::edited;
 use crate::catalog::{Area, Catalog, RowId};
-use crate::entry::Id;
-use crate::entry::path::EntryPath;
+use crate::entry::edit::Change;
+use crate::entry::path::{EntryPath, display_path};
+use crate::entry::{Head, Id};
 use crate::error::{Error, Problem, Result};
-use crate::store::version_of;
-use crate::workspace::{Workspace, no_such_entry, only_one, unlisted};
+use crate::store::{Lock, version_of};
+use crate::text::fold;
+use crate::workspace::{Workspace, current_id, no_such_entry, unlisted};
 
 /// The result of [`Memory::restore`](crate::Memory::restore).
 ///
@@ -52,43 +55,66 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id) -> Result<Restored> {
         return Err(error);
     }
     let id = &current_id(&live, &archive, id)?;
-    let row = archived_row(&archive, id).ok_or_else(|| match live.row_of_id(id) {
+    let row = archived_row(&live, &archive, id).ok_or_else(|| match live.row_of_id(id) {
         Some(_) => Error::NotArchived { id: id.to_string() },
         None => no_such_entry(&workspace.store, &[&archive, &live], id),
     })?;
     let from = archive.path(row);
     let to = live_path(&from);
     let target = Id::of_path(&to).ok_or_else(|| no_such_entry(&workspace.store, &[&archive, &live], id))?;
-    let in_the_way = live.row_of_id(&target).map(|row| live.path(row));
+    let in_the_way = live.row_of_id(&target).or_else(|| {
+        // A version under a name that the entry had.
+        let owner = live.rows_of_name(&target).into_iter().next()?;
+        archive.versions_of(&live, &live.id(owner)?, &live.head(owner)).contains(&row).then_some(owner)
+    });
+    let mut problems = Vec::new();
     let exchanged = in_the_way.is_some();
-    let to = if let Some(path) = in_the_way {
+    let (target, to) = if let Some(owner) = in_the_way {
+        let path = live.path(owner);
+        problems = keep_names(workspace, &lock, &from, (&path, &live.head(owner)))?;
         workspace.store.swap(&lock, &from, &path)?;
-        path
+        (live.id(owner).unwrap_or(target), path)
     } else {
         workspace.store.move_to(&lock, &from, &to)?;
-        to
+        (target, to)
     };
     workspace.commit_moved();
     let path = EntryPath::new(&to);
-    let problems = lock.settled(&[workspace.root().join(&path)]).into_iter().collect();
+    problems.extend(lock.settled(&[workspace.root().join(&path)]));
     Ok(Restored { id: target, path, from: EntryPath::new(&from), exchanged, problems })
 }
 
-/// Returns the id that the entry with this one has since it was renamed, live or in the archive; the id itself if an entry
-/// or a version has it.
-fn current_id(live: &Catalog, archive: &Catalog, id: &Id) -> Result<Id> {
-    if live.row_of_id(id).is_some() || archived_row(archive, id).is_some() {
-        return Ok(id.clone());
-    }
-    // Versions of one entry are not several.
-    let archived = archive.rows_of_name(id).into_iter().filter_map(|row| Id::of_path(&live_path(&archive.path(row))));
-    let current = live.ids_of_name(id).into_iter().chain(archived).collect();
-    Ok(only_one(id, current)?.unwrap_or_else(|| id.clone()))
+/// Returns the row of the archived entry or version with this id, else that of the newest version of the entry with it.
+/// Of an entry that is gone, versions may be left.
+fn archived_row(live: &Catalog, archive: &Catalog, id: &Id) -> Option<RowId> {
+    let head = || live.row_of_id(id).map_or_else(|| Head::empty(id.kind()), |row| live.head(row));
+    archive.row_of_id(id).or_else(|| archive.versions_of(live, id, &head()).pop())
 }
 
-/// Returns the row of the archived entry with this id, else that of its newest version.
-fn archived_row(archive: &Catalog, id: &Id) -> Option<RowId> {
-    archive.row_of_id(id).or_else(|| newest_version(archive, id))
+/// Gives an archived version the names of the live entry that it is about to replace, as aliases: links and the history
+/// may use them. The version comes from before the entry was renamed.
+fn keep_names(workspace: &Workspace, lock: &Lock, version: &str, (path, live): (&str, &Head)) -> Result<Vec<Problem>> {
+    let (text, entry) = match workspace.read_entry(version) {
+        Err(Error::Uneditable { .. }) => return Ok(vec![names_not_kept(path, "it is not UTF-8")]),
+        read => read?,
+    };
+    let title = Some(&live.title).filter(|title| !title.is_empty() && fold(title) != fold(&entry.head.title));
+    let is_lacking = |name: &&String| !entry.head.aliases.contains(name) && **name != entry.head.title;
+    let names: Vec<String> = live.aliases.iter().chain(title).filter(is_lacking).cloned().collect();
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    match edited(version, &text, &[Change::AddItems("aliases", names)]) {
+        Ok(edited) => workspace.replace(lock, version, &text, &edited),
+        Err(Error::Uneditable { reason, .. }) => Ok(vec![names_not_kept(path, &reason)]),
+        Err(error) => Err(error),
+    }
+}
+
+fn names_not_kept(path: &str, reason: &str) -> Problem {
+    let message = format!("the restored version does not have the entry's later names: {reason}");
+    let hint = "add the title and the `aliases` of the version that it replaced to its `aliases` by hand";
+    Problem::warning(display_path(path), "names-not-kept", message, hint)
 }
 
 /// Returns the path of an archived entry when it was live: with the file's own name, which may differ in form from its
@@ -98,16 +124,4 @@ fn live_path(archived: &str) -> String {
     let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = version_of(stem).map_or(stem, |(stem, ..)| stem);
     format!("{folder}/{stem}.md")
-}
-
-/// Returns the row of the newest archived version of the entry with this id.
-fn newest_version(archive: &Catalog, id: &Id) -> Option<RowId> {
-    let versions = archive.rows().filter_map(|row| {
-        let archived = archive.id(row)?;
-        let (stem, time, number) = version_of(archived.stem())?;
-        let is_of_it =
-            stem == id.stem() && archived.as_str().strip_suffix(archived.stem()) == id.as_str().strip_suffix(id.stem());
-        is_of_it.then(|| (time.to_owned(), number, row))
-    });
-    versions.max().map(|(_, _, row)| row)
 }

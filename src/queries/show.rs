@@ -8,15 +8,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::usage::all_usage;
-use crate::catalog::{Area, Catalog, RowId};
+use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{self, Entry, EntrySummary, Head, Id, Kind, frontmatter};
+use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
 use crate::error::{Problem, Result};
 use crate::history::Usage;
 use crate::retrieve::superseded;
 use crate::store::version_of;
-use crate::text::fold;
-use crate::workspace::{Workspace, no_such_entry, only_one};
+use crate::workspace::{Workspace, current_id, no_such_entry};
 
 /// An entry in full.
 ///
@@ -129,52 +128,47 @@ pub(crate) struct EntryViewer {
     /// The indexable live entries, in the order of their paths. A number below is a place in this list.
     heads: Vec<(RowId, Head)>,
     superseded: HashSet<Id>,
-    /// The entries that replace an id.
+    names: EntryNames,
+    /// The entries that replace an entry.
     superseding: HashMap<Id, Vec<usize>>,
-    names: OnceLock<LinkNames>,
     linking: OnceLock<Linking>,
     usage: OnceLock<HashMap<Id, Usage>>,
-    versions: OnceLock<HashMap<(Kind, String), Vec<Id>>>,
+    versions: OnceLock<HashMap<String, Vec<RowId>>>,
 }
 
-/// What links may call an entry.
-#[derive(Debug, Default)]
-struct LinkNames {
-    /// The first entry with a title, as [`fold`] returns it.
-    titles: HashMap<String, usize>,
-    /// The first entry with an alias, or with a title.
-    aliases: HashMap<String, usize>,
-    /// The first entry that had an id.
-    old_ids: HashMap<Id, usize>,
-}
-
-/// The links of the entries, by what they are to: the number of the entry, and that of the link in it.
-#[derive(Debug, Default)]
-struct Linking {
-    texts: HashMap<String, Vec<(usize, usize)>>,
-    ids: HashMap<Id, Vec<(usize, usize)>>,
-}
+/// The first link of each entry to an entry: the number of the entry with the link, and that of the link in it.
+type Linking = HashMap<Id, Vec<(usize, usize)>>;
 
 impl EntryViewer {
     pub(crate) fn new(workspace: &Workspace) -> EntryViewer {
         let (now, live) = (workspace.now(), workspace.catalog(Area::Live));
         let rows = live.rows().filter(|row| live.is_indexable(*row));
         let heads: Vec<(RowId, Head)> = rows.map(|row| (row, live.head(row))).collect();
+        let archive = workspace.catalog(Area::Archive);
+        let mut names = EntryNames::default();
+        for (row, head) in &heads {
+            live.id(*row).into_iter().for_each(|id| names.add_live(id, head, true));
+        }
+        for row in live.rows().filter(|row| !live.is_indexable(*row)) {
+            live.id(row).into_iter().for_each(|id| names.add_live(id, &Head::empty(Kind::Knowledge), false));
+        }
+        catalog::add_archived(&mut names, &archive);
         let mut superseding: HashMap<Id, Vec<usize>> = HashMap::new();
         for (number, (_, head)) in heads.iter().enumerate() {
             // An expired entry replaces nothing.
-            for id in head.supersedes.iter().filter(|_| head.valid && !head.is_expired(now)) {
-                superseding.entry(id.clone()).or_default().push(number);
+            let replaced = head.supersedes.iter().filter(|_| head.valid && !head.is_expired(now));
+            for entry in replaced.filter_map(|id| names.of_id(id)) {
+                superseding.entry(entry.id().clone()).or_default().push(number);
             }
         }
         EntryViewer {
             now,
             heads,
             superseded: superseded(&[&live], now),
+            names,
             superseding,
             live,
-            archive: workspace.catalog(Area::Archive),
-            names: OnceLock::new(),
+            archive,
             linking: OnceLock::new(),
             usage: OnceLock::new(),
             versions: OnceLock::new(),
@@ -207,8 +201,8 @@ impl EntryViewer {
             summary: EntrySummary::new(id.clone(), &path, head, &self.superseded, self.now),
             frontmatter: all_fields(&entry, &file.bytes),
             links: self.links_of(&entry.head),
-            backlinks: self.links_to(id, &entry.head),
-            versions: self.versions_of(id),
+            backlinks: self.links_to(id),
+            versions: self.versions_of(id, &entry.head),
             usage: self.usage_of(id),
             body: entry.body,
         };
@@ -218,27 +212,35 @@ impl EntryViewer {
     /// Returns where the links in the body with this head lead.
     fn links_of(&self, head: &Head) -> Vec<EntryLink> {
         let link = |link: &entry::Link| EntryLink {
-            id: self.resolve(&link.target),
+            id: self.names.of_link(&link.target, &head.scope).and_then(NamedEntry::live).cloned(),
             text: link.target.clone(),
             line: link.line,
         };
         head.links.iter().map(link).collect()
     }
 
-    /// Returns the first link of each other entry to the id, the title or an alias of the entry with this head.
-    fn links_to(&self, id: &Id, head: &Head) -> Vec<EntryLink> {
-        let linking = self.linking.get_or_init(|| linking(&self.heads));
-        let ids = [id.clone()].into_iter().chain(head.old_ids());
-        let texts = [&head.title].into_iter().chain(&head.aliases).map(|name| fold(name));
-        let mut found: Vec<(usize, usize)> = ids.filter_map(|id| linking.ids.get(&id)).flatten().copied().collect();
-        found.extend(texts.filter_map(|text| linking.texts.get(&text)).flatten());
-        found.sort_unstable();
-        found.dedup_by_key(|(number, _)| *number);
+    /// Returns the first link of each other entry to the one with this id.
+    fn links_to(&self, id: &Id) -> Vec<EntryLink> {
+        let linking = self.linking.get_or_init(|| self.linking());
         let link = |(number, link): (usize, usize)| {
             let (_, head) = &self.heads[number];
             Some(EntryLink { id: Some(self.other(number, id)?), text: head.title.clone(), line: head.links[link].line })
         };
-        found.into_iter().filter_map(link).collect()
+        linking.get(id).into_iter().flatten().copied().filter_map(link).collect()
+    }
+
+    fn linking(&self) -> Linking {
+        let mut linking = Linking::new();
+        for (number, (_, head)) in self.heads.iter().enumerate() {
+            for (at, link) in head.links.iter().enumerate() {
+                let Some(entry) = self.names.of_link(&link.target, &head.scope) else { continue };
+                let links = linking.entry(entry.id().clone()).or_default();
+                if links.last().is_none_or(|(last, _)| *last != number) {
+                    links.push((number, at));
+                }
+            }
+        }
+        linking
     }
 
     /// Returns the entries that replace the one with the id.
@@ -254,19 +256,6 @@ impl EntryViewer {
         self.live.id(self.heads[number].0).filter(|other| other != id)
     }
 
-    /// Returns the live entry that a link means: the one with this id, else the first with this title.
-    fn resolve(&self, target: &str) -> Option<Id> {
-        let id = Id::parse(target);
-        let by_id = id.clone().filter(|id| self.live.row_of_id(id).is_some());
-        by_id.or_else(|| {
-            let names = self.names.get_or_init(|| names(&self.heads));
-            let text = fold(target);
-            let renamed = id.and_then(|id| names.old_ids.get(&id).copied());
-            let called = || [names.aliases.get(&text).copied(), renamed].into_iter().flatten().min();
-            self.live.id(self.heads[names.titles.get(&text).copied().or_else(called)?].0)
-        })
-    }
-
     /// Returns the outcomes of the attempts whose contexts included an entry.
     fn usage_of(&self, id: &Id) -> Option<Usage> {
         if id.kind() != Kind::Knowledge {
@@ -276,60 +265,15 @@ impl EntryViewer {
     }
 
     /// Returns the archived versions of an entry, oldest first.
-    fn versions_of(&self, id: &Id) -> Vec<Id> {
+    fn versions_of(&self, id: &Id, head: &Head) -> Vec<Id> {
         let versions = self.versions.get_or_init(|| versions(&self.archive));
-        versions.get(&(id.kind(), id.stem().to_owned())).cloned().unwrap_or_default()
+        let names = [id.clone()].into_iter().chain(head.old_ids());
+        let mut rows: Vec<RowId> = names.filter_map(|id| versions.get(id.as_str())).flatten().copied().collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let rows = self.archive.versions_among(rows.into_iter(), &self.live, id, head);
+        rows.into_iter().filter_map(|row| self.archive.id(row)).collect()
     }
-}
-
-fn names(heads: &[(RowId, Head)]) -> LinkNames {
-    let mut names = LinkNames::default();
-    for (number, (_, head)) in heads.iter().enumerate() {
-        let title = fold(&head.title);
-        if !title.is_empty() {
-            names.titles.entry(title.clone()).or_insert(number);
-        }
-        for text in [title].into_iter().chain(head.aliases.iter().map(|alias| fold(alias))) {
-            if !text.is_empty() {
-                names.aliases.entry(text).or_insert(number);
-            }
-        }
-        for id in head.old_ids() {
-            names.old_ids.entry(id).or_insert(number);
-        }
-    }
-    names
-}
-
-fn linking(heads: &[(RowId, Head)]) -> Linking {
-    let mut linking = Linking::default();
-    for (number, (_, head)) in heads.iter().enumerate() {
-        for (at, link) in head.links.iter().enumerate() {
-            let text = fold(&link.target);
-            if !text.is_empty() {
-                linking.texts.entry(text).or_default().push((number, at));
-            }
-            if let Some(id) = Id::parse(&link.target) {
-                linking.ids.entry(id).or_default().push((number, at));
-            }
-        }
-    }
-    linking
-}
-
-/// Returns the id that the entry with this one has since it was renamed; the id itself if a live or archived entry has
-/// it.
-fn current_id(live: &Catalog, archive: &Catalog, id: &Id) -> Result<Id> {
-    if live.row_of_id(id).is_some() || archive.row_of_id(id).is_some() {
-        return Ok(id.clone());
-    }
-    // The versions of a renamed entry have the old id, too.
-    let archived = || archive.ids_of_name(id).into_iter().filter(|id| version_of(id.stem()).is_none()).collect();
-    let current = match only_one(id, live.ids_of_name(id))? {
-        None => only_one(id, archived())?,
-        current => current,
-    };
-    Ok(current.unwrap_or_else(|| id.clone()))
 }
 
 /// Returns all of an entry's frontmatter; null if it cannot be read.
@@ -340,17 +284,15 @@ fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
     fields.map_or(Value::Null, |fields| Value::Object(fields.into_iter().collect()))
 }
 
-/// Returns the archived versions of each entry, by its kind and stem, oldest first.
-fn versions(archive: &Catalog) -> HashMap<(Kind, String), Vec<Id>> {
-    let dated = |version: Id| {
-        let (stem, time, number) = version_of(version.stem())?;
-        Some(((version.kind(), stem.to_owned()), (time.to_owned(), number), version.clone()))
-    };
-    let mut found: Vec<_> = archive.rows().filter_map(|row| archive.id(row)).filter_map(dated).collect();
-    found.sort_by(|(_, one, first), (_, other, second)| (one, first).cmp(&(other, second)));
-    let mut versions: HashMap<(Kind, String), Vec<Id>> = HashMap::new();
-    for (entry, _, version) in found {
-        versions.entry(entry).or_default().push(version);
+/// Returns the rows of archived versions by the id that the entry had when each was archived.
+fn versions(archive: &Catalog) -> HashMap<String, Vec<RowId>> {
+    let mut versions: HashMap<String, Vec<RowId>> = HashMap::new();
+    for row in archive.rows() {
+        let Some(version) = archive.id(row) else { continue };
+        let folder = version.as_str().strip_suffix(version.stem());
+        if let (Some(folder), Some((stem, ..))) = (folder, version_of(version.stem())) {
+            versions.entry(format!("{folder}{stem}")).or_default().push(row);
+        }
     }
     versions
 }

@@ -34,12 +34,13 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use crate::entry::path::version_of;
 pub(crate) use anchor::Anchor;
 pub(crate) use folder::{FileKind, FileStat, Folder};
 pub use layout::Store;
 pub(crate) use lock::{Lock, NamedLock, let_others_lock};
+pub use name::stem_for_title;
 pub(crate) use name::{archived_path, is_reserved_name};
-pub use name::{stem_for_title, version_of};
 pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
 pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};

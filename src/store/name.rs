@@ -129,24 +129,6 @@ pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, tak
     }
 }
 
-/// Returns the stem of the entry that an archived version belongs to, the time of archiving in its name, and the number
-/// of the version within that second; `None` for the stem of an entry.
-pub fn version_of(stem: &str) -> Option<(&str, &str, u32)> {
-    let (entry, version) = stem.rsplit_once('.')?;
-    let version = version.strip_prefix("conflict-").unwrap_or(version);
-    let (time, number) = match version.split_once('-') {
-        Some((time, number)) => (time, number.parse().ok()?),
-        None => (version, 1),
-    };
-    let is_time = time.len() == 16
-        && time.bytes().enumerate().all(|(at, byte)| match at {
-            8 => byte == b'T',
-            15 => byte == b'Z',
-            _ => byte.is_ascii_digit(),
-        });
-    (is_time && !entry.is_empty()).then_some((entry, time, number))
-}
-
 /// Returns the longest beginning of at most `limit` bytes that ends between two characters.
 pub(super) fn cut(text: &str, limit: usize) -> &str {
     let mut end = limit.min(text.len());
@@ -159,6 +141,7 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::path::version_of;
 
     #[track_caller]
     fn check(title: &str, expected: &str) {

@@ -67,12 +67,29 @@ pub(crate) fn live_entry(workspace: &Workspace, live: &Catalog, id: &Id) -> Resu
     found.ok_or_else(|| no_such_entry(&workspace.store, &[live, &archive], id))
 }
 
-/// Returns the entry that an old id means; `None` if there is none.
+/// Returns the id that the entry with this one has since it was renamed, live or archived; the id itself if a live or
+/// archived entry has it, or none had it.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] if several entries had it.
+pub(crate) fn current_id(live: &Catalog, archive: &Catalog, id: &Id) -> Result<Id> {
+    if live.row_of_id(id).is_some() || archive.row_of_id(id).is_some() {
+        return Ok(id.clone());
+    }
+    let current = match only_one(id, live.ids_of_name(id))? {
+        None => only_one(id, archive.ids_of_name(id))?,
+        current => current,
+    };
+    Ok(current.unwrap_or_else(|| id.clone()))
+}
+
+/// Returns the entry that an old id means; `None` if there is no such entry.
 ///
 /// # Errors
 ///
 /// [`Error::Invalid`] if there are several: whoever chose one of them could change the wrong one.
-pub(crate) fn only_one(id: &Id, mut current: Vec<Id>) -> Result<Option<Id>> {
+fn only_one(id: &Id, mut current: Vec<Id>) -> Result<Option<Id>> {
     current.sort();
     current.dedup();
     match current.as_slice() {

@@ -23,7 +23,7 @@ use crate::store::Store;
 
 pub use activity::{Activity, Step, Work};
 pub(crate) use activity::{Observer, Ongoing};
-pub(crate) use entries::{live_entry, no_such_entry, only_one, unlisted};
+pub(crate) use entries::{current_id, live_entry, no_such_entry, unlisted};
 pub use freshness::Rebuilt;
 pub(crate) use freshness::View;
 pub use init::Initialised;

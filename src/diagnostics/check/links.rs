@@ -1,37 +1,22 @@
 //! Finds links and `supersedes` that name no entry, and suggests the entry that was probably meant.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::live_entry::LiveEntry;
 use super::nearest::NearestNames;
 use crate::entry::path::display_path;
-use crate::entry::{Id, Kind};
+use crate::entry::{EntryNames, Id, Kind, NamedEntry};
 use crate::error::{Findings, MAX_OF_FILE, Severity};
-use crate::text::fold;
 
-/// The ids and titles that entries can name.
+/// The names of entries, and those that are similar to a wrong one.
 pub(super) struct KnownNames<'a> {
-    ids: HashSet<Id>,
-    titles: HashSet<String>,
-    archived: &'a BTreeSet<Id>,
+    names: &'a EntryNames,
     nearest: NearestNames<'a>,
 }
 
 impl<'a> KnownNames<'a> {
-    pub(super) fn new(live: &'a [LiveEntry], archived: &'a BTreeSet<Id>) -> KnownNames<'a> {
-        let counting = || live.iter().filter(|item| item.counts);
-        let aliases = counting().flat_map(|item| &item.head.aliases);
-        let titles = counting().map(|item| &item.head.title).chain(aliases).map(|title| fold(title));
-        KnownNames {
-            ids: live
-                .iter()
-                .map(|item| item.id.clone())
-                .chain(counting().flat_map(|item| item.head.old_ids()))
-                .collect(),
-            titles: titles.filter(|title| !title.is_empty()).collect(),
-            archived,
-            nearest: NearestNames::new(live),
-        }
+    pub(super) fn new(live: &'a [LiveEntry], names: &'a EntryNames) -> KnownNames<'a> {
+        KnownNames { names, nearest: NearestNames::new(live) }
     }
 
     /// Reports links to no entry.
@@ -39,16 +24,13 @@ impl<'a> KnownNames<'a> {
         // Many entries may have the same broken link.
         let mut hints: HashMap<&str, String> = HashMap::new();
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
-            let is_broken = |target: &str| {
-                let has_id = Id::parse(target).is_some_and(|id| self.ids.contains(&id));
-                !has_id && !self.titles.contains(&fold(target))
-            };
+            let entry_of = |target: &str| self.names.of_link(target, &item.head.scope);
+            let is_broken = |target: &str| entry_of(target).and_then(NamedEntry::live).is_none();
             let mut broken = item.head.links.iter().filter(|link| is_broken(&link.target));
             for link in broken.by_ref().take(MAX_OF_FILE) {
                 let target = link.target.as_str();
-                let id = Id::parse(target);
-                let archived = id.filter(|id| self.archived.contains(id));
-                let message = match &archived {
+                let archived = entry_of(target).map(NamedEntry::id);
+                let message = match archived {
                     Some(_) => format!("the link `[[{target}]]` leads to an archived entry"),
                     None => format!("the link `[[{target}]]` leads to no entry"),
                 };
@@ -63,10 +45,24 @@ impl<'a> KnownNames<'a> {
         }
     }
 
+    /// Reports former ids that mean another entry: links and contexts that name them do not mean this one any more.
+    pub(super) fn taken_aliases(&self, live: &[LiveEntry], findings: &mut Findings) {
+        for item in live.iter().filter(|item| item.counts) {
+            let taken = |old: Id| self.names.of_id(&old).map(|other| (old.clone(), other.id().clone()));
+            let mut taken = item.head.old_ids().filter_map(taken).filter(|(_, other)| *other != item.id);
+            for (old, other) in taken.by_ref().take(MAX_OF_FILE) {
+                let message = format!("`aliases` has `{old}`, which means another entry: `{other}`");
+                let hint = "if both are one entry, archive one of them; else remove it from `aliases` here".to_owned();
+                findings.add(item.warning(None, "alias-taken", message, hint));
+            }
+            findings.add_unlisted(&display_path(&item.path), Severity::Warning, taken.count());
+        }
+    }
+
     /// Reports ids in `supersedes` that no entry has.
     pub(super) fn unknown_ids(&self, live: &[LiveEntry], findings: &mut Findings) {
         for item in live {
-            let is_unknown = |old: &&Id| !self.ids.contains(old) && !self.archived.contains(old);
+            let is_unknown = |old: &&Id| self.names.of_id(old).is_none();
             let mut unknown = item.head.supersedes.iter().filter(is_unknown);
             for old in unknown.by_ref().take(MAX_OF_FILE) {
                 let hint = match self.nearest.to(old.as_str()) {

@@ -10,25 +10,27 @@ mod live_entry;
 mod nearest;
 mod usefulness;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use self::links::KnownNames;
-use crate::entry::{Id, Kind, is_ahead};
+use crate::entry::{EntryNames, Id, Kind, NamedEntry, is_ahead};
 use crate::error::{Findings, Problem, Severity};
 use crate::retrieve::{circles, replaced};
 
 pub(crate) use self::live_entry::LiveEntry;
 pub(crate) use self::usefulness::usefulness;
 
-/// Returns the problems between the live entries `live`. `archived` are the ids in the archive.
-pub(crate) fn problems(live: &[LiveEntry], archived: &BTreeSet<Id>, now: DateTime<Utc>) -> Findings {
-    let known = KnownNames::new(live, archived);
-    let pairs: Vec<(Id, Id)> = live.iter().filter(|item| item.counts && item.head.valid).flat_map(replaces).collect();
+/// Returns the problems between the live entries `live`. `names` are those of all entries, the archive's included.
+pub(crate) fn problems(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc>) -> Findings {
+    let known = KnownNames::new(live, names);
+    let pairs: Vec<(Id, Id)> =
+        live.iter().filter(|item| item.counts && item.head.valid).flat_map(|item| replaces(item, names)).collect();
     let mut findings = Findings::default();
     known.broken_links(live, &mut findings);
     known.unknown_ids(live, &mut findings);
+    known.taken_aliases(live, &mut findings);
     findings.extend(in_circles(live, &pairs));
     findings.extend(duplicates::find(live, &replaced(&pairs), now));
     findings.extend(from_the_future(live, now));
@@ -51,8 +53,9 @@ fn from_the_future(live: &[LiveEntry], now: DateTime<Utc>) -> Vec<Problem> {
     problems
 }
 
-fn replaces(item: &LiveEntry) -> impl Iterator<Item = (Id, Id)> + use<'_> {
-    item.head.supersedes.iter().map(|old| (item.id.clone(), old.clone()))
+fn replaces<'a>(item: &'a LiveEntry, names: &'a EntryNames) -> impl Iterator<Item = (Id, Id)> + use<'a> {
+    let now_called = |old: &'a Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
+    item.head.supersedes.iter().map(move |old| (item.id.clone(), now_called(old)))
 }
 
 /// Reports entries that replace each other in a circle: each of them, since a change of any one ends the circle.
@@ -109,6 +112,14 @@ mod tests {
         item(&format!("knowledge/{stem}.md"), &format!("title: \"{title}\"\ntags: [{tags}]"), body)
     }
 
+    fn names(live: &[LiveEntry]) -> EntryNames {
+        let mut names = EntryNames::default();
+        for item in live {
+            names.add_live(item.id.clone(), &item.head, item.counts);
+        }
+        names
+    }
+
     fn replacing(stem: &str, old: &str) -> LiveEntry {
         item(&format!("knowledge/{stem}.md"), &format!("title: \"{stem}\"\ntags: [a]\nsupersedes: [{old}]"), stem)
     }
@@ -120,8 +131,9 @@ mod tests {
     /// Checks the findings: stem of the file, line, code, hint.
     #[track_caller]
     fn check(live: &[LiveEntry], expected: &[(&str, u32, &str, &str)]) {
-        let archived = [Id::parse("gone").unwrap()].into();
-        let (found, _) = problems(live, &archived, now()).finish();
+        let mut names = names(live);
+        names.add_archived(Id::parse("gone").unwrap(), None);
+        let (found, _) = problems(live, &names, now()).finish();
         let found: Vec<_> = found
             .iter()
             .map(|problem| {
@@ -158,7 +170,10 @@ mod tests {
     #[test]
     fn the_first_of_many_broken_links_are_reported() {
         let linking = |n: usize| named("a", "Some title", "x", &"[[a]]\n\n[[nothing]]\n\n".repeat(n));
-        let found = |n: usize| problems(&[linking(n)], &BTreeSet::new(), now()).finish();
+        let found = |n: usize| {
+            let live = [linking(n)];
+            problems(&live, &names(&live), now()).finish()
+        };
         assert_eq!(found(20).0.len(), 20);
         let (many, total) = found(50);
         assert_eq!((many.len(), many[20].line, many[19].line, total.warnings), (21, None, Some(83), 50));
@@ -203,7 +218,7 @@ mod tests {
                 ("two", 0, "supersedes-cycle", hint),
             ],
         );
-        let (found, _) = problems(&circle, &BTreeSet::new(), now()).finish();
+        let (found, _) = problems(&circle, &names(&circle), now()).finish();
         assert!(found.iter().all(|problem| problem.severity == Severity::Error));
         check(&[replacing("self", "self")], &[("self", 0, "supersedes-cycle", "remove its own id from `supersedes`")]);
     }
@@ -211,7 +226,7 @@ mod tests {
     #[test]
     fn problems_come_in_the_order_of_the_paths() {
         let live = [named("b", "B", "x", "[[q]]\n\n[[r]]"), replacing("a", "nowhere"), named("c", "B", "y", "other")];
-        let (found, _) = problems(&live, &BTreeSet::new(), now()).finish();
+        let (found, _) = problems(&live, &names(&live), now()).finish();
         let found: Vec<_> = found.iter().map(ToString::to_string).collect();
         let mut sorted = found.clone();
         sorted.sort();
@@ -242,7 +257,7 @@ mod tests {
             })
             .collect();
         let started = cpu();
-        let found = problems(&live, &BTreeSet::new(), now());
+        let found = problems(&live, &names(&live), now());
         let took = cpu() - started;
         assert!(took < limit, "{took} ms");
         let (listed, total) = found.finish();

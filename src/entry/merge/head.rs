@@ -7,9 +7,12 @@ use crate::entry::edit::{self, Change, list};
 use crate::entry::frontmatter::{self, Fields};
 use crate::entry::guard::{self, Key, Style};
 use crate::entry::{MAX_FRONTMATTER_BYTES, parse_time};
+use crate::text::fold;
 
 /// The keys whose values are sets.
-const SETS: [&str; 5] = ["tags", "files", "questions", "supersedes", "aliases"];
+const SETS: [&str; 5] = ["tags", "files", "questions", "supersedes", ALIASES];
+/// The key of former ids and titles.
+const ALIASES: &str = "aliases";
 /// The keys with the time of the last change, and of the creation.
 const UPDATED: [&str; 2] = ["updated_at", "modified"];
 const CREATED: [&str; 2] = ["created_at", "created"];
@@ -51,6 +54,11 @@ impl<'a> Version<'a> {
 
     pub(super) fn title(&self) -> String {
         self.fields.get("title").and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// Returns whether a title, folded, is among its aliases.
+    pub(super) fn was_called(&self, title: &str) -> bool {
+        edit::list_items(self.value(ALIASES)).iter().any(|alias| fold(alias) == title)
     }
 
     fn value(&self, name: &str) -> Option<&Value> {
@@ -141,9 +149,29 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
     for (name, items) in lists {
         head = with_items(&head, name, &items, newline)?;
     }
+    if let Some(lost) = lost_title(base, ours, theirs) {
+        // Links may use it.
+        let mut items = edit::list_items(frontmatter::read(&head)?.get(ALIASES));
+        if !items.contains(&lost) {
+            items.push(lost);
+            head = with_items(&head, ALIASES, &items, newline)?;
+            expected.retain(|(name, _)| *name != ALIASES);
+        }
+    }
     let fields = frontmatter::read(&head)?;
     let is_as_expected = expected.iter().all(|(name, value)| fields.get(*name) == value.as_ref());
     (is_as_expected && head.len() <= MAX_FRONTMATTER_BYTES).then_some(head)
+}
+
+/// Returns the title of the side that loses it, if the other title is not the same but for case and spaces.
+fn lost_title(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Option<String> {
+    let (own, other) = (ours.title(), theirs.title());
+    let lost = match decide("title", base, ours, theirs) {
+        Decision::OursOver if !other.is_empty() => other.clone(),
+        Decision::TheirsOver if !own.is_empty() => own.clone(),
+        _ => return None,
+    };
+    (fold(&own) != fold(&other)).then_some(lost)
 }
 
 fn push(head: &mut String, text: &str, newline: &str) {

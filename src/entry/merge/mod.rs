@@ -7,6 +7,7 @@
 mod body;
 mod head;
 
+use super::path::version_of;
 use super::{Id, Kind, MAX_FILE_BYTES, frontmatter};
 use crate::text::fold;
 
@@ -47,8 +48,10 @@ pub enum Merged {
 /// `# merge-conflict`. Tags, files and superseded ids are sets: an addition or removal of one side is an addition or removal
 /// of the result. `updated_at` is the later one, and `created_at` the earlier.
 ///
-/// Two entries with different titles and no base, or that both got another title, are not blended. Attempts and
-/// archived versions are not merged either, since they are written once.
+/// Two entries with different titles and no base, or that both got another title, are not blended, unless an alias says
+/// that they are one entry, which was renamed. Attempts and archived entries are not merged either, since they are written
+/// once. If such a file has a base, git took it for an entry that was moved, and a change of the entry is about to get
+/// lost: that is refused.
 ///
 /// ```
 /// use ralph_memory::entry::{Merged, merge};
@@ -65,9 +68,8 @@ pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usiz
     if ours == base {
         return whole(theirs);
     }
-    let is_live = path.starts_with("knowledge/");
-    if !is_live && Id::of_path(path).is_some_and(|id| path.starts_with("archive/") || id.kind() == Kind::Journal) {
-        return Merged::Apart;
+    if let Some(id) = written_once(path) {
+        return if base.trim().is_empty() { Merged::Apart } else { Merged::Refused(misplaced(path, &id)) };
     }
     // Without a readable base, nothing counts as removed.
     let base_version = if base.trim().is_empty() { None } else { head::Version::read(base) };
@@ -76,7 +78,10 @@ pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usiz
     let Some(theirs_version) = head::Version::read(theirs) else { return refused("their") };
     let titles = [Some(&ours_version), Some(&theirs_version), base_version.as_ref()]
         .map(|version| version.map(|version| fold(&version.title())));
-    if titles[0] != titles[1] && titles[0] != titles[2] && titles[1] != titles[2] {
+    let have_own_titles = titles[0] != titles[1] && titles[0] != titles[2] && titles[1] != titles[2];
+    // An entry that was renamed keeps its old title as an alias.
+    let was_called = |title: &String| ours_version.was_called(title) || theirs_version.was_called(title);
+    if have_own_titles && !titles[2].as_ref().is_some_and(was_called) {
         return Merged::Apart;
     }
     let Some(merged_head) = head::merge(base_version.as_ref(), &ours_version, &theirs_version) else {
@@ -91,6 +96,26 @@ pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usiz
         return Merged::Refused("the merged entry would be over the size limit".to_owned());
     }
     Merged::Text { text, conflicts }
+}
+
+/// Returns the id of a file that is written once: an attempt, or anything in the archive.
+fn written_once(path: &str) -> Option<Id> {
+    let is_live = path.starts_with("knowledge/");
+    Id::of_path(path).filter(|id| !is_live && (path.starts_with("archive/") || id.kind() == Kind::Journal))
+}
+
+/// Returns why two changes of a file that is written once cannot be merged.
+fn misplaced(path: &str, id: &Id) -> String {
+    if !path.starts_with("archive/") {
+        return "both changed an attempt".to_owned();
+    }
+    match version_of(id.stem()) {
+        Some((stem, ..)) => {
+            let live = format!("{}{stem}", id.as_str().strip_suffix(id.stem()).unwrap_or_default());
+            format!("git took this old version for an entry that was moved; one of the two changes belongs in `{live}`")
+        }
+        None => format!("both changed `{id}`, and it was archived; decide whether it is still needed"),
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +217,39 @@ mod tests {
             assert_eq!(merge(path, "", &one, &changed, 7), Merged::Apart, "{path}");
             assert_eq!(merge(path, &one, &one, &two, 7), Merged::Text { text: two.clone(), conflicts: 0 });
         }
+    }
+
+    #[test]
+    fn a_renamed_entry_is_one_and_loses_no_name() {
+        let base = file("title: Zero\ntags: [a]\n", "A.");
+        let renamed = |title: &str, body: &str| {
+            file(&format!("title: {title}\ntags: [a]\naliases: [knowledge/zero, Zero]\n"), body)
+        };
+        let expected = file(
+            "title: One\n# merge-conflict title: Two\ntags: [a]\naliases: [knowledge/zero, Zero, Two]\n",
+            "A.\n\nB.",
+        );
+        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &renamed("Two", "A.\n\nB."), 7);
+        assert_eq!(merged, Merged::Text { text: expected.clone(), conflicts: 0 });
+        // The other side may have changed its title by hand.
+        let by_hand = file("title: Two\ntags: [a]\n", "A.\n\nB.");
+        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &by_hand, 7);
+        assert_eq!(merged, Merged::Text { text: expected, conflicts: 0 });
+        // Without a base, it says nothing.
+        assert_eq!(merge("knowledge/zero.md", "", &renamed("One", "A."), &renamed("Two", "A."), 7), Merged::Apart);
+    }
+
+    #[test]
+    fn an_entry_that_moved_into_the_archive_is_left_to_a_person() {
+        let versions = ["Zero", "One", "Two"].map(|title| file(&format!("title: {title}\ntags: [a]\n"), "A."));
+        let reason = |path: &str| match merge(path, &versions[0], &versions[1], &versions[2], 7) {
+            Merged::Refused(reason) => reason,
+            merged => panic!("{merged:?}"),
+        };
+        let version = reason("archive/knowledge/zero.20260101T000000Z.md");
+        assert!(version.ends_with("one of the two changes belongs in `knowledge/zero`"), "{version}");
+        assert!(reason("archive/knowledge/zero.md").contains("both changed `knowledge/zero`, and it was archived"));
+        assert_eq!(reason("journal/run-1/0001.md"), "both changed an attempt");
     }
 
     #[test]

@@ -20,7 +20,8 @@ const HEADS: &str = "GITHEAD_";
 ///
 /// `doctor --register-merge-driver` tells git to run it. The result replaces OURS. If both sides changed a key, the
 /// later value counts, and the other stays as a comment that `check` reports. Only bodies get conflict markers. Two
-/// entries that got the same name are kept apart: theirs becomes a file beside ours.
+/// entries that got the same name are kept apart: theirs becomes a file beside ours. If git takes a file in the archive
+/// for an entry that was moved, and both sides changed it, that is a conflict.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   git config merge.ralph-memory.driver \\
@@ -62,6 +63,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
             ui.warn(&format!("{}: both changed the same part of its body", args.path));
             Ok(Exit::No)
         }
+        // Git found the base under another name, so ours is not at this path.
+        Merged::Apart if !base.trim().is_empty() && !Path::new(&args.path).is_file() => {
+            let reason = "one entry got two titles, and was moved";
+            ui.warn(&format!("{}: not merged, ours stays: {reason}", args.path));
+            Ok(Exit::No)
+        }
         Merged::Apart => {
             let heads: Vec<String> = std::env::vars_os()
                 .filter_map(|(name, _)| name.to_str()?.strip_prefix(HEADS).map(str::to_owned))
@@ -73,7 +80,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
             Ok(Exit::Done)
         }
         Merged::Refused(reason) => {
-            ui.warn(&format!("{}: not merged, ours stays: {reason}", args.path));
+            let shown = &args.path;
+            ui.warn(&format!("{shown}: not merged, ours stays: {reason}"));
+            if path.starts_with("archive/") {
+                // The files are still ours, so the side that moved it is known.
+                let stage = if Path::new(shown).is_file() { 3 } else { 2 };
+                ui.warn(&format!("`git show :{stage}:{shown}` prints the version of the side that did not move it"));
+            }
             Ok(Exit::No)
         }
     }

@@ -15,7 +15,7 @@ use crate::ui::{ID, Ui};
   ralph-memory restore knowledge/cargo-bench-requires-nightly
   ralph-memory restore knowledge/wal-mode.20260217T120000Z")]
 pub(crate) struct RestoreArgs {
-    /// The archived entry; the id of a live entry means its newest archived version
+    /// The archived entry; the id of a live entry, also one from before a `rename`, means its newest archived version
     #[arg(value_parser = parse::id)]
     id: Id,
 }

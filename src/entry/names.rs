@@ -1,0 +1,205 @@
+//! Which entry a name means, for links, `supersedes` and ids that people write: one rule for every caller.
+//!
+//! An id means the entry that has it, live or archived; else the live entry that had it before it was renamed, else the
+//! archived one. A link may also name a title; an entry that has the title comes before one that had it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Head, Id, Kind, Scope};
+use crate::text::fold;
+
+/// The entry that a name means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NamedEntry<'a> {
+    /// A live one.
+    Live(&'a Id),
+    /// One in the archive.
+    Archived(&'a Id),
+}
+
+impl<'a> NamedEntry<'a> {
+    /// Returns its id.
+    pub(crate) fn id(self) -> &'a Id {
+        match self {
+            NamedEntry::Live(id) | NamedEntry::Archived(id) => id,
+        }
+    }
+
+    /// Returns its id if it is live.
+    pub(crate) fn live(self) -> Option<&'a Id> {
+        match self {
+            NamedEntry::Live(id) => Some(id),
+            NamedEntry::Archived(_) => None,
+        }
+    }
+}
+
+/// The names of all entries.
+#[derive(Debug, Default)]
+pub(crate) struct EntryNames {
+    live: AreaNames,
+    archived: AreaNames,
+}
+
+impl EntryNames {
+    /// Adds a live entry. One that does not count, since it is unreadable or another file has its id, has only its id.
+    pub(crate) fn add_live(&mut self, id: Id, head: &Head, counts: bool) {
+        self.live.add(id, Some(head).filter(|_| counts));
+    }
+
+    /// Adds an archived entry. A version of one is added without its head: its names are those of the entry.
+    pub(crate) fn add_archived(&mut self, id: Id, head: Option<&Head>) {
+        self.archived.add(id, head);
+    }
+
+    /// Returns the entry that an id means.
+    pub(crate) fn of_id(&self, id: &Id) -> Option<NamedEntry<'_>> {
+        let has_it = self.live.ids.get(id).map(NamedEntry::Live);
+        let has_it = has_it.or_else(|| self.archived.ids.get(id).map(NamedEntry::Archived));
+        let had_it = || self.live.former_ids.get(id).map(NamedEntry::Live);
+        has_it.or_else(had_it).or_else(|| self.archived.former_ids.get(id).map(NamedEntry::Archived))
+    }
+
+    /// Returns the entry that a link in an entry of this scope means.
+    pub(crate) fn of_link(&self, target: &str, scope: &Scope) -> Option<NamedEntry<'_>> {
+        let by_id = Id::parse(target).and_then(|id| self.of_id(&id));
+        if by_id.is_some_and(|entry| entry.live().is_some()) {
+            return by_id;
+        }
+        let title = fold(target);
+        let titled = self.live.titles.get(&title, scope).map(NamedEntry::Live).or(by_id);
+        let was_titled = || self.live.former_titles.get(&title, scope).map(NamedEntry::Live);
+        let archived = || {
+            let titled = self.archived.titles.get(&title, scope);
+            titled.or_else(|| self.archived.former_titles.get(&title, scope)).map(NamedEntry::Archived)
+        };
+        titled.or_else(was_titled).or_else(archived)
+    }
+}
+
+/// The names of the live entries, or of those in the archive.
+#[derive(Debug, Default)]
+struct AreaNames {
+    ids: HashSet<Id>,
+    former_ids: HashMap<Id, Id>,
+    titles: TitledEntries,
+    former_titles: TitledEntries,
+}
+
+impl AreaNames {
+    fn add(&mut self, id: Id, head: Option<&Head>) {
+        if let Some(head) = head {
+            for old in head.old_ids() {
+                // Of several the first by id, whatever the order of the files.
+                let first = self.former_ids.entry(old).or_insert_with(|| id.clone());
+                if id < *first {
+                    *first = id.clone();
+                }
+            }
+            self.titles.add(&head.title, &id, head);
+            for alias in &head.aliases {
+                self.former_titles.add(alias, &id, head);
+            }
+        }
+        self.ids.insert(id);
+    }
+}
+
+/// The entries of each title, folded.
+#[derive(Debug, Default)]
+struct TitledEntries(HashMap<String, Vec<(Kind, Scope, Id)>>);
+
+impl TitledEntries {
+    fn add(&mut self, title: &str, id: &Id, head: &Head) {
+        let title = fold(title);
+        if !title.is_empty() {
+            self.0.entry(title).or_default().push((head.kind, head.scope.clone(), id.clone()));
+        }
+    }
+
+    /// Returns the entry of a title: knowledge before attempts, one of the reader's own scope before one of the project
+    /// before any other, then the first by id.
+    fn get(&self, title: &str, scope: &Scope) -> Option<&Id> {
+        let rank = |of: &Scope| if of == scope { 0 } else { 1 + u8::from(*of != Scope::Project) };
+        let entries = self.0.get(title)?.iter();
+        entries.min_by_key(|(kind, of, id)| (*kind == Kind::Journal, rank(of), id)).map(|(.., id)| id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(title: &str, aliases: &[&str], scope: &str) -> Head {
+        Head {
+            title: title.to_owned(),
+            aliases: aliases.iter().map(|&alias| alias.to_owned()).collect(),
+            scope: Scope::from(scope.to_owned()),
+            ..Head::empty(Kind::Knowledge)
+        }
+    }
+
+    fn id(text: &str) -> Id {
+        Id::parse(text).unwrap()
+    }
+
+    fn names() -> EntryNames {
+        let mut names = EntryNames::default();
+        let mut live = |stem: &str, title: &str, aliases: &[&str], scope: &str| {
+            names.add_live(id(stem), &head(title, aliases, scope), true);
+        };
+        live("compiler-cache", "Compiler cache", &["knowledge/cache", "Cache", "knowledge/gone"], "project");
+        live("cache-2", "Cache", &[], "project");
+        live("ports-2", "Ports", &[], "feature:x");
+        live("ports", "Ports", &[], "project");
+        live("redis", "Old cluster", &[], "project");
+        live("store", "Redis", &["Gone"], "project");
+        names.add_live(id("hidden"), &head("Hidden", &["knowledge/was-hidden"], "project"), false);
+        names.add_archived(id("gone"), Some(&head("Gone", &["knowledge/went", "Went"], "project")));
+        names.add_archived(id("gone.20260101T000000Z"), None);
+        names
+    }
+
+    #[track_caller]
+    fn check(target: &str, scope: &str, expected: Option<&str>) {
+        let names = names();
+        let found = names.of_link(target, &Scope::from(scope.to_owned()));
+        let found = found.map(|entry| match entry {
+            NamedEntry::Live(id) => id.stem().to_owned(),
+            NamedEntry::Archived(id) => format!("archived {}", id.stem()),
+        });
+        assert_eq!(found.as_deref(), expected, "{target}");
+    }
+
+    #[test]
+    fn a_link_means_an_id_before_a_title_and_a_name_before_a_former_one() {
+        check("cache-2", "project", Some("cache-2"));
+        check("cache", "project", Some("compiler-cache"));
+        check("knowledge/cache.md", "project", Some("compiler-cache"));
+        check("Cache", "project", Some("cache-2"));
+        check("redis", "project", Some("redis"));
+        check("Redis", "project", Some("store"));
+        check("hidden", "project", Some("hidden"));
+        check("was-hidden", "project", None);
+        check("nothing", "project", None);
+        check("", "project", None);
+    }
+
+    #[test]
+    fn an_id_that_an_archived_entry_has_is_its_own() {
+        check("gone", "project", Some("archived gone"));
+        check("went", "project", Some("archived gone"));
+        check("Went", "project", Some("archived gone"));
+        // The live entry had the title, the archived one has it as an id only in lower case.
+        check("Gone", "project", Some("store"));
+        assert_eq!(names().of_id(&id("gone")), Some(NamedEntry::Archived(&id("gone"))));
+        assert_eq!(names().of_id(&id("went")).map(|entry| entry.id().clone()), Some(id("gone")));
+    }
+
+    #[test]
+    fn a_title_means_the_entry_of_the_readers_scope() {
+        check("Ports", "project", Some("ports"));
+        check("Ports", "feature:x", Some("ports-2"));
+        check("Ports", "feature:y", Some("ports"));
+    }
+}

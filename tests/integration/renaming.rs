@@ -1,0 +1,407 @@
+//! Renamed entries, and entries with the names that others had: links, archived versions, `restore` and merges never put
+//! one fact in the place of another.
+
+use std::fs;
+use std::process::Output;
+use std::time::{Duration, SystemTime};
+
+use ralph_memory::memory::AddAction;
+use ralph_memory::{Error, Id, Knowledge, Memory, Scope};
+
+use crate::random::Random;
+use crate::support::{PROGRAM, TestBase, git};
+use crate::test_cases::cases;
+
+/// A memory some days after the first of 2026.
+fn at(base: &TestBase, day: u64) -> Memory {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600);
+    Memory::open(&base.root()).unwrap().with_clock(move || now)
+}
+
+fn id(name: &str) -> Id {
+    Id::parse(name).unwrap()
+}
+
+fn add(memory: &Memory, title: &str, body: &str) -> Id {
+    memory.add(&Knowledge::new(title, ["a"], body)).unwrap().id
+}
+
+fn edit(memory: &Memory, name: &str, from: &str, to: &str) {
+    let text = memory.text(&id(name)).unwrap();
+    assert!(text.text.contains(from), "{}", text.text);
+    memory.edit(&text, &text.text.replace(from, to)).unwrap();
+}
+
+/// Returns the names of the entries that the links of an entry lead to.
+fn links(memory: &Memory, name: &str) -> Vec<Option<String>> {
+    let links = memory.show(&id(name)).unwrap().entry.links;
+    links.into_iter().map(|link| link.id.map(|id| id.stem().to_owned())).collect()
+}
+
+fn body(memory: &Memory, name: &str) -> String {
+    memory.show(&id(name)).unwrap().entry.body.trim().to_owned()
+}
+
+fn codes(memory: &Memory) -> Vec<String> {
+    memory.check().problems.into_iter().map(|problem| problem.code).collect()
+}
+
+/// A repository with the merge driver.
+fn repository() -> TestBase {
+    let base = TestBase::new();
+    git(&base, &["init", "--quiet", "--initial-branch", "main"]);
+    let driver = format!("'{PROGRAM}' merge-driver --marker-size %L --path %P %O %A %B");
+    git(&base, &["config", "merge.ralph-memory.driver", &driver]);
+    base
+}
+
+fn commit(base: &TestBase) {
+    git(base, &["add", "--all"]);
+    git(base, &["commit", "--quiet", "--message", "m"]);
+}
+
+/// Merges a branch, and returns whether git did so without a conflict, and what it says.
+fn merge(base: &TestBase, branch: &str) -> (bool, String) {
+    let mut command = std::process::Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "merge", "--quiet", "--no-edit", branch]);
+    command.current_dir(base.root()).env_clear().env("HOME", base.home()).env("GIT_CONFIG_NOSYSTEM", "1");
+    let Output { status, stdout, stderr } = command.env("PATH", std::env::var_os("PATH").unwrap()).output().unwrap();
+    (status.success(), format!("{}{}", String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap()))
+}
+
+#[test]
+fn an_edit_of_an_entry_that_another_branch_renamed_and_changed_is_a_conflict() {
+    let text = "The compiler cache is on the build host.\n\nIt has 20 GB.";
+    for their_branch_is_merged in [true, false] {
+        let base = repository();
+        add(&at(&base, 0), "Cache", text);
+        commit(&base);
+        git(&base, &["checkout", "--quiet", "-b", "other"]);
+        at(&base, 1).rename(&id("cache"), "Compiler cache").unwrap();
+        edit(&at(&base, 2), "compiler-cache", "20 GB", "40 GB");
+        commit(&base);
+        git(&base, &["checkout", "--quiet", "main"]);
+        edit(&at(&base, 3), "cache", "build host", "new host");
+        commit(&base);
+        let branch = if their_branch_is_merged { "other" } else { "main" };
+        if !their_branch_is_merged {
+            git(&base, &["checkout", "--quiet", "other"]);
+        }
+        let (is_clean, said) = merge(&base, branch);
+        assert!(!is_clean, "{said}");
+        assert!(said.contains("one of the two changes belongs in `knowledge/compiler-cache`"), "{said}");
+        // The command that it names prints the change that has no live entry.
+        let hint = said.lines().find(|line| line.contains("`git show :")).unwrap();
+        let object = hint.split('`').nth(1).unwrap().strip_prefix("git show ").unwrap();
+        assert!(git(&base, &["show", object]).contains("new host"), "{hint}");
+        let version = object.rsplit_once(':').unwrap().1;
+        assert_eq!(git(&base, &["diff", "--name-only", "--diff-filter=U"]), version);
+    }
+}
+
+#[test]
+fn an_edit_of_an_entry_that_another_branch_changed_and_archived_is_a_conflict() {
+    let base = repository();
+    add(&at(&base, 0), "Cache", "The compiler cache is on the build host.\n\nIt has 20 GB, and nobody clears it.");
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "-b", "other"]);
+    // As a person archives it: without a copy of the old version, which would be nearer to the base.
+    let path = ".ralph/knowledge/cache.md";
+    base.write(path, base.read(path).replace("20 GB", "40 GB"));
+    at(&base, 1).archive(&[id("cache")]).unwrap();
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "main"]);
+    base.write(path, base.read(path).replace("build host", "new host"));
+    commit(&base);
+    let (is_clean, said) = merge(&base, "other");
+    assert!(!is_clean && said.contains("both changed `knowledge/cache`, and it was archived"), "{said}");
+}
+
+#[test]
+fn an_entry_that_both_branches_renamed_stays_one() {
+    let base = repository();
+    add(
+        &at(&base, 0),
+        "Port of proxy",
+        &format!("{}\n\nIt is restarted by hand.", "The proxy listens on 8443. ".repeat(20)),
+    );
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "-b", "other"]);
+    at(&base, 1).rename(&id("port-of-proxy"), "Their port").unwrap();
+    edit(&at(&base, 2), "their-port", "by hand", "by a timer");
+    fs::remove_dir_all(base.at(".ralph/archive")).unwrap();
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "main"]);
+    at(&base, 3).rename(&id("port-of-proxy"), "My port").unwrap();
+    commit(&base);
+    let (is_clean, said) = merge(&base, "other");
+    assert!(!is_clean && said.contains("rename/rename"), "{said}");
+    // Both of git's two files have one text, with everything of both sides. A person removes one of them.
+    assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/my-port.md", ".ralph/knowledge/their-port.md"]);
+    let text = base.read(".ralph/knowledge/my-port.md");
+    assert_eq!(base.read(".ralph/knowledge/their-port.md"), text);
+    assert!(text.contains("title: \"Their port\"\n# merge-conflict title: \"My port\"\n"), "{text}");
+    assert!(text.contains("aliases: [knowledge/port-of-proxy, Port of proxy, My port]\n"), "{text}");
+    assert!(text.contains("by a timer"), "{text}");
+}
+
+#[test]
+fn a_version_that_another_branch_made_under_the_old_name_belongs_to_the_renamed_entry() {
+    let base = repository();
+    add(&at(&base, 0), "Port", "Port is 80.");
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "-b", "other"]);
+    edit(&at(&base, 1), "port", "80", "81");
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "main"]);
+    let memory = at(&base, 2);
+    memory.rename(&id("port"), "Main port").unwrap();
+    commit(&base);
+    assert!(merge(&base, "other").0);
+    assert_eq!(body(&memory, "main-port"), "Port is 81.");
+    let versions = memory.show(&id("main-port")).unwrap().entry.versions;
+    assert_eq!(versions.iter().map(Id::stem).collect::<Vec<_>>(), ["port.20260102T120000Z"]);
+    // By its own id, by the old one, and by that of the version.
+    for (name, expected) in [("main-port", "80"), ("port", "81"), ("port.20260102T120000Z", "80")] {
+        let restored = memory.restore(&id(name)).unwrap();
+        assert_eq!((restored.id.stem(), restored.exchanged), ("main-port", true), "{name}");
+        assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/main-port.md"]);
+        assert!(body(&memory, "main-port").contains(expected), "{name}");
+        assert_eq!(memory.show(&id("port")).unwrap().entry.summary.id, id("main-port"));
+        assert_eq!(memory.show(&id("main-port")).unwrap().entry.versions.len(), 1);
+    }
+    // The next rename takes it along.
+    let renamed = memory.rename(&id("main-port"), "Port of main").unwrap();
+    assert_eq!(base.files(".ralph/archive"), [".ralph/archive/knowledge/port-of-main.20260102T120000Z.md"]);
+    assert_eq!(renamed.versions.len(), 1);
+    assert_eq!(codes(&memory), [""; 0]);
+}
+
+/// An entry that was renamed, and another one that then got its old id, by hand or on another branch, and a version.
+fn entry_with_anothers_old_id(base: &TestBase) -> Memory {
+    let memory = at(base, 0);
+    add(&memory, "Cache", "first");
+    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    base.entry("cache", "Browser cache", "a", "browser v1");
+    assert_eq!(add(&at(base, 1), "Browser cache", "browser v2"), id("cache"));
+    add(&memory, "Doc", "see [[cache]] of browsers");
+    at(base, 1)
+}
+
+#[test]
+fn versions_and_links_of_an_archived_entry_stay_its_own() {
+    let base = TestBase::new();
+    let memory = entry_with_anothers_old_id(&base);
+    memory.archive(&[id("cache")]).unwrap();
+    assert_eq!(links(&memory, "doc"), [None]);
+    assert_eq!(codes(&memory), ["alias-taken", "broken-link"]);
+    let renamed = memory.rename(&id("compiler-cache"), "Build cache").unwrap();
+    assert_eq!((renamed.links, renamed.versions.len()), (0, 0));
+    let archived = ["cache.20260102T120000Z.md", "cache.md"].map(|name| format!(".ralph/archive/knowledge/{name}"));
+    assert_eq!(base.files(".ralph/archive"), archived);
+    assert_eq!(body(&memory, "doc"), "see [[cache]] of browsers");
+    let nothing = memory.restore(&id("build-cache"));
+    assert!(matches!(nothing, Err(Error::NotArchived { .. })), "{nothing:?}");
+    assert_eq!(body(&memory, "build-cache"), "first");
+    // Nor are they the other entry's once it is gone.
+    fs::remove_file(base.at(".ralph/archive/knowledge/cache.md")).unwrap();
+    assert_eq!(memory.show(&id("build-cache")).unwrap().entry.versions, []);
+    assert!(matches!(memory.restore(&id("build-cache")), Err(Error::NotArchived { .. })));
+    assert_eq!(memory.rename(&id("build-cache"), "Cache of builds").unwrap().versions, []);
+}
+
+#[test]
+fn a_title_that_is_the_id_of_another_entry_is_no_link_to_the_renamed_one() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    base.entry("redis", "Old cluster", "a", "the old cluster");
+    add(&memory, "Cache store", "the new one");
+    add(&memory, "Doc", "See [[Cache store]].");
+    memory.rename(&id("cache-store"), "redis").unwrap();
+    assert_eq!(body(&memory, "doc"), "See [[knowledge/redis-2]].");
+    assert_eq!(links(&memory, "doc"), [Some("redis-2".to_owned())]);
+}
+
+#[test]
+fn only_links_that_lead_to_the_renamed_entry_change() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    add(&memory, "Cache", "first");
+    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    assert_eq!(add(&memory, "Cache!", "of browsers, quite another thing"), id("cache-2"));
+    edit(&memory, "cache-2", "Cache!", "Cache");
+    add(&memory, "Doc", "[[cache]], [[Cache]], [[Compiler cache]]");
+    let before = ["compiler-cache", "cache-2", "compiler-cache"].map(|name| Some(name.to_owned()));
+    // In lower case it is an id, and means what `show` means.
+    assert_eq!(links(&memory, "doc"), before);
+    assert_eq!(memory.show(&id("cache")).unwrap().entry.summary.id, id("compiler-cache"));
+    memory.rename(&id("compiler-cache"), "Build cache").unwrap();
+    assert_eq!(body(&memory, "doc"), "[[build-cache]], [[Cache]], [[Build cache]]");
+    assert_eq!(links(&memory, "doc"), before.map(|name| name.map(|name| name.replace("compiler", "build"))));
+}
+
+#[test]
+fn a_rename_takes_no_link_from_an_entry_that_is_linked_by_an_alias() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    add(&memory, "Cache", "first");
+    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    add(&memory, "Web", "of browsers");
+    // After the rename, so that nothing rewrote it.
+    add(&memory, "Doc", "[[CACHE]]");
+    assert_eq!(links(&memory, "doc"), [Some("compiler-cache".to_owned())]);
+    memory.rename(&id("web"), "Cache").unwrap();
+    assert_eq!(links(&memory, "doc"), [Some("compiler-cache".to_owned())]);
+    assert_eq!(body(&memory, "doc"), "[[compiler-cache]]");
+}
+
+#[test]
+fn of_two_entries_of_a_title_a_link_means_the_one_of_its_scope_and_follows_it() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    let of_feature =
+        |title: &str, body: &str| Knowledge { scope: Scope::Feature("x".into()), ..Knowledge::new(title, ["a"], body) };
+    add(&memory, "Ports", "of the project");
+    assert_eq!(memory.add(&of_feature("Ports", "of the feature")).unwrap().id, id("ports-2"));
+    add(&memory, "Doc", "See [[Ports]].");
+    memory.add(&of_feature("Plan", "See [[Ports]].")).unwrap();
+    assert_eq!(
+        (links(&memory, "doc"), links(&memory, "plan")),
+        (vec![Some("ports".into())], vec![Some("ports-2".into())])
+    );
+    memory.rename(&id("ports-2"), "Feature ports").unwrap();
+    assert_eq!(
+        (body(&memory, "doc"), body(&memory, "plan")),
+        ("See [[Ports]].".into(), "See [[Feature ports]].".into())
+    );
+    assert_eq!(links(&memory, "doc"), [Some("ports".into())]);
+    assert_eq!(links(&memory, "plan"), [Some("feature-ports".into())]);
+}
+
+#[test]
+fn a_restored_version_keeps_the_names_that_the_entry_got_since() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    add(&memory, "Cache", "v1");
+    add(&at(&base, 1), "Cache", "v2");
+    add(&memory, "Doc", "See [[Cache]] and [[cache]].");
+    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    let n_operations = memory.operations().unwrap().len();
+    let before = base.read(".ralph/knowledge/compiler-cache.md");
+    let restored = memory.restore(&id("cache")).unwrap();
+    assert_eq!((restored.id.stem(), restored.problems.as_slice()), ("compiler-cache", &[] as &[_]));
+    let text = base.read(".ralph/knowledge/compiler-cache.md");
+    assert!(text.contains("title: \"Cache\"\n"), "{text}");
+    assert!(text.contains("\naliases: [knowledge/cache, Compiler cache]\n") && text.ends_with("v1\n"), "{text}");
+    assert_eq!(links(&memory, "doc"), [Some("compiler-cache".into()), Some("compiler-cache".into())]);
+    assert_eq!(codes(&memory), [""; 0]);
+    assert_eq!(base.read(restored.from.as_str()), before);
+    // It is one operation.
+    assert_eq!(memory.operations().unwrap().len(), n_operations + 1);
+    memory.undo(None, false).unwrap();
+    assert_eq!(base.read(".ralph/knowledge/compiler-cache.md"), before);
+    assert!(!base.read(restored.from.as_str()).contains("aliases"));
+}
+
+#[test]
+fn a_version_that_cannot_be_edited_is_restored_with_a_warning() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    add(&memory, "Cache", "v1");
+    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    base.write(".ralph/archive/knowledge/compiler-cache.20260101T000000Z.md", "no frontmatter\n");
+    let restored = memory.restore(&id("compiler-cache")).unwrap();
+    assert_eq!(restored.problems[0].code, "names-not-kept");
+    assert_eq!(restored.problems[0].path, ".ralph/knowledge/compiler-cache.md");
+    assert_eq!(base.read(".ralph/knowledge/compiler-cache.md"), "no frontmatter\n");
+}
+
+#[test]
+fn the_old_title_states_the_same_fact_only_with_the_same_body() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    add(&memory, "Cache", "It is on the build host. It has 20 GB. Nobody clears it.");
+    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    let again = Knowledge::new("Cache", ["a"], "It is on the build host. It has 20 GB. Nobody clears it.");
+    let added = memory.add(&again).unwrap();
+    assert_eq!(
+        (added.id.stem(), added.action, added.title.as_str()),
+        ("compiler-cache", AddAction::Unchanged, "Compiler cache")
+    );
+    let later = Knowledge { body: format!("{} It is fast.", again.body), ..again.clone() };
+    let added = memory.add(&later).unwrap();
+    assert_eq!(
+        (added.id.stem(), added.action, added.title.as_str()),
+        ("compiler-cache", AddAction::Updated, "Compiler cache")
+    );
+    assert!(body(&memory, "compiler-cache").ends_with("It is fast."));
+    // Whoever freed the title may use it for another fact.
+    let other = Knowledge { body: "Of browsers, quite another thing.".into(), ..again };
+    let added = memory.add(&other).unwrap();
+    assert_eq!((added.id.stem(), added.action), ("cache-2", AddAction::Created));
+    assert_eq!(added.similar, [id("compiler-cache")]);
+    // Then the title is its own.
+    assert_eq!(memory.add(&other).unwrap().id, id("cache-2"));
+}
+
+#[test]
+fn an_archived_entry_is_found_by_the_names_that_it_had() {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    add(&memory, "Port of proxy", "8443");
+    memory.rename(&id("port-of-proxy"), "Proxy port").unwrap();
+    let moved = Knowledge { supersedes: vec![id("port-of-proxy")], ..Knowledge::new("Proxy moved", ["a"], "9443") };
+    let moved = memory.add(&moved).unwrap().id;
+    let shown = memory.show(&id("proxy-port")).unwrap().entry;
+    assert_eq!((shown.superseded_by.as_slice(), shown.summary.superseded), (std::slice::from_ref(&moved), true));
+    add(&memory, "Doc", "[[Port of proxy]], [[port-of-proxy]]");
+    memory.archive(&[id("proxy-port")]).unwrap();
+    let shown = memory.show(&id("port-of-proxy")).unwrap().entry;
+    assert_eq!((shown.summary.id, shown.superseded_by, shown.backlinks.len()), (id("proxy-port"), vec![moved], 1));
+    let problems = memory.check().problems;
+    let found: Vec<_> = problems.iter().map(|problem| (problem.code.as_str(), problem.hint.as_str())).collect();
+    let hint = "bring it back with `ralph-memory restore knowledge/proxy-port`, or remove the link";
+    assert_eq!(found, [("broken-link", hint); 2]);
+    assert_eq!(memory.restore(&id("port-of-proxy")).unwrap().id, id("proxy-port"));
+    assert_eq!(codes(&memory), [""; 0]);
+}
+
+#[test]
+fn whatever_is_renamed_each_link_leads_where_it_led_before() {
+    const NAMES: [&str; 6] = ["cache", "Cache", "ports", "Ports", "knowledge/ports", "Old cache"];
+    let mut renames = 0;
+    for seed in 0..cases(25).into() {
+        let mut random = Random(seed);
+        let base = TestBase::new();
+        for stem in ["cache", "ports", "cache-2", "web", "db"] {
+            let folder = if random.below(4) == 0 { "archive/knowledge" } else { "knowledge" };
+            let scope = *random.pick(&["project", "feature:x"]);
+            let (title, alias) = (*random.pick(&NAMES), *random.pick(&["knowledge/cache", "knowledge/old", "Ports"]));
+            let links: Vec<String> = NAMES.iter().map(|name| format!("[[{name}]]")).collect();
+            let head = format!("title: \"{title}\"\ntags: [a]\nscope: \"{scope}\"\naliases: [{alias}]");
+            base.write(&format!(".ralph/{folder}/{stem}.md"), format!("---\n{head}\n---\n\n{}\n", links.concat()));
+        }
+        let memory = at(&base, 0);
+        let stems: Vec<String> =
+            base.files(".ralph/knowledge").iter().map(|path| path[17..path.len() - 3].into()).collect();
+        if stems.is_empty() {
+            continue;
+        }
+        let before: Vec<_> = stems.iter().map(|stem| links(&memory, stem)).collect();
+        let stem = random.pick(&stems).clone();
+        let title = *random.pick(&["Cache", "ports", "Old cache", "New"]);
+        let Ok(renamed) = memory.rename(&id(&stem), title) else { continue };
+        renames += 1;
+        let new = renamed.id.stem();
+        let now = |name: &str| if name == stem { new.to_owned() } else { name.to_owned() };
+        for (stem, before) in stems.iter().zip(before) {
+            for (at, (before, after)) in before.iter().zip(links(&memory, &now(stem))).enumerate() {
+                // A link to no live entry may have one now.
+                let expected = before.as_deref().map(now);
+                let place = format!("seed {seed}: {} of {stem}: {renamed:?}", NAMES[at]);
+                assert!(expected.is_none() || after == expected, "{expected:?}, {after:?}: {place}");
+            }
+        }
+    }
+    assert!(renames > 5, "{renames}");
+}
