@@ -34,17 +34,8 @@ pub(in crate::serve) struct FeatureArgs {
 pub(in crate::serve) fn features(context: &PageContext<'_>, _: &NoFields) -> anyhow::Result<HtmlPage> {
     let stats = context.memory.stats(&StatsFilter::default());
     let rows: Vec<Markup> = stats.features.iter().take(MAX_FEATURES).map(|feature| row(context, feature)).collect();
-    let headings = [
-        "Feature",
-        "Attempts#",
-        "Success rate",
-        "Tasks",
-        "Failed in a row#",
-        "Cost#",
-        "Tokens#",
-        "Models",
-        "Last attempt",
-    ];
+    let headings =
+        ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
     let main = html! {
         @if rows.is_empty() { (empty("No attempt yet, so there are no figures.")) }
         @else {
