@@ -20,6 +20,8 @@ use super::name::{MAX_NAME_BYTES, cut};
 const PREFIX: &str = ".tmp-";
 /// The mode of a new file, before the process's umask.
 pub(super) const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
+/// The mode of a file that only this user can read.
+const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
 /// Whether bytes must survive a power cut before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,16 +47,7 @@ impl<'a> Temp<'a> {
         like: Option<&Stat>,
         durability: Durability,
     ) -> io::Result<Temp<'a>> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let (temp, descriptor) = loop {
-            let name = temporary_name();
-            match openat(folder, &name, flags, first_mode(like)) {
-                Ok(descriptor) => break (Temp { folder, name: Some(name) }, descriptor),
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-        };
-        let mut file = File::from(descriptor);
+        let (temp, mut file) = Temp::create(folder, first_mode(like))?;
         file.write_all(bytes)?;
         if let Some(like) = like {
             make_like(&file, like)?;
@@ -63,6 +56,25 @@ impl<'a> Temp<'a> {
             file.sync_all()?;
         }
         Ok(temp)
+    }
+
+    /// Writes a new file that only this user can read.
+    pub(super) fn write_private(folder: &'a Folder, bytes: &[u8]) -> io::Result<Temp<'a>> {
+        let (temp, mut file) = Temp::create(folder, PRIVATE_FILE)?;
+        file.write_all(bytes)?;
+        Ok(temp)
+    }
+
+    fn create(folder: &'a Folder, mode: Mode) -> io::Result<(Temp<'a>, File)> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            let name = temporary_name();
+            match openat(folder, &name, flags, mode) {
+                Ok(descriptor) => return Ok((Temp { folder, name: Some(name) }, File::from(descriptor))),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Returns its name in the folder.

@@ -9,7 +9,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
 use crate::history::AttemptSummary;
-use crate::iterations::{LiveRun, is_session, live_runs};
+use crate::iterations::{LiveRun, is_session, unfinished_runs};
 use crate::journal::{self, both_areas, problems_of};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
@@ -45,7 +45,7 @@ pub struct RunView {
     pub id: String,
     /// Whether it holds the attempts of a session that has no loop.
     pub is_session: bool,
-    /// What it does now; empty if it is not in progress.
+    /// What it does now; empty if it is not in progress. An iteration whose process is lost is open, too.
     pub live: Vec<LiveRun>,
     /// When its first iteration began, RFC 3339.
     pub started_at: Option<String>,
@@ -102,7 +102,7 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(id));
-    let mut live = live_runs(workspace);
+    let mut live = unfinished_runs(workspace);
     live.retain(|run| run.run_id == id);
     if heads.is_empty() && live.is_empty() {
         return None;

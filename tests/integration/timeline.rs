@@ -45,13 +45,13 @@ fn sample() -> TestBase {
 }
 
 /// A running command; killed if a test fails.
-struct Running {
-    child: Child,
-    lines: Receiver<String>,
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) lines: Receiver<String>,
 }
 
 impl Running {
-    fn start(mut command: Command) -> Running {
+    pub(crate) fn start(mut command: Command) -> Running {
         command.env("PATH", std::env::var_os("PATH").unwrap());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (sender, lines) = mpsc::channel();
@@ -66,13 +66,13 @@ impl Running {
 
     /// Returns the next line.
     #[track_caller]
-    fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         self.lines.recv_timeout(LONGEST).expect("a line")
     }
 
     /// Returns the next event, which is one of this kind.
     #[track_caller]
-    fn event(&self, event: &str) -> Value {
+    pub(crate) fn event(&self, event: &str) -> Value {
         let line = self.line();
         let value: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_answer("log-follow", &value);
@@ -80,8 +80,19 @@ impl Running {
         value
     }
 
+    /// Returns the next event of this kind.
     #[track_caller]
-    fn ends(mut self, code: i32) {
+    pub(crate) fn event_of(&self, event: &str) -> Value {
+        loop {
+            let value: Value = serde_json::from_str(&self.line()).unwrap();
+            if value["event"] == event {
+                return value;
+            }
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn ends(mut self, code: i32) {
         assert_eq!(self.child.wait().unwrap().code(), Some(code));
     }
 }
@@ -94,12 +105,12 @@ impl Drop for Running {
 }
 
 /// Makes a FIFO that holds up whoever reads it.
-fn gate(base: &TestBase, name: &str) {
+pub(crate) fn gate(base: &TestBase, name: &str) {
     mknodat(CWD, base.at(name), FileType::Fifo, Mode::RWXU, 0).unwrap();
 }
 
 /// Lets whoever waits at the FIFO continue, once it does.
-fn open_gate(base: &TestBase, name: &str) {
+pub(crate) fn open_gate(base: &TestBase, name: &str) {
     fs::write(base.at(name), "go\n").unwrap();
 }
 
@@ -349,7 +360,6 @@ fn another_process_sees_what_a_run_does_while_it_does_it() {
     let recorded = events.iter().find(|event| event["event"] == "attempt").unwrap();
     assert_eq!((&recorded["attempt"]["outcome"], &recorded["attempt"]["run_id"]), (&json!("done"), &json!(run_id)));
     assert!(memory.live_runs().is_empty());
-    assert_eq!(base.files(".ralph/state/live"), Vec::<String>::new());
     let lines: Vec<String> = ends_with_it.lines.iter().collect();
     assert_eq!(lines.last(), Some(&format!("{run_id}  ended")), "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("done") && line.contains("Draw the map")), "{lines:?}");
@@ -430,11 +440,13 @@ fn a_killed_run_is_not_shown_and_its_file_is_swept() {
     let run = start_run(&base, &[]);
     follower.event("started");
     drop(run);
-    assert_eq!(base.files(".ralph/state/live").len(), 1);
-    assert!(Memory::open(&base.root()).unwrap().live_runs().iter().all(|run| run.actions.is_empty()));
+    let of_killed = base.files(".ralph/state/live");
+    assert_eq!(of_killed.len(), 1);
+    assert!(Memory::open(&base.root()).unwrap().live_runs().is_empty());
     let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
     let _ = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
-    assert_eq!(base.files(".ralph/state/live"), Vec::<String>::new());
+    // That of the run that has just ended is still of use to those who follow it.
+    assert!(!base.files(".ralph/state/live").contains(&of_killed[0]));
 }
 
 #[test]
@@ -477,8 +489,8 @@ fn files_that_were_not_written_here_are_not_shown() {
     let started: u64 = process.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();
     // All that it needs but the checksum: this process is alive.
     let content = json!({
-        "run_id": "run-0000000d", "holder": {"pid": std::process::id(), "started": started}, "number": null,
-        "phase": "between", "updated_at": 1, "actions": [], "n_actions": 0,
+        "holder": {"pid": std::process::id(), "started": started}, "written_at": 1, "is_over": false, "ended": [],
+        "current": {"run_id": "run-0000000d", "phase": "between", "task_title": "", "actions": [], "action_count": 0},
     });
     fs::write(&secret, content.to_string()).unwrap();
     let at = |name: &str| base.at(&format!(".ralph/state/live/{name}"));
@@ -495,7 +507,9 @@ fn files_that_were_not_written_here_are_not_shown() {
     let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
     let ran = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert!(ran.stdout.contains("not done"), "{ran}");
-    assert_eq!(base.files(".ralph/state/live"), [".ralph/state/live/..json"]);
+    let own = |name: &String| fs::read_to_string(base.at(name)).unwrap().contains("\"is_over\":true");
+    let rest: Vec<String> = base.files(".ralph/state/live").into_iter().filter(|name| !own(name)).collect();
+    assert_eq!(rest, [".ralph/state/live/..json"]);
     assert_eq!(fs::read_to_string(&secret).unwrap(), content.to_string(), "what a link leads to stays");
     // A link instead of the folder.
     fs::remove_dir_all(base.at(".ralph/state/live")).unwrap();

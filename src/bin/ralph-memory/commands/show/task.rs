@@ -1,7 +1,7 @@
 //! A task: its state, and its attempts one below the other.
 
 use ralph_memory::Id;
-use ralph_memory::memory::{IterationView, LiveRun, TaskState, TaskView};
+use ralph_memory::memory::{IterationView, LivePhase, LiveRun, TaskState, TaskView};
 use ralph_memory::runner::dollars;
 use serde::Serialize;
 
@@ -72,7 +72,15 @@ pub(super) fn live(live: &[LiveRun]) -> String {
         let last = run.actions.last().map(|action| format!(", {}", action.text)).unwrap_or_default();
         let spent = Some(spent(run.spending)).filter(|spent| !spent.is_empty());
         let spent = spent.map(|spent| format!(" ({spent} so far)")).unwrap_or_default();
-        format!("{}{number}: {}{spent}{last}", run.run_id, run.phase.as_str())
+        let lost = if run.phase == LivePhase::Lost {
+            format!(
+                "; its process has ended: `ralph-memory run --resume`, or `ralph-memory context --cancel {}{number}`",
+                run.run_id
+            )
+        } else {
+            String::new()
+        };
+        format!("{}{number}: {}{spent}{last}{lost}", run.run_id, run.phase.as_str())
     };
     live.iter().map(run).collect::<Vec<_>>().join("; ")
 }
