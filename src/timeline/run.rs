@@ -116,38 +116,39 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
         id: id.to_owned(),
         is_session: is_session(id),
         live,
-        started_at: heads.first().map(|attempt| timestamp(attempt.started_at)),
+        started_at: heads.iter().map(|attempt| attempt.began_at).min().map(timestamp),
         ended_at: heads.iter().map(AttemptSummary::ended_at).max().map(timestamp),
         totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
-        tasks: tasks(&attempts),
+        tasks: tasks(
+            heads.iter().map(|attempt| {
+                (attempt, row(attempt).map(|(catalog, row)| catalog.head(row).title).unwrap_or_default())
+            }),
+        ),
         attempts,
         knowledge: knowledge(workspace, catalogs[0], |head| head.run_id.as_deref() == Some(id)),
         problems: problems_of(workspace, &catalogs),
     })
 }
 
-/// Returns the tasks of these iterations, which are given oldest first.
-fn tasks(attempts: &[LoggedAttempt]) -> Vec<TaskInRun> {
+/// Returns the tasks of these iterations, which are given oldest first with the titles of their tasks.
+fn tasks<'a>(attempts: impl Iterator<Item = (&'a AttemptSummary, String)>) -> Vec<TaskInRun> {
     let mut tasks: Vec<TaskInRun> = Vec::new();
-    for attempt in attempts {
+    for (attempt, title) in attempts {
         let known = tasks.iter_mut().find(|task| match &task.id {
             Some(id) => is_same_name(Some(id), attempt.task_id.as_deref()),
-            None => attempt.task_id.is_none() && task.title == attempt.task_title,
+            None => attempt.task_id.is_none() && task.title == title,
         });
         match known {
             Some(task) => {
                 task.attempts += 1;
-                task.outcome = attempt.outcome;
-                if !attempt.task_title.is_empty() {
-                    task.title.clone_from(&attempt.task_title);
+                task.outcome = attempt.head.outcome;
+                if !title.is_empty() {
+                    task.title = title;
                 }
             }
-            None => tasks.push(TaskInRun {
-                id: attempt.task_id.clone(),
-                title: attempt.task_title.clone(),
-                attempts: 1,
-                outcome: attempt.outcome,
-            }),
+            None => {
+                tasks.push(TaskInRun { id: attempt.task_id.clone(), title, attempts: 1, outcome: attempt.head.outcome })
+            }
         }
     }
     tasks

@@ -50,9 +50,18 @@ fn kinds(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["action"]["text"].as_str().or(event["event"].as_str()).unwrap()).collect()
 }
 
+/// Starts to follow, and waits until that has begun: it prints an attempt that was there before.
 fn follow(base: &TestBase, more: &[&str]) -> Running {
-    let follower = Running::start(base.with(["log", "--follow", "--json"].iter().chain(more)).command());
-    base.run(["list"]).answer(0);
+    let head = "outcome: failed\nstarted_at: 2026-11-01T09:00:00Z\ntask_title: Earlier";
+    let write = |run: &str, more: &str| {
+        let path = format!(".ralph/journal/{run}/0001.md");
+        base.write(&path, format!("---\nrun_id: {run}\niteration: 1\n{head}\n{more}\n---\n"));
+    };
+    write("run-00000001", "feature: two\ntask_id: t-2\nmodel: opus");
+    write("run-00000002", "feature: Caf\u{e9}\ntask_id: t-1\nmodel: sonnet");
+    let options = ["log", "--follow", "--json", "--limit", "1"];
+    let follower = Running::start(base.with(options.iter().chain(more)).command());
+    follower.event("attempt");
     follower
 }
 
@@ -121,8 +130,7 @@ fn the_last_actions_come_before_the_attempt() {
     assert!(first > 10, "{events:?}");
     assert_eq!(events.last().unwrap()["lost"], false);
     // Who comes later is not bothered with it.
-    let late = follow(&base, &["--limit", "1"]);
-    late.event("attempt");
+    let late = follow(&base, &[]);
     drop(run(&base, "echo again", &["--max-iterations", "1"]).output().unwrap());
     assert_eq!(late.event("started")["live"]["iteration"], 1);
 }
@@ -132,7 +140,8 @@ fn actions_that_come_too_fast_are_counted() {
     let base = TestBase::new();
     gate(&base, "go");
     let follower = follow(&base, &[]);
-    let reader = Running::start(base.with(["log", "--follow"]).command());
+    let reader = Running::start(base.with(["log", "--follow", "--limit", "1"]).command());
+    reader.line();
     let script = "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); echo line $i; done; read line < go";
     let run = Running::start(run(&base, script, &["--max-iterations", "1"]));
     let is_last = |text: &str| text.contains("line 1500");
@@ -171,7 +180,7 @@ fn a_filter_is_about_what_goes_on_too() {
         &["--max-iterations", "2", "--feature", "Caf\u{e9}"],
     ));
     let run_id = own.event("started")["live"]["run_id"].as_str().unwrap().to_owned();
-    let of_run = follow(&base, &["--run", &run_id, "--feature=two"]);
+    let of_run = Running::start(base.with(["log", "--follow", "--json", "--run", &run_id, "--feature=two"]).command());
     open_gate(&base, "go");
     while own.event_of("started")["live"]["iteration"] != 2 {}
     assert!(of_run.lines.try_recv().is_err(), "the run goes on");

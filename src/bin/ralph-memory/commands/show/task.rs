@@ -1,10 +1,11 @@
 //! A task: its state, and its attempts one below the other.
 
 use ralph_memory::Id;
-use ralph_memory::memory::{IterationView, LivePhase, LiveRun, TaskState, TaskView};
+use ralph_memory::memory::{AttemptTotals, IterationView, LivePhase, LiveRun, TaskState, TaskView};
 use ralph_memory::runner::dollars;
 use serde::Serialize;
 
+use crate::activity::grouped;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style, spent};
@@ -50,7 +51,7 @@ fn fields(task: &TaskView) -> [(&'static str, String); 12] {
         ("section", task.section.clone().unwrap_or_default()),
         ("difficulty", task.difficulty.map(|difficulty| difficulty.as_str().to_owned()).unwrap_or_default()),
         ("next model", next.unwrap_or_default()),
-        ("attempts", format!("{}: {}", totals.attempts, outcomes(totals))),
+        ("attempts", counted(totals)),
         ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
         ("cost", totals.cost_usd.map(dollars).unwrap_or_default()),
         ("tokens", tokens(totals)),
@@ -63,6 +64,11 @@ fn fields(task: &TaskView) -> [(&'static str, String); 12] {
             },
         ),
     ]
+}
+
+/// Returns how many attempts there were, and how they ended.
+pub(super) fn counted(totals: &AttemptTotals) -> String {
+    if totals.attempts == 0 { "0".to_owned() } else { format!("{}: {}", grouped(totals.attempts), outcomes(totals)) }
 }
 
 /// Returns what runs do at the moment, in a line.
