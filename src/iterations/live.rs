@@ -262,7 +262,7 @@ pub(crate) fn recent_runs(workspace: &Workspace) -> Vec<LiveRun> {
     let mut runs: Vec<LiveRun> = Vec::new();
     for open in open.into_iter().filter(|open| !is_in_file(open)) {
         let is_prepared = files.get(&open.run_id).is_some_and(|file| file.is_alive(now));
-        runs.push(of_iteration(open, is_prepared));
+        runs.push(of_iteration(&open, is_prepared));
     }
     for (run_id, file) in files {
         let is_alive = file.is_alive(now);
@@ -292,7 +292,7 @@ fn files(workspace: &Workspace) -> HashMap<String, LiveFile> {
 }
 
 /// Returns an open iteration that no file names: one of a loop of one's own, or one that its run prepares.
-fn of_iteration(open: Iteration, is_prepared: bool) -> LiveRun {
+fn of_iteration(open: &Iteration, is_prepared: bool) -> LiveRun {
     let process = open.holder.as_ref().or(open.agent.as_ref());
     let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
     // Without a holder, nobody knows whether somebody works on it.
@@ -305,7 +305,7 @@ fn of_iteration(open: Iteration, is_prepared: bool) -> LiveRun {
             false => LivePhase::Lost,
         },
         updated_at: None,
-        ..LiveRun::begun(&open)
+        ..LiveRun::begun(open)
     }
 }
 
@@ -355,4 +355,36 @@ pub(super) fn run_ids(workspace: &Workspace) -> Vec<String> {
         check_run_name(run).is_ok().then(|| run.to_owned())
     };
     names.iter().filter_map(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_of_another_container_is_believed_for_a_while() {
+        let at = |seconds| DateTime::from_timestamp(1_790_000_000 + seconds, 0).unwrap();
+        let own = serde_json::to_value(ProcessIdentity::this_process().unwrap()).unwrap();
+        let file = |holder: &serde_json::Value, is_over| LiveFile {
+            holder: serde_json::from_value(holder.clone()).unwrap(),
+            written_at: at(0),
+            is_over,
+            current: LiveRun::between("run-1"),
+            ended: Vec::new(),
+        };
+        let mut elsewhere = own.clone();
+        elsewhere["place"] = (own["place"].as_u64().unwrap() ^ 1).into();
+        // Nothing of its own system is asked.
+        elsewhere["pid"] = 1.into();
+        let check = |holder, seconds, expected: (bool, bool)| {
+            let (running, over) = (file(holder, false), file(holder, true));
+            assert_eq!((running.is_alive(at(seconds)), running.is_wanted(at(seconds))), (expected.0, expected.0));
+            assert_eq!((over.is_alive(at(seconds)), over.is_wanted(at(seconds))), (false, expected.1));
+        };
+        check(&own, 0, (true, true));
+        check(&own, 3_600, (true, false));
+        check(&elsewhere, 60, (true, false));
+        check(&elsewhere, 61, (false, false));
+        check(&elsewhere, -5, (true, true));
+    }
 }

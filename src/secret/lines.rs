@@ -55,7 +55,7 @@ impl<'a> LineRedactor<'a> {
         let mut secrets = find(&text);
         secrets.retain(|secret| !is_allowed(secret, self.allowed));
         let shown = redact_part(&text, self.before.len()..text.len(), &secrets);
-        self.before = context(&text).to_owned();
+        context(&text).clone_into(&mut self.before);
         self.held.clear();
         self.has_begun = false;
         shown.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
@@ -146,7 +146,7 @@ mod tests {
         check(&format!("{}\n(It was cut off.)", lines[..4].join("\n")), &["[redacted: private-key](It was cut off.)"]);
         // Quoted, indented, numbered, and two of them.
         for prefix in ["> ", "    ", "  12\t", "| "] {
-            let text = lines.iter().map(|line| format!("{prefix}{line}\n")).collect::<String>();
+            let text = lines.iter().map(|line| [prefix, line, "\n"].concat()).collect::<String>();
             let all = shown(&text).concat().join("\n");
             assert!(all.contains("[redacted: private-key]") && !all.contains("b3Blbn"), "{prefix:?} {all}");
         }

@@ -147,7 +147,12 @@ fn tasks<'a>(attempts: impl Iterator<Item = (&'a AttemptSummary, String)>) -> Ve
                 }
             }
             None => {
-                tasks.push(TaskInRun { id: attempt.task_id.clone(), title, attempts: 1, outcome: attempt.head.outcome })
+                tasks.push(TaskInRun {
+                    id: attempt.task_id.clone(),
+                    title,
+                    attempts: 1,
+                    outcome: attempt.head.outcome,
+                });
             }
         }
     }

@@ -105,7 +105,7 @@ fn nothing_of_a_key_is_seen_while_it_is_printed() {
     seen("Verified.", 1);
     is_nowhere_now();
     open_gate(&base, "verified");
-    run.ends(7);
+    run.ends(1);
     is_nowhere("file", &file());
 }
 
@@ -163,7 +163,7 @@ fn actions_that_come_too_fast_are_counted() {
     assert_eq!(n_left_out + n_lines + 1, 1500, "{lines:?}");
     assert!(n_left_out > 0 && n_seen < 1500);
     open_gate(&base, "go");
-    run.ends(7);
+    run.ends(1);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_filter_is_about_what_goes_on_too() {
     while own.event_of("started")["live"]["iteration"] != 2 {}
     assert!(of_run.lines.try_recv().is_err(), "the run goes on");
     open_gate(&base, "go");
-    run.ends(7);
+    run.ends(1);
     assert_eq!(to_the_end(&own).last().unwrap()["run_id"], json!(run_id));
     assert_eq!(of_run.event("ended")["run_id"], json!(run_id));
     of_run.ends(0);
@@ -210,6 +210,7 @@ fn a_run_that_was_killed_says_so() {
     let run_id = follower.event("started")["live"]["run_id"].as_str().unwrap().to_owned();
     follower.event("action");
     drop(run);
+    assert_eq!(follower.event("phase")["phase"], "lost");
     let ended = follower.event("ended");
     assert_eq!((&ended["run_id"], &ended["lost"]), (&json!(run_id), &json!(true)));
     let shown = base.run(["show", &run_id]).answer(0);

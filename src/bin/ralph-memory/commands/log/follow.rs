@@ -163,7 +163,7 @@ impl Follower<'_, '_> {
             let was_printed = self.runs.remove(&run_id).unwrap_or_default();
             let is_followed = self.filter.run_id.as_ref() == Some(&run_id);
             if was_printed || is_followed {
-                self.recorded(&run_id)?;
+                self.recorded(&run_id, None)?;
                 self.event(&LogEvent::Ended { run_id: &run_id, lost: lost.contains(run_id.as_str()) })?;
             }
         }
@@ -173,7 +173,7 @@ impl Follower<'_, '_> {
         let Some(run_id) = &self.filter.run_id else { return Ok(false) };
         let is_over = !runs.iter().filter(goes_on).any(|run| run.run_id == *run_id);
         if is_over {
-            self.recorded(run_id)?;
+            self.recorded(run_id, None)?;
         }
         Ok(is_over)
     }
@@ -184,7 +184,8 @@ impl Follower<'_, '_> {
         // One that is lost was printed while it went on, or is of another day.
         let is_news = before.is_none() && run.phase != LivePhase::Lost;
         if is_news {
-            self.recorded(&run.run_id)?;
+            // Its own attempt comes after its actions.
+            self.recorded(&run.run_id, run.iteration)?;
             self.event(&LogEvent::Started { live: run })?;
         }
         if before.is_none() && !is_news {
@@ -217,7 +218,9 @@ impl Follower<'_, '_> {
         }
         let (spending, n_at_spending) = if is_new { (spending, n_actions) } else { before };
         self.note(run, PrintedIteration { phase, n_actions, spending, n_at_spending });
-        self.runs.insert(run.run_id.clone(), true);
+        if is_news || !actions.is_empty() || is_new {
+            self.runs.insert(run.run_id.clone(), true);
+        }
         Ok(())
     }
 
@@ -234,17 +237,19 @@ impl Follower<'_, '_> {
         if ids.is_empty() {
             return Ok(());
         }
-        self.print_new(&LogFilter { ids, limit: None, since: None, ..self.filter.clone() })
+        self.print_new(&LogFilter { ids, limit: None, since: None, ..self.filter.clone() }, None)
     }
 
-    /// Prints the attempts of a run that are new.
-    fn recorded(&mut self, run_id: &str) -> anyhow::Result<()> {
-        self.print_new(&LogFilter { run_id: Some(run_id.to_owned()), limit: Some(50), ..self.filter.clone() })
+    /// Prints the attempts of a run that are new, up to this iteration.
+    fn recorded(&mut self, run_id: &str, before: Option<u32>) -> anyhow::Result<()> {
+        let filter = LogFilter { run_id: Some(run_id.to_owned()), limit: Some(50), ..self.filter.clone() };
+        self.print_new(&filter, before)
     }
 
-    fn print_new(&mut self, filter: &LogFilter) -> anyhow::Result<()> {
+    fn print_new(&mut self, filter: &LogFilter, before: Option<u32>) -> anyhow::Result<()> {
         for attempt in self.memory.log(filter).attempts.iter().rev() {
-            if self.known.insert(attempt.id.clone()) {
+            let is_wanted = before.is_none_or(|before| attempt.iteration < before);
+            if is_wanted && self.known.insert(attempt.id.clone()) {
                 self.attempt(attempt)?;
             }
         }
