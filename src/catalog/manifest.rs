@@ -3,7 +3,7 @@
 //! A fixed binary format that is read in one pass, in chunks. Its name ends in the id of the index commit that it
 //! describes, so the commit switches from the old manifest to the new one. A checksum with the key of the cache's
 //! [anchor](crate::store::Anchor) covers all of it: a manifest that is torn, was changed or was written elsewhere does
-//! not count, and the caller examines every file. This file knows nothing of entries.
+//! not count, and the caller examines every file. This file knows nothing about entries.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -3,7 +3,7 @@
 //! For each file the catalog has its stat, a hash of its bytes and its head, and it knows what the committed index
 //! lacks. A scan has two phases: [`Catalog::scan`] examines every file and opens none, [`Scan::read`] reads the changed
 //! ones. The result is kept in the cache, under the id of the index commit that it describes; without it every file is
-//! read. The catalog never writes an entry file, and knows nothing of the index format.
+//! read. The catalog never writes an entry file, and knows nothing about the index format.
 //!
 //! The invariant is that nothing is ever stale: the result includes every change that was complete before the scan
 //! began. A file counts as unchanged only if its `mtime`, `ctime`, inode, size and kind are the same as when it was

@@ -1,6 +1,6 @@
 //! The rows of the catalog in memory: one of a fixed size for each file, and one for each folder.
 //!
-//! This file knows nothing of the source of rows. Folders are in the byte order of their paths, and the rows of a
+//! This file knows nothing about the source of rows. Folders are in the byte order of their paths, and the rows of a
 //! folder in the byte order of their names, one folder after the other.
 
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! A file with the same bytes only gets a new stat. Entries are passed on as they are read, one at a time; none is
 //! kept. Files with a common id are read one after the other in the order of their paths, so that each one's precedence
-//! is known when it is read. This file knows nothing of folders.
+//! is known when it is read. This file knows nothing about folders.
 
 use std::collections::HashSet;
 

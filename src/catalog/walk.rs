@@ -2,7 +2,7 @@
 //!
 //! A known file is queried by its name, through the descriptor of its folder. A folder is listed only if its stat shows
 //! that a name in it was created, removed or given to another file. Differences become flags in the rows for phase 2.
-//! This file knows nothing of entries.
+//! This file knows nothing about entries.
 
 use std::io;
 use std::ops::Range;

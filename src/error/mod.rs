@@ -1,7 +1,7 @@
 //! Errors and problems.
 //!
 //! An [`Error`] stops a call. A [`Problem`] is found in one file while a call goes on with the
-//! others, and is reported beside its result. This module knows nothing of terminals and exit codes:
+//! others, and is reported beside its result. This module knows nothing about terminals and exit codes:
 //! the program maps [kinds](ErrorKind) of errors to exit codes, and errors to hints.
 
 mod argument;

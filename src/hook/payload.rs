@@ -31,8 +31,8 @@ pub(super) struct HookPayload {
     pub turn: Option<String>,
 }
 
-/// Returns the object of an input, or an empty one and the reason why the input is none. An empty input is none either,
-/// without a reason.
+/// Returns the JSON object of an input. If the input is not an object, returns an empty one and the reason; for an empty input, no
+/// reason.
 pub(super) fn object(input: &[u8]) -> (Map<String, Value>, Option<String>) {
     if input.trim_ascii().is_empty() {
         return (Map::new(), None);

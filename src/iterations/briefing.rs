@@ -95,7 +95,7 @@ fn sort_by_worth(heads: &mut [(RowId, Id, Head)], remedies: &[Id], attempts: &[A
     let usage = history::usage(attempts.iter().filter(|attempt| Some(attempt.started_at) >= from));
     heads.sort_by_cached_key(|(_, id, head)| {
         let remedy = remedies.iter().position(|remedy| remedy == id).unwrap_or(usize::MAX);
-        // Each context has the decisions: a success proves nothing of them.
+        // Each context has the decisions: a success proves nothing about them.
         let is_event = class(head.category.as_deref()) == Class::Event;
         let succeeded = usage.get(id).filter(|_| !is_event).map_or(0, |Usage { succeeded, .. }| *succeeded);
         // An id makes the order complete.

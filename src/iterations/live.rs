@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_process_of_another_container_is_believed_for_a_while() {
-        let at = |seconds| DateTime::from_timestamp(1_790_000_000 + seconds, 0).unwrap();
+        let at = |seconds: i64| DateTime::from_timestamp(1_790_000_000 + seconds, 0).unwrap();
         let own = serde_json::to_value(ProcessIdentity::this_process().unwrap()).unwrap();
         let file = |holder: &serde_json::Value, is_over| LiveFile {
             holder: serde_json::from_value(holder.clone()).unwrap(),

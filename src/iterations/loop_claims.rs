@@ -1,6 +1,6 @@
 //! Decides whether a loop records what a message of a session reports.
 //!
-//! A loop of one's own calls `context`, an agent, and `record`. The agent's client may fire hooks meanwhile, but only the
+//! Your own loop calls `context`, an agent, and `record`. The agent's client may fire hooks meanwhile, but only the
 //! loop knows what the verification says. So a message about an iteration that was open before the session began waits
 //! until the iteration is in the journal, and then counts as recorded. If that does not happen within some hours, the loop
 //! is gone, and the message is recorded as an attempt of the session.

@@ -1,6 +1,6 @@
 //! Moves planned files to the archive, in batches between which other processes get the lock.
 //!
-//! A file that changed since the plan was made stays where it is, and is reported. It knows nothing of why a file is
+//! A file that changed since the plan was made stays where it is, and is reported. It knows nothing about why a file is
 //! archived.
 
 use std::collections::BTreeSet;

@@ -141,7 +141,7 @@ impl Memory {
         hook::fire_without_settings(&self.workspace, &self.state_folders, call, reason)
     }
 
-    /// Gives an iteration up that was begun and in which nothing happened: the journal says nothing of it.
+    /// Gives an iteration up that was begun and in which nothing happened: the journal does not mention it.
     ///
     /// # Errors
     ///

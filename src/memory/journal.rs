@@ -77,7 +77,7 @@ impl Memory {
         timeline::task(&self.workspace, task_id)
     }
 
-    /// Returns all about a run: its iterations, its tasks, and the knowledge that came of it. `None` if there is no
+    /// Returns all about a run: its iterations, its tasks, and the knowledge that it added. `None` if there is no
     /// iteration of it.
     pub fn run(&self, run_id: &str) -> Option<RunView> {
         timeline::run(&self.workspace, run_id)

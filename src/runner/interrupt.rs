@@ -3,7 +3,7 @@
 //! The first one is noted, and whoever does something long asks for it. The second one kills the
 //! command that is running, which has a process group of its own, so that the terminal does not end it. What
 //! the command said is still written down, if that takes no longer than [`GRACE`]; then the caller ends the program. This
-//! file knows nothing of how it does.
+//! file knows nothing about how it does.
 
 use std::fs;
 use std::io;

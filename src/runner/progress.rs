@@ -1,6 +1,6 @@
 //! How far a run came: its iterations, its tasks, and what it spent.
 //!
-//! It only counts, and knows nothing of the memory.
+//! It only counts, and knows nothing about the memory.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -69,7 +69,7 @@ pub struct RunIteration {
     pub cost_usd: Option<f64>,
     /// How long the agent took.
     pub duration: Duration,
-    /// The knowledge that came of it.
+    /// The knowledge that it added.
     pub learned: Vec<Added>,
 }
 

@@ -1,6 +1,6 @@
 //! The journal of a run: begins iterations, and writes down what came of them.
 //!
-//! It runs one command, which sums up an iteration, and knows nothing of agents.
+//! It runs one command, which sums up an iteration, and knows nothing about agents.
 
 use std::collections::BTreeSet;
 

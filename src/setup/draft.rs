@@ -18,7 +18,7 @@ use crate::store::{OutsideFolder, Unreadable};
 /// The largest file that is edited, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 pub(super) const BOM: &str = "\u{feff}";
-/// By these, a file that set-up has written is told from one of the same name.
+/// They distinguish a file that set-up has written from another one of the same name.
 const OWN_MARKS: [&str; 2] = ["ralph-memory setup writes this file", "\"name\": \"ralph-memory\""];
 
 /// A file that is being planned.
@@ -46,6 +46,16 @@ pub(super) struct Draft {
     pub(super) record: SetupRecord,
     /// The record as it is.
     pub(super) known: SetupRecord,
+}
+
+/// Set-up's part of a file.
+#[derive(Debug, Clone)]
+pub(super) struct ClientPart<'a> {
+    pub(super) location: &'a ClientPlace,
+    /// The file's path as it is shown.
+    pub(super) shown: PathBuf,
+    pub(super) client: SetupClient,
+    pub(super) content: &'a Content,
 }
 
 /// What came of removing set-up's part of a file.
@@ -80,13 +90,8 @@ impl Draft {
     /// # Errors
     ///
     /// Why it cannot be added.
-    pub(super) fn add(
-        &mut self,
-        location: &ClientPlace,
-        shown: PathBuf,
-        client: SetupClient,
-        content: &Content,
-    ) -> Result<Removal, String> {
+    pub(super) fn add(&mut self, part: ClientPart<'_>) -> Result<Removal, String> {
+        let ClientPart { location, shown, client, content } = part;
         let recorded = self.record.of(location).cloned();
         let file = self.file(location, shown)?;
         let is_as_left = file.is_as_recorded(recorded.as_ref());

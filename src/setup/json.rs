@@ -1,7 +1,7 @@
 //! Inserts into files of JSON, with or without comments, and takes out what is recognised as set-up's own.
 //!
 //! The text is parsed for the places of its values, and is never written from them: whatever is in the file keeps its
-//! bytes. This file knows nothing of clients.
+//! bytes. This file knows nothing about clients.
 
 use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::{Range, Ranged as _};

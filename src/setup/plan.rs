@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use similar::TextDiff;
 
 use super::client::SetupClient;
-use super::draft::{Draft, Removal};
+use super::draft::{ClientPart, Draft, Removal};
 use super::hook_line::is_own_program;
 use super::locate::{Base, ClientPlace};
 use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
@@ -142,7 +142,8 @@ impl Setup {
             let path = self.chosen(file);
             let shown = self.bases.shown(file.base, path);
             let added = self.bases.locate(file.base, path).and_then(|location| {
-                let removal = draft.add(&location, shown.clone(), client, &file.content)?;
+                let part = ClientPart { location: &location, shown: shown.clone(), client, content: &file.content };
+                let removal = draft.add(part)?;
                 Self::remember_folders(draft, &location);
                 Ok(removal)
             });
@@ -177,7 +178,8 @@ impl Setup {
                     continue;
                 }
                 done.insert(location.clone());
-                match draft.remove(&location, shown.clone(), client, &file.content) {
+                let part = ClientPart { location: &location, shown: shown.clone(), client, content: &file.content };
+                match draft.remove(part) {
                     Ok(Removal::Edited) => edited.push(shown),
                     Ok(Removal::Done) => Self::remember_own_folders(draft, &location, file.base),
                     Err(reason) => return Err(unusable(shown, &reason)),

@@ -1,7 +1,7 @@
 //! Recognises set-up's own entries in files of JSON: servers, handlers of hooks, and permissions.
 //!
 //! Whether something connects a client is asked generously: a person may have written it, in a form of their own. Whether
-//! set-up may take it out is asked strictly. This file knows nothing of clients.
+//! set-up may take it out is asked strictly. This file knows nothing about clients.
 
 use jsonc_parser::ast::Value;
 

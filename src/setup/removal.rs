@@ -3,13 +3,9 @@
 //! A file that nobody has changed since gets its old bytes back. In others, only what set-up has inserted by its record is
 //! taken out, and without a record only what is exactly what it writes: whatever else is there, somebody else has written.
 
-use std::path::PathBuf;
-
-use super::client::SetupClient;
-use super::draft::{BOM, Draft, DraftFile, Removal, check_writable, is_own_file};
+use super::draft::{BOM, ClientPart, Draft, DraftFile, Removal, check_writable, is_own_file};
 use super::insertion::{insert, take_out};
 use super::json;
-use super::locate::ClientPlace;
 use super::recognised::Recognition;
 use super::record::FileRecord;
 use super::seal::is_of_setup;
@@ -24,13 +20,8 @@ impl Draft {
     /// # Errors
     ///
     /// Why it cannot be taken out.
-    pub(super) fn remove(
-        &mut self,
-        location: &ClientPlace,
-        shown: PathBuf,
-        client: SetupClient,
-        content: &Content,
-    ) -> Result<Removal, String> {
+    pub(super) fn remove(&mut self, part: ClientPart<'_>) -> Result<Removal, String> {
+        let ClientPart { location, shown, client, content } = part;
         let recorded = self.known.of(location).cloned();
         // The record of a client names every file that was changed for it.
         let is_of_others = recorded.is_none() && !self.known.places_of(client).is_empty();

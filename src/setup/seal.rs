@@ -1,5 +1,5 @@
-//! The checksum in the files that are set-up's as a whole. With it, a file of another version is told from one that
-//! somebody has edited, also in a clone, where there is no record.
+//! The checksum in the files that are set-up's as a whole. It distinguishes a file of another version from one
+//! that somebody has edited, even in a clone, which has no record.
 
 use xxhash_rust::xxh3::xxh3_64;
 

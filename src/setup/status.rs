@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::client::SetupClient;
-use super::draft::Draft;
+use super::draft::{ClientPart, Draft};
 use super::locate::{Base, Bases};
 use super::program::runs;
 use super::registered::is_off;
@@ -141,7 +141,9 @@ impl Setup {
         let Ok(location) = self.bases.locate(file.base, self.chosen(file)) else { return BTreeSet::new() };
         let mut draft = Draft::default();
         let is_server = matches!(file.content, Content::Json { .. } | Content::Toml { .. } | Content::Yaml { .. });
-        if !is_server || draft.add(&location, location.full(), SetupClient::AgentsMd, &file.content).is_err() {
+        let (shown, client) = (location.full(), SetupClient::AgentsMd);
+        let part = ClientPart { location: &location, shown, client, content: &file.content };
+        if !is_server || draft.add(part).is_err() {
             return BTreeSet::new();
         }
         draft.files.remove(&location).map(|file| file.programs).unwrap_or_default()

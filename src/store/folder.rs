@@ -1,7 +1,7 @@
 //! Opens folders and files without following a link.
 //!
 //! Every path is walked from an open descriptor, so that a link that is put into the tree, or swapped in while a call
-//! runs, leads nowhere. This file knows nothing of the folder layout and writes nothing.
+//! runs, leads nowhere. This file knows nothing about the folder layout and writes nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

@@ -119,7 +119,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the fingerprint of the file at `path`: `None` if there is none.
+    /// Returns the fingerprint of the file at `path`; `None` if there is no file.
     ///
     /// # Errors
     ///

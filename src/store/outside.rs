@@ -1,7 +1,7 @@
 //! Files outside of a memory, below a folder that the user chose: a project, or a home.
 //!
 //! Every path is opened below that folder, part by part and never through a link. A reader sees the old bytes or the
-//! new ones, and only bytes that the caller has read are replaced or removed. This file knows nothing of their meaning.
+//! new ones, and only bytes that the caller has read are replaced or removed. This file knows nothing about their meaning.
 
 use std::ffi::OsStr;
 use std::fs::File;

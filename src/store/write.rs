@@ -2,7 +2,7 @@
 //!
 //! Every call here is complete or does nothing: a file's bytes are on the disk before it gets its name, and the name is
 //! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
-//! saves in between is kept. This file knows nothing of the content.
+//! saves in between is kept. This file knows nothing about the content.
 
 use std::collections::BTreeSet;
 use std::io;

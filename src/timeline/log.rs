@@ -48,7 +48,7 @@ const MAX_LOOKED_AT: usize = 2_000;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogFilter {
-    /// Only these attempts; all where there are none.
+    /// Only these attempts; empty for all.
     pub ids: Vec<Id>,
     /// Only attempts at this task.
     pub task_id: Option<String>,

@@ -1,4 +1,4 @@
-//! All about one run: its iterations and tasks, and the knowledge that came of it.
+//! All about one run: its iterations and tasks, and the knowledge that it added.
 
 use serde::Serialize;
 

@@ -159,7 +159,7 @@ pub struct ImportRequest {
     pub fields: JsonlFields,
     /// The session that is still going on, which is left out.
     pub ongoing: Option<String>,
-    /// Whether [`ImportSource::Export`] takes texts with invisible characters, as exports of one's own may have.
+    /// Whether [`ImportSource::Export`] takes texts with invisible characters, as your own exports may have.
     pub allow_invisible: bool,
 }
 

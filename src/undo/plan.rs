@@ -39,7 +39,7 @@ pub(super) enum UndoStep<'a> {
 /// How an operation is taken back.
 #[derive(Debug, Default)]
 pub(super) struct UndoPlan<'a> {
-    /// The steps in order; none if nothing of the operation is left.
+    /// The steps in order; empty if nothing of the operation is left to take back.
     pub(super) steps: Vec<UndoStep<'a>>,
     /// The paths of files that somebody changed since. If there are any, nothing may be done.
     pub(super) changed: BTreeSet<&'a str>,

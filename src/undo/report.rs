@@ -135,7 +135,7 @@ pub struct UndoneFile {
     pub path: EntryPath,
     /// Its path before, if it is moved.
     pub from: Option<EntryPath>,
-    /// In a dry run, its bytes now, unless it is moved or there is none.
+    /// In a dry run, its bytes now, unless it is moved or does not exist.
     #[serde(skip)]
     pub before: Option<Vec<u8>>,
     /// In a dry run, its bytes afterwards, unless it is moved or there will be none.

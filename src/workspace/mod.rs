@@ -1,6 +1,6 @@
 //! An open memory without its operations: the files, the settings, the clock, and the observer of calls.
 //!
-//! It updates the index, takes the locks, and reads and replaces entries. It knows nothing of attempts, searches or
+//! It updates the index, takes the locks, and reads and replaces entries. It knows nothing about attempts, searches or
 //! contexts: modules for these take a workspace.
 
 mod activity;

@@ -1,5 +1,5 @@
 //! Full and read-only disks. Acknowledged entries are whole, refused calls report the reason with exit code 6 and leave
-//! nothing behind, reading works, and so does writing once there is room.
+//! nothing behind, reading works, also in a browser, and so does writing once there is room.
 //!
 //! The campaign runs in a folder of [`own_disk`](crate::own_disk): `disk` in it has 1 MiB.
 //!
@@ -12,6 +12,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::browser::visit;
 use crate::program::{NOW, Program, Ran, copy, files, word};
 use crate::random::Random;
 
@@ -62,6 +63,8 @@ pub(crate) fn run(place: &Path, program: &Path, fills: usize, seed: u64) -> Outc
         disk.outcome.fills += 1;
         let place = format!("seed {seed}, fill {}", disk.outcome.fills);
         while disk.write(&mut random, &place) {}
+        disk.check(&mut random, &place);
+        disk.browse(&mut random, &place);
         disk.check(&mut random, &place);
         disk.make_room(&mut random, &place);
     }
@@ -214,6 +217,34 @@ impl Disk {
         }
     }
 
+    /// Opens every page, and archives an entry by its form, which says so if there is no room for that.
+    fn browse(&mut self, random: &mut Random, place: &str) {
+        let knowledge = self.root.join(".ralph/knowledge");
+        let live: Vec<PathBuf> = self.words.keys().filter(|path| path.starts_with(&knowledge)).cloned().collect();
+        let path = random.pick(&live).clone();
+        let id = format!("knowledge/{}", path.file_stem().unwrap().to_str().unwrap());
+        let mut server = self.program.start(&self.root, NOW, &["serve", "--port", "0", "--json"]);
+        let mut visit = visit(&mut server, &[("archive", &id)]);
+        assert_eq!(server.wait().unwrap().code(), Some(130), "{place}: {}", visit.stderr);
+        // The last one is a form without the token.
+        visit.answers.pop();
+        let (_, status, page) = visit.answers.pop().unwrap();
+        for (name, status, page) in &visit.answers {
+            assert!(matches!(status, 200 | 404), "{place}, {name}: {status} {page}");
+        }
+        if status == 303 {
+            *self.outcome.written.entry("serve, archive").or_default() += 1;
+            let (bytes, is_new) = (self.kept.remove(&path).unwrap(), |path: &PathBuf| !self.kept.contains_key(path));
+            let moved: Vec<PathBuf> = self.entry_files().into_iter().filter(is_new).collect();
+            assert_eq!(moved.len(), 1, "{place}: {id} became {moved:?}");
+            self.words.remove(&path);
+            self.kept.insert(moved[0].clone(), bytes);
+        } else {
+            *self.outcome.refused.entry("serve, archive").or_default() += 1;
+            assert!(status == 500 && page.contains("No space left on device"), "{place}: {status} {page}");
+        }
+    }
+
     /// Deletes entries, as a person does, and sometimes the cache; then all is as ever.
     fn make_room(&mut self, random: &mut Random, place: &str) {
         let cache = self.root.join(".ralph/cache");
@@ -226,8 +257,12 @@ impl Disk {
         };
         while free() < 600 * 1024 {
             if self.words.len() < 10 {
-                // What is left of the room is in the cache.
+                // What is left of the room is in the cache, and in what `undo` keeps.
                 let _ = fs::remove_dir_all(&cache);
+                let _ = self.ask(&["undo", "--clear"], "").ended(0, place);
+                if free() >= 600 * 1024 {
+                    break;
+                }
             }
             let paths: Vec<PathBuf> = self.words.keys().chain(self.kept.keys()).cloned().collect();
             let path = random.pick(&paths).clone();

@@ -1,5 +1,5 @@
 //! Repositories with arbitrary committed files under `.ralph/` are cloned, and then every command and every tool of the
-//! server runs in the clone under a tracer. No program but `git` is started, with the arguments of the table below; git
+//! server runs in the clone under a tracer, and a browser visits each page. No program but `git` is started, with the arguments of the table below; git
 //! starts none; there is no socket, no write outside of `.ralph/`, and none in `.git`; answers are those of a clone
 //! without `cache/` and `state/`; each command ends in time, in little memory, and never with a crash.
 //!
@@ -16,6 +16,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::browser::{FORMS, PAGES, Visit, visit};
 use crate::calls::held;
 use crate::program::NOW;
 use crate::random::Random;
@@ -38,6 +39,8 @@ const MARK: &str = "executed";
 /// The most memory that a process may take, in kilobytes. An unoptimised program takes half as much again: 105 MB where
 /// an optimised one took 70 MB.
 const MAX_MEMORY_KB: u64 = if cfg!(debug_assertions) { 140 * 1024 } else { 100 * 1024 };
+/// The same for the server for browsers, which makes several pages at once.
+const MAX_PAGE_MEMORY_KB: u64 = MAX_MEMORY_KB * 3 / 2;
 /// The most CPU time that a command may take with its children, in milliseconds. An unoptimised program takes a
 /// multiple of what people run.
 const MAX_CPU_MS: u64 = if cfg!(debug_assertions) { 10_000 } else { 2_000 };
@@ -59,6 +62,10 @@ pub(crate) struct Outcome {
     pub(crate) gits: usize,
     /// How the commands ended.
     pub(crate) codes: BTreeMap<i32, usize>,
+    /// How many pages a browser got, how often no server started for it, and the longest that one took to end, in milliseconds.
+    pub(crate) pages: usize,
+    pub(crate) unserved: usize,
+    pub(crate) end_ms: u128,
     /// The most memory, in kilobytes, and CPU time, in milliseconds, that a command took.
     pub(crate) peak_kb: u64,
     pub(crate) cpu_ms: u64,
@@ -91,7 +98,8 @@ const fn begins_a_run(arguments: &'static [&'static str], input: &'static str) -
 const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" title=\"Note 3 old\">Not so.</knowledge>\n\
                     <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
 
-/// Commands, most of them in several ways; beside them the server runs, which is asked [`REQUESTS`].
+/// Commands, most of them in several ways; beside them the server for agents runs, which is asked [`REQUESTS`], and that for
+/// browsers, which is visited.
 pub(crate) const STEPS: [Step; 62] = [
     asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
     asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
@@ -211,16 +219,42 @@ struct Campaign<'a> {
     outcome: Outcome,
 }
 
-/// Deals the steps, and the server as `None`: each comes once before one comes again.
+/// What is done in a clone.
+#[derive(Clone, Copy)]
+enum Card {
+    Command(&'static Step),
+    /// The server for agents is asked everything.
+    Agent,
+    /// The server for browsers is visited.
+    Browser,
+}
+
+impl Card {
+    fn name(self) -> String {
+        match self {
+            Card::Command(step) => format!("{:?}", step.arguments),
+            Card::Agent => "the server for agents".to_owned(),
+            Card::Browser => "the server for browsers".to_owned(),
+        }
+    }
+}
+
+/// How many cards of a browser there are: several clones have settings with which no server starts.
+const N_BROWSERS: usize = 4;
+/// How many cards there are.
+const N_CARDS: usize = STEPS.len() + 1 + N_BROWSERS;
+
+/// Deals the cards: each comes once before one comes again, and a browser now and then.
 struct Deck {
     random: Random,
-    left: Vec<Option<&'static Step>>,
+    left: Vec<Card>,
 }
 
 impl Deck {
-    fn deal(&mut self) -> Option<&'static Step> {
+    fn deal(&mut self) -> Card {
         if self.left.is_empty() {
-            self.left = STEPS.iter().map(Some).chain([None]).collect();
+            self.left =
+                STEPS.iter().map(Card::Command).chain([Card::Agent]).chain([Card::Browser; N_BROWSERS]).collect();
         }
         self.left.swap_remove(self.random.below(self.left.len()))
     }
@@ -237,21 +271,21 @@ impl Campaign<'_> {
     /// Runs steps in a clone, in an order of its own.
     fn all(&mut self, clone: &Clone, outside: &Path, every: bool, random: &mut Random, what: &str) {
         let around = Around::new(self.place, clone, outside);
-        let n_steps = STEPS.len() + 1;
-        let wanted = if every { n_steps } else { n_steps.div_ceil(KINDS.len()) };
+        let wanted = if every { N_CARDS } else { N_CARDS.div_ceil(KINDS.len()) };
         let mut order: Vec<_> = (0..wanted).map(|_| self.deck.deal()).collect();
         if random.below(2) == 0 {
             // As many answers as possible can be compared.
-            order.sort_by_key(|step| step.is_some_and(|step| step.is_random));
+            order.sort_by_key(|card| matches!(card, Card::Command(step) if step.is_random));
         }
         let mut is_same = true;
-        for (number, step) in order.into_iter().enumerate() {
-            let name = step.map_or_else(|| "the server".to_owned(), |step| format!("{:?}", step.arguments));
+        for (number, card) in order.into_iter().enumerate() {
+            let name = card.name();
             let what = format!("{what}, step {number}: {name}");
             *self.outcome.steps.entry(name).or_default() += 1;
-            is_same &= match step {
-                Some(step) => self.step(step, clone, &around, is_same, &what),
-                None => self.server(clone, &around, is_same, &what),
+            is_same &= match card {
+                Card::Command(step) => self.step(step, clone, &around, is_same, &what),
+                Card::Agent => self.server(clone, &around, is_same, &what),
+                Card::Browser => self.page(clone, &around, is_same, &what),
             };
         }
         if let Some(changed) = around.changed() {
@@ -330,6 +364,79 @@ impl Campaign<'_> {
         is_same
     }
 
+    /// Does the same with all that a browser can ask for.
+    fn page(&mut self, clone: &Clone, around: &Around, is_same: bool, what: &str) -> bool {
+        let arguments = ["serve", "--port", "0", "--json"];
+        let piped = |command: &mut Command| {
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        };
+        let mut command = self.prepare(self.held(&arguments), &clone.root);
+        piped(&mut command);
+        let mut with = Visit::default();
+        let testimony = witness(&mut command, |child| with = visit(child, &FORMS));
+        let mut command = self.command(&clone.without, &arguments);
+        piped(&mut command);
+        let mut child = command.spawn().unwrap();
+        let without = visit(&mut child, &FORMS);
+        child.wait().unwrap();
+        // An entry, a task and a run that are asked for are shown as in their files.
+        let said = |(page, _, body): &(String, u16, String)| {
+            let is_asked_for = ["entry?", "task?", "run?"].iter().any(|start| page.starts_with(start));
+            if is_asked_for { body.replace(SECRET, "") } else { body.clone() }
+        };
+        let said: Vec<String> = with.answers.iter().map(said).collect();
+        let answer = Answer { code: testimony.code, stdout: said.join("\n"), stderr: with.stderr.clone() };
+        self.judge(&testimony, &answer, "serve", around, what);
+        self.outcome.end_ms = self.outcome.end_ms.max(with.ended_in.as_millis());
+        if with.answers.is_empty() {
+            self.outcome.unserved += 1;
+            if with.stderr.trim().is_empty() || !without.answers.is_empty() && is_same {
+                self.fault(format!("{what}: no server, and {:?}", with.stderr));
+            }
+            return is_same;
+        }
+        self.outcome.pages += with.answers.len();
+        let n_asked = PAGES.len() + FORMS.len() + 1;
+        // What cannot be written is an error of the server, with a page that says why.
+        let is_answer = |status: u16, page: &str| {
+            matches!(status, 200 | 303 | 400..=499) || status == 500 && page.contains("Something went wrong")
+        };
+        let wrong: Vec<_> = with.answers.iter().filter(|(_, status, page)| !is_answer(*status, page)).collect();
+        if !wrong.is_empty() || with.answers.len() != n_asked {
+            self.fault(format!("{what}: {} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len()));
+        }
+        if with.answers.last().map(|(_, status, _)| *status) != Some(403) {
+            self.fault(format!("{what}: a form without the token was taken: {:?}", with.answers.last()));
+        }
+        let mut is_same = is_same;
+        for ((page, status, with), (_, other, without)) in with.answers.iter().zip(&without.answers) {
+            // Pages name the project, which is called as its folder.
+            let plain = |text: &str, root: &Path| {
+                let name = root.file_name().unwrap().to_str().unwrap();
+                let text = text.replace(&root.display().to_string(), "ROOT");
+                text.replace(&format!("<bdi>{name}</bdi>"), "NAME").replace(&format!(" · {name}</title>"), "</title>")
+            };
+            let (with, without) = (plain(with, &clone.root), plain(without, &clone.without));
+            let is_refused = is_refusal(&[&with]);
+            self.outcome.refused += usize::from(is_refused);
+            is_same &= !is_refused;
+            // One says what is wrong with the cache and the state, the other whether servers answer, which takes its time.
+            if !is_same || page.contains("health") || page.is_empty() {
+                continue;
+            }
+            self.outcome.compared += 1;
+            if (*status, &with) != (*other, &without) {
+                let at = with.bytes().zip(without.bytes()).take_while(|(one, other)| one == other).count();
+                let [with, without] = [&with, &without].map(|text| {
+                    String::from_utf8_lossy(text.as_bytes().get(at.saturating_sub(50)..).unwrap_or_default())
+                        .into_owned()
+                });
+                self.fault(format!("{what}, {page}: with its cache and state: {status} {with:.300}\n    without: {other} {without:.300}"));
+            }
+        }
+        is_same
+    }
+
     /// Checks the effects of a run, and its output.
     fn judge(&mut self, testimony: &Testimony, answer: &Answer, command: &str, around: &Around, what: &str) {
         self.outcome.runs += 1;
@@ -337,7 +444,8 @@ impl Campaign<'_> {
         self.outcome.cpu_ms = self.outcome.cpu_ms.max(testimony.cpu_ms);
         *self.outcome.codes.entry(answer.code.unwrap_or(-1)).or_default() += 1;
         let mut wrong = Vec::new();
-        if !matches!(answer.code, Some(0..=6)) {
+        // A server ends by a signal.
+        if !(matches!(answer.code, Some(0..=6)) || command == "serve" && answer.code == Some(130)) {
             wrong.push(format!("it ended with {:?}: {}", answer.code, answer.stderr));
         }
         for started in &testimony.started {
@@ -353,7 +461,8 @@ impl Campaign<'_> {
         if !changed.is_empty() {
             wrong.push(format!("it changed {changed:?}"));
         }
-        if testimony.peak_kb > MAX_MEMORY_KB {
+        let most_kb = if command == "serve" { MAX_PAGE_MEMORY_KB } else { MAX_MEMORY_KB };
+        if testimony.peak_kb > most_kb {
             wrong.push(format!("it took {} kB", testimony.peak_kb));
         }
         if testimony.cpu_ms > MAX_CPU_MS {
@@ -561,6 +670,7 @@ impl Around {
     /// Returns whether a command may make, change or remove what is at a path.
     fn may_change(&self, call: &str, path: &Path, command: &str) -> bool {
         (call == "utimensat" && path.starts_with(&self.objects))
+            || call == "socket" && command == "serve"
             || path.starts_with(&self.memory) && path != self.memory
             || path.starts_with("/dev/null")
             || path.starts_with("/dev/tty")

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -27,12 +27,17 @@ impl Program {
         Program { path: path.to_owned(), home }
     }
 
-    /// Runs it in `root` at the time `now` with these arguments, and with this on its standard input.
-    pub(crate) fn run(&self, root: &Path, now: &str, arguments: &[&str], input: &str) -> Ran {
+    /// Starts it likewise, with all three files piped.
+    pub(crate) fn start(&self, root: &Path, now: &str, arguments: &[&str]) -> Child {
         let mut command = Command::new(&self.path);
         command.args(["--now", now]).args(arguments).current_dir(root).env_clear().env("HOME", &self.home);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        command.spawn().unwrap()
+    }
+
+    /// Runs it in `root` at the time `now` with these arguments, and with this on its standard input.
+    pub(crate) fn run(&self, root: &Path, now: &str, arguments: &[&str], input: &str) -> Ran {
+        let mut child = self.start(root, now, arguments);
         // A command that does not read its input closes it, which is no failure.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();

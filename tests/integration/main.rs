@@ -13,6 +13,8 @@ mod briefing; // what a session begins with
 #[path = "../campaigns/briefings.rs"]
 mod briefings; // briefings of a project's year
 mod broken; // every kind of bad input is reported, hides no other file and is never rewritten
+#[path = "../campaigns/browser.rs"]
+mod browser; // a browser that visits every page, and sends every form
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/calls.rs"]
 mod calls; // the system calls of a traced program

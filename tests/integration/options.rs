@@ -86,6 +86,24 @@ fn colours_follow_the_option_then_the_environment() {
 }
 
 #[test]
+fn a_terminal_shows_lines_that_are_broken_between_words() {
+    let base = TestBase::new();
+    let title = "The tests start a database in a container of their own and wait until it accepts connections";
+    base.entry("db", title, "docker", "It is slow.").entry("wide", &"データベース".repeat(10), "x", "It is wide.");
+    base.write(".ralph/knowledge/bare.md", "---\ntitle: Without tags\n---\n\nText.\n");
+    let piped = base.run(["list"]).stdout;
+    assert_eq!(piped.lines().count(), 3, "one line for each entry: {piped}");
+    assert!(piped.contains("knowledge/bare  Without tags\n"), "{piped}");
+    let (_, screen, _) = Terminal::start(base.with(["list"]).env("PAGER", "cat").command()).end();
+    assert!(screen.contains("in a container of their own and wait\n    until it accepts"), "{screen}");
+    assert_eq!(screen.lines().filter(|line| line.starts_with("    ")).count(), 2, "{screen}");
+    // Nothing is lost, not even of a text without spaces.
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    assert!(bare(&screen).contains(&bare(&piped)), "{screen}");
+    base.run(["search", "tags"]).says(0, "   knowledge/bare\n");
+}
+
+#[test]
 fn quiet_leaves_out_notes_but_neither_answers_nor_warnings() {
     let base = TestBase::new();
     base.entry("wal", "WAL mode", "sqlite", "Readers go on.").write(".ralph/knowledge/broken.md", "---\ntitle: [\n");

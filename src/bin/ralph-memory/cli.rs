@@ -118,6 +118,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
         quiet: parsed.as_ref().is_ok_and(|cli| cli.globals.is_quiet()),
         out_colour: is_coloured(color, std::io::stdout().is_terminal()),
         err_colour: is_coloured(color, std::io::stderr().is_terminal()),
+        columns: console::Term::stdout().size_checked().map(|(_, columns)| columns.into()),
     };
     let result = match parsed {
         Ok(cli) => {

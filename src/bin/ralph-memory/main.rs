@@ -26,6 +26,7 @@ mod session;
 mod shell_words;
 mod table;
 mod ui;
+mod wrap;
 
 use std::io::{self, BufWriter};
 use std::process::ExitCode;

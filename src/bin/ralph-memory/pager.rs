@@ -48,7 +48,7 @@ impl Pager {
     }
 
     /// Shows an answer: by the pager if it is longer than the terminal is high, else directly. A pager that
-    /// cannot be run costs nothing of the answer.
+    /// cannot be run loses nothing of the answer.
     pub(crate) fn show(&self, ui: &mut Ui<'_>, answer: &[u8]) -> io::Result<()> {
         let is_long = Term::stdout().size_checked().is_some_and(|(rows, columns)| !fits(answer, rows, columns));
         if is_long && self.shows(ui, answer)? {

@@ -1,16 +1,16 @@
-//! Tables on a terminal: columns as wide as their widest cell.
+//! Tables on a terminal: columns as wide as their widest cell, without those in which nothing is known. Where a terminal is too narrow for
+//! a table, each row is a paragraph.
 
 use std::io;
 
-use console::{Term, measure_text_width, pad_str, truncate_str};
+use console::{measure_text_width, pad_str, truncate_str};
 
-use crate::ui::{QUIET, Ui, one_line};
+use crate::ui::{PLAIN, QUIET, TITLE, Ui, one_line};
 
 /// The widest cell, in columns; longer ones are cut.
 const MAX_CELL: usize = 60;
-
-/// How much of the last column, which may be long, counts for the width of a table.
-const MAX_LAST: usize = 20;
+/// How much of the last column, which is not cut, must have room for a table.
+const MIN_LAST: usize = 20;
 
 /// How the cells of a column stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +28,6 @@ pub(crate) fn table<const N: usize>(
     columns: [(&str, Align); N],
     rows: &[[String; N]],
 ) -> io::Result<()> {
-    fitted_table(ui, title, columns, rows, &[])
-}
-
-/// Writes a table that leaves out some of the `dropped` columns, the first ones first, where it is wider than the terminal.
-pub(crate) fn fitted_table<const N: usize>(
-    ui: &mut Ui<'_>,
-    title: &str,
-    columns: [(&str, Align); N],
-    rows: &[[String; N]],
-    dropped: &[&str],
-) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -47,65 +36,78 @@ pub(crate) fn fitted_table<const N: usize>(
         if at + 1 == N { text } else { truncate_str(&text, MAX_CELL, "…").into_owned() }
     };
     let rows: Vec<[String; N]> = rows.iter().map(|row| std::array::from_fn(|at| cell(at, &row[at]))).collect();
+    let known: Vec<usize> = (0..N).filter(|at| rows.iter().any(|row| !row[*at].is_empty())).collect();
     let width = |at: usize| {
         let cells = rows.iter().map(|row| measure_text_width(&row[at]));
         cells.max().unwrap_or(0).max(measure_text_width(columns[at].0))
     };
     let widths: [usize; N] = std::array::from_fn(width);
-    let room = Term::stdout().size_checked().map_or(usize::MAX, |(_, columns)| usize::from(columns));
-    let shown = fitting(columns.map(|(name, _)| name), widths, dropped, room);
+    let needed = |at: usize| 2 + if at + 1 == N { widths[at].min(MIN_LAST) } else { widths[at] };
+    let title = ui.styled(TITLE, title);
+    ui.line(format_args!("\n{title}"))?;
+    if ui.columns.is_some_and(|columns| columns < known.iter().map(|at| needed(*at)).sum()) {
+        return rows.iter().try_for_each(|row| paragraph(ui, &columns, row));
+    }
     let line = |cells: &[String; N]| {
-        let padded = (0..N).filter(|at| shown[*at]).map(|at| {
-            let alignment = match columns[at].1 {
+        let padded = known.iter().map(|at| {
+            let alignment = match columns[*at].1 {
                 Align::Left => console::Alignment::Left,
                 Align::Right => console::Alignment::Right,
             };
-            pad_str(&cells[at], widths[at], alignment, None).into_owned()
+            pad_str(&cells[*at], widths[*at], alignment, None).into_owned()
         });
         format!("  {}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
     };
-    let heading = line(&columns.map(|(name, _)| name.to_owned()));
-    let (title, heading) = (ui.styled(crate::ui::TITLE, title), ui.styled(QUIET, &heading));
-    ui.line(format_args!("\n{title}\n{heading}"))?;
-    for row in &rows {
-        ui.line(line(row))?;
-    }
-    Ok(())
+    let heading = ui.styled(QUIET, &line(&columns.map(|(name, _)| name.to_owned())));
+    ui.line(heading)?;
+    // A long last cell goes on below itself.
+    let before_last: usize = known.iter().filter(|at| **at + 1 < N).map(|at| widths[*at] + 2).sum();
+    rows.iter().try_for_each(|row| {
+        let line = line(row);
+        let n_spaces = line.len() - line.trim_start().len();
+        ui.hanging((before_last + 2).saturating_sub(n_spaces), line)
+    })
 }
 
-/// Returns which columns are shown in so much room. The last one may be wider than its room: a terminal wraps it.
-fn fitting<const N: usize>(names: [&str; N], widths: [usize; N], dropped: &[&str], room: usize) -> [bool; N] {
-    let mut shown = [true; N];
-    let needs = |shown: [bool; N]| {
-        let needed = |at: usize| 2 + if at + 1 == N { widths[at].min(MAX_LAST) } else { widths[at] };
-        (0..N).filter(|at| shown[*at]).map(needed).sum::<usize>()
-    };
-    for name in dropped {
-        if needs(shown) <= room {
-            break;
-        }
-        if let Some(at) = names.iter().position(|own| own == name) {
-            shown[at] = false;
-        }
-    }
-    shown
+/// Writes a row as a paragraph: each of its cells with its heading.
+fn paragraph<const N: usize>(ui: &mut Ui<'_>, columns: &[(&str, Align); N], row: &[String; N]) -> io::Result<()> {
+    let cells = columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+    let cells = cells.map(|((name, _), cell)| format!("{} {}", ui.styled(QUIET, name), ui.styled(PLAIN, cell)));
+    let cells = cells.collect::<Vec<_>>().join(" · ");
+    ui.hanging(2, format_args!("  {cells}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shown(columns: Option<usize>) -> String {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut ui = Ui { columns, ..Ui::plain(&mut out, &mut err, false) };
+        let headings = [("n", Align::Right), ("cost", Align::Right), ("name", Align::Left), ("error", Align::Left)];
+        let row = |cells: [&str; 4]| cells.map(str::to_owned);
+        let rows = [row(["9", "", "語", "the clock is wrong by an hour"]), row(["10", "", "b", "no"])];
+        table(&mut ui, "Errors", headings, &rows).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
     #[test]
-    fn a_table_is_as_wide_as_the_terminal() {
-        let check = |room, expected: &str| {
-            let shown = fitting(["feature", "done", "cost", "last"], [10, 4, 7, 16], &["done", "cost"], room);
-            let shown: String = shown.map(|shown| if shown { 'x' } else { '-' }).iter().collect();
-            assert_eq!(shown, expected, "{room}");
-        };
-        check(usize::MAX, "xxxx");
-        check(45, "xxxx");
-        check(44, "x-xx");
-        check(38, "x--x");
-        check(10, "x--x");
+    fn a_column_in_which_nothing_is_known_is_left_out() {
+        let expected = "\nErrors\n   n  name  error\n   9  語    the clock is wrong by an hour\n  10  b     no\n";
+        assert_eq!(shown(None), expected);
+        assert_eq!(shown(Some(80)), expected);
+    }
+
+    #[test]
+    fn the_last_cell_goes_on_below_itself() {
+        let expected =
+            "\nErrors\n   n  name  error\n   9  語    the clock is wrong\n            by an hour\n  10  b     no\n";
+        assert_eq!(shown(Some(32)), expected);
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_each_row_is_a_paragraph() {
+        let expected = "\nErrors\n  n 9 · name 語 ·\n    error the clock\n    is wrong by an\n    hour\n  n 10 · name b ·\n    error no\n";
+        assert_eq!(shown(Some(20)), expected);
     }
 }

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::activity::grouped;
 use crate::error::ErrorReport;
+use crate::wrap::wrapped;
 
 /// The version of the printed JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -54,6 +55,8 @@ pub(crate) struct Ui<'a> {
     pub(crate) out_colour: bool,
     /// Whether messages may be coloured.
     pub(crate) err_colour: bool,
+    /// How wide the terminal is that shows the data, in columns, if one does.
+    pub(crate) columns: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -67,6 +70,14 @@ struct JsonAnswer<'a, Data> {
 #[derive(Serialize)]
 struct JsonFailure<'a> {
     error: &'a ErrorReport,
+}
+
+#[cfg(test)]
+impl<'a> Ui<'a> {
+    /// Returns outputs without colours and without a terminal.
+    pub(crate) fn plain(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Ui<'a> {
+        Ui { out, err, json, quiet: false, out_colour: false, err_colour: false, columns: None }
+    }
 }
 
 impl Ui<'_> {
@@ -83,14 +94,24 @@ impl Ui<'_> {
 
     /// Writes a line of data for a person, from texts that are safe already.
     pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
-        writeln!(self.out, "{text}")
+        self.hanging(0, text)
+    }
+
+    /// Writes a line that a narrow terminal shows as several: all but the first one begin with so many spaces more than the first.
+    pub(crate) fn hanging(&mut self, indent: usize, text: impl Display) -> io::Result<()> {
+        let Some(columns) = self.columns else { return writeln!(self.out, "{text}") };
+        for line in text.to_string().split('\n') {
+            let own = line.len() - line.trim_start_matches(' ').len();
+            writeln!(self.out, "{}", wrapped(line, columns, own + indent))?;
+        }
+        Ok(())
     }
 
     /// Writes a line with a name and its value.
     pub(crate) fn field(&mut self, name: &str, style: Style, value: &str) -> io::Result<()> {
         let name = self.styled(QUIET, &format!("{name:<11}"));
         let value = self.styled(style, value);
-        writeln!(self.out, "  {name}  {value}")
+        self.hanging(13, format_args!("  {name}  {value}"))
     }
 
     /// Writes a text of lines, safe for a terminal.
@@ -98,7 +119,7 @@ impl Ui<'_> {
         write!(self.out, "{}", for_terminal(text))
     }
 
-    /// Writes a remark beside the data, unless it is to be quiet.
+    /// Writes a remark beside the data, except with `--quiet`.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
             self.warn(text);

@@ -1,6 +1,6 @@
 //! Ends a command when this process is killed.
 //!
-//! It knows nothing of the command but its number. A group with a guard never outlives this process, however that ends.
+//! It knows nothing about the command but its number. A group with a guard never outlives this process, however that ends.
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;

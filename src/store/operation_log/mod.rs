@@ -1,4 +1,4 @@
-//! The operations of this process, and the file that each of them writes. It knows nothing of the folder layout.
+//! The operations of this process, and the file that each of them writes. It knows nothing about the folder layout.
 
 pub(super) mod record;
 
@@ -75,7 +75,7 @@ impl UndoLog {
         OperationScope { log: Arc::clone(self), thread }
     }
 
-    /// Does what [`UndoLog::enter`] does for whoever holds the lock and named no operation.
+    /// Does what [`UndoLog::enter`] does, for a caller that holds the lock and named no operation.
     pub(super) fn enter_nameless(self: &Arc<UndoLog>) -> OperationScope {
         self.enter(NAMELESS, None)
     }

@@ -234,6 +234,7 @@ fn change(pid: Pid, registers: &user_regs_struct) -> Option<Pending> {
         libc::SYS_lsetxattr => ("lsetxattr", &[Path(0)]),
         libc::SYS_fsetxattr => ("fsetxattr", &[Descriptor(0)]),
         libc::SYS_socket => ("socket", &[]),
+        libc::SYS_connect => ("connect", &[]),
         _ => return None,
     };
     let mut paths: Vec<PathBuf> = about.iter().filter_map(|about| resolved(pid, registers, *about)).collect();

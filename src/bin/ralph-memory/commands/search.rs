@@ -143,9 +143,10 @@ fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str) -> anyhow::Resul
     let title = if entry.title.is_empty() { "(no title)" } else { &entry.title };
     let title = ui.styled(TITLE, title);
     let id = ui.styled(ID, entry.id.as_str());
-    let tags = ui.styled(QUIET, &entry.tags.join(", "));
-    ui.line(format_args!("{rank}. {title}  {:.2}", hit.score))?;
-    ui.line(format_args!("   {id}  [{tags}]"))?;
+    let tags = if entry.tags.is_empty() { String::new() } else { format!("  [{}]", entry.tags.join(", ")) };
+    let tags = ui.styled(QUIET, &tags);
+    ui.hanging(3, format_args!("{rank}. {title}  {:.2}", hit.score))?;
+    ui.line(format_args!("   {id}{tags}"))?;
     if !excerpt.is_empty() {
         let excerpt = ui.styled(PLAIN, excerpt);
         ui.line(format_args!("   {excerpt}"))?;

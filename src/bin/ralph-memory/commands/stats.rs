@@ -11,7 +11,7 @@ use crate::commands::log::{minute, seconds};
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
-use crate::table::{Align, fitted_table, table};
+use crate::table::{Align, table};
 use crate::ui::{PLAIN, Ui};
 
 /// How many errors and files are printed; JSON has more.
@@ -118,7 +118,7 @@ fn features(ui: &mut Ui<'_>, features: &[FeatureStats]) -> anyhow::Result<()> {
         ("last attempt", Align::Left),
     ];
     let rows: Vec<_> = features.iter().map(row).collect();
-    Ok(fitted_table(ui, "Features", columns, &rows, &["streak", "open", "tokens", "done", "cost"])?)
+    Ok(table(ui, "Features", columns, &rows)?)
 }
 
 fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
@@ -136,7 +136,7 @@ fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
     let columns =
         [("model", Align::Left), right("attempts"), right("success"), right("cost"), right("tokens"), right("time")];
     let rows: Vec<_> = models.iter().map(row).collect();
-    Ok(fitted_table(ui, "Models", columns, &rows, &["tokens", "time", "cost"])?)
+    Ok(table(ui, "Models", columns, &rows)?)
 }
 
 fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
@@ -157,7 +157,7 @@ fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
         ("error", Align::Left),
     ];
     let rows: Vec<_> = errors.iter().take(MAX_SHOWN).map(row).collect();
-    Ok(fitted_table(ui, "Recurring errors", columns, &rows, &["first"])?)
+    Ok(table(ui, "Recurring errors", columns, &rows)?)
 }
 
 fn files(ui: &mut Ui<'_>, files: &[TouchedFile]) -> anyhow::Result<()> {

@@ -41,7 +41,7 @@ impl RequestGuard {
         &self.token
     }
 
-    /// Returns whether this is the token. How long that takes says nothing of where they differ.
+    /// Returns whether this is the token. How long that takes does not reveal where they differ.
     pub(super) fn is_token(&self, given: &str) -> bool {
         let (own, given) = (self.token.as_bytes(), given.as_bytes());
         let differences = own.iter().zip(given).fold(0, |differences, (one, other)| differences | (one ^ other));

@@ -90,7 +90,7 @@ pub(super) fn time_or_dash(time: Option<&str>) -> Markup {
     html! { @if let Some(time) = time { (ShownTime(time)) } @else { (dash()) } }
 }
 
-/// Returns what stands in a table where there is no value.
+/// Returns what a table shows where there is no value.
 pub(super) fn dash() -> Markup {
     html! { span.quiet aria-label="none" role="img" { "–" } }
 }
@@ -214,7 +214,7 @@ pub(super) fn problems(links: PageLinks<'_>, problems: &[Problem]) -> Markup {
     }
 }
 
-/// Returns a message in place of content that there is not.
+/// Returns a message where there is no content.
 pub(super) fn empty(text: &str) -> Markup {
     html! { p.empty { (text) } }
 }

@@ -97,7 +97,7 @@ impl SiteState {
         }
     }
 
-    /// Asks the servers of semantic search whether they work, if that was not asked lately. A server may take seconds to answer, so no
+    /// Asks the servers of semantic search whether they work, unless they were asked recently. A server may take seconds to answer, so no
     /// page waits for it.
     pub(super) fn ask_semantic(&self) {
         let known = |site: &SiteState| {

@@ -275,7 +275,7 @@ impl Follower<'_, '_> {
                 let title = self.ui.styled(TITLE, &live.task_title);
                 let place = self.ui.styled(ID, &place(&live.run_id, live.iteration));
                 let model = self.ui.styled(QUIET, live.model.as_deref().unwrap_or_default());
-                self.ui.line(format!("{place}  {title}  {model}").trim_end())?;
+                self.ui.hanging(4, format!("{place}  {title}  {model}").trim_end())?;
             }
             LogEvent::Phase { run_id, iteration, phase } => {
                 // The attempt or the next iteration says more.
@@ -291,12 +291,12 @@ impl Follower<'_, '_> {
                     LiveActionKind::Failure => self.ui.styled(ERROR, &format!("failed: {}", action.text)),
                     _ => self.ui.styled(PLAIN, &action.text),
                 };
-                self.ui.line(format_args!("{place}  {text}"))?;
+                self.ui.hanging(4, format_args!("{place}  {text}"))?;
             }
             LogEvent::Spending { run_id, iteration, spending } => {
                 let place = self.ui.styled(ID, &place(run_id, *iteration));
                 let text = self.ui.styled(QUIET, &format!("{} so far", spent(*spending)));
-                self.ui.line(format_args!("{place}  {text}"))?;
+                self.ui.hanging(4, format_args!("{place}  {text}"))?;
             }
             LogEvent::Ended { run_id, lost } => {
                 let place = self.ui.styled(ID, run_id);

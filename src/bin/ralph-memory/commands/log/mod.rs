@@ -21,6 +21,10 @@ const LIMIT: usize = 20;
 const OUTCOME: usize = 11;
 /// The width of what is before a title: a time, an outcome, and the spaces behind them.
 const INDENT: usize = 18 + OUTCOME + 2;
+/// The same for a terminal that leaves little room beside it.
+const NARROW_INDENT: usize = 4;
+/// The width from which on there is room, in columns.
+const MIN_COLUMNS: usize = 2 * INDENT + 10;
 
 /// List attempts, newest first: what was tried, and why it failed
 #[derive(Debug, clap::Args)]
@@ -63,7 +67,7 @@ pub(crate) struct LogArgs {
 }
 
 impl LogArgs {
-    /// Returns whether the answer goes on until Ctrl-C.
+    /// Returns whether it prints until Ctrl-C.
     pub(crate) fn follows(&self) -> bool {
         self.follow
     }
@@ -144,7 +148,8 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) 
     let at = ui.styled(QUIET, &minute(&attempt.started_at));
     let outcome = ui.styled(outcome_style(attempt.outcome), &format!("{outcome:<OUTCOME$}"));
     let title = ui.styled(TITLE, title);
-    ui.line(format_args!("{at}  {outcome}  {title}"))?;
+    let indent = if ui.columns.is_some_and(|columns| columns < MIN_COLUMNS) { NARROW_INDENT } else { INDENT };
+    ui.hanging(indent, format_args!("{at}  {outcome}  {title}"))?;
     let archived = attempt.archived.then(|| "archived".to_owned());
     let facts = [
         attempt.task_id.clone(),
@@ -158,10 +163,10 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) 
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     let id = ui.styled(ID, attempt.id.as_str());
     let facts = ui.styled(QUIET, &facts.join(" · "));
-    ui.line(format_args!("{:INDENT$}{id}  {facts}", ""))?;
+    ui.line(format_args!("{:indent$}{id}  {facts}", ""))?;
     if with_reason && !attempt.reason.is_empty() {
         let reason = ui.styled(PLAIN, &attempt.reason);
-        ui.line(format_args!("{:INDENT$}{reason}", ""))?;
+        ui.line(format_args!("{:indent$}{reason}", ""))?;
     }
     Ok(())
 }

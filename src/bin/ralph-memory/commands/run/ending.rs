@@ -126,8 +126,7 @@ mod tests {
         #[track_caller]
         fn check(ended: anyhow::Result<RunEnd>, json: bool, expected: Option<Exit>, out: &str, err: &str) {
             let (mut to_out, mut to_err) = (Vec::new(), Vec::new());
-            let mut ui =
-                Ui { out: &mut to_out, err: &mut to_err, json, quiet: false, out_colour: false, err_colour: false };
+            let mut ui = Ui::plain(&mut to_out, &mut to_err, json);
             let progress = RunProgress { iterations: vec![iteration()], ..RunProgress::default() };
             assert_eq!(close(&mut ui, "run-1", progress, ended, None).ok(), expected);
             let (to_out, to_err) = (String::from_utf8(to_out).unwrap(), String::from_utf8(to_err).unwrap());
@@ -149,8 +148,7 @@ mod tests {
     #[test]
     fn a_run_without_iterations_has_no_summary() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut ui =
-            Ui { out: &mut out, err: &mut err, json: false, quiet: false, out_colour: false, err_colour: false };
+        let mut ui = Ui::plain(&mut out, &mut err, false);
         close(&mut ui, "run-1", RunProgress::default(), Err(anyhow::anyhow!("full")), None).unwrap_err();
         let spent = RunLimit::Tokens { spent: 2, limit: 1 };
         close(&mut ui, "run-1", RunProgress::default(), Ok(RunEnd::Limit(spent)), None).unwrap();

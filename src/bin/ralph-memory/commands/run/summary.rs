@@ -228,8 +228,7 @@ mod tests {
 
     fn shown(summary: &RunSummary) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut ui =
-            Ui { out: &mut out, err: &mut err, json: false, quiet: false, out_colour: false, err_colour: false };
+        let mut ui = Ui::plain(&mut out, &mut err, false);
         summary.show(&mut ui).unwrap();
         String::from_utf8(out).unwrap()
     }

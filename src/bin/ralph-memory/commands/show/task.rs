@@ -103,6 +103,7 @@ fn show_attempt(ui: &mut Ui<'_>, number: usize, attempt: &IterationView) -> anyh
     ];
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let facts = ui.styled(QUIET, &facts);
-    ui.line(format_args!("\n{number}. {outcome}  {id}  {facts}"))?;
+    ui.line("")?;
+    ui.hanging(3, format_args!("{number}. {outcome}  {id}  {facts}"))?;
     sections(ui, attempt)
 }

@@ -1,4 +1,4 @@
-//! The first page: what goes on, what is stuck, and what happened last.
+//! The first page: runs in progress, stuck tasks, and the last attempts.
 
 use maud::{Markup, html};
 use ralph_memory::memory::{LogFilter, LoggedAttempt, TaskState};
