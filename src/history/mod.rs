@@ -35,8 +35,10 @@ pub(crate) struct AttemptSummary {
     pub task_id: Option<String>,
     /// The feature that its task belongs to.
     pub feature: Option<String>,
-    /// When it began.
+    /// When it began, to put attempts in order: see [`sort`].
     pub started_at: DateTime<Utc>,
+    /// When it began, according to its file, which a clock may have written that is ahead.
+    pub began_at: DateTime<Utc>,
     /// Its frontmatter.
     pub head: Box<AttemptHead>,
 }
@@ -45,21 +47,22 @@ impl AttemptSummary {
     /// Returns the attempt of a journal entry's head; `None` if it is invalid.
     pub(crate) fn new(id: Id, head: Head) -> Option<AttemptSummary> {
         let Head { run_id, task_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
-        Some(AttemptSummary { id, run_id: run_id?, task_id, feature, started_at: created_at?, head: attempt? })
+        let (run_id, started_at) = (run_id?, created_at?);
+        Some(AttemptSummary { id, run_id, task_id, feature, started_at, began_at: started_at, head: attempt? })
     }
 
     /// Returns when it ended, or when it began if its duration is unknown.
     pub(crate) fn ended_at(&self) -> DateTime<Utc> {
         let duration = self.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or(0.0);
         #[expect(clippy::cast_possible_truncation, reason = "checked to be below a billion")]
-        self.started_at.checked_add_signed(TimeDelta::seconds(duration as i64)).unwrap_or(self.started_at)
+        self.began_at.checked_add_signed(TimeDelta::seconds(duration as i64)).unwrap_or(self.began_at)
     }
 }
 
 /// Puts attempts in the order in which they began. Iterations of a run that began in the same second stay in order.
 ///
 /// An attempt that begins after `now` comes before all others: the last attempt decides the state of a task or a run,
-/// and one from the future would be the last one for years. Its time becomes `now`.
+/// and one from the future would be the last one for years. Its `started_at` becomes `now`.
 pub(crate) fn sort(attempts: &mut [AttemptSummary], now: DateTime<Utc>) {
     attempts.sort_by(|one, other| {
         let key =
@@ -283,12 +286,14 @@ mod tests {
         };
         let past = |(at, letter)| {
             let number = u32::try_from(at).unwrap() + 1;
+            let started_at = start + TimeDelta::minutes(number.into());
             AttemptSummary {
                 id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
                 run_id: "run-1".to_owned(),
                 task_id: None,
                 feature: None,
-                started_at: start + TimeDelta::minutes(number.into()),
+                started_at,
+                began_at: started_at,
                 head: Box::new(AttemptHead::new(number, outcome(letter))),
             }
         };

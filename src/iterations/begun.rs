@@ -206,7 +206,7 @@ fn parse(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
 }
 
 /// Returns a text as one line without control characters, of at most [`MAX_LINE`] characters.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     shorten(&for_terminal(&text.replace(['\n', '\r', '\t'], " ")), MAX_LINE)
 }
 

@@ -1,15 +1,17 @@
 //! What runs do while they do it, from files below `state/live/`, one for each run in progress.
 //!
-//! Its process writes the file ([`live_writer`](super)) and removes it at the end. A file that was not written here (see [`sealed`](super::sealed)), or whose process has ended, counts as missing.
-//! An open iteration without such a file is one of a loop of the caller's own.
+//! Its process writes the file ([`live_writer`](super)), which stays until the next run of any process, so that whoever
+//! looks a few times a second sees the last actions, too. A file that was not written here (see
+//! [`sealed`](super::sealed)) counts as missing. An open iteration without such a file is one of a loop of the caller's
+//! own.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::begun::begun;
+use super::begun::{begun, line};
 use super::iteration::Iteration;
 use super::process_identity::ProcessIdentity;
 use super::sealed::{state_key, unsealed};
@@ -20,8 +22,16 @@ use crate::workspace::Workspace;
 
 /// The folder, below `state/`.
 pub(super) const FOLDER: &str = "live";
-/// How many actions are kept, the last.
-pub(super) const MAX_ACTIONS: usize = 20;
+/// How many actions of an iteration are kept, the last: more than happen between two looks of a watcher.
+pub(super) const MAX_ACTIONS: usize = 200;
+/// How many of them are returned to those who do not follow a run.
+const MAX_SHOWN: usize = 20;
+/// How many iterations that have ended are kept, and for how many seconds.
+pub(super) const MAX_ENDED: usize = 8;
+const ENDED_SECS: i64 = 10;
+/// How old the file of a process that cannot be seen from here may be while that counts as running, in seconds. It is written
+/// more often.
+const UNSEEN_SECS: i64 = 60;
 /// The longest text of an action, in characters.
 pub(super) const MAX_TEXT: usize = 300;
 /// How many files are read: more runs than a machine has at a time. A clone may bring many large ones; the next run removes
@@ -57,6 +67,10 @@ pub enum LivePhase {
     Verifying,
     /// The command that runs was asked to end.
     Stopping,
+    /// The iteration has ended.
+    Ended,
+    /// Its process has ended without finishing the iteration, or cannot be seen from here and is silent.
+    Lost,
 }
 
 impl LivePhase {
@@ -68,6 +82,8 @@ impl LivePhase {
             LivePhase::Agent => "agent",
             LivePhase::Verifying => "verifying",
             LivePhase::Stopping => "stopping",
+            LivePhase::Ended => "ended",
+            LivePhase::Lost => "lost",
         }
     }
 }
@@ -126,7 +142,7 @@ pub struct LiveAction {
 /// assert!(memory.live_runs().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LiveRun {
     /// The run.
     pub run_id: String,
@@ -150,7 +166,8 @@ pub struct LiveRun {
     pub started_at: Option<String>,
     /// When the run last reported something, RFC 3339.
     pub updated_at: Option<String>,
-    /// What happened last in this iteration, at most twenty actions, oldest first.
+    /// What happened last in this iteration, oldest first: at most twenty actions, or two hundred from
+    /// [`Memory::recent_runs`](crate::Memory::recent_runs).
     pub actions: Vec<LiveAction>,
     /// How many actions there were in this iteration.
     #[serde(rename = "action_count")]
@@ -163,98 +180,170 @@ pub struct LiveRun {
 /// The content of a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LiveFile {
-    pub(super) run_id: String,
     pub(super) holder: ProcessIdentity,
-    pub(super) number: Option<u32>,
-    pub(super) phase: LivePhase,
+    /// When it was written, also where nothing happened meanwhile.
     #[serde(with = "chrono::serde::ts_seconds")]
-    pub(super) updated_at: DateTime<Utc>,
-    pub(super) actions: VecDeque<LiveAction>,
-    pub(super) n_actions: u64,
-    #[serde(flatten)]
-    pub(super) spending: AgentSpending,
+    pub(super) written_at: DateTime<Utc>,
+    /// Whether the run has ended.
+    pub(super) is_over: bool,
+    /// What it does; without an iteration between two.
+    pub(super) current: LiveRun,
+    /// Its iterations that ended a moment ago, oldest first.
+    pub(super) ended: Vec<LiveRun>,
 }
 
 impl LiveFile {
-    /// Returns the content of a file of this name; `None` if it is not one that this program wrote, or if its process has
-    /// ended.
-    pub(super) fn read(workspace: &Workspace, run_id: &str, key: u64) -> Option<LiveFile> {
-        let file = workspace.store.read(&format!("state/{FOLDER}/{run_id}.json")).ok()?;
-        let live: LiveFile = serde_json::from_slice(unsealed(&file.bytes, Some(key)).ok()?).ok()?;
-        let are_lines = live.actions.len() <= MAX_ACTIONS
-            && live.actions.iter().all(|action| action.text.chars().count() <= MAX_TEXT);
-        (live.run_id == run_id && are_lines && live.holder.is_possible() && live.holder.is_alive()).then_some(live)
+    /// Returns the content of a file of this name; `None` if it is not one that this program wrote.
+    pub(super) fn parse(bytes: &[u8], run_id: &str, key: u64) -> Option<LiveFile> {
+        let live: LiveFile = serde_json::from_slice(unsealed(bytes, Some(key)).ok()?).ok()?;
+        let is_valid = |run: &LiveRun| {
+            run.run_id == run_id
+                && run.actions.len() <= MAX_ACTIONS
+                && run.actions.iter().all(|action| action.text.chars().count() <= MAX_TEXT)
+        };
+        let are_valid = live.ended.len() <= MAX_ENDED && live.ended.iter().chain([&live.current]).all(is_valid);
+        (are_valid && live.holder.is_possible()).then_some(live)
     }
+
+    /// Returns whether its run goes on.
+    pub(super) fn is_alive(&self, now: DateTime<Utc>) -> bool {
+        let is_written = || is_recent(self.written_at, now, UNSEEN_SECS);
+        !self.is_over && if self.holder.is_visible() { self.holder.is_alive() } else { is_written() }
+    }
+
+    /// Returns whether somebody who watches may still miss something of it.
+    pub(super) fn is_wanted(&self, now: DateTime<Utc>) -> bool {
+        self.is_alive(now) || self.is_over && is_recent(self.written_at, now, ENDED_SECS)
+    }
+}
+
+/// Returns whether a time is at most so many seconds ago. One that is ahead is of another clock.
+pub(super) fn is_recent(time: DateTime<Utc>, now: DateTime<Utc>, seconds: i64) -> bool {
+    (now - time).abs() <= TimeDelta::seconds(seconds)
+}
+
+/// Returns whether an iteration ended a moment ago.
+pub(super) fn is_just_ended(run: &LiveRun, now: DateTime<Utc>) -> bool {
+    let ended = run.updated_at.as_deref().and_then(|time| DateTime::parse_from_rfc3339(time).ok());
+    ended.is_some_and(|ended| is_recent(ended.to_utc(), now, ENDED_SECS))
 }
 
 /// Returns the runs in progress and the open iterations, by run and number.
 pub(crate) fn live_runs(workspace: &Workspace) -> Vec<LiveRun> {
-    let mut files: HashMap<String, LiveFile> = HashMap::new();
-    if let Ok(Some(key)) = state_key(workspace) {
-        let live = run_ids(workspace)
-            .into_iter()
-            .take(MAX_FILES)
-            .filter_map(|run| Some((run.clone(), LiveFile::read(workspace, &run, key)?)));
-        files.extend(live);
+    let mut runs = unfinished_runs(workspace);
+    runs.retain(|run| run.phase != LivePhase::Lost);
+    runs
+}
+
+/// Returns the runs in progress and the open iterations, also those whose process is lost.
+pub(crate) fn unfinished_runs(workspace: &Workspace) -> Vec<LiveRun> {
+    let mut runs = recent_runs(workspace);
+    runs.retain(|run| run.phase != LivePhase::Ended);
+    for run in &mut runs {
+        run.actions.drain(..run.actions.len().saturating_sub(MAX_SHOWN));
     }
+    runs
+}
+
+/// Returns the runs in progress, the open iterations, and those that ended a moment ago, by run and number.
+pub(crate) fn recent_runs(workspace: &Workspace) -> Vec<LiveRun> {
+    let now = workspace.now();
+    // Before the iterations: an iteration that ends meanwhile is in the file, then.
+    let open = begun(workspace).unwrap_or_default();
+    let files = files(workspace);
+    let is_in_file = |open: &Iteration| {
+        files.get(&open.run_id).is_some_and(|file| {
+            file.current.iteration == Some(open.number)
+                || file.ended.iter().any(|run| run.iteration == Some(open.number))
+        })
+    };
+    let is_open: HashSet<(String, Option<u32>)> =
+        open.iter().map(|open| (open.run_id.clone(), Some(open.number))).collect();
+    let mut runs: Vec<LiveRun> = Vec::new();
+    for open in open.into_iter().filter(|open| !is_in_file(open)) {
+        let is_prepared = files.get(&open.run_id).is_some_and(|file| file.is_alive(now));
+        runs.push(of_iteration(&open, is_prepared));
+    }
+    for (run_id, file) in files {
+        let is_alive = file.is_alive(now);
+        runs.extend(file.ended.into_iter().filter(|run| is_just_ended(run, now)));
+        let current = file.current;
+        let is_known = is_open.contains(&(run_id.clone(), current.iteration));
+        if is_alive
+            && (current.iteration.is_some()
+                || runs.iter().all(|run| run.run_id != run_id || run.phase == LivePhase::Ended))
+        {
+            runs.push(current);
+        } else if !is_alive && is_known {
+            runs.push(LiveRun { phase: LivePhase::Lost, ..current });
+        }
+    }
+    runs.sort_by(|one, other| (&one.run_id, one.iteration).cmp(&(&other.run_id, other.iteration)));
+    runs
+}
+
+fn files(workspace: &Workspace) -> HashMap<String, LiveFile> {
+    let Ok(Some(key)) = state_key(workspace) else { return HashMap::new() };
+    let file = |run: String| {
+        let file = workspace.store.read(&format!("state/{FOLDER}/{run}.json")).ok()?;
+        Some((run.clone(), LiveFile::parse(&file.bytes, &run, key)?))
+    };
+    run_ids(workspace).into_iter().take(MAX_FILES).filter_map(file).collect()
+}
+
+/// Returns an open iteration that no file names: one of a loop of one's own, or one that its run prepares.
+fn of_iteration(open: &Iteration, is_prepared: bool) -> LiveRun {
+    let process = open.holder.as_ref().or(open.agent.as_ref());
     let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
     // Without a holder, nobody knows whether somebody works on it.
-    let is_open = |open: &Iteration| open.holder.is_none() || is_alive(&open.holder) || is_alive(&open.agent);
-    let open = begun(workspace).unwrap_or_default();
-    let mut live: Vec<LiveRun> = open
-        .into_iter()
-        .filter(is_open)
-        .map(|open| {
-            let file = files.get(&open.run_id);
-            of_iteration(open, file)
-        })
-        .collect();
-    files.retain(|run_id, _| live.iter().all(|live| live.run_id != *run_id));
-    live.extend(files.into_values().map(between));
-    live.sort_by(|one, other| (&one.run_id, one.iteration).cmp(&(&other.run_id, other.iteration)));
-    live
-}
-
-/// Returns an open iteration. `file` is that of its run, which may be a moment older.
-fn of_iteration(open: Iteration, file: Option<&LiveFile>) -> LiveRun {
-    let process = open.holder.as_ref().or(open.agent.as_ref());
-    let own = file.filter(|file| file.number == Some(open.number));
-    let phase = file.map_or(LivePhase::Open, |_| own.map_or(LivePhase::Between, |file| file.phase));
+    let is_open = open.holder.is_none() || is_alive(&open.holder) || is_alive(&open.agent);
     LiveRun {
         pid: process.map(ProcessIdentity::pid),
-        phase,
-        iteration: Some(open.number),
-        task_id: Some(open.task_id()),
-        attempt: Some(open.attempt),
-        model: Some(open.model).filter(|model| !model.is_empty()),
-        started_at: Some(timestamp(open.started_at)),
-        updated_at: file.map(|file| timestamp(file.updated_at)),
-        n_actions: own.map_or(0, |file| file.n_actions),
-        spending: own.map(|file| file.spending).unwrap_or_default(),
-        actions: own.map(|file| file.actions.iter().cloned().collect()).unwrap_or_default(),
-        task_title: open.task.title,
-        feature: open.task.feature,
-        run_id: open.run_id,
+        phase: match is_prepared {
+            true => LivePhase::Between,
+            false if is_open => LivePhase::Open,
+            false => LivePhase::Lost,
+        },
+        updated_at: None,
+        ..LiveRun::begun(open)
     }
 }
 
-/// Returns a run whose file names no open iteration.
-fn between(file: LiveFile) -> LiveRun {
-    LiveRun {
-        run_id: file.run_id,
-        phase: LivePhase::Between,
-        pid: Some(file.holder.pid()),
-        iteration: None,
-        task_id: None,
-        task_title: String::new(),
-        feature: None,
-        attempt: None,
-        model: None,
-        started_at: None,
-        updated_at: Some(timestamp(file.updated_at)),
-        actions: Vec::new(),
-        n_actions: 0,
-        spending: AgentSpending::default(),
+impl LiveRun {
+    /// Returns an iteration that begins.
+    pub(super) fn begun(iteration: &Iteration) -> LiveRun {
+        LiveRun {
+            phase: LivePhase::Agent,
+            iteration: Some(iteration.number),
+            task_id: Some(iteration.task_id()),
+            task_title: line(&iteration.task.title),
+            feature: iteration.task.feature.as_deref().map(line),
+            attempt: Some(iteration.attempt),
+            model: Some(line(&iteration.model)).filter(|model| !model.is_empty()),
+            started_at: Some(timestamp(iteration.started_at)),
+            updated_at: Some(timestamp(iteration.started_at)),
+            ..LiveRun::between(&iteration.run_id)
+        }
+    }
+
+    /// Returns a run between two iterations.
+    pub(super) fn between(run_id: &str) -> LiveRun {
+        LiveRun {
+            run_id: run_id.to_owned(),
+            phase: LivePhase::Between,
+            pid: None,
+            iteration: None,
+            task_id: None,
+            task_title: String::new(),
+            feature: None,
+            attempt: None,
+            model: None,
+            started_at: None,
+            updated_at: None,
+            actions: Vec::new(),
+            n_actions: 0,
+            spending: AgentSpending::default(),
+        }
     }
 }
 
@@ -266,4 +355,36 @@ pub(super) fn run_ids(workspace: &Workspace) -> Vec<String> {
         check_run_name(run).is_ok().then(|| run.to_owned())
     };
     names.iter().filter_map(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_of_another_container_is_believed_for_a_while() {
+        let at = |seconds: i64| DateTime::from_timestamp(1_790_000_000 + seconds, 0).unwrap();
+        let own = serde_json::to_value(ProcessIdentity::this_process().unwrap()).unwrap();
+        let file = |holder: &serde_json::Value, is_over| LiveFile {
+            holder: serde_json::from_value(holder.clone()).unwrap(),
+            written_at: at(0),
+            is_over,
+            current: LiveRun::between("run-1"),
+            ended: Vec::new(),
+        };
+        let mut elsewhere = own.clone();
+        elsewhere["place"] = (own["place"].as_u64().unwrap() ^ 1).into();
+        // Nothing of its own system is asked.
+        elsewhere["pid"] = 1.into();
+        let check = |holder, seconds, expected: (bool, bool)| {
+            let (running, over) = (file(holder, false), file(holder, true));
+            assert_eq!((running.is_alive(at(seconds)), running.is_wanted(at(seconds))), (expected.0, expected.0));
+            assert_eq!((over.is_alive(at(seconds)), over.is_wanted(at(seconds))), (false, expected.1));
+        };
+        check(&own, 0, (true, true));
+        check(&own, 3_600, (true, false));
+        check(&elsewhere, 60, (true, false));
+        check(&elsewhere, 61, (false, false));
+        check(&elsewhere, -5, (true, true));
+    }
 }

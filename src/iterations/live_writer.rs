@@ -2,23 +2,30 @@
 //!
 //! Failures are ignored, and the file is written about twice a second at most.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::live::{FOLDER, LiveAction, LiveActionKind, LiveFile, LivePhase, MAX_ACTIONS, MAX_TEXT, run_ids};
+use super::iteration::Iteration;
+use super::live::{
+    FOLDER, LiveAction, LiveActionKind, LiveFile, LivePhase, LiveRun, MAX_ACTIONS, MAX_ENDED, MAX_TEXT, is_just_ended,
+    run_ids,
+};
 use super::process_identity::ProcessIdentity;
 use super::sealed::{seal, state_key};
+use crate::entry::knowledge::timestamp;
 use crate::secret::redact;
+use crate::store::Unreadable;
 use crate::text::{for_terminal, shorten};
 use crate::transcript::AgentSpending;
 use crate::workspace::Workspace;
 
 /// How much of a text is searched for secrets, in characters.
 const MAX_LOOKED_AT: usize = 2_000;
-/// How often a file is written at most.
+/// How often a file is written at most, and how often where nothing happens: those who cannot see this process believe it
+/// for some time.
 const PERIOD: Duration = Duration::from_millis(400);
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Writes down what a run does, for whoever watches it. Dropped, it removes the file.
+/// Writes down what a run does, for whoever watches it. Dropped, it notes that the run has ended.
 pub(crate) struct LiveWriter<'a> {
     workspace: &'a Workspace,
     /// Nothing is written where the system has no identities of processes.
@@ -29,18 +36,15 @@ pub(crate) struct LiveWriter<'a> {
 }
 
 impl<'a> LiveWriter<'a> {
-    /// Returns a writer for the run of this process, and removes the files of runs whose processes have ended.
+    /// Returns a writer for the run of this process, and removes the files of runs that have ended.
     pub(crate) fn new(workspace: &'a Workspace, run_id: &str) -> LiveWriter<'a> {
         sweep(workspace);
         let file = ProcessIdentity::this_process().map(|holder| LiveFile {
-            run_id: run_id.to_owned(),
+            current: LiveRun { pid: Some(holder.pid()), ..LiveRun::between(run_id) },
             holder,
-            number: None,
-            phase: LivePhase::Between,
-            updated_at: workspace.now(),
-            actions: VecDeque::new(),
-            n_actions: 0,
-            spending: AgentSpending::default(),
+            written_at: workspace.now(),
+            is_over: false,
+            ended: Vec::new(),
         });
         let mut writer = LiveWriter { workspace, file, written: None, is_changed: true };
         writer.write();
@@ -48,18 +52,25 @@ impl<'a> LiveWriter<'a> {
     }
 
     /// Notes that an iteration begins.
-    pub(crate) fn begin(&mut self, number: u32) {
+    pub(crate) fn begin(&mut self, iteration: &Iteration) {
         if let Some(file) = &mut self.file {
-            (file.number, file.n_actions, file.spending) = (Some(number), 0, AgentSpending::default());
-            file.actions.clear();
+            file.current = LiveRun { pid: file.current.pid, ..LiveRun::begun(iteration) };
         }
         self.phase(LivePhase::Agent);
     }
 
-    /// Notes that the iteration is in the journal, or was given up.
+    /// Notes that the iteration is in the journal, or was given up. Its actions can be read for a while.
     pub(crate) fn end(&mut self) {
+        let now = self.workspace.now();
         if let Some(file) = &mut self.file {
-            file.number = None;
+            let next = LiveRun { pid: file.current.pid, ..LiveRun::between(&file.current.run_id) };
+            let ended = std::mem::replace(&mut file.current, next);
+            if ended.iteration.is_some() {
+                let updated_at = Some(timestamp(now));
+                file.ended.push(LiveRun { phase: LivePhase::Ended, updated_at, ..ended });
+            }
+            file.ended.retain(|run| is_just_ended(run, now));
+            file.ended.drain(..file.ended.len().saturating_sub(MAX_ENDED));
         }
         self.phase(LivePhase::Between);
     }
@@ -67,9 +78,9 @@ impl<'a> LiveWriter<'a> {
     /// Notes what the run does from now on.
     pub(crate) fn phase(&mut self, phase: LivePhase) {
         if let Some(file) = &mut self.file {
-            file.phase = phase;
+            file.current.phase = phase;
         }
-        self.is_changed = true;
+        self.changed();
         self.write();
     }
 
@@ -82,28 +93,43 @@ impl<'a> LiveWriter<'a> {
         if text.is_empty() {
             return;
         }
-        if file.actions.len() == MAX_ACTIONS {
-            file.actions.pop_front();
+        if file.current.actions.len() == MAX_ACTIONS {
+            file.current.actions.remove(0);
         }
-        file.actions.push_back(LiveAction { kind, text });
-        file.n_actions += 1;
-        self.is_changed = true;
+        file.current.actions.push(LiveAction { kind, text });
+        file.current.n_actions += 1;
+        self.changed();
         self.write_if_due();
     }
 
     /// Notes what the agent spent so far.
     pub(crate) fn spending(&mut self, spending: AgentSpending) {
         if let Some(file) = &mut self.file {
-            file.spending = spending;
+            file.current.spending = spending;
         }
-        self.is_changed = true;
+        self.changed();
         self.write_if_due();
     }
 
     /// Writes what happened, if the last time was a while ago.
     pub(crate) fn write_if_due(&mut self) {
-        if self.is_changed && self.written.is_none_or(|at| at.elapsed() >= PERIOD) {
+        let period = if self.is_changed { PERIOD } else { HEARTBEAT };
+        if self.written.is_none_or(|at| at.elapsed() >= period) {
             self.write();
+        }
+    }
+
+    /// Writes what happened, so that nobody learns it after the attempt.
+    pub(crate) fn write_rest(&mut self) {
+        if self.is_changed {
+            self.write();
+        }
+    }
+
+    fn changed(&mut self) {
+        self.is_changed = true;
+        if let Some(file) = &mut self.file {
+            file.current.updated_at = Some(timestamp(self.workspace.now()));
         }
     }
 
@@ -111,12 +137,12 @@ impl<'a> LiveWriter<'a> {
         self.is_changed = false;
         self.written = Some(Instant::now());
         let Some(file) = &mut self.file else { return };
-        file.updated_at = self.workspace.now();
+        file.written_at = self.workspace.now();
         let write = || {
             let mut bytes = serde_json::to_vec(&file)?;
             seal(&mut bytes, self.workspace.store.make_state_key()?);
-            let name = format!("{}.json", file.run_id);
-            self.workspace.store.make_state_folder(FOLDER)?.replace_file(&name, &bytes)
+            let name = format!("{}.json", file.current.run_id);
+            self.workspace.store.make_state_folder(FOLDER)?.replace_private_file(&name, &bytes)
         };
         // Nobody can watch the run then, which does not stop it.
         let _ = write();
@@ -125,24 +151,29 @@ impl<'a> LiveWriter<'a> {
 
 impl Drop for LiveWriter<'_> {
     fn drop(&mut self) {
-        if let Some(file) = &self.file {
-            remove(self.workspace, &file.run_id);
+        if let Some(file) = &mut self.file {
+            file.is_over = true;
+            self.end();
         }
     }
 }
 
-/// Removes the files of runs whose processes have ended, and those that were not written here.
+/// Removes the files of runs that have ended, and those that were not written here.
 fn sweep(workspace: &Workspace) {
     let Ok(Some(key)) = state_key(workspace) else { return };
+    let now = workspace.now();
     for run_id in run_ids(workspace) {
-        if LiveFile::read(workspace, &run_id, key).is_none() {
-            remove(workspace, &run_id);
+        let name = format!("{run_id}.json");
+        let is_wanted = match workspace.store.read(&format!("state/{FOLDER}/{name}")) {
+            Ok(file) => LiveFile::parse(&file.bytes, &run_id, key).is_some_and(|file| file.is_wanted(now)),
+            // Another user's, perhaps.
+            Err(Unreadable::Io(_)) => true,
+            Err(_) => false,
+        };
+        if !is_wanted {
+            let folder = workspace.store.folder(&format!("state/{FOLDER}"));
+            // It may be gone already.
+            let _ = folder.and_then(|folder| folder.remove_file(&name));
         }
     }
-}
-
-fn remove(workspace: &Workspace, run_id: &str) {
-    let folder = workspace.store.folder(&format!("state/{FOLDER}"));
-    // It may be gone already.
-    let _ = folder.and_then(|folder| folder.remove_file(&format!("{run_id}.json")));
 }

@@ -55,8 +55,8 @@ pub(crate) use kept::{kept_attempts, kept_problems};
 pub(crate) use kept_file::task_named;
 pub use kept_file::{IterationRef, KeptAttempt, record_command};
 pub(crate) use kept_message::{keep_message, kept_messages};
-pub(crate) use live::live_runs;
 pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
+pub(crate) use live::{live_runs, recent_runs, unfinished_runs};
 #[cfg(feature = "runner")]
 pub(crate) use live_writer::LiveWriter;
 pub(crate) use message::{RecordedMessage, SessionWork, record_message, record_work, says_anything};

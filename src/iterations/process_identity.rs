@@ -5,6 +5,7 @@
 use std::fs;
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A process, distinguished from others that get its number later.
 ///
@@ -21,6 +22,9 @@ pub struct ProcessIdentity {
     pid: u32,
     /// When it was started, in the system's ticks since the machine was.
     started: u64,
+    /// A hash of where numbers of processes mean the same: a container has its own.
+    #[serde(default)]
+    place: Option<u64>,
 }
 
 impl ProcessIdentity {
@@ -31,7 +35,7 @@ impl ProcessIdentity {
 
     /// Returns the process with this number; `None` if there is none, or the system has no such data.
     pub fn of(pid: u32) -> Option<ProcessIdentity> {
-        Some(ProcessIdentity { pid, started: started(pid)? })
+        Some(ProcessIdentity { pid, started: started(pid)?, place: place() })
     }
 
     /// Returns whether a process can have this number.
@@ -44,10 +48,22 @@ impl ProcessIdentity {
         self.pid
     }
 
-    /// Returns whether it still runs.
-    pub(crate) fn is_alive(&self) -> bool {
-        started(self.pid) == Some(self.started)
+    /// Returns whether it could be seen from here if it runs: not in another container, or on another machine.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.place.is_none() || self.place == place()
     }
+
+    /// Returns whether it still runs, where it can be seen.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.is_visible() && started(self.pid) == Some(self.started)
+    }
+}
+
+/// Returns a hash of this machine, since it was started, and the namespace of its processes.
+fn place() -> Option<u64> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(xxh3_64(format!("{} {}", boot.trim(), namespace.display()).as_bytes()))
 }
 
 /// Returns when a process was started, according to Linux (`proc(5)`, the 22nd field of `stat`).
@@ -70,7 +86,11 @@ mod tests {
         let own = ProcessIdentity::this_process().unwrap();
         assert!(own.is_alive());
         // Another process with its number.
-        assert!(!ProcessIdentity { started: own.started + 1, ..own }.is_alive());
+        assert!(!ProcessIdentity { started: own.started + 1, ..own.clone() }.is_alive());
+        // One of a container may have its number and its time.
+        let elsewhere = ProcessIdentity { place: own.place.map(|place| place ^ 1), ..own.clone() };
+        assert!(own.is_visible() && !elsewhere.is_visible() && !elsewhere.is_alive());
+        assert!(ProcessIdentity { place: None, ..own }.is_alive(), "written by an earlier version");
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let process = ProcessIdentity::of(child.id()).unwrap();
         assert!(process.is_alive());

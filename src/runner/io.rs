@@ -78,7 +78,8 @@ pub enum RunEvent<'a> {
     Agent(&'a AgentEvent),
     /// The agent spent more: what it spent so far in this iteration.
     Spending(AgentSpending),
-    /// The agent or verification wrote this line, which is not an event.
+    /// The agent or verification wrote this line, which is not an event. Secrets are redacted. A line that may be of a
+    /// private key comes when the next ones say whether it is.
     Line(&'a str),
     /// Verification began.
     Verifying,

@@ -18,6 +18,7 @@ use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
 use crate::iterations::LiveWriter;
 use crate::memory::{Iteration, LiveActionKind, LivePhase, Memory};
+use crate::secret::{LineRedactor, redact};
 use crate::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 
 /// An iteration that goes on.
@@ -46,6 +47,12 @@ struct AgentSink<'a> {
     log: Option<&'a mut AgentLogFile>,
 }
 
+/// The lines of a command that are not events, on their way to who watches it.
+struct ShownLines<'a> {
+    stdout: LineRedactor<'a>,
+    stderr: LineRedactor<'a>,
+}
+
 impl RunningIteration<'_, '_> {
     /// Runs the agent and what verifies it. An error beside a report is one that stops the run once the iteration is
     /// written down.
@@ -64,7 +71,7 @@ impl RunningIteration<'_, '_> {
         self.spent(report.transcript.spending());
         let is_silent = report.transcript.text.trim().is_empty() && report.transcript.n_events == 0;
         if is_silent && let Some(line) = not_found(report.agent_exit, &report.errors) {
-            return Err(no_command(&self.options.agent, line));
+            return Err(no_command(&self.options.agent, &self.redacted(line)));
         }
         let mut failed = unreadable(&self.options.agent, &report);
         // Verification says how things are, whatever the agent says of them; but not after an agent that was ended.
@@ -90,7 +97,7 @@ impl RunningIteration<'_, '_> {
         self.io.event(RunEvent::Verifying);
         let output = self.command(verify, &CommandInput::default(), None)?;
         if let Some(line) = not_found(Some(output.exit_code), &output.stderr.text) {
-            return Err(no_command(verify, line));
+            return Err(no_command(verify, &self.redacted(line)));
         }
         report.timed_out = output.timed_out;
         report.validation = Some(validated(verify, output));
@@ -191,11 +198,17 @@ impl RunningIteration<'_, '_> {
             limit: if sink.is_some() { self.options.timeout } else { self.options.verify_timeout },
         };
         let (interrupt, timeouts) = (&self.options.interrupt, self.options.process_timeouts);
-        process::run(&invocation, interrupt, timeouts, &mut |event| self.output(event, sink.as_mut()))
+        let allowed = &self.memory.settings().allowed_secrets;
+        let mut shown = ShownLines { stdout: LineRedactor::new(allowed), stderr: LineRedactor::new(allowed) };
+        let mut see = |event: OutputEvent<'_>| self.output(event, sink.as_mut(), &mut shown);
+        let output = process::run(&invocation, interrupt, timeouts, &mut see);
+        self.lines(&shown.stdout.finish());
+        self.lines(&shown.stderr.finish());
+        output
     }
 
     /// Passes on what a command does, and what it writes.
-    fn output(&mut self, event: OutputEvent<'_>, sink: Option<&mut AgentSink<'_>>) {
+    fn output(&mut self, event: OutputEvent<'_>, sink: Option<&mut AgentSink<'_>>, shown: &mut ShownLines<'_>) {
         match (event, sink) {
             (OutputEvent::Started(pid), Some(_)) => self.recorder.started(self.iteration, pid),
             (OutputEvent::Bytes(bytes), Some(sink)) => {
@@ -212,10 +225,10 @@ impl RunningIteration<'_, '_> {
             (OutputEvent::Started(_) | OutputEvent::Bytes(_) | OutputEvent::ErrorBytes(_), _) => {}
             (OutputEvent::Line(line), sink) => {
                 if sink.is_none_or(|sink| is_plain_line(sink.reader.format(), line)) {
-                    self.line(line);
+                    self.lines(&shown.stdout.push(line));
                 }
             }
-            (OutputEvent::ErrorLine(line), _) => self.line(line),
+            (OutputEvent::ErrorLine(line), _) => self.lines(&shown.stderr.push(line)),
             (OutputEvent::Quiet, _) => self.live.write_if_due(),
             (OutputEvent::Stopping, _) => {
                 self.live.phase(LivePhase::Stopping);
@@ -228,6 +241,10 @@ impl RunningIteration<'_, '_> {
         }
     }
 
+    fn redacted(&self, text: &str) -> String {
+        redact(text, &self.memory.settings().allowed_secrets)
+    }
+
     /// Passes on what the agent spent so far, if that changed.
     fn spent(&mut self, spending: AgentSpending) {
         if spending != self.spending {
@@ -237,10 +254,12 @@ impl RunningIteration<'_, '_> {
         }
     }
 
-    /// Passes on a line that is not an event.
-    fn line(&mut self, line: &str) {
-        self.live.action(LiveActionKind::Line, line);
-        self.io.event(RunEvent::Line(line));
+    /// Passes on lines that are not events and have no secrets.
+    fn lines(&mut self, lines: &[String]) {
+        for line in lines {
+            self.live.action(LiveActionKind::Line, line);
+            self.io.event(RunEvent::Line(line));
+        }
     }
 
     /// Passes on what the agent did.

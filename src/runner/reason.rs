@@ -25,8 +25,8 @@ pub(super) fn reason(report: &AgentReport, recorded: &Recorded, allowed: &[Strin
             format!("`{}` {}", validated.command, timed_out.unwrap_or_else(failed))
         }
         Outcome::Failed => said(&recorded.attempt.sections.why),
-        Outcome::Blocked => timed_out.or_else(|| crash(report)).unwrap_or_else(|| silence(report, recorded)),
-        Outcome::Error => crash(report)?,
+        Outcome::Blocked => timed_out.or_else(|| crash(report, allowed)).unwrap_or_else(|| silence(report, recorded)),
+        Outcome::Error => crash(report, allowed)?,
         Outcome::Done | Outcome::Partial | Outcome::Interrupted => return None,
     };
     // Redaction comes before the cut, which could leave half a secret.
@@ -41,9 +41,11 @@ fn said(why: &str) -> String {
 }
 
 /// Returns how the agent ended, if that was not as it should.
-fn crash(report: &AgentReport) -> Option<String> {
+fn crash(report: &AgentReport, allowed: &[String]) -> Option<String> {
     let last = |text: &str| text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);
-    let line = last(&report.errors).or_else(|| report.transcript.errors.last().and_then(|error| last(error)));
+    // A line of a key does not look like one.
+    let line = last(&redact(&report.errors, allowed))
+        .or_else(|| report.transcript.errors.last().and_then(|error| last(error)));
     // An error of the run itself, such as a verification that cannot be run, has no exit code.
     let exit = report.agent_exit.filter(|code| *code != 0 && report.outcome != Some(Outcome::Error));
     match (exit, line) {

@@ -9,6 +9,7 @@
 //! hide a secret.
 
 mod assigned;
+mod lines;
 mod places;
 mod tokens;
 mod values;
@@ -18,6 +19,8 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::floor;
+
+pub(crate) use lines::LineRedactor;
 
 /// The longest private key that is redacted as a whole, in bytes.
 const MAX_KEY_BYTES: usize = 20_000;

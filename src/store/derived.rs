@@ -65,8 +65,20 @@ impl Folder {
     ///
     /// Those of [`Folder::open_file`]; an older file is then unchanged.
     pub fn replace_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.replace(name, Temp::write(self, bytes, Access::New, Durability::Unsynced)?)
+    }
+
+    /// Does what [`Folder::replace_file`] does; only this user can read the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::replace_file`].
+    pub fn replace_private_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.replace(name, Temp::write(self, bytes, Access::Mode(0o600), Durability::Unsynced)?)
+    }
+
+    fn replace(&self, name: &str, temp: Temp<'_>) -> io::Result<()> {
         check_name(name)?;
-        let temp = Temp::write(self, bytes, Access::New, Durability::Unsynced)?;
         renameat(self, temp.name(), self, name)?;
         temp.keep();
         Ok(())

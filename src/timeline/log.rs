@@ -14,6 +14,7 @@ use crate::entry::path::display_path;
 use crate::entry::{Attempt, AttemptHead, Head, Id, Outcome};
 use crate::error::Problem;
 use crate::history::NO_REPORT;
+use crate::iterations::LiveRun;
 use crate::journal::{IterationView, attempt_at, both_areas, latest_start, problems_of};
 use crate::secret::redact;
 use crate::text::{is_same_name, shorten};
@@ -284,6 +285,19 @@ enum ChosenBy {
 }
 
 impl LogFilter {
+    /// Returns whether the filter accepts an iteration in progress. That one has no outcome yet, so a filter with outcomes
+    /// accepts none.
+    pub fn accepts_live(&self, run: &LiveRun) -> bool {
+        let is_named =
+            |own: Option<&str>, wanted: &Option<String>| wanted.is_none() || is_same_name(own, wanted.as_deref());
+        let is_model = |wanted: &String| run.model.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(wanted));
+        is_named(Some(&run.run_id), &self.run_id)
+            && is_named(run.task_id.as_deref(), &self.task_id)
+            && is_named(run.feature.as_deref(), &self.feature)
+            && self.outcomes.is_empty()
+            && self.model.as_ref().is_none_or(is_model)
+    }
+
     fn chosen_by(&self) -> ChosenBy {
         match self {
             LogFilter { ids, .. } if !ids.is_empty() => ChosenBy::Id,

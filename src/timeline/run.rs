@@ -9,7 +9,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
 use crate::history::AttemptSummary;
-use crate::iterations::{LiveRun, is_session, live_runs};
+use crate::iterations::{LiveRun, is_session, unfinished_runs};
 use crate::journal::{self, both_areas, problems_of};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
@@ -45,7 +45,7 @@ pub struct RunView {
     pub id: String,
     /// Whether it holds the attempts of a session that has no loop.
     pub is_session: bool,
-    /// What it does now; empty if it is not in progress.
+    /// What it does now; empty if it is not in progress. An iteration whose process is lost is open, too.
     pub live: Vec<LiveRun>,
     /// When its first iteration began, RFC 3339.
     pub started_at: Option<String>,
@@ -102,7 +102,7 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(id));
-    let mut live = live_runs(workspace);
+    let mut live = unfinished_runs(workspace);
     live.retain(|run| run.run_id == id);
     if heads.is_empty() && live.is_empty() {
         return None;
@@ -116,38 +116,44 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
         id: id.to_owned(),
         is_session: is_session(id),
         live,
-        started_at: heads.first().map(|attempt| timestamp(attempt.started_at)),
+        started_at: heads.iter().map(|attempt| attempt.began_at).min().map(timestamp),
         ended_at: heads.iter().map(AttemptSummary::ended_at).max().map(timestamp),
         totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
-        tasks: tasks(&attempts),
+        tasks: tasks(
+            heads.iter().map(|attempt| {
+                (attempt, row(attempt).map(|(catalog, row)| catalog.head(row).title).unwrap_or_default())
+            }),
+        ),
         attempts,
         knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_run(id).into_iter()),
         problems: problems_of(workspace, &catalogs),
     })
 }
 
-/// Returns the tasks of these iterations, which are given oldest first.
-fn tasks(attempts: &[LoggedAttempt]) -> Vec<TaskInRun> {
+/// Returns the tasks of these iterations, which are given oldest first with the titles of their tasks.
+fn tasks<'a>(attempts: impl Iterator<Item = (&'a AttemptSummary, String)>) -> Vec<TaskInRun> {
     let mut tasks: Vec<TaskInRun> = Vec::new();
-    for attempt in attempts {
+    for (attempt, title) in attempts {
         let known = tasks.iter_mut().find(|task| match &task.id {
             Some(id) => is_same_name(Some(id), attempt.task_id.as_deref()),
-            None => attempt.task_id.is_none() && task.title == attempt.task_title,
+            None => attempt.task_id.is_none() && task.title == title,
         });
         match known {
             Some(task) => {
                 task.attempts += 1;
-                task.outcome = attempt.outcome;
-                if !attempt.task_title.is_empty() {
-                    task.title.clone_from(&attempt.task_title);
+                task.outcome = attempt.head.outcome;
+                if !title.is_empty() {
+                    task.title = title;
                 }
             }
-            None => tasks.push(TaskInRun {
-                id: attempt.task_id.clone(),
-                title: attempt.task_title.clone(),
-                attempts: 1,
-                outcome: attempt.outcome,
-            }),
+            None => {
+                tasks.push(TaskInRun {
+                    id: attempt.task_id.clone(),
+                    title,
+                    attempts: 1,
+                    outcome: attempt.head.outcome,
+                });
+            }
         }
     }
     tasks

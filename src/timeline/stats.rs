@@ -9,11 +9,12 @@ use serde::Serialize;
 
 use super::task::{TaskState, state};
 use super::totals::AttemptTotals;
+use crate::entry::is_ahead;
 use crate::entry::knowledge::timestamp;
 use crate::error::Problem;
 use crate::history::{self, AttemptSummary, TaskRecord, TouchedFile};
 use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
-use crate::text::nfc;
+use crate::text::{is_same_name, nfc};
 use crate::workspace::Workspace;
 
 /// How many errors and files are returned, the most frequent.
@@ -75,7 +76,7 @@ pub struct Stats {
     pub errors: Vec<RecurringError>,
     /// The files that attempts touched, the most frequent first; at most fifty.
     pub files: Vec<TouchedFile>,
-    /// The days on which an attempt began, in UTC, the first one first.
+    /// The days on which an attempt began, in UTC, the first one first; without attempts of a clock that is ahead.
     pub days: Vec<DayStats>,
     /// Problems of the files that were read.
     #[serde(skip)]
@@ -200,9 +201,13 @@ pub struct DayStats {
 pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
-    let mut attempts = of_feature(workspace.now(), &catalogs, filter.feature.as_deref());
+    // All of them say what became of a task: two features may have tasks of one title, which are one task.
+    let mut attempts = of_feature(workspace.now(), &catalogs, None);
     let tasks = TaskStates::of(workspace, &attempts);
-    attempts.retain(|attempt| filter.since.is_none_or(|since| attempt.started_at >= since));
+    attempts.retain(|attempt| {
+        let is_of_feature = |wanted: &String| is_same_name(attempt.feature.as_deref(), Some(wanted));
+        filter.feature.as_ref().is_none_or(is_of_feature) && filter.since.is_none_or(|since| attempt.began_at >= since)
+    });
     let mut by_feature: HashMap<Option<Cow<'_, str>>, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in &attempts {
         by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
@@ -219,7 +224,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
         features,
         errors: recurring(workspace, &catalogs, &attempts, MAX_LISTED),
         files,
-        days: days(&attempts),
+        days: days(&attempts, workspace.now()),
         problems: problems_of(workspace, &catalogs),
     }
 }
@@ -229,10 +234,10 @@ fn key(name: Option<&str>) -> Option<Cow<'_, str>> {
     name.map(nfc)
 }
 
-fn days(attempts: &[AttemptSummary]) -> Vec<DayStats> {
+fn days(attempts: &[AttemptSummary], now: DateTime<Utc>) -> Vec<DayStats> {
     let mut days: BTreeMap<NaiveDate, AttemptTotals> = BTreeMap::new();
-    for attempt in attempts {
-        days.entry(attempt.started_at.date_naive()).or_default().add(&attempt.head);
+    for attempt in attempts.iter().filter(|attempt| !is_ahead(attempt.began_at, now)) {
+        days.entry(attempt.began_at.date_naive()).or_default().add(&attempt.head);
     }
     days.into_iter().map(|(date, totals)| DayStats { date, totals }).collect()
 }
@@ -258,13 +263,19 @@ impl TaskStates {
 
     /// Returns the statistics of these attempts, which are given oldest first.
     fn feature(&self, attempts: &[&AttemptSummary]) -> FeatureStats {
-        let mut models: HashMap<Option<&str>, AttemptTotals> = HashMap::new();
+        // Case does not distinguish models; the spelling that most attempts have is shown.
+        let mut models: HashMap<Option<String>, (AttemptTotals, BTreeMap<&str, usize>)> = HashMap::new();
         for attempt in attempts {
-            models.entry(attempt.head.model.as_deref()).or_default().add(&attempt.head);
+            let model = attempt.head.model.as_deref();
+            let (totals, spellings) = models.entry(model.map(str::to_ascii_lowercase)).or_default();
+            totals.add(&attempt.head);
+            *spellings.entry(model.unwrap_or_default()).or_default() += 1;
         }
-        let models = models.into_iter();
-        let mut models: Vec<ModelStats> =
-            models.map(|(model, totals)| ModelStats { model: model.map(str::to_owned), totals }).collect();
+        let of_model = |(model, (totals, spellings)): (Option<String>, (AttemptTotals, BTreeMap<&str, usize>))| {
+            let spelling = spellings.into_iter().rev().max_by_key(|(_, count)| *count);
+            ModelStats { model: model.and(spelling).map(|(spelling, _)| spelling.to_owned()), totals }
+        };
+        let mut models: Vec<ModelStats> = models.into_iter().map(of_model).collect();
         models.sort_by(|one, other| (other.totals.attempts, &one.model).cmp(&(one.totals.attempts, &other.model)));
         let tasks: HashSet<Cow<'_, str>> =
             attempts.iter().filter_map(|attempt| key(attempt.task_id.as_deref())).collect();
@@ -280,7 +291,7 @@ impl TaskStates {
             },
             streak: states.iter().map(|(_, streak)| *streak).max().unwrap_or_default(),
             models,
-            last_started_at: attempts.last().map(|attempt| timestamp(attempt.started_at)),
+            last_started_at: attempts.last().map(|attempt| timestamp(attempt.began_at)),
         }
     }
 }

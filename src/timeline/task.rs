@@ -8,7 +8,7 @@ use crate::entry::path::display_path;
 use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
-use crate::iterations::{LiveRun, choose_model, live_runs};
+use crate::iterations::{LiveRun, choose_model, unfinished_runs};
 use crate::journal::{self, IterationView, both_areas, problems_of};
 use crate::queries::summaries;
 use crate::text::is_same_name;
@@ -129,7 +129,7 @@ pub struct TaskView {
     pub attempts: Vec<IterationView>,
     /// What was learned during it.
     pub knowledge: Vec<EntrySummary>,
-    /// The iterations that work on it now.
+    /// The iterations that work on it now, and open ones whose process is lost.
     pub live: Vec<LiveRun>,
     /// Problems of the files that were read.
     #[serde(skip)]
@@ -157,7 +157,7 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id));
-    let mut live = live_runs(workspace);
+    let mut live = unfinished_runs(workspace);
     live.retain(|run| is_same_name(run.task_id.as_deref(), Some(id)));
     if heads.is_empty() && live.is_empty() {
         return None;

@@ -510,14 +510,14 @@ fn show_prints_all_of_an_entry() {
     assert_snapshot!(base.run(["show", "benchs"]), @"
     exit 1
     --- stderr
-    error: there is no entry `knowledge/benchs`
+    error: there is no entry, task or run `benchs`
     hint: did you mean `knowledge/bench`?
     ");
     assert_snapshot!(base.run(["show", "zzzzzzzzzz"]), @"
     exit 1
     --- stderr
-    error: there is no entry `knowledge/zzzzzzzzzz`
-    hint: `ralph-memory list --archived` shows all entries
+    error: there is no entry, task or run `zzzzzzzzzz`
+    hint: `ralph-memory list --archived` lists entries, and `ralph-memory log` attempts with their tasks and runs
     ");
 }
 
@@ -907,10 +907,10 @@ fn errors_are_json_too() {
     assert_snapshot!(base.run(["show", "walk", "--json"]), @r#"
     exit 1
     --- stdout
-    {"schema_version":1,"error":{"message":"there is no entry `knowledge/walk`","causes":[],"hint":"did you mean `knowledge/wal`?","exit_code":1},"problems":[]}
+    {"schema_version":1,"error":{"message":"there is no entry, task or run `walk`","causes":[],"hint":"did you mean `knowledge/wal`?","exit_code":1},"problems":[]}
 
     --- stderr
-    error: there is no entry `knowledge/walk`
+    error: there is no entry, task or run `walk`
     hint: did you mean `knowledge/wal`?
     "#);
     assert_snapshot!(base.run(["--json", "search"]), @r#"

@@ -37,6 +37,7 @@ fn a_command_starts_in_the_folder_of_its_option() {
     assert_eq!(from_home(&["-C", "../project", "list"]).answer(0), listed);
     assert_eq!(from_home(&["list", "-C", "../project/src"]).answer(0), listed, "the memory is the nearest one upward");
     assert_eq!(from_home(&["-C", "../project/src", "--root", "..", "list"]).answer(0), listed);
+    assert_eq!(from_home(&["-C", "../project", "-C", "src", "list"]).answer(0), listed, "one after the other");
     // Paths of files begin there, too.
     let add = ["-C", "../project/src", "add", "--title", "T", "--tags", "a", "--body", "B.", "--file", "db.rs"];
     from_home(&add).says(0, "created knowledge/t");
@@ -136,6 +137,20 @@ fn a_long_answer_goes_through_the_pager() {
         let (code, screen) = on_terminal(&base.with(arguments).env("PAGER", PAGER));
         assert!(code == Some(0) && screen.contains(first), "{arguments:?}: {screen}");
     }
+}
+
+#[test]
+fn notes_are_below_the_answer() {
+    let base = long();
+    let check = |run: &Run<'_>| {
+        let (code, screen) = on_terminal(run);
+        assert_eq!(code, Some(0));
+        assert_eq!(screen.trim_end().lines().last(), Some("2 more; `--limit 0` lists all"), "{screen}");
+        assert!(screen.contains("knowledge/note-00"), "{screen}");
+    };
+    let list = base.with(["list", "--limit", "28"]);
+    check(&list.env("PAGER", PAGER));
+    check(&base.with(["list", "--limit", "28", "--no-pager"]));
 }
 
 #[test]

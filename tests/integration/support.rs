@@ -95,10 +95,11 @@ impl TestBase {
         self.with(arguments).run()
     }
 
-    /// Returns the files of `state/` that say what is open: all but the log of changes.
+    /// Returns the files of `state/` that say what is open: all but the log of changes and what runs printed last.
     pub(crate) fn open_state(&self) -> Vec<String> {
         let mut files = self.files(".ralph/state");
-        files.retain(|file| !file.starts_with(".ralph/state/undo/"));
+        let is_past = |file: &str| file.starts_with(".ralph/state/undo/") || file.starts_with(".ralph/state/live/");
+        files.retain(|file| !is_past(file));
         files
     }
 

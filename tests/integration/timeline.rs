@@ -45,13 +45,13 @@ fn sample() -> TestBase {
 }
 
 /// A running command; killed if a test fails.
-struct Running {
-    child: Child,
-    lines: Receiver<String>,
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) lines: Receiver<String>,
 }
 
 impl Running {
-    fn start(mut command: Command) -> Running {
+    pub(crate) fn start(mut command: Command) -> Running {
         command.env("PATH", std::env::var_os("PATH").unwrap());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (sender, lines) = mpsc::channel();
@@ -66,13 +66,13 @@ impl Running {
 
     /// Returns the next line.
     #[track_caller]
-    fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         self.lines.recv_timeout(LONGEST).expect("a line")
     }
 
     /// Returns the next event, which is one of this kind.
     #[track_caller]
-    fn event(&self, event: &str) -> Value {
+    pub(crate) fn event(&self, event: &str) -> Value {
         let line = self.line();
         let value: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_answer("log-follow", &value);
@@ -80,8 +80,19 @@ impl Running {
         value
     }
 
+    /// Returns the next event of this kind.
     #[track_caller]
-    fn ends(mut self, code: i32) {
+    pub(crate) fn event_of(&self, event: &str) -> Value {
+        loop {
+            let value: Value = serde_json::from_str(&self.line()).unwrap();
+            if value["event"] == event {
+                return value;
+            }
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn ends(mut self, code: i32) {
         assert_eq!(self.child.wait().unwrap().code(), Some(code));
     }
 }
@@ -94,12 +105,12 @@ impl Drop for Running {
 }
 
 /// Makes a FIFO that holds up whoever reads it.
-fn gate(base: &TestBase, name: &str) {
+pub(crate) fn gate(base: &TestBase, name: &str) {
     mknodat(CWD, base.at(name), FileType::Fifo, Mode::RWXU, 0).unwrap();
 }
 
 /// Lets whoever waits at the FIFO continue, once it does.
-fn open_gate(base: &TestBase, name: &str) {
+pub(crate) fn open_gate(base: &TestBase, name: &str) {
     fs::write(base.at(name), "go\n").unwrap();
 }
 
@@ -248,7 +259,7 @@ fn show_knows_tasks_and_runs() {
     assert_eq!(base.run(["show", "t-1", "--json"]).json(0)["task"]["state"], "done");
     base.run(["show", "task:t-2"]).refuses(1, "there is no task `t-2`");
     base.run(["show", "run:t-1"]).refuses(1, "there is no run `t-1`");
-    base.run(["show", "t-2"]).refuses(1, "there is no entry `knowledge/t-2`");
+    base.run(["show", "t-2"]).refuses(1, "there is no entry, task or run `t-2`");
     base.run(["show", "../t-1"]).refuses(2, "`../t-1` is not the id of an entry");
 }
 
@@ -259,6 +270,84 @@ fn an_entry_comes_before_a_task_of_its_name() {
     base.run(["show", "t-1"]).says(0, "`ralph-memory show task:t-1`");
     assert_eq!(base.run(["show", "t-1", "--json"]).json(0)["entry"]["title"], "Ports");
     assert_eq!(base.run(["show", "task:t-1", "--json"]).json(0)["task"]["title"], "Fix the login");
+}
+
+/// One title is one task, whatever the feature.
+#[test]
+fn the_statistics_of_a_feature_know_all_attempts_at_its_tasks() {
+    let base = TestBase::new();
+    for (number, outcome, feature) in [(1, "failed", "a"), (2, "failed", "a"), (3, "failed", "a"), (4, "done", "b")] {
+        let at = format!("2026-11-01T10:0{number}:00Z");
+        attempt(&base, "run-0000000a", number, outcome, &at, &format!("feature: {feature}"), "");
+    }
+    let all = base.run(["stats", "--json"]).json(0);
+    let of_a = all["features"].as_array().unwrap().iter().find(|stats| stats["feature"] == "a").unwrap();
+    let total = &base.run(["stats", "--feature", "a", "--json"]).json(0)["total"];
+    assert_eq!((&total["tasks"], &total["streak"]), (&json!({"done": 1, "open": 0, "stuck": 0}), &json!(0)));
+    assert_eq!((&total["tasks"], &total["attempt_count"]), (&of_a["tasks"], &of_a["attempt_count"]));
+}
+
+#[test]
+fn case_does_not_distinguish_models() {
+    let base = TestBase::new();
+    for (number, model) in [(1, "opus"), (2, "Opus"), (3, "Opus"), (4, "sonnet")] {
+        let at = format!("2026-11-01T10:0{number}:00Z");
+        attempt(&base, "run-0000000a", number, "failed", &at, &format!("model: {model}"), "");
+    }
+    let stats = base.run(["stats", "--json"]).json(0);
+    let models = stats["total"]["models"].as_array().unwrap();
+    let models: Vec<(&Value, &Value)> = models.iter().map(|model| (&model["model"], &model["attempt_count"])).collect();
+    assert_eq!(models, [(&json!("Opus"), &json!(3)), (&json!("sonnet"), &json!(1))]);
+    assert_eq!(base.run(["log", "--model", "OPUS", "--json"]).json(0)["attempt_count"], 3);
+}
+
+#[test]
+fn an_attempt_of_a_clock_that_is_ahead_keeps_its_time() {
+    let base = TestBase::new();
+    attempt(&base, "run-0000000a", 1, "done", "2036-01-01T10:00:00Z", "duration_secs: 60", "");
+    attempt(&base, "run-0000000a", 2, "done", "2036-01-01T11:00:00Z", "duration_secs: 60", "");
+    let run = base.run(["show", "run-0000000a", "--json"]).json(0)["run"].clone();
+    assert_eq!(
+        (&run["started_at"], &run["ended_at"]),
+        (&json!("2036-01-01T10:00:00Z"), &json!("2036-01-01T11:01:00Z"))
+    );
+    let stats = base.run(["stats", "--json"]).json(0);
+    assert_eq!((&stats["days"], &stats["total"]["last_started_at"]), (&json!([]), &json!("2036-01-01T11:00:00Z")));
+}
+
+#[test]
+fn a_run_counts_the_tasks_of_all_its_iterations() {
+    let base = TestBase::new();
+    for number in 1..=1_010 {
+        let (task, title) = if number <= 10 { ("t-0", "First") } else { ("t-1", "Second") };
+        let head =
+            format!("run_id: run-0000000a\niteration: {number}\noutcome: failed\nstarted_at: 2026-11-01T10:00:00Z");
+        base.write(
+            &format!(".ralph/journal/run-0000000a/{number:04}.md"),
+            format!("---\n{head}\ntask_id: {task}\ntask_title: {title}\n---\n"),
+        );
+    }
+    let run = base.run(["show", "run-0000000a", "--json"]).json(0)["run"].clone();
+    let task = |id: &str, title: &str, count: u32| json!({"id": id, "title": title, "attempt_count": count, "outcome": "failed"});
+    assert_eq!(run["tasks"], json!([task("t-0", "First", 10), task("t-1", "Second", 1_000)]));
+    assert_eq!(run["attempts"].as_array().unwrap().len(), 1_000);
+}
+
+#[test]
+fn show_takes_the_name_of_an_iteration() {
+    let base = sample();
+    let entry = base.run(["show", "journal/run-0000000a/0001"]).answer(0);
+    for name in ["run-0000000a/1", "journal/run-0000000a/1", "run-0000000a/0001"] {
+        assert_eq!(base.run(["show", name]).answer(0), entry, "{name}");
+    }
+    let begun = base.run(["context", "Draw the map", "--json"]).json(0)["iteration"].clone();
+    let (run, title) = (begun["run_id"].as_str().unwrap(), "0");
+    base.run(["show", &format!("{run}/1")]).says(0, &format!("iterations   {title}"));
+    let shown = base.run(["show", begun["task_id"].as_str().unwrap()]).answer(0);
+    assert!(shown.contains("attempts     0\n"), "{shown}");
+    base.run(["show", "run-0000000a/7"]).refuses(1, "there is no entry `journal/run-0000000a/0007`");
+    base.run(["show", "knowledge/7"]).refuses(1, "there is no entry `knowledge/7`");
+    base.run(["show", "t-zzz"]).refuses(1, "there is no entry, task or run `t-zzz`");
 }
 
 #[test]
@@ -293,7 +382,10 @@ fn lists_have_orders_and_limits() {
     check(&["--unused"], &["b"]);
     check(&["--never-helped"], &["a"]);
     base.run(["list", "--sort", "size"]).refuses(2, "possible values: updated, created");
-    base.run(["list", "--limit", "0"]).refuses(2, "not a whole number over 0");
+    check(&["--limit", "0"], &["a", "b", "c"]);
+    assert_eq!(base.run(["list", "--kind", "knowledge", "--limit", "1", "--json"]).json(0)["entry_count"], 3);
+    base.run(["list", "--kind", "knowledge", "--limit", "1"]).says(0, "2 more; `--limit 0` lists all");
+    base.run(["list", "--limit", "-1"]).refuses(2, "not a whole number from 0 on");
 }
 
 #[test]
@@ -349,7 +441,6 @@ fn another_process_sees_what_a_run_does_while_it_does_it() {
     let recorded = events.iter().find(|event| event["event"] == "attempt").unwrap();
     assert_eq!((&recorded["attempt"]["outcome"], &recorded["attempt"]["run_id"]), (&json!("done"), &json!(run_id)));
     assert!(memory.live_runs().is_empty());
-    assert_eq!(base.files(".ralph/state/live"), Vec::<String>::new());
     let lines: Vec<String> = ends_with_it.lines.iter().collect();
     assert_eq!(lines.last(), Some(&format!("{run_id}  ended")), "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("done") && line.contains("Draw the map")), "{lines:?}");
@@ -430,11 +521,13 @@ fn a_killed_run_is_not_shown_and_its_file_is_swept() {
     let run = start_run(&base, &[]);
     follower.event("started");
     drop(run);
-    assert_eq!(base.files(".ralph/state/live").len(), 1);
-    assert!(Memory::open(&base.root()).unwrap().live_runs().iter().all(|run| run.actions.is_empty()));
+    let of_killed = base.files(".ralph/state/live");
+    assert_eq!(of_killed.len(), 1);
+    assert!(Memory::open(&base.root()).unwrap().live_runs().is_empty());
     let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
     let _ = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
-    assert_eq!(base.files(".ralph/state/live"), Vec::<String>::new());
+    // That of the run that has just ended is still of use to those who follow it.
+    assert!(!base.files(".ralph/state/live").contains(&of_killed[0]));
 }
 
 #[test]
@@ -477,8 +570,8 @@ fn files_that_were_not_written_here_are_not_shown() {
     let started: u64 = process.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();
     // All that it needs but the checksum: this process is alive.
     let content = json!({
-        "run_id": "run-0000000d", "holder": {"pid": std::process::id(), "started": started}, "number": null,
-        "phase": "between", "updated_at": 1, "actions": [], "n_actions": 0,
+        "holder": {"pid": std::process::id(), "started": started}, "written_at": 1, "is_over": false, "ended": [],
+        "current": {"run_id": "run-0000000d", "phase": "between", "task_title": "", "actions": [], "action_count": 0},
     });
     fs::write(&secret, content.to_string()).unwrap();
     let at = |name: &str| base.at(&format!(".ralph/state/live/{name}"));
@@ -495,7 +588,9 @@ fn files_that_were_not_written_here_are_not_shown() {
     let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
     let ran = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert!(ran.stdout.contains("not done"), "{ran}");
-    assert_eq!(base.files(".ralph/state/live"), [".ralph/state/live/..json"]);
+    let own = |name: &String| fs::read_to_string(base.at(name)).unwrap().contains("\"is_over\":true");
+    let rest: Vec<String> = base.files(".ralph/state/live").into_iter().filter(|name| !own(name)).collect();
+    assert_eq!(rest, [".ralph/state/live/..json"]);
     assert_eq!(fs::read_to_string(&secret).unwrap(), content.to_string(), "what a link leads to stays");
     // A link instead of the folder.
     fs::remove_dir_all(base.at(".ralph/state/live")).unwrap();

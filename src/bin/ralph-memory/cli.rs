@@ -148,16 +148,25 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
     })
 }
 
-/// Runs the command, and lets a pager show its answer if that is long.
+/// Runs the command, and lets a pager show its answer if that is long. Notes and warnings follow below the answer: a
+/// person who reads that to its end would not see them above.
 fn answer(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
-    let is_paged = cli.globals.allows_pager() && cli.command.is_read_at_leisure();
-    let Some(pager) = is_paged.then(Pager::of_environment).flatten() else { return dispatch(ui, cli) };
-    let mut answer = Vec::new();
-    let result = dispatch(&mut Ui { out: &mut answer, err: &mut *ui.err, ..*ui }, cli);
-    match result {
-        Ok(exit) => pager.show(ui, &answer).map(|()| exit).map_err(anyhow::Error::from),
-        Err(error) => ui.out.write_all(&answer).map_err(anyhow::Error::from).and(Err(error)),
+    if !cli.command.is_read_at_leisure() {
+        return dispatch(ui, cli);
     }
+    let pager = cli.globals.allows_pager().then(Pager::of_environment).flatten();
+    let (mut answer, mut notes) = (Vec::new(), Vec::new());
+    let out: &mut dyn Write = if pager.is_some() { &mut answer } else { &mut *ui.out };
+    let result = dispatch(&mut Ui { out, err: &mut notes, ..*ui }, cli);
+    let shown = match (pager, &result) {
+        (Some(pager), Ok(_)) => pager.show(ui, &answer),
+        _ => ui.out.write_all(&answer),
+    };
+    let shown = shown.and_then(|()| ui.out.flush());
+    let noted = ui.err.write_all(&notes);
+    let exit = result?;
+    shown.and(noted)?;
+    Ok(exit)
 }
 
 fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {

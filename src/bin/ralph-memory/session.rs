@@ -34,7 +34,7 @@ pub(crate) struct ShownGlobals {
     root: Option<PathBuf>,
     /// Run as if started in this folder; relative paths, also that of `--root`, begin there
     #[arg(short = 'C', global = true, value_name = "FOLDER", help_heading = "Global options")]
-    directory: Option<PathBuf>,
+    directory: Vec<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long, global = true, help_heading = "Global options")]
     json: bool,
@@ -71,21 +71,19 @@ impl Globals {
         self.shown.color
     }
 
-    /// Goes to the folder of `-C`, if there is one.
+    /// Goes to the folders of `-C`.
     pub(crate) fn enter_folder(&self) -> anyhow::Result<()> {
-        let Some(folder) = &self.shown.directory else { return Ok(()) };
-        project_paths::check_folder(folder)?;
-        std::env::set_current_dir(folder).map_err(|source| Error::Io {
-            action: "enter",
-            path: folder.clone(),
-            source,
-        })?;
+        for folder in &self.shown.directory {
+            project_paths::check_folder(folder)?;
+            let failed = |source| Error::Io { action: "enter", path: folder.clone(), source };
+            std::env::set_current_dir(folder).map_err(failed)?;
+        }
         Ok(())
     }
 
     /// Returns whether an option names the memory's place, which a client's variables and messages do not override.
     fn names_place(&self) -> bool {
-        self.shown.root.is_some() || self.shown.directory.is_some()
+        self.shown.root.is_some() || !self.shown.directory.is_empty()
     }
 
     /// Returns whether the user named a folder.
@@ -118,7 +116,7 @@ impl Globals {
     }
 
     /// Returns these options with another place of the memory.
-    pub(crate) fn placed(&self, directory: Option<PathBuf>, root: Option<PathBuf>) -> Globals {
+    pub(crate) fn placed(&self, directory: Vec<PathBuf>, root: Option<PathBuf>) -> Globals {
         Globals { shown: ShownGlobals { root, directory, ..self.shown.clone() }, now: self.now }
     }
 

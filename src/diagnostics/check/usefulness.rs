@@ -73,6 +73,7 @@ mod tests {
             task_id: None,
             feature: None,
             started_at,
+            began_at: started_at,
             head: Box::new(head),
         }
     }

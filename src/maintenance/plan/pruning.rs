@@ -254,6 +254,7 @@ mod tests {
                 task_id: None,
                 feature: None,
                 started_at: at(day),
+                began_at: at(day),
                 head: Box::new(head),
             });
             facts.tasks.insert(id.clone(), (*task).to_owned());

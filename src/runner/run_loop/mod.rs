@@ -100,7 +100,7 @@ impl<'a> RunLoop<'a> {
             self.titled = Some(task.title.clone());
         }
         io.event(RunEvent::IterationStarted { iteration: &iteration, last: self.recorder.last() });
-        self.live.begin(iteration.number);
+        self.live.begin(&iteration);
         let ended = RunningIteration {
             memory: self.memory,
             options: self.options,
@@ -112,6 +112,7 @@ impl<'a> RunLoop<'a> {
         }
         .run();
         let (report, failed) = ended.inspect_err(|_| self.recorder.abandon(&iteration))?;
+        self.live.write_rest();
         let recorded = self.recorder.finish(&iteration, &report)?;
         self.live.end();
         let reason = reason(&report, &recorded, &self.memory.settings().allowed_secrets);

@@ -114,7 +114,7 @@ struct Cursor {
 #[derive(Debug, Default)]
 struct CommandWords {
     cursor: Option<Cursor>,
-    directory: Option<PathBuf>,
+    directory: Vec<PathBuf>,
     root: Option<PathBuf>,
 }
 
@@ -191,7 +191,7 @@ impl CommandWords {
     fn note(&mut self, option: &Arg, value: &str) {
         match option.get_id().as_str() {
             "root" => self.root = Some(value.into()),
-            "directory" => self.directory = Some(value.into()),
+            "directory" => self.directory.push(value.into()),
             _ => {}
         }
     }
@@ -318,8 +318,8 @@ mod tests {
             check(nothing, None);
         }
         let read = check("-Ca/b list --root=../c --tag x", Some((Named::Tag, "", "x")));
-        assert_eq!((read.directory, read.root), (Some("a/b".into()), Some("../c".into())));
-        let read = check("list -qC a --root b --tag x", Some((Named::Tag, "", "x")));
-        assert_eq!((read.directory, read.root), (Some("a".into()), Some("b".into())));
+        assert_eq!((read.directory, read.root), (vec!["a/b".into()], Some("../c".into())));
+        let read = check("list -qC a --root b -C c --tag x", Some((Named::Tag, "", "x")));
+        assert_eq!((read.directory, read.root), (vec!["a".into(), "c".into()], Some("b".into())));
     }
 }

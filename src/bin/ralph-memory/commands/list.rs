@@ -56,8 +56,8 @@ pub(crate) struct ListArgs {
     /// Turn the order around
     #[arg(long)]
     reverse: bool,
-    /// The most entries to list
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<usize>)]
+    /// The most entries to list; 0 for all
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
     limit: Option<usize>,
     /// List the tags instead of the entries, with the number of entries for each
     #[arg(long, conflicts_with_all = ["sort", "reverse", "limit"])]
@@ -94,6 +94,7 @@ impl From<SortName> for EntrySort {
 #[derive(Serialize)]
 struct Entries {
     entries: Vec<ListedEntry>,
+    entry_count: usize,
 }
 
 #[derive(Serialize)]
@@ -118,15 +119,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
         },
         sort: args.sort.map(EntrySort::from),
         reverse: args.reverse,
-        limit: args.limit,
+        limit: None,
     };
-    let listed = memory.list(&filter);
+    let mut listed = memory.list(&filter);
+    let in_all = listed.entries.len();
+    listed.entries.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(in_all));
     if ui.json {
         if args.tags {
             ui.json(TagCounts { tag_counts: &listed.tags }, &listed.problems)?;
         } else {
             let entries = answers::listed(&memory, listed.entries.iter(), "");
-            ui.json(Entries { entries }, &listed.problems)?;
+            ui.json(Entries { entries, entry_count: in_all }, &listed.problems)?;
         }
         return Ok(Exit::Done);
     }
@@ -148,6 +151,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
         }
         if listed.entries.is_empty() {
             ui.note("no entries");
+        }
+        if listed.entries.len() < in_all {
+            ui.note(&format!("{} more; `--limit 0` lists all", in_all - listed.entries.len()));
         }
     }
     ui.problems(&listed.problems);

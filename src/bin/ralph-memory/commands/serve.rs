@@ -80,7 +80,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyho
         path: memory.root().to_owned(),
         source,
     })?;
-    let globals = globals.placed(None, Some(root));
+    let globals = globals.placed(Vec::new(), Some(root));
     serve::run(memory, Box::new(move || globals.open_silently()), listener, &server, &interrupt)?;
     Ok(Exit::Interrupted)
 }

@@ -117,7 +117,8 @@ fn features(ui: &mut Ui<'_>, features: &[FeatureStats]) -> anyhow::Result<()> {
         right("tokens"),
         ("last attempt", Align::Left),
     ];
-    Ok(table(ui, "Features", columns, &features.iter().map(row).collect::<Vec<_>>())?)
+    let rows: Vec<_> = features.iter().map(row).collect();
+    Ok(table(ui, "Features", columns, &rows)?)
 }
 
 fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
@@ -134,7 +135,8 @@ fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
     let right = |name| (name, Align::Right);
     let columns =
         [("model", Align::Left), right("attempts"), right("success"), right("cost"), right("tokens"), right("time")];
-    Ok(table(ui, "Models", columns, &models.iter().map(row).collect::<Vec<_>>())?)
+    let rows: Vec<_> = models.iter().map(row).collect();
+    Ok(table(ui, "Models", columns, &rows)?)
 }
 
 fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
@@ -154,7 +156,8 @@ fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
         ("in", Align::Left),
         ("error", Align::Left),
     ];
-    Ok(table(ui, "Recurring errors", columns, &errors.iter().take(MAX_SHOWN).map(row).collect::<Vec<_>>())?)
+    let rows: Vec<_> = errors.iter().take(MAX_SHOWN).map(row).collect();
+    Ok(table(ui, "Recurring errors", columns, &rows)?)
 }
 
 fn files(ui: &mut Ui<'_>, files: &[TouchedFile]) -> anyhow::Result<()> {
@@ -168,7 +171,7 @@ fn files(ui: &mut Ui<'_>, files: &[TouchedFile]) -> anyhow::Result<()> {
 
 /// Returns how many attempts ended with each outcome.
 pub(crate) fn outcomes(totals: &AttemptTotals) -> String {
-    let outcomes = totals.outcomes.iter().map(|(outcome, count)| format!("{count} {}", outcome.as_str()));
+    let outcomes = totals.outcomes.iter().map(|(outcome, count)| format!("{} {}", grouped(*count), outcome.as_str()));
     outcomes.collect::<Vec<_>>().join(", ")
 }
 

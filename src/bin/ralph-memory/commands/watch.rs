@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::activity;
 use crate::exit::Exit;
 use crate::session::Globals;
-use crate::ui::{ID, QUIET, Ui, count};
+use crate::ui::{ID, QUIET, Ui, count, is_read};
 
 /// How often the interrupt is checked.
 const LOOK: Duration = Duration::from_millis(200);
@@ -61,14 +61,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &WatchArgs) -> anyho
     }
 }
 
-/// Ends the program at Ctrl-C, even if its output is not read. Nothing is lost: an interrupted index is rebuilt.
+/// Ends the program at Ctrl-C, and when nobody reads its output any more. Nothing is lost: an interrupted index is rebuilt.
 fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
     let wait = move || {
-        while !interrupt.is_raised() {
+        while !interrupt.is_raised() && is_read() {
             thread::park_timeout(LOOK);
         }
+        let exit = if interrupt.is_raised() { Exit::Interrupted } else { Exit::Done };
         #[expect(clippy::exit, reason = "the other threads may wait forever")]
-        std::process::exit(Exit::Interrupted as i32)
+        std::process::exit(exit as i32)
     };
     thread::Builder::new().name("interrupt".to_owned()).spawn(wait).map(drop)
 }

@@ -16,10 +16,10 @@ use ralph_memory::{Id, Kind, Memory};
 use serde::Serialize;
 
 use super::show;
-use crate::activity;
+use crate::activity::{self, grouped};
 use crate::error::NothingFound;
 use crate::exit::Exit;
-use crate::ui::{ERROR, ID, PLAIN, QUIET, TITLE, Ui, spent};
+use crate::ui::{ERROR, ID, PLAIN, QUIET, TITLE, Ui, is_read, spent};
 
 /// How often the files of runs are read.
 const LOOK: Duration = Duration::from_millis(250);
@@ -39,8 +39,8 @@ enum LogEvent<'a> {
     Started { live: &'a LiveRun },
     /// It does something else now.
     Phase { run_id: &'a str, iteration: Option<u32>, phase: LivePhase },
-    /// Something happened in it.
-    Action { run_id: &'a str, iteration: Option<u32>, action: &'a LiveAction },
+    /// Something happened in it: its action of this number. Numbers that are missing happened too fast to be kept.
+    Action { run_id: &'a str, iteration: Option<u32>, number: u64, action: &'a LiveAction },
     /// Its agent spent more: what it spent so far.
     Spending {
         run_id: &'a str,
@@ -48,23 +48,19 @@ enum LogEvent<'a> {
         #[serde(flatten)]
         spending: AgentSpending,
     },
-    /// The run has ended.
-    Ended { run_id: &'a str },
+    /// The run has ended; with its last iteration open, if its process is lost.
+    Ended { run_id: &'a str, lost: bool },
 }
 
-/// What was printed of a run in progress.
+/// What was printed of an iteration.
 #[derive(Clone, Copy)]
-struct PrintedRun {
-    iteration: Option<u32>,
+struct PrintedIteration {
     phase: LivePhase,
     n_actions: u64,
     spending: AgentSpending,
     /// How many actions there were when that was printed.
     n_at_spending: u64,
 }
-
-/// A run, or an open iteration of a run that has no process.
-type LiveKey = (String, Option<u32>);
 
 /// Prints what happens.
 struct Follower<'a, 'ui> {
@@ -74,7 +70,10 @@ struct Follower<'a, 'ui> {
     is_full: bool,
     /// The attempts that are not new.
     known: HashSet<Id>,
-    live: HashMap<LiveKey, PrintedRun>,
+    /// What was printed of the iterations that the last look found.
+    printed: HashMap<(String, u32), PrintedIteration>,
+    /// The runs in progress that have a process, whatever the filter says of them, and whether something of them was printed.
+    runs: HashMap<String, bool>,
 }
 
 /// Prints what happens until Ctrl-C or, if the filter names a run, until that has ended.
@@ -83,7 +82,8 @@ pub(super) fn follow(ui: &mut Ui<'_>, memory: Memory, filter: &LogFilter, is_ful
     let interrupt = activity::interrupt()?;
     let memory = Arc::new(memory);
     let watcher = memory.watch(WatchMode::Native)?;
-    let mut follower = Follower { ui, memory: &memory, filter, is_full, known: HashSet::new(), live: HashMap::new() };
+    let (known, printed, runs) = (HashSet::new(), HashMap::new(), HashMap::new());
+    let mut follower = Follower { ui, memory: &memory, filter, is_full, known, printed, runs };
     let mut is_ready = false;
     while !interrupt.is_raised() {
         match watcher.events().recv_timeout(LOOK) {
@@ -92,14 +92,19 @@ pub(super) fn follow(ui: &mut Ui<'_>, memory: Memory, filter: &LogFilter, is_ful
                 is_ready = true;
             }
             Ok(WatchEvent::Changed(changes)) => {
+                // The last actions come before their attempt.
+                let is_over = is_ready && follower.look()?;
                 follower.written(&changes.indexed)?;
+                if is_over {
+                    return Ok(Exit::Done);
+                }
                 follower.ui.problems(&changes.problems);
             }
             Ok(WatchEvent::Notice { message }) => follower.ui.warn(&message),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the watcher ended unexpectedly"),
         }
-        if is_ready && follower.look()? {
+        if is_ready && follower.look()? || !is_read() {
             return Ok(Exit::Done);
         }
         follower.ui.out.flush()?;
@@ -121,81 +126,108 @@ impl Follower<'_, '_> {
             self.attempt(attempt)?;
         }
         self.ui.problems(&log.problems);
+        // What ended before is not news.
+        for run in self.memory.recent_runs().iter().filter(|run| run.phase == LivePhase::Ended) {
+            self.note(
+                run,
+                PrintedIteration {
+                    phase: run.phase,
+                    n_actions: run.n_actions,
+                    spending: run.spending,
+                    n_at_spending: 0,
+                },
+            );
+        }
         Ok(())
     }
 
     /// Prints what runs do, and returns whether the one that is followed has ended.
     fn look(&mut self) -> anyhow::Result<bool> {
-        let mut live = self.memory.live_runs();
-        for run in live.iter_mut().filter(|run| run.phase == LivePhase::Between) {
-            // One that is being prepared has no model yet.
-            run.iteration = None;
-        }
-        live.retain(|run| self.is_wanted(run));
-        for run in &live {
+        let runs = self.memory.recent_runs();
+        let mut lost = HashSet::new();
+        for run in runs.iter().filter(|run| run.phase != LivePhase::Between && self.filter.accepts_live(run)) {
             self.run(run)?;
-        }
-        let keys: HashSet<LiveKey> = live.iter().map(key).collect();
-        let mut ended: Vec<LiveKey> = self.live.keys().filter(|key| !keys.contains(*key)).cloned().collect();
-        ended.sort();
-        for key in ended {
-            self.live.remove(&key);
-            self.recorded(&key.0)?;
-            // An iteration of your own loop says nothing about the rest of the run.
-            if key.1.is_none() {
-                self.event(&LogEvent::Ended { run_id: &key.0 })?;
+            if run.phase == LivePhase::Lost {
+                lost.insert(run.run_id.as_str());
             }
         }
-        let is_over = self.filter.run_id.is_some() && live.is_empty();
-        if let Some(run_id) = self.filter.run_id.as_ref().filter(|_| is_over) {
-            self.recorded(run_id)?;
+        let found: HashSet<_> = runs.iter().filter_map(printed_key).collect();
+        self.printed.retain(|key, _| found.contains(key));
+        let goes_on = |run: &&LiveRun| !matches!(run.phase, LivePhase::Ended | LivePhase::Lost);
+        // A loop of one's own has no process, so nobody knows when its run ends.
+        let has_process = |run: &&LiveRun| goes_on(run) && run.phase != LivePhase::Open;
+        let now: HashSet<&str> = runs.iter().filter(has_process).map(|run| run.run_id.as_str()).collect();
+        let mut ended: Vec<String> = self.runs.keys().filter(|run| !now.contains(run.as_str())).cloned().collect();
+        ended.sort();
+        for run_id in ended {
+            let was_printed = self.runs.remove(&run_id).unwrap_or_default();
+            let is_followed = self.filter.run_id.as_ref() == Some(&run_id);
+            if was_printed || is_followed {
+                self.recorded(&run_id, None)?;
+                self.event(&LogEvent::Ended { run_id: &run_id, lost: lost.contains(run_id.as_str()) })?;
+            }
+        }
+        for run_id in now {
+            self.runs.entry(run_id.to_owned()).or_default();
+        }
+        let Some(run_id) = &self.filter.run_id else { return Ok(false) };
+        let is_over = !runs.iter().filter(goes_on).any(|run| run.run_id == *run_id);
+        if is_over {
+            self.recorded(run_id, None)?;
         }
         Ok(is_over)
     }
 
-    /// Returns whether the filter accepts a run in progress.
-    fn is_wanted(&self, run: &LiveRun) -> bool {
-        let LogFilter { task_id, run_id, feature, .. } = self.filter;
-        // Between two iterations a run has no task.
-        let is_named = |own: &Option<String>, wanted: &Option<String>| {
-            wanted.is_none() || own == wanted || run.iteration.is_none()
-        };
-        run_id.as_ref().is_none_or(|wanted| run.run_id == *wanted)
-            && is_named(&run.task_id, task_id)
-            && is_named(&run.feature, feature)
-    }
-
-    /// Prints what is new of a run.
+    /// Prints what is new of an iteration.
     fn run(&mut self, run: &LiveRun) -> anyhow::Result<()> {
-        let before = self.live.get(&key(run)).copied();
-        let same = before.filter(|printed| printed.iteration == run.iteration);
-        if same.is_none() {
-            self.recorded(&run.run_id)?;
-            if run.iteration.is_some() {
-                self.event(&LogEvent::Started { live: run })?;
-            }
+        let before = printed_key(run).and_then(|key| self.printed.get(&key).copied());
+        // One that is lost was printed while it went on, or is of another day.
+        let is_news = before.is_none() && run.phase != LivePhase::Lost;
+        if is_news {
+            // Its own attempt comes after its actions.
+            self.recorded(&run.run_id, run.iteration)?;
+            self.event(&LogEvent::Started { live: run })?;
         }
-        let n_printed = same.map_or(0, |printed| printed.n_actions);
-        let n_new = usize::try_from(run.n_actions.saturating_sub(n_printed)).unwrap_or(usize::MAX);
+        if before.is_none() && !is_news {
+            return Ok(());
+        }
         let (run_id, iteration, phase) = (run.run_id.as_str(), run.iteration, run.phase);
+        let n_printed = before.map_or(0, |printed| printed.n_actions);
+        let n_new = usize::try_from(run.n_actions.saturating_sub(n_printed)).unwrap_or(usize::MAX);
         let actions = &run.actions[run.actions.len().saturating_sub(n_new)..];
-        for action in actions {
-            self.event(&LogEvent::Action { run_id, iteration, action })?;
+        if n_new > actions.len() && !self.ui.json {
+            let place = self.ui.styled(ID, &place(run_id, iteration));
+            let text = self.ui.styled(QUIET, &format!("… {} more", grouped(n_new - actions.len())));
+            self.ui.line(format_args!("{place}  {text}"))?;
         }
-        let is_other_phase = same.is_some_and(|printed| printed.phase != phase);
-        if is_other_phase {
+        for (at, action) in actions.iter().enumerate() {
+            let number = run.n_actions - (actions.len() - at - 1) as u64;
+            self.event(&LogEvent::Action { run_id, iteration, number, action })?;
+        }
+        let is_other_phase = before.is_some_and(|printed| printed.phase != phase);
+        // The attempt says more.
+        if is_other_phase && phase != LivePhase::Ended {
             self.event(&LogEvent::Phase { run_id, iteration, phase })?;
         }
         let (n_actions, spending) = (run.n_actions, run.spending);
-        let before = same.map(|printed| (printed.spending, printed.n_at_spending)).unwrap_or_default();
+        let before = before.map(|printed| (printed.spending, printed.n_at_spending)).unwrap_or_default();
         let is_due = self.ui.json || is_other_phase || n_actions.saturating_sub(before.1) >= SPENDING_EVERY;
         let is_new = is_due && spending.is_known() && spending != before.0;
         if is_new {
             self.event(&LogEvent::Spending { run_id, iteration, spending })?;
         }
         let (spending, n_at_spending) = if is_new { (spending, n_actions) } else { before };
-        self.live.insert(key(run), PrintedRun { iteration, phase, n_actions, spending, n_at_spending });
+        self.note(run, PrintedIteration { phase, n_actions, spending, n_at_spending });
+        if is_news || !actions.is_empty() || is_new {
+            self.runs.insert(run.run_id.clone(), true);
+        }
         Ok(())
+    }
+
+    fn note(&mut self, run: &LiveRun, printed: PrintedIteration) {
+        if let Some(key) = printed_key(run) {
+            self.printed.insert(key, printed);
+        }
     }
 
     /// Prints the attempts of these files that are new.
@@ -205,17 +237,19 @@ impl Follower<'_, '_> {
         if ids.is_empty() {
             return Ok(());
         }
-        self.print_new(&LogFilter { ids, limit: None, since: None, ..self.filter.clone() })
+        self.print_new(&LogFilter { ids, limit: None, since: None, ..self.filter.clone() }, None)
     }
 
-    /// Prints the attempts of a run that are new.
-    fn recorded(&mut self, run_id: &str) -> anyhow::Result<()> {
-        self.print_new(&LogFilter { run_id: Some(run_id.to_owned()), limit: Some(50), ..self.filter.clone() })
+    /// Prints the attempts of a run that are new, up to this iteration.
+    fn recorded(&mut self, run_id: &str, before: Option<u32>) -> anyhow::Result<()> {
+        let filter = LogFilter { run_id: Some(run_id.to_owned()), limit: Some(50), ..self.filter.clone() };
+        self.print_new(&filter, before)
     }
 
-    fn print_new(&mut self, filter: &LogFilter) -> anyhow::Result<()> {
+    fn print_new(&mut self, filter: &LogFilter, before: Option<u32>) -> anyhow::Result<()> {
         for attempt in self.memory.log(filter).attempts.iter().rev() {
-            if self.known.insert(attempt.id.clone()) {
+            let is_wanted = before.is_none_or(|before| attempt.iteration < before);
+            if is_wanted && self.known.insert(attempt.id.clone()) {
                 self.attempt(attempt)?;
             }
         }
@@ -236,10 +270,6 @@ impl Follower<'_, '_> {
             self.ui.json(event, &[])?;
             return Ok(());
         }
-        let place = |run_id: &str, iteration: Option<u32>| match iteration {
-            Some(iteration) => format!("{run_id}/{iteration}"),
-            None => run_id.to_owned(),
-        };
         match event {
             LogEvent::Started { live } => {
                 let title = self.ui.styled(TITLE, &live.task_title);
@@ -249,12 +279,12 @@ impl Follower<'_, '_> {
             }
             LogEvent::Phase { run_id, iteration, phase } => {
                 // The attempt or the next iteration says more.
-                if !matches!(phase, LivePhase::Between | LivePhase::Open) {
+                if !matches!(phase, LivePhase::Between | LivePhase::Open | LivePhase::Lost) {
                     let place = self.ui.styled(ID, &place(run_id, *iteration));
                     self.ui.line(format_args!("{place}  {}", phase.as_str()))?;
                 }
             }
-            LogEvent::Action { run_id, iteration, action } => {
+            LogEvent::Action { run_id, iteration, action, .. } => {
                 let place = self.ui.styled(ID, &place(run_id, *iteration));
                 let text = match action.kind {
                     LiveActionKind::Tool => self.ui.styled(QUIET, &format!("→ {}", action.text)),
@@ -268,9 +298,10 @@ impl Follower<'_, '_> {
                 let text = self.ui.styled(QUIET, &format!("{} so far", spent(*spending)));
                 self.ui.hanging(4, format_args!("{place}  {text}"))?;
             }
-            LogEvent::Ended { run_id } => {
+            LogEvent::Ended { run_id, lost } => {
                 let place = self.ui.styled(ID, run_id);
-                self.ui.line(format_args!("{place}  ended"))?;
+                let how = if *lost { "lost: its process ended without finishing the iteration" } else { "ended" };
+                self.ui.line(format_args!("{place}  {how}"))?;
             }
             LogEvent::Attempt { .. } | LogEvent::FullAttempt { .. } => {}
         }
@@ -278,7 +309,11 @@ impl Follower<'_, '_> {
     }
 }
 
-/// Returns what identifies a run in progress. Only a run without a process can have several open iterations.
-fn key(run: &LiveRun) -> LiveKey {
-    (run.run_id.clone(), run.iteration.filter(|_| run.phase == LivePhase::Open))
+/// Returns what identifies an iteration.
+fn printed_key(run: &LiveRun) -> Option<(String, u32)> {
+    Some((run.run_id.clone(), run.iteration?))
+}
+
+fn place(run_id: &str, iteration: Option<u32>) -> String {
+    iteration.map_or_else(|| run_id.to_owned(), |iteration| format!("{run_id}/{iteration}"))
 }

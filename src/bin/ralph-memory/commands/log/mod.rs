@@ -46,10 +46,10 @@ pub(crate) struct LogArgs {
     /// Only attempts at tasks of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// Only attempts with this outcome; may be repeated
+    /// Only attempts with this outcome, and nothing of iterations in progress, which have none yet; may be repeated
     #[arg(long = "outcome", value_name = "OUTCOME", value_parser = parse::outcome)]
     outcomes: Vec<Outcome>,
-    /// Only attempts of this model
+    /// Only attempts of this model, whatever its case
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Only attempts that began since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")

@@ -4,7 +4,7 @@ mod entry;
 mod run;
 mod task;
 
-use ralph_memory::{Error, Id, Memory};
+use ralph_memory::{Error, Id, Kind, Memory};
 
 use crate::error::{NothingFound, UsageError};
 use crate::exit::Exit;
@@ -22,12 +22,13 @@ use crate::ui::Ui;
   ralph-memory show cargo-bench-requires-nightly --json
   ralph-memory show t-4e0acb21a3
   ralph-memory show run-1a2b3c4d
+  ralph-memory show run-1a2b3c4d/3
   ralph-memory show task:login
 
 Where an entry and a task or a run have the same id, the entry is shown. Write `task:` or
 `run:` before the id for the other.")]
 pub(crate) struct ShowArgs {
-    /// The id of an entry, a task or a run; an entry's path; or a knowledge entry's file name
+    /// The id of an entry, a task or a run; an iteration as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -41,7 +42,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
     if let Some(id) = text.strip_prefix("run:") {
         return if show_run(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing("run", id)) };
     }
-    let id = id(text)?;
+    let iteration = iteration(text);
+    let id = iteration.as_ref().map_or_else(|| id(text), |(_, _, id)| Ok(id.clone()))?;
     match memory.show(&id) {
         Ok(shown) => {
             entry::show(ui, &shown)?;
@@ -53,8 +55,40 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
         Err(Error::NoSuchEntry { .. }) if show_task(ui, &memory, text)? || show_run(ui, &memory, text)? => {
             Ok(Exit::Done)
         }
+        // It is not in the journal yet.
+        Err(Error::NoSuchEntry { .. }) if is_open(&memory, iteration.as_ref()) => {
+            show_run(ui, &memory, iteration.as_ref().map_or(text, |(run, ..)| run)).map(|_| Exit::Done)
+        }
+        Err(Error::NoSuchEntry { similar, .. }) if !text.contains('/') => Err(nothing(text, &similar)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Reads `RUN/NUMBER`, also after `journal/`: the run, the number, and the id of its entry.
+fn iteration(text: &str) -> Option<(&str, u32, Id)> {
+    let (run, number) = text.strip_prefix("journal/").unwrap_or(text).split_once('/')?;
+    let number = Some(number).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
+    let id = Id::parse(&format!("journal/{run}/{number:04}")).filter(|_| run != Kind::Knowledge.as_str())?;
+    Some((run, number, id))
+}
+
+/// Returns whether an iteration is in progress.
+fn is_open(memory: &Memory, iteration: Option<&(&str, u32, Id)>) -> bool {
+    let is_live = |run: &str, number: u32| {
+        memory.run(run).is_some_and(|view| view.live.iter().any(|live| live.iteration == Some(number)))
+    };
+    iteration.is_some_and(|(run, number, _)| is_live(run, *number))
+}
+
+fn nothing(text: &str, similar: &[String]) -> anyhow::Error {
+    let similar: Vec<String> = similar.iter().map(|id| format!("`{id}`")).collect();
+    let hint = if similar.is_empty() {
+        "`ralph-memory list --archived` lists entries, and `ralph-memory log` attempts with their tasks and runs"
+            .to_owned()
+    } else {
+        format!("did you mean {}?", similar.join(" or "))
+    };
+    NothingFound { message: format!("there is no entry, task or run `{text}`"), hint }.into()
 }
 
 fn id(text: &str) -> anyhow::Result<Id> {

@@ -4,9 +4,10 @@ use ralph_memory::memory::RunView;
 use ralph_memory::runner::dollars;
 use serde::Serialize;
 
-use super::task::live;
+use super::task::{counted, live};
+use crate::activity::grouped;
 use crate::commands::log::{line, minute, seconds};
-use crate::commands::stats::{outcomes, tokens};
+use crate::commands::stats::tokens;
 use crate::table::{Align, table};
 use crate::ui::{PLAIN, TITLE, Ui};
 
@@ -30,10 +31,7 @@ pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
         ("now", live(&run.live)),
         ("began", run.started_at.as_deref().map(minute).unwrap_or_default()),
         ("ended", run.ended_at.as_deref().filter(|_| run.live.is_empty()).map(minute).unwrap_or_default()),
-        (
-            "iterations",
-            if totals.attempts == 0 { "0".to_owned() } else { format!("{}: {}", totals.attempts, outcomes(totals)) },
-        ),
+        ("iterations", counted(totals)),
         ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
         ("cost", totals.cost_usd.map(dollars).unwrap_or_default()),
         ("tokens", tokens(totals)),
@@ -48,7 +46,7 @@ pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
         .iter()
         .map(|task| {
             let id = task.id.clone().unwrap_or_default();
-            [id, task.attempts.to_string(), task.outcome.as_str().to_owned(), task.title.clone()]
+            [id, grouped(task.attempts), task.outcome.as_str().to_owned(), task.title.clone()]
         })
         .collect();
     let columns =

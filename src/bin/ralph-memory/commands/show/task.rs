@@ -1,10 +1,11 @@
 //! A task: its state, and its attempts one below the other.
 
 use ralph_memory::Id;
-use ralph_memory::memory::{IterationView, LiveRun, TaskState, TaskView};
+use ralph_memory::memory::{AttemptTotals, IterationView, LivePhase, LiveRun, TaskState, TaskView};
 use ralph_memory::runner::dollars;
 use serde::Serialize;
 
+use crate::activity::grouped;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style, spent};
@@ -50,7 +51,7 @@ fn fields(task: &TaskView) -> [(&'static str, String); 12] {
         ("section", task.section.clone().unwrap_or_default()),
         ("difficulty", task.difficulty.map(|difficulty| difficulty.as_str().to_owned()).unwrap_or_default()),
         ("next model", next.unwrap_or_default()),
-        ("attempts", format!("{}: {}", totals.attempts, outcomes(totals))),
+        ("attempts", counted(totals)),
         ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
         ("cost", totals.cost_usd.map(dollars).unwrap_or_default()),
         ("tokens", tokens(totals)),
@@ -65,6 +66,11 @@ fn fields(task: &TaskView) -> [(&'static str, String); 12] {
     ]
 }
 
+/// Returns how many attempts there were, and how they ended.
+pub(super) fn counted(totals: &AttemptTotals) -> String {
+    if totals.attempts == 0 { "0".to_owned() } else { format!("{}: {}", grouped(totals.attempts), outcomes(totals)) }
+}
+
 /// Returns what runs do at the moment, in a line.
 pub(super) fn live(live: &[LiveRun]) -> String {
     let run = |run: &LiveRun| {
@@ -72,7 +78,15 @@ pub(super) fn live(live: &[LiveRun]) -> String {
         let last = run.actions.last().map(|action| format!(", {}", action.text)).unwrap_or_default();
         let spent = Some(spent(run.spending)).filter(|spent| !spent.is_empty());
         let spent = spent.map(|spent| format!(" ({spent} so far)")).unwrap_or_default();
-        format!("{}{number}: {}{spent}{last}", run.run_id, run.phase.as_str())
+        let lost = if run.phase == LivePhase::Lost {
+            format!(
+                "; its process has ended: `ralph-memory run --resume`, or `ralph-memory context --cancel {}{number}`",
+                run.run_id
+            )
+        } else {
+            String::new()
+        };
+        format!("{}{number}: {}{spent}{last}{lost}", run.run_id, run.phase.as_str())
     };
     live.iter().map(run).collect::<Vec<_>>().join("; ")
 }

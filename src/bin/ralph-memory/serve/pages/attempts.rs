@@ -1,7 +1,7 @@
 //! Attempts, as several pages show them: in a table, in a chart, and in full.
 
 use maud::{Markup, html};
-use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LiveRun, LoggedAttempt};
+use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LivePhase, LiveRun, LoggedAttempt};
 
 use super::super::charts::{columns, outcome_class};
 use super::super::html::{
@@ -122,7 +122,8 @@ pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
                 @else { "Between two iterations" }
             }
             p {
-                span.badge.good.pulse { (run.phase.as_str()) } " "
+                @if run.phase == LivePhase::Lost { (badge("bad", run.phase.as_str())) " " }
+                @else { span.badge.good.pulse { (run.phase.as_str()) } " " }
                 @if let Some(feature) = &run.feature { (named_link(links, NamedPage::Feature, feature, feature)) " · " }
                 (named_link(links, NamedPage::Run, &run.run_id, &run.run_id))
                 @if let Some(iteration) = run.iteration { " · iteration " (iteration) }
