@@ -124,7 +124,10 @@ fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
         writer.write(name, text)?;
     }
     writer.page("index.html", |context| pages::now(context, &NoFields::default()))?;
-    writer.page("features.html", |context| pages::features(context, &NoFields::default()))?;
+    for number in 1..=pages::features_pages(memory) {
+        let name = format!("{}.html", pages::features_name(number));
+        writer.page(&name, |context| pages::features(context, &pages::FeaturesArgs::page(number)))?;
+    }
     writer.page("context.html", |context| pages::context(context, &ContextFields::default()))?;
     writer.page("health.html", |context| pages::health(context, &NoFields::default()))?;
     writer.page("search.html", |context| Ok(pages::all_entries(context)))?;

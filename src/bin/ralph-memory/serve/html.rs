@@ -1,9 +1,10 @@
 //! The parts that pages are made of. Every text of an entry comes through `maud`, which escapes it; what a browser acts on without markup,
 //! such as a change of direction, is made visible when the page is finished (`layout`).
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use maud::{Markup, Render, html};
+use maud::{Markup, PreEscaped, Render, html};
 use ralph_memory::entry::{EntrySummary, Outcome};
 use ralph_memory::memory::SemanticStatus;
 use ralph_memory::text::shorten;
@@ -40,6 +41,20 @@ pub(super) struct HtmlPage {
 /// Returns a text that stands among others, isolated from their direction.
 pub(super) fn isolated(text: &str) -> Markup {
     html! { bdi { (text) } }
+}
+
+/// Returns a text as the value of a field, which a form sends back as it is: `layout` makes characters visible that nobody sees, and leaves
+/// references alone. Control characters have none.
+pub(super) fn field_value(text: &str) -> PreEscaped<String> {
+    let mut value = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '&' | '<' | '>' | '"') || !(character.is_ascii() || character.is_control()) {
+            let _ = write!(value, "&#{};", u32::from(character));
+        } else {
+            value.push(character);
+        }
+    }
+    PreEscaped(value)
 }
 
 /// Returns a text in which the words of a query are marked.

@@ -20,7 +20,7 @@ pub(in crate::serve) fn now(context: &PageContext<'_>, fields: &NoFields) -> any
     let log = context.memory.log(&LogFilter { limit: Some(LOOKED_AT), ..LogFilter::default() });
     let shown = &log.attempts[..log.attempts.len().min(SHOWN)];
     let main = html! {
-        (done(&fields.done))
+        (done(context, &fields.done))
         (semantic(context))
         @if live.is_empty() { (empty("No run in progress.")) }
         @for run in &live { (live_card(context, run)) }
