@@ -8,7 +8,7 @@ use ralph_memory::memory::{PageServer, ProcessIdentity};
 use ralph_memory::{Error, Memory, Problem};
 use serde::Serialize;
 
-use crate::activity;
+use crate::activity::{self, PagesActivity};
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::serve::{self, ExportedSite};
@@ -58,7 +58,7 @@ struct ServeAnswer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if let Some(folder) = &args.export {
-        return export(ui, memory, folder);
+        return export(ui, globals, memory, folder);
     }
     let interrupt = activity::interrupt()?;
     let listener = listen(args.port)?;
@@ -81,9 +81,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyho
 }
 
 /// Writes the pages as files.
-fn export(ui: &mut Ui<'_>, memory: Memory, folder: &Path) -> anyhow::Result<Exit> {
+fn export(ui: &mut Ui<'_>, globals: &Globals, memory: Memory, folder: &Path) -> anyhow::Result<Exit> {
     let secrets = secrets(&memory);
-    let ExportedSite { folder, pages } = serve::export(memory, folder)?;
+    let shown = globals.shows_progress().then(PagesActivity::begin);
+    let report = |done, total| shown.iter().for_each(|shown| shown.advance(done, total));
+    let ExportedSite { folder, pages } = serve::export(memory, folder, &report)?;
+    drop(shown);
     let folder = folder.display().to_string();
     if ui.json {
         ui.json(SiteExportAnswer { folder, page_count: pages }, &secrets)?;

@@ -33,8 +33,11 @@ pub(crate) struct ExportedSite {
     pub(crate) pages: usize,
 }
 
+/// Is called with the number of pages that are written, and of those that are known.
+pub(crate) type ReportPages<'a> = dyn Fn(usize, usize) + 'a;
+
 /// Writes the pages into `folder`.
-pub(crate) fn export(memory: Memory, folder: &Path) -> anyhow::Result<ExportedSite> {
+pub(crate) fn export(memory: Memory, folder: &Path, report: &ReportPages<'_>) -> anyhow::Result<ExportedSite> {
     check(folder)?;
     let parent = folder.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(|source| failed("create", parent, source))?;
@@ -44,7 +47,8 @@ pub(crate) fn export(memory: Memory, folder: &Path) -> anyhow::Result<ExportedSi
     fs::create_dir(&fresh).map_err(|source| failed("create", &fresh, source))?;
     // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
     let _ = memory.update_index();
-    let written = write_all(&memory.pinned(), &fresh).and_then(|pages| replace(folder, &fresh, &old).map(|()| pages));
+    let written =
+        write_all(&memory.pinned(), &fresh, report).and_then(|pages| replace(folder, &fresh, &old).map(|()| pages));
     if written.is_err() {
         // It has nothing but what was just written.
         let _ = fs::remove_dir_all(&fresh);
@@ -116,7 +120,7 @@ struct SiteWriter<'a> {
 }
 
 /// Writes all files, and returns the number of pages.
-fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
+fn write_all(memory: &Memory, folder: &Path, report: &ReportPages<'_>) -> anyhow::Result<usize> {
     let (project, semantic) = (project_name(memory), memory.semantic_status());
     let linked = LinkedPages::default();
     let mut writer = SiteWriter { memory, folder, project, linked, semantic, written: Vec::new() };
@@ -138,6 +142,8 @@ fn write_all(memory: &Memory, folder: &Path) -> anyhow::Result<usize> {
     // Each page may link more.
     while let Some((page, name)) = writer.linked.next() {
         writer.named(page, &name)?;
+        let written = writer.written.len() - ASSETS.len();
+        report(written, written + writer.linked.n_waiting());
     }
     let pages = writer.written.len() - ASSETS.len();
     writer.written.sort();

@@ -42,6 +42,11 @@ impl LinkedPages {
         self.known.borrow().contains(&(page, name.to_owned()))
     }
 
+    /// Returns how many pages were linked and not returned.
+    pub(super) fn n_waiting(&self) -> usize {
+        self.waiting.borrow().len()
+    }
+
     /// Returns a page that was linked and not returned before.
     pub(super) fn next(&self) -> Option<(NamedPage, String)> {
         self.waiting.borrow_mut().pop()
