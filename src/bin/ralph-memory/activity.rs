@@ -66,25 +66,25 @@ pub(crate) fn observe(activity: Activity) {
 
 /// The writing of pages, which lasts until this is dropped.
 #[cfg(feature = "page")]
-pub(crate) struct PagesActivity(());
+pub(crate) struct PagesActivity(ShownWork);
 
 #[cfg(feature = "page")]
 impl PagesActivity {
     pub(crate) fn begin() -> PagesActivity {
         show(ShownWork::Pages, Step::Began, 0, None);
-        PagesActivity(())
+        PagesActivity(ShownWork::Pages)
     }
 
     /// Shows that so many pages of so many are written.
     pub(crate) fn advance(&self, done: usize, total: usize) {
-        show(ShownWork::Pages, Step::Advanced, done, Some(total));
+        show(self.0, Step::Advanced, done, Some(total));
     }
 }
 
 #[cfg(feature = "page")]
 impl Drop for PagesActivity {
     fn drop(&mut self) {
-        show(ShownWork::Pages, Step::Ended, 0, None);
+        show(self.0, Step::Ended, 0, None);
     }
 }
 
