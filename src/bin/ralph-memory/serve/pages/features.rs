@@ -39,7 +39,7 @@ pub(in crate::serve) fn features(context: &PageContext<'_>, _: &NoFields) -> any
         "Attempts#",
         "Success rate",
         "Tasks",
-        "Failed in a row#",
+        "Streak#",
         "Cost#",
         "Tokens#",
         "Models",
