@@ -19,6 +19,7 @@
 
 mod heads;
 mod listing;
+mod lookup;
 mod manifest;
 mod merge;
 mod problems;
@@ -33,9 +34,10 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
@@ -107,6 +109,8 @@ pub struct Catalog {
     n_reread: usize,
     root_problems: Vec<Problem>,
     by_id: OnceLock<Vec<(u32, RowId)>>,
+    /// The rows of the knowledge of each run, where the catalog is [prepared](Catalog::prepared).
+    by_run: Option<Arc<HashMap<String, Vec<RowId>>>>,
 }
 
 impl Catalog {
@@ -123,7 +127,7 @@ impl Catalog {
     pub fn rescan(self, store: &Store, index_id: Option<&str>, now: SystemTime) -> Scan {
         let is_current = self.index_id.as_deref() == index_id;
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
-        catalog.by_id = OnceLock::new();
+        (catalog.by_id, catalog.by_run) = (OnceLock::new(), None);
         catalog.n_reread = 0;
         catalog.root_problems = listing::root_problems(store, catalog.area);
         walk::run(catalog, store, nanoseconds(now))
@@ -135,7 +139,7 @@ impl Catalog {
     /// next scan, which lists the file's folder again too. For a file in a folder that is unknown to this catalog,
     /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
-        self.by_id = OnceLock::new();
+        (self.by_id, self.by_run) = (OnceLock::new(), None);
         self.n_reread = 0;
         let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
         let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
@@ -145,12 +149,6 @@ impl Catalog {
     fn rescan_all(self, store: &Store, now: SystemTime) -> Scan {
         let index_id = self.index_id.clone();
         self.rescan(store, index_id.as_deref(), now)
-    }
-
-    /// Returns a catalog that is quick to copy: what a copy would compute again is known.
-    pub fn prepared(self) -> Catalog {
-        self.rows_by_id();
-        self
     }
 
     /// Returns how many rows there are.
@@ -187,8 +185,17 @@ impl Catalog {
 
     /// Returns the rows of the attempts at a task, in their order. It decodes hardly any head of another attempt.
     pub fn rows_of_task(&self, task_id: &str) -> Vec<RowId> {
+        self.of_task(self.journal_rows(), task_id)
+    }
+
+    /// Returns the rows of the knowledge that names a task, in their order. It decodes hardly any head of another entry.
+    pub fn knowledge_of_task(&self, task_id: &str) -> Vec<RowId> {
+        self.of_task(self.knowledge_rows(), task_id)
+    }
+
+    fn of_task(&self, rows: impl Iterator<Item = RowId>, task_id: &str) -> Vec<RowId> {
         let hash = table::hash_of_name(Some(task_id));
-        let near = self.journal_rows().filter(|&row| self.row(row).task == hash);
+        let near = rows.filter(|&row| self.row(row).task == hash);
         near.filter(|&row| is_same_name(self.head(row).task_id.as_deref(), Some(task_id))).collect()
     }
 
@@ -197,25 +204,6 @@ impl Catalog {
     pub fn rows_near_feature(&self, feature: &str) -> Vec<RowId> {
         let hash = table::hash_of_name(Some(feature));
         self.journal_rows().filter(|&row| self.row(row).feature == hash).collect()
-    }
-
-    /// Returns the rows of the attempts at tasks of a section, in their order. It decodes hardly any head of another
-    /// attempt.
-    pub fn rows_of_section(&self, section: &str) -> Vec<RowId> {
-        let hash = table::hash_of_name(Some(section));
-        let near = self.journal_rows().filter(|&row| self.row(row).section == hash);
-        let own = |row| self.head(row).attempt.and_then(|attempt| attempt.section);
-        near.filter(|&row| is_same_name(own(row).as_deref(), Some(section))).collect()
-    }
-
-    /// Returns the rows of a run's iterations, in their order: those in the folders of that name.
-    pub fn rows_of_run(&self, run_id: &str) -> Vec<RowId> {
-        let root = self.area.roots()[0];
-        let is_of_run = |path: &str| {
-            path.strip_prefix(root).is_some_and(|rest| rest.rsplit_once('/').is_some_and(|(_, name)| name == run_id))
-        };
-        let folders = (0..self.table.folders.len()).filter(|&folder| is_of_run(self.table.folder_path(folder)));
-        folders.flat_map(|folder| self.table.rows_of(folder)).map(number).collect()
     }
 
     /// Returns the folders that hold entries, relative to `.ralph/`, in the order of their paths.
@@ -423,6 +411,7 @@ impl Catalog {
             n_reread: 0,
             root_problems: Vec::new(),
             by_id: OnceLock::new(),
+            by_run: None,
         };
         let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };
         let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id, key)) else {

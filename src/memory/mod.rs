@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::{Error, Result};
-use crate::queries::EntryReader;
+use crate::queries::EntryViewer;
 use crate::secret;
 use crate::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
@@ -78,7 +78,7 @@ pub struct Memory {
     pub(crate) semantic: SemanticMemory,
     state_folders: StateFolders,
     /// What [`Memory::show`] looks up, if the memory is pinned.
-    reader: Option<EntryReader>,
+    reader: Option<EntryViewer>,
 }
 
 impl Memory {
@@ -224,7 +224,7 @@ impl Memory {
     #[must_use]
     pub fn pinned(mut self) -> Memory {
         self.workspace.pin();
-        self.reader = Some(EntryReader::new(&self.workspace));
+        self.reader = Some(EntryViewer::new(&self.workspace));
         self
     }
 

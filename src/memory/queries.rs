@@ -7,7 +7,7 @@ use super::Memory;
 use crate::entry::{EntrySummary, Id};
 use crate::error::Result;
 use crate::history::Usage;
-use crate::queries::{self, EntryFilter, EntryReader, ListResult, MemoryStatus, SearchResults, ShowResult};
+use crate::queries::{self, EntryFilter, EntryViewer, ListResult, MemoryStatus, SearchResults, ShowResult};
 use crate::retrieve::Query;
 
 impl Memory {
@@ -20,7 +20,7 @@ impl Memory {
     pub fn show(&self, id: &Id) -> Result<ShowResult> {
         match &self.reader {
             Some(reader) => reader.show(&self.workspace, id),
-            None => EntryReader::new(&self.workspace).show(&self.workspace, id),
+            None => EntryViewer::new(&self.workspace).show(&self.workspace, id),
         }
     }
 

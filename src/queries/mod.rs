@@ -13,7 +13,7 @@ pub use list::{EntryFilter, EntrySort, ListResult, Useless};
 pub(crate) use list::{list, summaries};
 pub use search::SearchResults;
 pub(crate) use search::{excerpts, hits, search};
-pub(crate) use show::EntryReader;
+pub(crate) use show::EntryViewer;
 pub use show::{EntryLink, EntryView, ShowResult};
 pub(crate) use status::status;
 pub use status::{EntryCounts, MemoryStatus};

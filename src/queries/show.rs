@@ -122,7 +122,7 @@ pub struct ShowResult {
 
 /// Shows entries, one after the other. What it looks up for an entry is computed once for all.
 #[derive(Debug)]
-pub(crate) struct EntryReader {
+pub(crate) struct EntryViewer {
     now: DateTime<Utc>,
     live: Catalog,
     archive: Catalog,
@@ -131,7 +131,7 @@ pub(crate) struct EntryReader {
     superseded: HashSet<Id>,
     /// The entries that replace an id.
     superseding: HashMap<Id, Vec<usize>>,
-    names: OnceLock<Names>,
+    names: OnceLock<LinkNames>,
     linking: OnceLock<Linking>,
     usage: OnceLock<HashMap<Id, Usage>>,
     versions: OnceLock<HashMap<(Kind, String), Vec<Id>>>,
@@ -139,7 +139,7 @@ pub(crate) struct EntryReader {
 
 /// What links may call an entry.
 #[derive(Debug, Default)]
-struct Names {
+struct LinkNames {
     /// The first entry with a title, as [`fold`] returns it.
     titles: HashMap<String, usize>,
     /// The first entry with an alias, or with a title.
@@ -155,8 +155,8 @@ struct Linking {
     ids: HashMap<Id, Vec<(usize, usize)>>,
 }
 
-impl EntryReader {
-    pub(crate) fn new(workspace: &Workspace) -> EntryReader {
+impl EntryViewer {
+    pub(crate) fn new(workspace: &Workspace) -> EntryViewer {
         let (now, live) = (workspace.now(), workspace.catalog(Area::Live));
         let rows = live.rows().filter(|row| live.is_indexable(*row));
         let heads: Vec<(RowId, Head)> = rows.map(|row| (row, live.head(row))).collect();
@@ -167,7 +167,7 @@ impl EntryReader {
                 superseding.entry(id.clone()).or_default().push(number);
             }
         }
-        EntryReader {
+        EntryViewer {
             now,
             heads,
             superseded: superseded(&[&live], now),
@@ -283,8 +283,8 @@ impl EntryReader {
     }
 }
 
-fn names(heads: &[(RowId, Head)]) -> Names {
-    let mut names = Names::default();
+fn names(heads: &[(RowId, Head)]) -> LinkNames {
+    let mut names = LinkNames::default();
     for (number, (_, head)) in heads.iter().enumerate() {
         let title = fold(&head.title);
         if !title.is_empty() {
@@ -328,16 +328,15 @@ fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
 
 /// Returns the archived versions of each entry, by its kind and stem, oldest first.
 fn versions(archive: &Catalog) -> HashMap<(Kind, String), Vec<Id>> {
-    let mut dated: HashMap<(Kind, String), Vec<(String, u32, Id)>> = HashMap::new();
-    for version in archive.rows().filter_map(|row| archive.id(row)) {
-        if let Some((stem, time, number)) = version_of(version.stem()) {
-            let key = (version.kind(), stem.to_owned());
-            dated.entry(key).or_default().push((time.to_owned(), number, version.clone()));
-        }
+    let dated = |version: Id| {
+        let (stem, time, number) = version_of(version.stem())?;
+        Some(((version.kind(), stem.to_owned()), (time.to_owned(), number), version.clone()))
+    };
+    let mut found: Vec<_> = archive.rows().filter_map(|row| archive.id(row)).filter_map(dated).collect();
+    found.sort_by(|(_, one, first), (_, other, second)| (one, first).cmp(&(other, second)));
+    let mut versions: HashMap<(Kind, String), Vec<Id>> = HashMap::new();
+    for (entry, _, version) in found {
+        versions.entry(entry).or_default().push(version);
     }
-    let in_order = dated.into_iter().map(|(key, mut versions)| {
-        versions.sort();
-        (key, versions.into_iter().map(|(_, _, version)| version).collect())
-    });
-    in_order.collect()
+    versions
 }

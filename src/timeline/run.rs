@@ -121,7 +121,7 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
         totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
         tasks: tasks(&attempts),
         attempts,
-        knowledge: knowledge(workspace, catalogs[0], |head| head.run_id.as_deref() == Some(id)),
+        knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_run(id).into_iter()),
         problems: problems_of(workspace, &catalogs),
     })
 }

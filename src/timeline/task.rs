@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::totals::AttemptTotals;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RowId};
 use crate::entry::path::display_path;
-use crate::entry::{Difficulty, EntrySummary, Head, Id};
+use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::iterations::{LiveRun, choose_model, live_runs};
@@ -184,15 +184,14 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
             .map(|choice| NextModel { model: choice.model, rationale: choice.rationale }),
         totals: AttemptTotals::of(heads.iter().map(|attempt| &attempt.head)),
         attempts,
-        knowledge: knowledge(workspace, catalogs[0], |head| is_same_name(head.task_id.as_deref(), Some(id))),
+        knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_task(id).into_iter()),
         live,
         problems: problems_of(workspace, &catalogs),
     })
 }
 
-/// Returns the live knowledge entries that are meant.
-pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, is_meant: impl Fn(&Head) -> bool) -> Vec<EntrySummary> {
-    let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row) && is_meant(&live.head(*row)));
-    let ids: Vec<Id> = rows.filter_map(|row| live.id(row)).collect();
+/// Returns the readable entries of these rows.
+pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, rows: impl Iterator<Item = RowId>) -> Vec<EntrySummary> {
+    let ids: Vec<Id> = rows.filter(|row| live.is_indexable(*row)).filter_map(|row| live.id(row)).collect();
     if ids.is_empty() { Vec::new() } else { summaries(workspace, &ids) }
 }

@@ -230,13 +230,17 @@ fn every_page_says_what_it_should() {
         ("entry?id=wal", &["Links to this entry", "Versions", "class=\"del\"", "Readers and one writer."]),
         ("entry?id=journal/run-sample/0001", &["Iteration 1", "it has no bencher"]),
         ("search", &["Type the words"]),
-        ("search?q=nightly+benches", &["Benches need nightly", "The parts of the score", "body"]),
+        (
+            "search?q=nightly+benches",
+            &["<mark>Benches</mark> need <mark>nightly</mark>", "The parts of the score", "body"],
+        ),
         ("search?q=nightly&until=2020-01-01", &["Nothing found"]),
         (
             "context?task=Make+the+benches+run&feature=bench",
             &["Sections of the context", "Use `cargo +nightly bench`."],
         ),
         ("context?task=Make+it&tokens=1", &["role=\"alert\"", "Hint"]),
+        ("context", &["The briefing of a session", "# Project Memory", "Use `cargo +nightly bench`."]),
         ("health", &["Doctor", "leads to no entry", "index"]),
     ] {
         let html = server.page(page);
@@ -253,6 +257,103 @@ fn every_page_says_what_it_should() {
         let answer = server.get(file);
         assert!(answer.status == 200 && answer.head.contains(&format!("content-type: {kind}")), "{file}: {answer:?}");
     }
+}
+
+#[test]
+fn times_are_exact_and_in_utc_as_the_server_writes_them() {
+    let base = TestBase::new();
+    let head = "title: Retries\ntags: [api]\ncreated_at: 2026-03-01T09:08:07Z\nupdated_at: 2026-03-02T11:30:00+02:00";
+    base.write(".ralph/knowledge/retries.md", format!("---\n{head}\n---\n\nOnly after a 503.\n"));
+    let html = PageProcess::start(&base).page("entry?id=retries");
+    let created =
+        "<time datetime=\"2026-03-01T09:08:07Z\" title=\"2026-03-01 09:08:07 UTC\">2026-03-01 09:08 UTC</time>";
+    assert!(html.contains(created), "{html}");
+    assert!(html.contains(">2026-03-02 09:30 UTC</time>"), "{html}");
+}
+
+/// Returns the part of a page that is not its frame.
+fn main_of(html: &str) -> &str {
+    html.split("<main").nth(1).and_then(|rest| rest.split("</main>").next()).unwrap()
+}
+
+#[test]
+fn no_page_repeats_what_it_is_about() {
+    let base = sample();
+    base.run([
+        "add",
+        "--title",
+        "Bench output is noisy",
+        "--tags",
+        "bench",
+        "--feature",
+        "bench",
+        "--body",
+        "Run it alone.",
+    ])
+    .says(0, "knowledge/bench-output-is-noisy");
+    let server = PageProcess::start(&base);
+    let links = |page: &str, link: &str| {
+        let html = server.page(page);
+        main_of(&html).matches(&format!("href=\"{link}\"")).count()
+    };
+    assert_eq!(links("feature?name=bench", "feature?name=bench"), 0, "the attempts and entries of a feature");
+    assert_eq!(links("run?id=run-sample", "run?id=run-sample"), 0, "the iterations of a run");
+    assert_eq!(links("task?id=t-benches", "task?id=t-benches"), 0, "the attempts at a task");
+    assert_eq!(links("entry?id=journal/run-sample/0001", "entry?id=journal%2Frun-sample%2F0001"), 0, "an attempt");
+    let attempt = server.page("entry?id=journal/run-sample/0001");
+    assert_eq!(main_of(&attempt).matches(">failed<").count(), 1, "its outcome");
+    assert!(!main_of(&server.page("run?id=run-sample")).contains("Run run-sample"), "the heading is the id");
+    let context = server.page("context?task=Make+the+benches+run&task_id=t-benches&feature=bench");
+    assert_eq!(main_of(&context).matches("Previous Attempts").count(), 2, "in the table and as a heading");
+}
+
+#[test]
+fn the_words_of_a_search_are_marked_and_nothing_else() {
+    let base = TestBase::new();
+    base.entry(
+        "one",
+        "<script>alert(1)</script> in <b>titles</b>",
+        "x",
+        "An alerting </mark><script>alert(2)</script>.",
+    );
+    base.entry("two", "parseHttpAlert", "x", "It alerts `it` & \u{202e}alerts.");
+    let server = PageProcess::start(&base);
+    let html = server.page("search?q=alert+the+%3Cmark%3E+it");
+    let title = "&lt;script&gt;<mark>alert</mark>(1)&lt;/script&gt; in &lt;b&gt;titles&lt;/b&gt;";
+    assert!(html.contains(title), "{html}");
+    assert!(html.contains("parseHttp<mark>Alert</mark>"), "a part of an identifier: {html}");
+    assert!(html.contains("<mark>alerting</mark> &lt;/"), "a word with the same stem: {html}");
+    assert!(!html.contains("<mark>it</mark>") && !html.contains("<mark>in</mark>"), "stop words: {html}");
+}
+
+#[test]
+fn a_task_that_is_not_done_leads_to_its_next_context() {
+    let base = sample();
+    let memory = Memory::open(&base.root()).unwrap();
+    let task = Task { id: Some("t-open".into()), section: Some("later".into()), ..Task::new("Sign & send") };
+    let iteration = memory.begin(&task, &ralph_memory::memory::Run::named("run-open")).unwrap();
+    let text = "<failure-report>what_tried: gpg\nwhy_failed: no key</failure-report> <task-failed>t-open</task-failed>";
+    memory.finish(&iteration, &Report { text: text.to_owned(), ..Report::default() }).unwrap();
+    let server = PageProcess::start(&base);
+    let listed = server.page("context");
+    assert!(listed.contains("href=\"context?task=Sign%20%26%20send&amp;task_id=t-open\""), "{listed}");
+    assert!(!main_of(&listed).contains("task_id=t-benches"), "a task that is done");
+    let of_task = server.page("task?id=t-open");
+    let address = "context?task=Sign%20%26%20send&amp;task_id=t-open&amp;section=later";
+    assert!(of_task.contains(&format!("href=\"{address}\"")), "{of_task}");
+    assert!(server.page(&address.replace("&amp;", "&")).contains("no key"));
+    assert!(!server.page("task?id=t-benches").contains("context?task="));
+
+    base.run(["serve", "--export", "site"]).says(0, "wrote");
+    let exported = base.read("site/context.html");
+    let file =
+        exported.split("href=\"").filter_map(|rest| rest.split('"').next()).find(|to| to.starts_with("context/"));
+    let file = file.unwrap_or_else(|| panic!("{exported}"));
+    assert!(exported.contains("# Project Memory") && !exported.contains("<textarea"), "{exported}");
+    assert!(base.read(&format!("site/{file}")).contains("no key"));
+    assert!(base.read("site/task/t-open.html").contains(&format!("href=\"../{file}\"")));
+    assert!(!base.read("site/task/t-benches.html").contains("context/"));
+    assert!(base.read("site/index.html").contains("href=\"context.html\""));
 }
 
 #[test]

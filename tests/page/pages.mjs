@@ -21,7 +21,7 @@ export const PAGES = [
   ["Search", "search", []],
   ["Search, results", "search?q=order+paid+twice", ["The payment provider calls a webhook twice"]],
   ["Search, no result", "search?q=zyzzyva", []],
-  ["Context", "context", []],
+  ["Context", "context", ["Tasks that are not done", "Offer wallets at the checkout", "# Project Memory"]],
   ["Context of a task", "context?task=Offer+wallets+at+the+checkout&task_id=t-wallets&feature=checkout", ["Put the script into our own bundle"]],
   ["Health", "health", ["knowledge/image-service"]],
   ["No such page", "nothing-here", [], 404],

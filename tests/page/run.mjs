@@ -9,10 +9,11 @@ import { exported, exportedSearch, files } from "./export.mjs";
 import { makeHostile } from "./hostile.mjs";
 import { everyPageByTab, journey } from "./keyboard.mjs";
 import { live, steady } from "./live.mjs";
+import { many } from "./many.mjs";
 import { makeMemory } from "./memory.mjs";
 import { PAGES, axe, everywhere, visit } from "./pages.mjs";
 import { Program } from "./program.mjs";
-import { buttons, bytes, calm, crawl, filters, mouse, typing, withoutScript } from "./use.mjs";
+import { buttons, bytes, calm, crawl, fields, filters, mouse, times, typing, withoutScript } from "./use.mjs";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -102,6 +103,9 @@ try {
   await group("Filters without JavaScript", (expect) => filters(browser, site, expect, false));
   await group("Every page and form without JavaScript", (expect) => withoutScript(browser, site, expect));
   await group("No movement where none is wanted", (expect) => calm(browser, site, expect));
+  await group("Times, for as long as a page is open", (expect) => times(browser, site, expect));
+  await group("Fields of a form are equally high", (expect) => fields(browser, site, expect));
+  await group("Fifty pages at once", async (expect) => `${(await many(site, expect)).toFixed(2)} of the time that they take one after the other`);
   await group("Archive, restore and undo by button", (expect) => buttons(browser, site, folder, expect));
   await group("Archive, restore and undo without JavaScript", (expect) => buttons(browser, site, folder, expect, { script: false }));
   await group("Archive, restore and undo by keyboard", (expect) => buttons(browser, site, folder, expect, { keyboard: true }));

@@ -116,6 +116,8 @@ export async function typing(browser, site, program, folder, expect) {
   expect("the focus stays where one types", await page.evaluate(() => document.activeElement.id === "q"));
   const printed = program.json(folder, "search", "deadlock cart").entries.map(({ id }) => id);
   expect("the page finds what the command finds, in its order", JSON.stringify(shown[2].slice(0, printed.length)) === JSON.stringify(printed.slice(0, shown[2].length)), `${shown[2]} and not ${printed}`);
+  const marked = await page.locator("#results mark").allInnerTexts();
+  expect("the words that were found are marked", marked.length > 0 && marked.every((text) => /^(dead|lock|cart)/i.test(text)), marked.slice(0, 8).join(", "));
   await page.reload();
   expect("the address keeps the search", JSON.stringify(await results(page)) === JSON.stringify(shown[2]));
   await page.locator("#q").fill("zyzzyva");
@@ -145,7 +147,7 @@ export async function filters(browser, site, expect, script = true) {
   const cases = [
     ["search?q=order", "tag", "checkout", /checkout/],
     ["search?q=tests", "feature", "checkout", /checkout/],
-    ["search?q=order", "kind", "knowledge", /knowledge/],
+    ["search?q=order", "kind", "knowledge", /^(?![\s\S]*\battempt ·)/],
     ["search?q=order", "kind", "journal", /journal|attempt/],
     ["search?q=refund", "scope", "task:t-refunds", /No tests for a refund/],
     ["search?q=tests", "since", daysAgo(25), null],
@@ -280,6 +282,42 @@ export async function buttons(browser, site, folder, expect, { script = true, ke
   expect("going back and loading again changes nothing", bytes(folder) === before);
   expect("nothing else was noticed", seen.findings.length === 0, seen.findings.join("; "));
   await window.close();
+}
+
+/** Times are relative to the clock of whoever looks, go on while a page is open, and are exact in the title and without JavaScript. */
+export async function times(browser, site, expect) {
+  const window = await browser.open(site.address);
+  const { page, seen } = window;
+  await page.clock.install();
+  await visit(window, site, { path: "timeline" });
+  const shown = () => page.locator("main time").evaluateAll((all) => all.map((element) => [element.textContent, element.title, element.dateTime]));
+  const first = await shown();
+  const form = /^(just now|\d+ (min|h) ago|\d+ days? ago|\d{4}-\d\d-\d\d)$/;
+  expect("times are relative", first.length > 20 && first.every(([text]) => form.test(text)), first.find(([text]) => !form.test(text))?.[0] ?? `${first.length}`);
+  expect("titles are exact", first.every(([, title, time]) => title === `${time.replace("T", " ").replace("Z", "")} UTC`), first[0].join(" | "));
+  await page.clock.runFor("05:00:00");
+  const later = await shown();
+  expect("they go on while the page is open", later[0][0] !== first[0][0] && later.every(([text]) => form.test(text)), `${first[0][0]} and ${later[0][0]}`);
+  expect("nothing else was noticed", seen.findings.length === 0, seen.findings.join("; "));
+  await window.close();
+  const plain = await browser.open(site.address, { script: false });
+  await visit(plain, site, { path: "timeline" });
+  const texts = await plain.page.locator("main time").allInnerTexts();
+  expect("without JavaScript they are exact", texts.every((text) => /^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/.test(text)), texts[0]);
+  await plain.close();
+}
+
+/** What stands in a row of a form is equally high. */
+export async function fields(browser, site, expect) {
+  for (const size of ["desk", "phone"]) {
+    const window = await browser.open(site.address, { size });
+    for (const path of ["timeline", "entries", "search?q=a&kind=knowledge"]) {
+      await visit(window, site, { path });
+      const heights = await window.page.locator(".field :is(input:not(.big), select):visible").evaluateAll((all) => [...new Set(all.map((element) => element.getBoundingClientRect().height))]);
+      expect(`${path}, ${size}`, heights.length === 1, heights.join(", "));
+    }
+    await window.close();
+  }
 }
 
 /** No movement for people who asked for none. */

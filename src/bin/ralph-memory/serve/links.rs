@@ -130,19 +130,17 @@ impl<'a> PageLinks<'a> {
     /// Returns the address of the context for a task that is not done, with what the query needs; `None` where files are written and none
     /// of them has it.
     pub(super) fn context(self, id: &str, title: &str, feature: Option<&str>, section: Option<&str>) -> Option<String> {
-        match self.exported {
-            Some(pages) => pages.knows(NamedPage::Context, id).then(|| self.named(NamedPage::Context, id)),
-            None => {
-                let title = if title.trim().is_empty() { id } else { title };
-                let fields = [
-                    ("task", title),
-                    ("task_id", id),
-                    ("feature", feature.unwrap_or_default()),
-                    ("section", section.unwrap_or_default()),
-                ];
-                Some(PageLinks::with_query("context", &fields))
-            }
+        if let Some(pages) = self.exported {
+            return pages.knows(NamedPage::Context, id).then(|| self.named(NamedPage::Context, id));
         }
+        let title = if title.trim().is_empty() { id } else { title };
+        let fields = [
+            ("task", title),
+            ("task_id", id),
+            ("feature", feature.unwrap_or_default()),
+            ("section", section.unwrap_or_default()),
+        ];
+        Some(PageLinks::with_query("context", &fields))
     }
 
     /// Returns the address of an entry.

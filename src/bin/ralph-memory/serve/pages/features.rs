@@ -82,7 +82,7 @@ pub(in crate::serve) fn features(context: &PageContext<'_>, args: &FeaturesArgs)
         "Attempts#",
         "Success rate",
         "Tasks",
-        "Failed in a row#",
+        "Streak#",
         "Cost#",
         "Tokens#",
         "Models",
