@@ -44,11 +44,21 @@ pub(super) fn isolated(text: &str) -> Markup {
 }
 
 /// Returns a text as the value of a field, which a form sends back as it is: `layout` makes characters visible that nobody sees, and leaves
-/// references alone. Control characters have none.
+/// references alone. Control characters and those that change the direction have none: they would act on whoever reads the field.
 pub(super) fn field_value(text: &str) -> PreEscaped<String> {
+    with_references(text, |character| matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+}
+
+/// Returns a text as the value of a field that nobody sees, with all its characters but control characters.
+pub(super) fn hidden_value(text: &str) -> PreEscaped<String> {
+    with_references(text, |_| false)
+}
+
+fn with_references(text: &str, is_left: impl Fn(char) -> bool) -> PreEscaped<String> {
     let mut value = String::with_capacity(text.len());
     for character in text.chars() {
-        if matches!(character, '&' | '<' | '>' | '"') || !(character.is_ascii() || character.is_control()) {
+        let is_plain = character.is_ascii() || character.is_control() || is_left(character);
+        if matches!(character, '&' | '<' | '>' | '"') || !is_plain {
             let _ = write!(value, "&#{};", u32::from(character));
         } else {
             value.push(character);

@@ -77,17 +77,8 @@ pub(in crate::serve) fn features(context: &PageContext<'_>, args: &FeaturesArgs)
     let page = args.page.parse::<usize>().unwrap_or(1).clamp(1, last);
     let shown = stats.features.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE);
     let rows: Vec<Markup> = shown.map(|feature| row(context, feature)).collect();
-    let headings = [
-        "Feature",
-        "Attempts#",
-        "Success rate",
-        "Tasks",
-        "Streak#",
-        "Cost#",
-        "Tokens#",
-        "Models",
-        "Last attempt",
-    ];
+    let headings =
+        ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
     let main = html! {
         @if rows.is_empty() { (empty("No attempt yet, so there are no figures.")) }
         @else {

@@ -19,7 +19,7 @@ use axum::http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::html::{HtmlPage, PageContext, cut, field_value};
+use super::html::{HtmlPage, PageContext, cut, hidden_value};
 use super::links::PageLinks;
 use crate::error::{self, NothingFound};
 use crate::exit::Exit;
@@ -167,7 +167,7 @@ fn button(context: &PageContext<'_>, action: FormAction, id: &str, label: Markup
         @if let Some(token) = context.token {
             form method="post" action=(action.as_str()) {
                 input type="hidden" name="token" value=(token);
-                input type="hidden" name="id" value=(field_value(id));
+                input type="hidden" name="id" value=(hidden_value(id));
                 button { (label) }
             }
         }
