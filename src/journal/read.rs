@@ -104,8 +104,9 @@ fn attempts_in(workspace: &Workspace, rows: impl Fn(&Catalog) -> Vec<RowId>) -> 
     summaries.into_iter().filter_map(with_attempt).collect()
 }
 
-/// Returns the most telling line of an error, from the last attempt that is readable.
+/// Returns the most telling line of an error, without secrets, from the last attempt that is readable.
 pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &Recurrence<'_>) -> Option<String> {
-    let line = |summary: &AttemptSummary| attempt(workspace, catalogs, &summary.id)?.error_line().map(str::to_owned);
+    let allowed = &workspace.settings.allowed_secrets;
+    let line = |summary: &AttemptSummary| attempt(workspace, catalogs, &summary.id)?.redacted_error_line(allowed);
     error.attempts().rev().find_map(line).map(|line| shorten(&line, LINE_CHARACTERS))
 }

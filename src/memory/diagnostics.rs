@@ -51,7 +51,27 @@ impl Memory {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn doctor(&self) -> Diagnosis {
-        let SemanticStatus { wanted, active, detail, fix: hint } = self.semantic_status();
+        self.doctor_with(self.semantic_status())
+    }
+
+    /// Returns the same where the state of semantic search is known, so that no server is asked.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::memory::{FindingState, SemanticStatus};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let detail = "Ollama does not answer".to_owned();
+    /// let diagnosis = memory.doctor_with(SemanticStatus { wanted: true, active: false, detail, fix: None });
+    /// let semantic = diagnosis.findings.iter().find(|finding| finding.what == "semantic").ok_or("no finding")?;
+    /// assert_eq!((semantic.state, semantic.detail.as_str()), (FindingState::Warning, "Ollama does not answer"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn doctor_with(&self, semantic: SemanticStatus) -> Diagnosis {
+        let SemanticStatus { wanted, active, detail, fix: hint } = semantic;
         let semantic = SemanticFacts { is_well: active && hint.is_none() || !wanted, detail, hint };
         diagnostics::doctor(&self.workspace, semantic, kept_problems(&self.workspace, &self.state_folders).1)
     }

@@ -220,7 +220,7 @@ fn reason(workspace: &Workspace, attempt: &Attempt) -> String {
     let verified =
         verified.map(|validation| format!("`{}` failed with exit code {}", validation.command, validation.exit_code));
     let why = first_line(&attempt.sections.why);
-    let error = || attempt.error_line().map(str::to_owned);
+    let error = || attempt.redacted_error_line(&workspace.settings.allowed_secrets);
     let reason = match attempt.head.outcome {
         Outcome::Done => None,
         Outcome::Retried => verified.or(why).or_else(error),

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ralph_memory::memory::Report;
@@ -36,7 +36,10 @@ struct HttpAnswer {
 
 impl PageProcess {
     pub(crate) fn start(base: &TestBase) -> PageProcess {
-        let mut command = base.with(["serve", "--json", "--port", "0"]).command();
+        PageProcess::of(base.with(["serve", "--json", "--port", "0"]).command())
+    }
+
+    fn of(mut command: Command) -> PageProcess {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -442,6 +445,151 @@ fn a_form_needs_the_token_and_changes_what_it_says() {
     assert_eq!(server.post("undo", &format!("id=x&token={token}"), &[]).status, 404);
 }
 
+#[test]
+fn a_page_says_what_was_done_only_as_long_as_it_is_so() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    let form = format!("id=knowledge%2Fbench&token={}", server.token);
+    assert_eq!(server.post("archive", &form, &[]).status, 303);
+    let address = "entry?id=knowledge/bench&done=archive";
+    assert!(server.page(address).contains("Moved to the archive."));
+    base.run(["undo"]).says(0, "bench");
+    let page = server.page(address);
+    assert!(page.contains("Move to the archive") && !page.contains("Moved to the archive."), "{page}");
+    for page in ["health?done=undo", "?done=undo"] {
+        assert!(server.page(page).contains("Taken back."), "{page}");
+    }
+    base.run(["add", "--title", "Later", "--tags", "x", "--body", "It is newer."]).says(0, "later");
+    for page in ["health?done=undo", "?done=undo", "health?done=archive", "entry?id=bench&done=undo"] {
+        let text = server.page(page);
+        assert!(!text.contains("note good"), "{page}: {text}");
+    }
+    assert!(server.page("").contains("<p class=\"note\" id=\"offline\" role=\"status\" hidden></p>"));
+}
+
+#[test]
+fn health_and_entries_say_the_truth_about_what_helped() {
+    let base = TestBase::new();
+    for (stem, title) in [("mixed", "Helped nobody"), ("gone", "Archived since")] {
+        base.entry(stem, title, "x", "It was in contexts.");
+    }
+    for (number, outcome) in [(1, "failed"), (2, "partial"), (3, "interrupted")] {
+        let context = if number == 1 { "knowledge/mixed, knowledge/gone, knowledge/nobody" } else { "knowledge/mixed" };
+        let head =
+            format!("run_id: run-a\niteration: {number}\noutcome: {outcome}\nstarted_at: 2026-11-01T10:00:0{number}Z");
+        let text = format!("---\n{head}\ntask_title: T\ncontext: [{context}]\n---\n");
+        base.write(&format!(".ralph/journal/run-a/{number:04}.md"), text);
+    }
+    base.run(["archive", "knowledge/gone"]).says(0, "gone");
+    let server = PageProcess::start(&base);
+    let health = server.page("health");
+    assert!(health.contains("1 entry was in contexts of attempts that failed"), "{health}");
+    assert!(!health.contains("looks useless") && !health.contains("Archived since"), "{health}");
+    let entry = server.page("entry?id=mixed");
+    assert!(
+        entry.contains("None of the attempts whose contexts had it succeeded; 1 failed. Does it mislead?"),
+        "{entry}"
+    );
+    base.run(["archive", "knowledge/mixed"]).says(0, "mixed");
+    let health = server.page("health");
+    assert!(health.contains("looks useless") && !health.contains("Never helped"), "{health}");
+}
+
+#[test]
+fn health_files_errors_under_problems() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/twice.md", "---\ntitle: One\ntitle: Two\ntags: [x]\n---\n\nText.\n");
+    let health = PageProcess::start(&base).page("health");
+    let (before, after) = health.split_once("No two entries say nearly the same.").expect("no duplicate");
+    assert!(before.contains("knowledge/twice.md") && !after.contains("knowledge/twice.md"), "{health}");
+    assert!(!before.contains("No problem was found"), "{health}");
+}
+
+#[test]
+fn no_page_waits_for_a_server_that_does_not_answer() {
+    let base = sample();
+    // It accepts, and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let mut command = base.with(["serve", "--json", "--port", "0"]).env("RALPH_MEMORY_OLLAMA__URL", &address).command();
+    command.env("RALPH_MEMORY_OLLAMA__CHECK_TIMEOUT_MS", "60000");
+    let server = PageProcess::of(command);
+    let health = server.page("health");
+    assert!(health.contains("the servers are being asked"), "{health}");
+}
+
+#[test]
+fn a_tag_with_a_space_is_one_tag() {
+    let base = TestBase::new();
+    base.run(["add", "--title", "Slow builds", "--tags", "slow build,ci", "--feature", "build", "--body", "Cache."])
+        .says(0, "slow-builds");
+    base.run(["add", "--title", "Slow tests", "--tags", "ci", "--body", "Split them."]).says(0, "slow-tests");
+    let server = PageProcess::start(&base);
+    let link = "entries?kind=all&amp;tag=slow%20build";
+    assert!(server.page("entry?id=slow-builds").contains(link));
+    for page in [link.replace("&amp;", "&").as_str(), "entries?tag=slow+build,+ci", "search?q=slow&tag=slow+build%2Cci"]
+    {
+        let html = server.page(page);
+        assert!(html.contains("1 entry") && html.contains("Slow builds"), "{page}: {html}");
+    }
+    // The counts are those of the list, and so are the links.
+    let html = server.page("entries?feature=build&tag=slow+build");
+    assert!(html.contains("href=\"entries?tag=slow%20build%2C%20ci&amp;feature=build\""), "{html}");
+}
+
+#[test]
+fn a_field_of_a_form_sends_back_what_it_got() {
+    let base = TestBase::new();
+    let id = "knowledge/a\u{200b}b";
+    base.write(&format!(".ralph/{id}.md"), "---\ntitle: Invisible\ntags: [x]\n---\n\nText.\n");
+    let server = PageProcess::start(&base);
+    let html = server.page("entry?id=knowledge/a%E2%80%8Bb");
+    let value = html.split("name=\"id\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a form");
+    assert_eq!(value, "knowledge/a&#8203;b");
+    let form = format!("id=knowledge%2Fa%E2%80%8Bb&token={}", server.token);
+    assert_eq!(server.post("archive", &form, &[]).status, 303);
+    let context = server.page("context?task=x&description=first%0D%0Asecond");
+    assert!(context.contains(">first\nsecond</textarea>"), "{context}");
+    let search = server.page("search?q=%22%3E%3Cb%3E%C3%A9%E2%80%AE%26amp%3B%1B&feature=%22%26");
+    assert!(search.contains("value=\"&#34;&#62;&#60;b&#62;&#233;\\u{202e}&#38;amp;\\u{1b}\""), "{search}");
+    assert!(search.contains("value=\"&#34;&#38;\""), "{search}");
+}
+
+#[test]
+fn lists_say_what_they_leave_out() {
+    let base = TestBase::new();
+    let files: Vec<String> = (0..25).map(|number| format!("src/{number}.rs")).collect();
+    for number in 0..24_u32 {
+        for again in 0..2 {
+            let error = format!("error: the {} is broken", char::from(b'a' + u8::try_from(number).unwrap()));
+            let body = format!("## Error output\n\n{error}\n");
+            let model =
+                format!("all\nmodel: model-{}\nfiles: {{modified: [{}]}}", (number * 2 + again) % 7, files.join(", "));
+            failure(&base, number * 2 + again + 1, "t-1", &model, &body);
+        }
+    }
+    for number in 100..203_u32 {
+        failure(&base, number, "t-2", &format!("feature-{number}"), "");
+    }
+    let server = PageProcess::start(&base);
+    let first = server.page("features");
+    assert!(first.contains("104 features, page 1 of 2") && first.contains("feature-202"), "{first}");
+    for rest in
+        ["and 4 more, which ralph-memory stats --json lists", "and 5 more, which ralph-memory stats --json lists"]
+    {
+        assert!(first.contains(rest), "{rest}: {first}");
+    }
+    let second = server.page("features?page=2");
+    assert!(
+        second.contains("feature-100<") && second.contains("and 3 more") && !second.contains("feature-202"),
+        "{second}"
+    );
+    assert!(server.page("features?page=9").contains("page 2 of 2"));
+    base.run(["serve", "--export", "site"]).says(0, "wrote");
+    assert!(base.read("site/features.html").contains("href=\"features-2.html\""));
+    assert!(base.read("site/features-2.html").contains("feature-100<"));
+}
+
 /// Returns hostile titles and bodies, many of each sort.
 fn hostile() -> Vec<(String, String)> {
     let scripts = [
@@ -699,6 +847,51 @@ fn an_export_has_the_pages_and_every_link_in_it_leads_to_a_file() {
 
     base.run(["serve", "--export", "out/site"]).says(0, "wrote");
     assert_eq!(base.files("out/site"), files, "the second export is like the first");
+}
+
+/// Writes an attempt that failed.
+fn failure(base: &TestBase, number: u32, task: &str, feature: &str, body: &str) {
+    let at = format!("2026-11-01T{:02}:{:02}:00Z", 10 + number / 60, number % 60);
+    let head = format!("run_id: run-f\niteration: {number}\noutcome: failed\nstarted_at: {at}");
+    let text = format!("---\n{head}\ntask_id: {task}\ntask_title: Task {number}\nfeature: {feature}\n---\n\n{body}\n");
+    base.write(&format!(".ralph/journal/run-f/{number:04}.md"), text);
+}
+
+#[test]
+fn an_export_has_a_file_for_each_feature_and_each_task() {
+    let base = TestBase::new();
+    for (number, name) in [(1, "search"), (2, "knowledge/search")] {
+        failure(&base, number, &format!("{name}-task"), name, "");
+    }
+    base.run(["serve", "--export", "site"]).says(0, "wrote");
+    let files = base.files("site/feature");
+    assert_eq!((files.len(), base.files("site/task").len()), (2, 2), "{files:?}");
+    let page = base.read("site/feature/search.html");
+    assert!(
+        page.contains("<h1 dir=\"auto\">search</h1>") && page.contains("Task 1") && !page.contains("Task 2"),
+        "{page}"
+    );
+}
+
+#[test]
+fn lists_show_no_secret_and_an_export_says_that_files_contain_some() {
+    let base = TestBase::new();
+    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    for number in [1, 2] {
+        failure(&base, number, "t-1", "search", &format!("## Error output\n\nerror: {token} was refused\n"));
+    }
+    let server = PageProcess::start(&base);
+    for page in ["", "features", "feature?name=search", "timeline", "health"] {
+        assert!(!server.page(page).contains(&token), "{page}");
+    }
+    for page in ["features", "feature?name=search"] {
+        assert!(server.page(page).contains("error: [redacted: github-token] was refused"), "{page}");
+    }
+    let warning = "2 files of the memory contain what looks like a secret, and the pages show it; `ralph-memory check` says where";
+    let exported = base.run(["serve", "--export", "site"]);
+    assert!(exported.code == Some(0) && exported.stderr.contains(warning), "{}", exported.stderr);
+    let problems = base.run(["serve", "--export", "site", "--json"]).json(0)["problems"].clone();
+    assert_eq!((&problems[0]["code"], problems.as_array().unwrap().len()), (&"secret".into(), 2), "{problems}");
 }
 
 #[test]

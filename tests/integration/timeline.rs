@@ -181,6 +181,41 @@ fn a_log_shows_when_what_and_why() {
 }
 
 #[test]
+fn no_list_shows_a_secret_that_a_person_wrote_into_an_attempt() {
+    let base = TestBase::new();
+    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let (begin, end) =
+        (["-----BEGIN RSA", " PRIVATE KEY-----"].concat(), ["-----END RSA", " PRIVATE KEY-----"].concat());
+    let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+    for (number, error) in [
+        (1, format!("error: push with {token} refused")),
+        (2, format!("error: push with {token} refused")),
+        (3, format!("{begin}\n{key}\n{end}")),
+        (4, format!("{begin}\n{key}\n{end}")),
+    ] {
+        let at = format!("2026-11-1{number}T10:00:00Z");
+        attempt(
+            &base,
+            "run-0000000a",
+            number,
+            "failed",
+            &at,
+            "feature: login",
+            &format!("## Error output\n\n{error}\n"),
+        );
+    }
+    for arguments in
+        [&["log"][..], &["log", "--json"], &["stats"], &["stats", "--json"], &["stats", "--feature", "login"]]
+    {
+        let answer = base.run(arguments).answer(0);
+        assert!(answer.contains("[redacted: github-token]"), "{arguments:?}: {answer}");
+        assert!(!answer.contains(&token) && !answer.contains(key), "{arguments:?}: {answer}");
+    }
+    let errors = base.run(["stats", "--json"]).json(0)["errors"].clone();
+    assert_eq!(errors.as_array().unwrap().len(), 2, "{errors}");
+}
+
+#[test]
 fn statistics_are_tables() {
     assert_snapshot!(sample().run(["stats"]), @"
     exit 0

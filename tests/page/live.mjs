@@ -1,4 +1,5 @@
 // Pages that are open while `run` goes on in another process: they show what the agent does, without being loaded again.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stream } from "./program.mjs";
 import { axe, visit } from "./pages.mjs";
@@ -61,4 +62,82 @@ export async function live(browser, site, program, folder, scratch, expect) {
     await window.close();
   }
   return times;
+}
+
+/** What an update must not lose, and what a page says once there are none: in a memory and with a server of its own. */
+export async function steady(browser, program, folder, expect) {
+  mkdirSync(folder, { recursive: true });
+  program.run(folder, "init");
+  const add = (title) => program.run(folder, "add", "--title", title, "--tags", "live", "--body", `${title}.`);
+  add("First of all");
+  const site = await program.serve(folder);
+  const window = await browser.open(site.address);
+  const { page } = window;
+  const main = page.locator("main");
+  const comes = async (what, text) => {
+    const came = await main.getByText(text).first().waitFor({ timeout: 8000 }).then(() => true, () => false);
+    expect(what, came, `“${text}” is not on the page`);
+  };
+  // Filters that nobody has sent yet.
+  await visit(window, site, { path: "entries" });
+  await page.locator('main [name="feature"]').fill("auth");
+  await page.locator('main [name="sort"]').selectOption("title");
+  await page.locator("main form button").focus();
+  add("While a button has the focus");
+  await comes("the list is updated beside its filters", "While a button has the focus");
+  const typed = () => page.evaluate(() => ["feature", "sort"].map((name) => document.querySelector(`main [name="${name}"]`).value).join());
+  expect("an update leaves what was chosen", await typed() === "auth,title", await typed());
+  await page.locator('main [name="feature"]').focus();
+  add("While somebody types");
+  await comes("the list is updated while somebody types", "While somebody types");
+  await page.keyboard.press("End");
+  await page.keyboard.type("x");
+  expect("the field keeps the focus", await typed() === "authx,title", await typed());
+  await visit(window, site, { path: "timeline" });
+  await page.locator('main [name="feature"]').fill("auth");
+  const head = "run_id: run-live\niteration: 1\noutcome: failed\nstarted_at: 2026-01-01T10:00:00Z";
+  mkdirSync(join(folder, ".ralph/journal/run-live"), { recursive: true });
+  writeFileSync(join(folder, ".ralph/journal/run-live/0001.md"), `---\n${head}\ntask_id: t-live\ntask_title: Keep the lights on\n---\n`);
+  await comes("so is the timeline", "Keep the lights on");
+  expect("the timeline leaves what was typed", await page.locator('main [name="feature"]').inputValue() === "auth");
+  // The title is a part of the page, too.
+  await visit(window, site, { path: "entry?id=first-of-all" });
+  const file = join(folder, ".ralph/knowledge/first-of-all.md");
+  writeFileSync(file, readFileSync(file, "utf8").replace(/First of all/g, "Second to none"));
+  await comes("the heading follows the title", "Second to none");
+  expect("one heading", (await page.locator("h1").innerText()) === "Second to none", await page.locator("h1").innerText());
+  expect("so does the name of the window", (await page.title()).startsWith("Second to none"), await page.title());
+  // What was done is said as long as it is so, and only to whoever did it.
+  await page.getByRole("button", { name: "Move to the archive" }).click();
+  await comes("the page says what was done", "Moved to the archive.");
+  expect("the address does not", !page.url().includes("done="), page.url());
+  program.run(folder, "undo");
+  const gone = await main.getByText("Moved to the archive.").waitFor({ state: "detached", timeout: 8000 }).then(() => true, () => false);
+  expect("the page does not say what was undone", gone);
+  // A page that takes longer than the time between two changes.
+  await visit(window, site, { path: "health" });
+  const requests = { begun: 0, failed: 0 };
+  page.on("requestfailed", (request) => (requests.failed += request.url().endsWith("/health")));
+  await page.route("**/health", async (route) => {
+    requests.begun += 1;
+    await new Promise((done) => setTimeout(done, 1500));
+    await route.continue();
+  });
+  for (const number of [1, 2, 3, 4, 5, 6, 7, 8]) {
+    add(`Change ${number}`);
+    await new Promise((done) => setTimeout(done, 300));
+  }
+  await main.getByText("knowledge/change-8.md").first().waitFor({ timeout: 15_000 }).catch(() => {});
+  expect("a slow page shows the last change", await main.getByText("knowledge/change-8.md").count() > 0);
+  expect("no update of a slow page is given up", requests.failed === 0 && requests.begun > 0, JSON.stringify(requests));
+  await page.unroute("**/health");
+  // The server ends.
+  await visit(window, site, { path: "./" });
+  expect("a page with a connection says nothing of it", !(await page.locator("#offline").isVisible()));
+  window.seen.expected = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/;
+  await site.stop();
+  await comes("a page without a connection says since when", /No connection to the server since \d/);
+  expect("nothing else was noticed", window.seen.findings.length === 0, window.seen.findings.join("; "));
+  await window.close();
+  return `${requests.begun} requests for 8 changes of a slow page`;
 }

@@ -8,7 +8,7 @@ import { Browser } from "./browser.mjs";
 import { exported, exportedSearch, files } from "./export.mjs";
 import { makeHostile } from "./hostile.mjs";
 import { everyPageByTab, journey } from "./keyboard.mjs";
-import { live } from "./live.mjs";
+import { live, steady } from "./live.mjs";
 import { many } from "./many.mjs";
 import { makeMemory } from "./memory.mjs";
 import { PAGES, axe, everywhere, visit } from "./pages.mjs";
@@ -113,6 +113,7 @@ try {
     const times = await live(browser, site, program, folder, scratch, expect);
     return `shown after ${Object.values(times).map((time) => `${time}`).join(", ")} ms`;
   });
+  await group("Live: what is typed stays, slow pages, and the end of the server", (expect) => steady(browser, program, join(scratch, "steady"), expect));
   await site.stop();
 
   await group("Exported, from file://", async (expect) => {

@@ -60,9 +60,39 @@ pub(crate) fn is_terminal() -> bool {
 
 /// Receives what the memory is doing.
 pub(crate) fn observe(activity: Activity) {
+    let Activity { work, step, done, total } = activity;
+    show(ShownWork::Memory(work), step, done, total);
+}
+
+/// The writing of pages, which lasts until this is dropped.
+#[cfg(feature = "page")]
+pub(crate) struct PagesActivity(ShownWork);
+
+#[cfg(feature = "page")]
+impl PagesActivity {
+    pub(crate) fn begin() -> PagesActivity {
+        show(ShownWork::Pages, Step::Began, 0, None);
+        PagesActivity(ShownWork::Pages)
+    }
+
+    /// Shows that so many pages of so many are written.
+    pub(crate) fn advance(&self, done: usize, total: usize) {
+        show(self.0, Step::Advanced, done, Some(total));
+    }
+}
+
+#[cfg(feature = "page")]
+impl Drop for PagesActivity {
+    fn drop(&mut self) {
+        show(self.0, Step::Ended, 0, None);
+    }
+}
+
+fn show(work: ShownWork, step: Step, done: usize, total: Option<usize>) {
     let mut activities = lock(&ACTIVITIES);
     let was_idle = activities.open.is_empty();
-    activities.take(activity, Instant::now());
+    let now = Instant::now();
+    activities.take(OpenWork { work, done, total, begun: now }, step, now);
     if was_idle != activities.open.is_empty() {
         activities.turns += 1;
         THREADS.call_once(|| {
@@ -226,11 +256,29 @@ fn erase_at_signals() {
     });
 }
 
-/// The current work, and when it began.
+/// What is done, by the memory or by this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShownWork {
+    Memory(Work),
+    /// Writes the pages of an export.
+    #[cfg_attr(not(feature = "page"), allow(dead_code, reason = "without pages nothing writes any"))]
+    Pages,
+}
+
+/// Work that is not over.
+#[derive(Debug)]
+struct OpenWork {
+    work: ShownWork,
+    done: usize,
+    total: Option<usize>,
+    begun: Instant,
+}
+
+/// The current work.
 #[derive(Debug)]
 struct Activities {
     /// Each item lies within the one before it.
-    open: Vec<(Activity, Instant)>,
+    open: Vec<OpenWork>,
     /// When the user began to wait.
     since: Option<Instant>,
     /// When the last work ended, and perhaps the wait with it.
@@ -244,20 +292,20 @@ impl Activities {
         Activities { open: Vec::new(), since: None, idle: None, turns: 0 }
     }
 
-    fn take(&mut self, activity: Activity, now: Instant) {
-        let of = |(open, _): &(Activity, Instant)| open.work == activity.work;
-        match activity.step {
+    fn take(&mut self, work: OpenWork, step: Step, now: Instant) {
+        let of = |open: &OpenWork| open.work == work.work;
+        match step {
             Step::Began => {
                 // Work that follows at once belongs to the same wait.
                 let goes_on = self.idle.is_some_and(|idle| now.saturating_duration_since(idle) < DELAY);
                 if self.open.is_empty() && !goes_on {
                     self.since = Some(now);
                 }
-                self.open.push((activity, now));
+                self.open.push(work);
             }
             Step::Advanced => {
-                if let Some((open, _)) = self.open.iter_mut().rev().find(|open| of(open)) {
-                    *open = activity;
+                if let Some(open) = self.open.iter_mut().rev().find(|open| of(open)) {
+                    (open.done, open.total) = (work.done, work.total);
                 }
             }
             Step::Ended => {
@@ -274,15 +322,20 @@ impl Activities {
     /// Returns when the line should appear, or nothing while there is no work. Short pieces of work that follow each
     /// other do not make the line flicker.
     fn due(&self) -> Option<Instant> {
-        let (_, begun) = self.open.first()?;
-        Some((self.since? + DELAY).max(*begun + TICK))
+        let first = self.open.first()?;
+        Some((self.since? + DELAY).max(first.begun + TICK))
     }
 
     /// Returns the text of the line.
     fn text(&self, now: Instant) -> Option<String> {
         self.due().filter(|due| *due <= now)?;
-        let (Activity { work, done, total, .. }, begun) = self.open.last()?;
-        let (what, noun) = words(*work);
+        // Each page takes many short steps, which say less than the number of pages.
+        let counted = self.open.iter().find(|open| open.work == ShownWork::Pages && open.total.is_some());
+        let OpenWork { work, done, total, begun } = counted.or(self.open.last())?;
+        let (what, noun) = match work {
+            ShownWork::Memory(work) => words(*work),
+            ShownWork::Pages => ("Writing", "pages"),
+        };
         Some(match total.filter(|total| *total > 0 && !noun.is_empty()) {
             Some(total) => format!("{what} {} of {} {noun}", grouped(*done.min(&total)), grouped(total)),
             None if noun.is_empty() => format!("{what} · {}", duration(now.saturating_duration_since(*begun))),
@@ -339,8 +392,12 @@ mod tests {
         }
 
         fn at(&mut self, milliseconds: u64, work: Work, step: Step, done: usize, total: Option<usize>) {
-            let now = self.start + Duration::from_millis(milliseconds);
-            self.activities.take(Activity { work, step, done, total }, now);
+            self.take(milliseconds, ShownWork::Memory(work), step, done, total);
+        }
+
+        fn take(&mut self, milliseconds: u64, work: ShownWork, step: Step, done: usize, total: Option<usize>) {
+            let begun = self.start + Duration::from_millis(milliseconds);
+            self.activities.take(OpenWork { work, done, total, begun }, step, begun);
         }
 
         #[track_caller]
@@ -375,6 +432,20 @@ mod tests {
         work.check(3_500, Some("Reading 1,000 of 1,000 entries"));
         work.at(3_600, Work::Reading, Step::Ended, 1_001, Some(1_000));
         work.check(62_000, Some("Examining the memory · 1 min 2 s"));
+    }
+
+    #[test]
+    fn pages_are_shown_around_the_work_that_each_takes() {
+        let mut work = TimedWork::new();
+        work.take(0, ShownWork::Pages, Step::Began, 0, None);
+        work.check(1_000, Some("Writing pages · 1 s"));
+        work.at(1_000, Work::Checking, Step::Began, 0, Some(20));
+        work.check(1_100, Some("Checking 0 of 20 files"));
+        work.take(2_000, ShownWork::Pages, Step::Advanced, 12, Some(1_400));
+        work.check(2_000, Some("Writing 12 of 1,400 pages"));
+        work.at(2_100, Work::Checking, Step::Ended, 20, Some(20));
+        work.take(3_000, ShownWork::Pages, Step::Ended, 0, None);
+        work.check(3_000, None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
+use crate::secret::redact;
 
 #[cfg(any(test, feature = "runner"))]
 pub(crate) use file::{Keep, prepare_text};
@@ -385,5 +386,11 @@ impl Attempt {
     /// Returns the most telling line of its error; see `error_line`.
     pub(crate) fn error_line(&self) -> Option<&str> {
         self.head.error(&self.sections).and_then(error_line)
+    }
+
+    /// Returns the same line for a list, without secrets: a file that a person wrote may have some. The whole text is
+    /// redacted, since a secret may have several lines.
+    pub(crate) fn redacted_error_line(&self, allowed: &[String]) -> Option<String> {
+        error_line(&redact(self.head.error(&self.sections)?, allowed)).map(str::to_owned)
     }
 }

@@ -22,12 +22,20 @@ pub(crate) struct ExportedSite {
     pub(crate) pages: usize,
 }
 
+/// Is called with the number of pages that are written, and of those that are known.
+pub(crate) type ReportPages<'a> = dyn Fn(usize, usize) + 'a;
+
 /// Writes the pages into `folder`; returns `None`, and writes nothing, if it is interrupted.
-pub(crate) fn export(memory: Memory, folder: &Path, interrupt: &Interrupt) -> anyhow::Result<Option<ExportedSite>> {
+pub(crate) fn export(
+    memory: Memory,
+    folder: &Path,
+    interrupt: &Interrupt,
+    report: &ReportPages<'_>,
+) -> anyhow::Result<Option<ExportedSite>> {
     let output = ExportFolder::begin(folder)?;
     // Without this, each page would read all files that the index lacks. Where it fails, the pages only take longer.
     let _ = memory.update_index();
-    let Some(output) = write_all(&memory.pinned(), output, interrupt)? else { return Ok(None) };
+    let Some(output) = write_all(&memory.pinned(), output, interrupt, report)? else { return Ok(None) };
     Ok(Some(ExportedSite { folder: folder.to_owned(), pages: output.finish()? - ASSETS.len() }))
 }
 
@@ -41,7 +49,12 @@ struct SiteWriter<'a> {
 }
 
 /// Writes all files; `None` if it is interrupted.
-fn write_all(memory: &Memory, output: ExportFolder, interrupt: &Interrupt) -> anyhow::Result<Option<ExportFolder>> {
+fn write_all(
+    memory: &Memory,
+    output: ExportFolder,
+    interrupt: &Interrupt,
+    report: &ReportPages<'_>,
+) -> anyhow::Result<Option<ExportFolder>> {
     let (project, semantic) = (project_name(memory), memory.semantic_status());
     let linked = LinkedPages::default();
     let mut writer = SiteWriter { memory, output, project, linked, semantic };
@@ -49,7 +62,10 @@ fn write_all(memory: &Memory, output: ExportFolder, interrupt: &Interrupt) -> an
         writer.output.write(name, text)?;
     }
     writer.page("index.html", |context| pages::now(context, &NoFields::default()))?;
-    writer.page("features.html", |context| pages::features(context, &NoFields::default()))?;
+    for number in 1..=pages::features_pages(memory) {
+        let name = format!("{}.html", pages::features_name(number));
+        writer.page(&name, |context| pages::features(context, &pages::FeaturesArgs::page(number)))?;
+    }
     writer.page("context.html", |context| pages::context(context, &ContextFields::default()))?;
     writer.page("health.html", |context| pages::health(context, &NoFields::default()))?;
     writer.page("search.html", |context| Ok(pages::all_entries(context)))?;
@@ -64,6 +80,8 @@ fn write_all(memory: &Memory, output: ExportFolder, interrupt: &Interrupt) -> an
         }
         let Some((page, name)) = writer.linked.next() else { return Ok(Some(writer.output)) };
         writer.named(page, &name)?;
+        let written = writer.output.files() - ASSETS.len();
+        report(written, written + writer.linked.n_waiting());
     }
 }
 
@@ -111,9 +129,9 @@ mod tests {
         let before = files();
         let interrupt = Interrupt::default();
         interrupt.raise();
-        assert!(export(memory(), &folder.path().join("site"), &interrupt).unwrap().is_none());
+        assert!(export(memory(), &folder.path().join("site"), &interrupt, &|_, _| {}).unwrap().is_none());
         assert_eq!(files(), before);
-        assert!(export(memory(), &folder.path().join("site"), &Interrupt::default()).unwrap().is_some());
+        assert!(export(memory(), &folder.path().join("site"), &Interrupt::default(), &|_, _| {}).unwrap().is_some());
         assert!(files() > before);
     }
 }

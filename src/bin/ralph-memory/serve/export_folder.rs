@@ -72,6 +72,11 @@ impl ExportFolder {
         Ok(())
     }
 
+    /// Returns how many files were written.
+    pub(super) fn files(&self) -> usize {
+        self.files
+    }
+
     /// Adds a line to the manifest, before the file is there: so a folder that was left is known.
     fn list(&mut self, line: &str) -> anyhow::Result<()> {
         writeln!(self.manifest, "{line}").map_err(|source| failed("write", &self.fresh.join(MANIFEST), source))

@@ -1,9 +1,10 @@
 //! The parts that pages are made of. Every text of an entry comes through `maud`, which escapes it; what a browser acts on without markup,
 //! such as a change of direction, is made visible when the page is finished (`layout`).
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use maud::{Markup, Render, html};
+use maud::{Markup, PreEscaped, Render, html};
 use ralph_memory::entry::{EntrySummary, Outcome};
 use ralph_memory::memory::SemanticStatus;
 use ralph_memory::text::shorten;
@@ -40,6 +41,30 @@ pub(super) struct HtmlPage {
 /// Returns a text that stands among others, isolated from their direction.
 pub(super) fn isolated(text: &str) -> Markup {
     html! { bdi { (text) } }
+}
+
+/// Returns a text as the value of a field, which a form sends back as it is: `layout` makes characters visible that nobody sees, and leaves
+/// references alone. Control characters and those that change the direction have none: they would act on whoever reads the field.
+pub(super) fn field_value(text: &str) -> PreEscaped<String> {
+    with_references(text, |character| matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+}
+
+/// Returns a text as the value of a field that nobody sees, with all its characters but control characters.
+pub(super) fn hidden_value(text: &str) -> PreEscaped<String> {
+    with_references(text, |_| false)
+}
+
+fn with_references(text: &str, is_left: impl Fn(char) -> bool) -> PreEscaped<String> {
+    let mut value = String::with_capacity(text.len());
+    for character in text.chars() {
+        let is_plain = character.is_ascii() || character.is_control() || is_left(character);
+        if matches!(character, '&' | '<' | '>' | '"') || !is_plain {
+            let _ = write!(value, "&#{};", u32::from(character));
+        } else {
+            value.push(character);
+        }
+    }
+    PreEscaped(value)
 }
 
 /// Returns a text in which the words of a query are marked.

@@ -37,6 +37,7 @@ pub(super) fn document(page: &HtmlPage, links: PageLinks<'_>, project: &str, gen
                     @if !links.is_exported() { (search_box()) }
                 }
                 main id="main" tabindex="-1" {
+                    @if page.is_live && generation.is_some() { p.note id="offline" role="status" hidden {} }
                     h1 dir="auto" { (page.title) }
                     div id="content" { (page.main) }
                 }

@@ -42,6 +42,11 @@ impl LinkedPages {
         self.known.borrow().contains(&(page, name.to_owned()))
     }
 
+    /// Returns how many pages were linked and not returned.
+    pub(super) fn n_waiting(&self) -> usize {
+        self.waiting.borrow().len()
+    }
+
     /// Returns a page that was linked and not returned before.
     pub(super) fn next(&self) -> Option<(NamedPage, String)> {
         self.waiting.borrow_mut().pop()
@@ -72,7 +77,9 @@ impl NamedPage {
 
     /// Returns the file of a page below the folder of an export: safe on every file system, whatever the name.
     pub(super) fn file(self, name: &str) -> String {
-        format!("{}/{}.html", self.as_str(), file_name(name))
+        // An entry's id begins with its kind. A task or a feature may have the same words as its name.
+        let short = if self == NamedPage::Entry { name.strip_prefix("knowledge/").unwrap_or(name) } else { name };
+        format!("{}/{}.html", self.as_str(), file_name(name, short))
     }
 }
 
@@ -167,11 +174,10 @@ fn encoded(text: &str) -> String {
 }
 
 /// Returns a name of a file: lower-case letters, digits, `-` and `_`. Different names stay different, also where the file system ignores
-/// case.
-fn file_name(name: &str) -> String {
+/// case; `short` is the part of a name by which it differs from all others.
+fn file_name(name: &str, short: &str) -> String {
     let is_plain =
         |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || "-_".contains(character);
-    let short = name.strip_prefix("knowledge/").unwrap_or(name);
     if (MIN_NAME..=MAX_NAME).contains(&short.len()) && short.chars().all(is_plain) && !short.starts_with('-') {
         return short.to_owned();
     }
@@ -179,9 +185,10 @@ fn file_name(name: &str) -> String {
     let plain: String =
         plain.map(|character| if is_plain(character) { character } else { '-' }).take(MAX_NAME).collect();
     let hash = Sha256::digest(name.as_bytes());
-    let hash = hash.iter().take(6).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    // So long that nobody finds two names with the same one.
+    let hash = hash.iter().take(12).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     // The dot keeps these apart from names that are taken as they are.
-    format!("{}.{hash:012x}", plain.trim_matches('-'))
+    format!("{}.{hash:024x}", plain.trim_matches('-'))
 }
 
 #[cfg(test)]
@@ -214,6 +221,12 @@ mod tests {
             assert!(name != "con.html" && !name.starts_with(".."), "{file}");
         }
         assert!(NamedPage::Task.file(&"x".repeat(1_000)).len() < 120);
+        let pages = [NamedPage::Feature, NamedPage::Task, NamedPage::Run, NamedPage::Context];
+        for page in pages {
+            let names = ["search", "knowledge/search", "Search", "knowledge/knowledge/search", "knowledge-search"];
+            let files: BTreeSet<String> = names.iter().map(|name| page.file(name)).collect();
+            assert_eq!(files.len(), names.len(), "{files:?}");
+        }
     }
 
     #[test]

@@ -54,18 +54,31 @@
   relative(document);
   setInterval(() => relative(document), 20e3);
 
-  // Replaces a part of this page by that of the same page, fetched again.
+  // A note on what was just done is for this view: whoever opens the address later did not do it.
+  const address = location.href;
+  const shown = new URL(address);
+  if (shown.searchParams.has("done")) {
+    shown.searchParams.delete("done");
+    history.replaceState(null, "", shown);
+  }
+
+  // Replaces a part of this page by that of the same page, fetched again: the first of these that both have.
   let fetching = null;
-  const refresh = async (address, id) => {
+  const refresh = async (address, ...ids) => {
     if (fetching) fetching.abort();
     const own = (fetching = new AbortController());
     try {
       const response = await fetch(address, { signal: own.signal, credentials: "omit", cache: "no-store" });
       const text = await response.text();
       if (own.signal.aborted) return false;
-      const fresh = new DOMParser().parseFromString(text, "text/html").getElementById(id);
+      const page = new DOMParser().parseFromString(text, "text/html");
+      const id = ids.find((id) => $(id) && page.getElementById(id));
+      if (!id) return false;
+      const fresh = page.getElementById(id);
       const part = $(id);
-      if (!fresh || !part) return false;
+      const [heading, freshHeading] = [document, page].map((one) => one.querySelector("h1"));
+      if (document.title !== page.title) document.title = page.title;
+      if (heading && freshHeading && heading.innerHTML !== freshHeading.innerHTML) heading.replaceChildren(...freshHeading.childNodes);
       relative(part);
       relative(fresh);
       if (fresh.innerHTML === part.innerHTML) return false;
@@ -82,14 +95,33 @@
   if (document.body.hasAttribute("data-live") && "EventSource" in window) {
     let events = null;
     let seen = document.body.dataset.live;
-    let later = 0;
-    const update = () => {
-      clearTimeout(later);
-      later = setTimeout(async () => {
-        const content = $("content");
-        if (isTyping(document.activeElement) && content.contains(document.activeElement)) return;
-        if (await refresh(location.href, "content")) announce("The page was updated.");
-      }, 150);
+    let isDue = false;
+    let isBusy = false;
+    const wait = (time) => new Promise((done) => setTimeout(done, time));
+    const update = async () => {
+      isDue = true;
+      if (isBusy) return;
+      isBusy = true;
+      // What changes together is shown together.
+      let pause = 150;
+      while (isDue) {
+        await wait(pause);
+        isDue = false;
+        const begun = performance.now();
+        // What is typed into stands beside the results. A page that says why there is none has no results.
+        if (await refresh(address, "results", "content")) announce("The page was updated.");
+        // A page that takes long is not made all the time.
+        pause = Math.max(150, performance.now() - begun);
+      }
+      isBusy = false;
+    };
+    const offline = $("offline");
+    const connected = (is) => {
+      root.classList.toggle("offline", !is);
+      if (is === offline.hidden) return;
+      const time = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      offline.hidden = is;
+      offline.textContent = is ? "" : "No connection to the server since " + time + ". What you see may be out of date.";
     };
     const listen = () => {
       if (document.hidden) {
@@ -97,6 +129,8 @@
         events = null;
       } else if (!events) {
         events = new EventSource("events");
+        events.onopen = () => connected(true);
+        events.onerror = () => connected(false);
         events.onmessage = (message) => {
           if (message.data !== seen) update();
           seen = message.data;

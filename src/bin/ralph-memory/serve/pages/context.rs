@@ -11,12 +11,12 @@ use serde::Deserialize;
 
 use super::super::charts::bar;
 use super::super::html::{
-    HtmlPage, PageContext, ShownTime, counted, entry_list, isolated, named_link, number, outcome_badge, problems,
-    table, title,
+    HtmlPage, PageContext, ShownTime, counted, entry_list, field_value, isolated, named_link, number, outcome_badge,
+    problems, table, title,
 };
 use super::super::links::NamedPage;
-use super::entries::text_field;
-use super::{ById, given, nothing, refused};
+use super::entries::{list_field, text_field};
+use super::{ById, given, listed_in, nothing, refused};
 
 /// How many attempts are searched for tasks that are not done, the newest, and how many of these are listed.
 const MAX_SEARCHED: usize = 100;
@@ -39,15 +39,20 @@ impl ContextFields {
     fn request(&self) -> Request {
         let text = |field: &str| given(field).map(str::to_owned);
         let task = Task {
-            description: self.description.trim().to_owned(),
+            description: lines(self.description.trim()),
             id: text(&self.task_id),
             feature: text(&self.feature),
             section: text(&self.section),
-            files: self.files.split_whitespace().map(str::to_owned).collect(),
+            files: listed_in(&self.files),
             ..Task::new(self.task.trim())
         };
         Request { task, budget: self.tokens.trim().parse().ok().map(Budget::tokens), by_tools: false }
     }
+}
+
+/// Returns the lines of a field as they were typed: browsers end each with two characters.
+fn lines(field: &str) -> String {
+    field.replace("\r\n", "\n").replace('\r', "\n")
 }
 
 /// A section of a context, with its heading.
@@ -177,22 +182,22 @@ fn form(fields: &ContextFields) -> Markup {
         form.filters action="context" method="get" {
             div.field.grow {
                 label for="task" { "The task, in a line" }
-                div.beside { input.big id="task" name="task" value=(fields.task) dir="auto" required autocomplete="off"; button.main { "Show" span.sr { " the context" } } }
+                div.beside { input.big id="task" name="task" value=(field_value(&fields.task)) dir="auto" required autocomplete="off"; button.main { "Show" span.sr { " the context" } } }
             }
             details.grow {
                 summary { "More about the task" }
                 div.filters {
                     div.field.grow {
                         label for="description" { "Description" }
-                        textarea id="description" name="description" rows="3" dir="auto" { (fields.description) }
+                        textarea id="description" name="description" rows="3" dir="auto" { (field_value(&lines(&fields.description))) }
                     }
                     (text_field("task_id", "Task id", &fields.task_id))
                     (text_field("feature", "Feature", &fields.feature))
                     (text_field("section", "Section", &fields.section))
-                    (text_field("files", "Files", &fields.files))
+                    (list_field("files", "Files", &fields.files))
                     div.field {
                         label for="tokens" { "At most, in tokens" }
-                        input id="tokens" type="number" min="1" name="tokens" value=(fields.tokens);
+                        input id="tokens" type="number" min="1" name="tokens" value=(field_value(&fields.tokens));
                     }
                 }
             }

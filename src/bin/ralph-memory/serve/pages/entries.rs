@@ -9,10 +9,10 @@ use ralph_memory::memory::{EntryFilter, EntrySort, ListResult};
 use serde::Deserialize;
 
 use super::super::html::{
-    HtmlPage, PageContext, counted, cut, empty, entry_list, entry_row, isolated, pager, problems,
+    HtmlPage, PageContext, counted, cut, empty, entry_list, entry_row, field_value, isolated, pager, problems,
 };
 use super::super::links::PageLinks;
-use super::given;
+use super::{given, listed_in};
 
 /// How many entries a page shows.
 const PER_PAGE: usize = 50;
@@ -41,7 +41,7 @@ impl EntriesArgs {
                 "" => Some(Kind::Knowledge),
                 name => kind(name),
             },
-            tags: self.tag.split_whitespace().map(str::to_owned).collect(),
+            tags: listed_in(&self.tag),
             feature: given(&self.feature).map(str::to_owned),
             category: given(&self.category).map(str::to_owned),
             archived: !self.archived.is_empty(),
@@ -53,17 +53,30 @@ impl EntriesArgs {
     /// Returns the address of a page of the same list.
     fn at(&self, page: usize) -> String {
         let page = if page > 1 { page.to_string() } else { String::new() };
-        let Self { kind, tag, feature, category, archived, sort, .. } = self;
+        self.address(&self.tag, &page)
+    }
+
+    /// Returns the address of those entries of the same list that have a tag as well.
+    fn with_tag(&self, tag: &str) -> String {
+        let mut tags = listed_in(&self.tag);
+        if !tags.iter().any(|own| own == tag) {
+            tags.push(tag.to_owned());
+        }
+        self.address(&tags.join(", "), "")
+    }
+
+    fn address(&self, tag: &str, page: &str) -> String {
+        let Self { kind, feature, category, archived, sort, .. } = self;
         let fields = [
-            ("kind", kind),
+            ("kind", kind.as_str()),
             ("tag", tag),
             ("feature", feature),
             ("category", category),
             ("archived", archived),
             ("sort", sort),
-            ("page", &page),
+            ("page", page),
         ];
-        PageLinks::with_query("entries", &fields.map(|(name, value)| (name, value.as_str())))
+        PageLinks::with_query("entries", &fields)
     }
 }
 
@@ -95,15 +108,17 @@ pub(in crate::serve) fn entries(context: &PageContext<'_>, args: &EntriesArgs) -
     let shown: Vec<_> = listed.entries.drain(..).skip((page - 1) * PER_PAGE).take(PER_PAGE).collect();
     let main = html! {
         (filters(args))
-        p.lead role="status" {
-            (counted(in_all, "entry", "entries"))
-            @if last > 1 { ", page " (page) " of " (last) }
+        div id="results" {
+            p.lead role="status" {
+                (counted(in_all, "entry", "entries"))
+                @if last > 1 { ", page " (page) " of " (last) }
+            }
+            @if shown.is_empty() { (empty("No entry matches. Change the filters, or add knowledge with ralph-memory add.")) }
+            @else { (entry_list(context.links, &shown)) }
+            (pager((page > 1).then(|| args.at(page - 1)), (page < last).then(|| args.at(page + 1))))
+            (all_tags(args, &listed))
+            (problems(context.links, &listed.problems))
         }
-        @if shown.is_empty() { (empty("No entry matches. Change the filters, or add knowledge with ralph-memory add.")) }
-        @else { (entry_list(context.links, &shown)) }
-        (pager((page > 1).then(|| args.at(page - 1)), (page < last).then(|| args.at(page + 1))))
-        (all_tags(&listed))
-        (problems(context.links, &listed.problems))
     };
     Ok(HtmlPage { title: "Entries".to_owned(), part: "entries", main, is_live: true })
 }
@@ -132,7 +147,7 @@ fn filters(args: &EntriesArgs) -> Markup {
     html! {
         form.filters action="entries" method="get" {
             (kind_field(&args.kind, &[("", "Knowledge"), ("journal", "Attempts"), ("all", "All")]))
-            (text_field("tag", "Tags", &args.tag))
+            (list_field("tag", "Tags", &args.tag))
             (text_field("feature", "Feature", &args.feature))
             (text_field("category", "Category", &args.category))
             (choice_field("sort", "Sort by", &args.sort, &SORTS))
@@ -147,7 +162,17 @@ pub(super) fn text_field(name: &str, label: &str, value: &str) -> Markup {
     html! {
         div.field {
             label for=(name) { (label) }
-            input id=(name) name=(name) value=(value) dir="auto" autocomplete="off";
+            input id=(name) name=(name) value=(field_value(value)) dir="auto" autocomplete="off";
+        }
+    }
+}
+
+/// Returns a field of a form for names with commas between them.
+pub(super) fn list_field(name: &str, label: &str, value: &str) -> Markup {
+    html! {
+        div.field {
+            label for=(name) { (label) }
+            input id=(name) name=(name) value=(field_value(value)) placeholder="one, another" dir="auto" autocomplete="off";
         }
     }
 }
@@ -177,7 +202,7 @@ pub(super) fn archive_field(value: &str) -> Markup {
 }
 
 /// Returns the tags of the listed entries, the most frequent first.
-fn all_tags(listed: &ListResult) -> Markup {
+fn all_tags(args: &EntriesArgs, listed: &ListResult) -> Markup {
     let mut tags: Vec<(&String, &usize)> = listed.tags.iter().collect();
     tags.sort_by_key(|(name, count)| (Reverse(**count), (*name).clone()));
     html! {
@@ -185,7 +210,7 @@ fn all_tags(listed: &ListResult) -> Markup {
             h2 { "Tags" }
             p.tags {
                 @for (tag, count) in tags.iter().take(MAX_TAGS) {
-                    a.tag href=(PageLinks::with_query("entries", &[("tag", tag)])) { (isolated(&cut(tag, 40))) " " (count) } " "
+                    a.tag href=(args.with_tag(tag)) { (isolated(&cut(tag, 40))) " " (count) } " "
                 }
                 @if tags.len() > MAX_TAGS { span.quiet { "and " (tags.len() - MAX_TAGS) " more" } }
             }

@@ -16,7 +16,7 @@ use super::super::html::{
 use super::super::links::{NamedPage, PageLinks};
 use super::super::markdown::{LineBreaks, Targets, linked_files, rendered};
 use super::attempts::attempt_content;
-use super::{FormAction, button, done, unknown_id};
+use super::{FormAction, button, said, unknown_id};
 
 /// How many links, versions or files are listed.
 const MAX_LISTED: usize = 100;
@@ -52,7 +52,7 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
     let whole = entry.summary.title.trim();
     let short = title(whole);
     let main = html! {
-        (done(&args.done))
+        (done_here(&args.done, entry.summary.archived))
         @if short.trim_end_matches('…') != whole && !whole.is_empty() && short.chars().count() < whole.chars().count() {
             details { summary { "Whole title" } p dir="auto" { (whole) } }
         }
@@ -75,6 +75,16 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
         (details(entry))
     };
     Ok(HtmlPage { title: short, part: "entries", main, is_live: true })
+}
+
+/// Says what a form has just done to the entry, as long as that is so: the page may be opened or updated again.
+fn done_here(action: &str, archived: bool) -> Markup {
+    let action = FormAction::named(action).filter(|action| match action {
+        FormAction::Archive => archived,
+        FormAction::Restore => !archived,
+        FormAction::Undo => false,
+    });
+    html! { @if let Some(action) = action { (said(action)) } }
 }
 
 /// Returns the entries to which the links of the text lead.
@@ -168,7 +178,12 @@ fn usage(entry: &EntryView) -> Markup {
                     }
                 }
                 @if usage.failed > 0 && usage.succeeded == 0 {
-                    p { (badge("warn", "never helped")) " Every attempt whose context had it failed. Does it mislead?" }
+                    p {
+                        (badge("warn", "never helped"))
+                        @if usage.failed == usage.recalls { " Every attempt whose context had it failed." }
+                        @else { " None of the attempts whose contexts had it succeeded; " (usage.failed) " failed." }
+                        " Does it mislead?"
+                    }
                 }
             } @else {
                 p.quiet { "No context included it yet." }

@@ -2,26 +2,30 @@
 
 use chrono::Days;
 use maud::{Markup, html};
+use ralph_memory::Memory;
 use ralph_memory::memory::{DayStats, EntryFilter, FeatureStats, LogFilter, Stats, StatsFilter, TouchedFile};
 use serde::Deserialize;
 
 use super::super::charts::columns;
 use super::super::html::{
-    HtmlPage, PageContext, ShownTime, badge, counted, dollars, empty, entry_list, id_link, isolated, named_link,
-    number, problems, rate, table, time_or_dash, title,
+    HtmlPage, PageContext, ShownTime, badge, counted, cut, dollars, empty, entry_list, id_link, isolated, named_link,
+    number, pager, problems, rate, table, time_or_dash, title,
 };
-use super::super::links::NamedPage;
+use super::super::links::{NamedPage, PageLinks};
 use super::attempts::{attempt_table, figures, optional};
-use super::{NoFields, nothing};
+use super::nothing;
 
-/// How many features, errors, files and days are shown.
-const MAX_FEATURES: usize = 200;
+/// How many features a page shows, and how many of its models, errors, files and days.
+const PER_PAGE: usize = 100;
 const MAX_ERRORS: usize = 20;
 const MAX_FILES: usize = 20;
 const MAX_DAYS: u64 = 60;
+const MAX_MODELS: usize = 4;
 /// How many attempts and entries of a feature are listed.
 const MAX_ATTEMPTS: usize = 25;
 const MAX_ENTRIES: usize = 25;
+/// Where the others are.
+const REST: &str = "ralph-memory stats --json";
 
 /// The query.
 #[derive(Debug, Default, Deserialize)]
@@ -30,22 +34,61 @@ pub(in crate::serve) struct FeatureArgs {
     pub(in crate::serve) name: String,
 }
 
+/// The query of the list.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::serve) struct FeaturesArgs {
+    /// The number of the page, from 1.
+    page: String,
+}
+
+impl FeaturesArgs {
+    /// Returns the query of a page.
+    pub(in crate::serve) fn page(number: usize) -> FeaturesArgs {
+        FeaturesArgs { page: number.to_string() }
+    }
+}
+
+/// Returns the name of an exported page of the list.
+pub(in crate::serve) fn features_name(page: usize) -> String {
+    if page > 1 { format!("features-{page}") } else { "features".to_owned() }
+}
+
+/// Returns how many pages the list has.
+pub(in crate::serve) fn features_pages(memory: &Memory) -> usize {
+    memory.stats(&StatsFilter::default()).features.len().div_ceil(PER_PAGE).max(1)
+}
+
+fn at(links: PageLinks<'_>, page: usize) -> String {
+    let number = if page > 1 { page.to_string() } else { String::new() };
+    if links.is_exported() {
+        links.page(&features_name(page))
+    } else {
+        PageLinks::with_query("features", &[("page", &number)])
+    }
+}
+
 /// Makes the page of all features.
-pub(in crate::serve) fn features(context: &PageContext<'_>, _: &NoFields) -> anyhow::Result<HtmlPage> {
-    let stats = context.memory.stats(&StatsFilter::default());
-    let rows: Vec<Markup> = stats.features.iter().take(MAX_FEATURES).map(|feature| row(context, feature)).collect();
+pub(in crate::serve) fn features(context: &PageContext<'_>, args: &FeaturesArgs) -> anyhow::Result<HtmlPage> {
+    let (memory, links) = (context.memory, context.links);
+    let stats = memory.stats(&StatsFilter::default());
+    let in_all = stats.features.len();
+    let last = in_all.div_ceil(PER_PAGE).max(1);
+    let page = args.page.parse::<usize>().unwrap_or(1).clamp(1, last);
+    let shown = stats.features.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE);
+    let rows: Vec<Markup> = shown.map(|feature| row(context, feature)).collect();
     let headings =
         ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
     let main = html! {
         @if rows.is_empty() { (empty("No attempt yet, so there are no figures.")) }
         @else {
-            (figures(&stats.total.totals))
-            (days(&stats.days))
+            @if page == 1 { (figures(&stats.total.totals)) (days(&stats.days)) }
+            @if last > 1 { p.lead { (counted(in_all, "feature", "features")) ", page " (page) " of " (last) } }
             (table("Features, the one with the last attempt first", &headings, &rows))
+            (pager((page > 1).then(|| at(links, page - 1)), (page < last).then(|| at(links, page + 1))))
         }
-        (errors(context, &stats))
-        (files(&stats))
-        (problems(context.links, &stats.problems))
+        @if page == 1 { (errors(context, &stats)) (files(&stats)) }
+        (problems(links, &stats.problems))
     };
     Ok(HtmlPage { title: "Features".to_owned(), part: "features", main, is_live: true })
 }
@@ -53,7 +96,7 @@ pub(in crate::serve) fn features(context: &PageContext<'_>, _: &NoFields) -> any
 fn row(context: &PageContext<'_>, stats: &FeatureStats) -> Markup {
     let totals = &stats.totals;
     let tokens = totals.tokens_in.into_iter().chain(totals.tokens_out).reduce(u64::saturating_add);
-    let models: Vec<String> = stats.models.iter().filter_map(|model| model.model.clone()).take(4).collect();
+    let models: Vec<&str> = stats.models.iter().filter_map(|model| model.model.as_deref()).collect();
     html! {
         tr {
             th scope="row" {
@@ -75,8 +118,18 @@ fn row(context: &PageContext<'_>, stats: &FeatureStats) -> Markup {
     }
 }
 
-fn title_of_models(models: &[String]) -> String {
-    if models.is_empty() { "–".to_owned() } else { super::super::html::cut(&models.join(", "), 80) }
+fn title_of_models(models: &[&str]) -> String {
+    let shown: Vec<String> = models.iter().take(MAX_MODELS).map(|model| cut(model, 40)).collect();
+    match models.len() {
+        0 => "–".to_owned(),
+        all if all > MAX_MODELS => format!("{} and {} more", shown.join(", "), all - MAX_MODELS),
+        _ => shown.join(", "),
+    }
+}
+
+/// Says how many there are beside those that are shown, and where.
+fn more(in_all: usize, shown: usize, place: &str) -> Markup {
+    html! { @if in_all > shown { p.quiet { "and " (in_all - shown) " more, which " (place) " lists" } } }
 }
 
 /// Makes the page of one feature.
@@ -112,6 +165,7 @@ pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -
         @if n_entries > 0 {
             h2 { "Knowledge " span.quiet { "(" (counted(n_entries, "entry", "entries")) ")" } }
             (entry_list(context.links, &listed.entries))
+            (more(n_entries, MAX_ENTRIES, "ralph-memory list --feature"))
         }
         (problems(context.links, &stats.problems))
     };
@@ -181,6 +235,7 @@ fn errors(context: &PageContext<'_>, stats: &Stats) -> Markup {
                     }
                 }
             }
+            (more(stats.errors.len(), MAX_ERRORS, REST))
         }
     }
 }
@@ -211,6 +266,7 @@ fn files(stats: &Stats) -> Markup {
         @if !rows.is_empty() {
             h2 { "Files touched most" }
             (table("Files, by the number of attempts", &headings, &rows))
+            (more(stats.files.len(), MAX_FILES, REST))
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Health: what `check` and `doctor` say, duplicates, and what was never useful.
 
 use maud::{Markup, html};
+use ralph_memory::entry::EntrySummary;
 use ralph_memory::error::Severity;
-use ralph_memory::memory::FindingState;
-use ralph_memory::{Id, Problem};
+use ralph_memory::memory::{EntryFilter, EntrySort, FindingState, SemanticStatus, Useless};
+use ralph_memory::{Id, Kind, Problem};
 
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, table, with_code};
 use super::now::semantic;
@@ -19,11 +20,12 @@ const MAX_USELESS: usize = 50;
 pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
     let report = context.memory.check();
     let (similar, others): (Vec<&Problem>, Vec<&Problem>) =
-        report.problems.iter().partition(|problem| problem.code.contains("duplicate"));
+        report.problems.iter().partition(|problem| problem.code == "near-duplicate");
     let (useless, others): (Vec<&Problem>, Vec<&Problem>) =
         others.into_iter().partition(|problem| matches!(problem.code.as_str(), "suspect" | "unused"));
+    let never_helped = never_helped(context);
     let main = html! {
-        (done(&fields.done))
+        (done(context, &fields.done))
         (semantic(context))
         dl.figures {
             div { dt { "Files" } dd { (report.files) } }
@@ -34,8 +36,15 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
         (group(context, "Problems in files", "No problem was found in the files.", &others))
         (doctor(context))
         (group(context, "Duplicates", "No two entries say nearly the same.", &similar))
-        (group(context, "Of no use so far", "Nothing that contexts included looks useless.", &useless))
-        (never_helped(context))
+        @if !useless.is_empty() || never_helped.is_empty() {
+            (group(context, "Of no use so far", "Nothing that contexts included looks useless.", &useless))
+        }
+        @if !never_helped.is_empty() {
+            h2 { "Never helped" }
+            p.lead { (counted(never_helped.len(), "entry was", "entries were")) " in contexts of attempts that failed, and of none that succeeded." }
+            (entry_list(context.links, &never_helped[..never_helped.len().min(MAX_USELESS)]))
+            @if never_helped.len() > MAX_USELESS { p.quiet { "and " (never_helped.len() - MAX_USELESS) " more; ralph-memory list --never-helped lists them" } }
+        }
         (operations(context))
     };
     Ok(HtmlPage { title: "Health".to_owned(), part: "health", main, is_live: true })
@@ -72,7 +81,14 @@ fn row(context: &PageContext<'_>, problem: &Problem) -> Markup {
 }
 
 fn doctor(context: &PageContext<'_>) -> Markup {
-    let diagnosis = context.memory.doctor();
+    // The servers of semantic search are asked by a thread of their own: they may take seconds.
+    let semantic = context.semantic.clone().unwrap_or_else(|| SemanticStatus {
+        wanted: false,
+        active: false,
+        detail: "the servers are being asked".to_owned(),
+        fix: None,
+    });
+    let diagnosis = context.memory.doctor_with(semantic);
     let rows: Vec<Markup> = diagnosis
         .findings
         .iter()
@@ -97,21 +113,13 @@ fn doctor(context: &PageContext<'_>) -> Markup {
     html! { h2 { "Doctor" } (table("What was examined", &["Part", "State", "Finding"], &rows)) }
 }
 
-/// Returns the knowledge that was included only in contexts of attempts that failed.
-fn never_helped(context: &PageContext<'_>) -> Markup {
-    let usage = context.memory.usage();
-    let mut useless: Vec<(&Id, usize)> = usage
-        .iter()
-        .filter(|(_, usage)| usage.failed > 0 && usage.succeeded == 0)
-        .map(|(id, usage)| (id, usage.failed))
-        .collect();
-    useless.sort_by(|(one, failed), (other, others)| others.cmp(failed).then_with(|| one.cmp(other)));
-    let ids: Vec<Id> = useless.iter().take(MAX_USELESS).map(|(id, _)| (*id).clone()).collect();
-    html! {
-        @if !useless.is_empty() {
-            h2 { "Never helped" }
-            p.lead { (counted(useless.len(), "entry was", "entries were")) " in contexts of attempts that failed, and of none that succeeded." }
-            (entry_list(context.links, &context.memory.summaries(&ids)))
-        }
-    }
+/// Returns the knowledge that was included in contexts of attempts that failed, and of none that succeeded; most often first.
+fn never_helped(context: &PageContext<'_>) -> Vec<EntrySummary> {
+    let filter = EntryFilter {
+        kind: Some(Kind::Knowledge),
+        useless: Some(Useless::NeverHelped),
+        sort: Some(EntrySort::Used),
+        ..EntryFilter::default()
+    };
+    context.memory.list(&filter).entries
 }

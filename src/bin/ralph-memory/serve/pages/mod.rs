@@ -19,7 +19,7 @@ use axum::http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::html::{HtmlPage, PageContext, cut};
+use super::html::{HtmlPage, PageContext, cut, hidden_value};
 use super::links::PageLinks;
 use crate::error::{self, NothingFound};
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ use crate::exit::Exit;
 pub(super) use context::{ContextFields, context, task_context};
 pub(super) use entries::{all_entries, entries};
 pub(super) use entry::{EntryArgs, entry};
-pub(super) use features::{FeatureArgs, feature, features};
+pub(super) use features::{FeatureArgs, FeaturesArgs, feature, features, features_name, features_pages};
 pub(super) use health::health;
 pub(super) use now::now;
 pub(super) use run::run;
@@ -54,6 +54,11 @@ impl FormAction {
             FormAction::Restore => "restore",
             FormAction::Undo => "undo",
         }
+    }
+
+    /// Returns the one with this name.
+    fn named(name: &str) -> Option<FormAction> {
+        FormAction::ALL.into_iter().find(|action| action.as_str() == name)
     }
 
     /// Returns what is said when it is done.
@@ -102,6 +107,11 @@ fn given(field: &str) -> Option<&str> {
     Some(field.trim()).filter(|field| !field.is_empty())
 }
 
+/// Returns the names in a field of a query, which commas separate: a name may contain spaces.
+fn listed_in(field: &str) -> Vec<String> {
+    field.split(',').filter_map(given).map(str::to_owned).collect()
+}
+
 /// Returns the page for an address that no page has.
 pub(super) fn missing() -> HtmlPage {
     let main = html! {
@@ -124,10 +134,19 @@ pub(super) fn error_page(links: PageLinks<'_>, error: &anyhow::Error) -> (Status
     (status, HtmlPage { title: title.to_owned(), part: "-", main, is_live: false })
 }
 
-/// Says what a form has just done.
-fn done(action: &str) -> Markup {
-    let said = FormAction::ALL.into_iter().find(|known| known.as_str() == action).map(FormAction::said);
-    html! { @if let Some(said) = said { p.note.good role="status" { (said) } } }
+/// Says what a form has just done to the memory, as long as that is the last change: the page may be opened or updated again.
+fn done(context: &PageContext<'_>, action: &str) -> Markup {
+    let is_last = |_: &FormAction| {
+        let operations = context.memory.operations().unwrap_or_default();
+        operations.first().is_some_and(|operation| operation.undoes.is_some())
+    };
+    let action = FormAction::named(action).filter(|action| *action == FormAction::Undo).filter(is_last);
+    html! { @if let Some(action) = action { (said(action)) } }
+}
+
+/// Says that a form did something.
+fn said(action: FormAction) -> Markup {
+    html! { p.note.good role="status" { (action.said()) } }
 }
 
 /// Returns why something did not work, and what to do.
@@ -148,7 +167,7 @@ fn button(context: &PageContext<'_>, action: FormAction, id: &str, label: Markup
         @if let Some(token) = context.token {
             form method="post" action=(action.as_str()) {
                 input type="hidden" name="token" value=(token);
-                input type="hidden" name="id" value=(id);
+                input type="hidden" name="id" value=(hidden_value(id));
                 button { (label) }
             }
         }

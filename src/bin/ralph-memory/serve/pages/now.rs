@@ -15,7 +15,7 @@ const SHOWN: usize = 12;
 pub(in crate::serve) fn now(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
     let Overview { live, stuck: stuck_tasks, log } = context.memory.overview(SHOWN);
     let main = html! {
-        (done(&fields.done))
+        (done(context, &fields.done))
         (semantic(context))
         @if live.is_empty() { (empty("No run in progress.")) }
         @for run in &live { (live_card(context, run)) }

@@ -6,10 +6,12 @@ use ralph_memory::{Hit, Query, Scope};
 use serde::Deserialize;
 
 use super::super::charts::bar;
-use super::super::html::{HtmlPage, PageContext, counted, empty, entry_badges, entry_meta, marked, problems, title};
+use super::super::html::{
+    HtmlPage, PageContext, counted, empty, entry_badges, entry_meta, field_value, marked, problems, title,
+};
 use super::super::links::PageLinks;
-use super::entries::{archive_field, kind, kind_field, text_field};
-use super::given;
+use super::entries::{archive_field, kind, kind_field, list_field, text_field};
+use super::{given, listed_in};
 
 /// How many results a page shows, and at most.
 const STEP: usize = 20;
@@ -40,7 +42,7 @@ impl SearchFields {
         Query {
             text: self.q.clone(),
             kind: kind(&self.kind),
-            tags: self.tag.split_whitespace().map(str::to_owned).collect(),
+            tags: listed_in(&self.tag),
             in_feature: given(&self.feature).map(str::to_owned),
             scope: given(&self.scope).map(|scope| Scope::from(scope.to_owned())),
             archived: !self.archived.is_empty(),
@@ -95,13 +97,13 @@ fn form(fields: &SearchFields) -> Markup {
         form.filters id="search-form" role="search" action="search" method="get" aria-label="Search with filters" {
             div.field.grow {
                 label for="q" { "Search for" }
-                div.beside { input.big id="q" type="search" name="q" value=(fields.q) dir="auto" autocomplete="off" autofocus aria-controls="results"; button.main { "Search" } }
+                div.beside { input.big id="q" type="search" name="q" value=(field_value(&fields.q)) dir="auto" autocomplete="off" autofocus aria-controls="results"; button.main { "Search" } }
             }
             details.grow open[fields.has_filters()] {
                 summary { "Filters" }
                 div.filters {
                     (kind_field(&fields.kind, &[("", "All"), ("knowledge", "Knowledge"), ("journal", "Attempts")]))
-                    (text_field("tag", "Tags", &fields.tag))
+                    (list_field("tag", "Tags", &fields.tag))
                     (text_field("feature", "Feature", &fields.feature))
                     (text_field("scope", "Scope", &fields.scope))
                     (date_field("since", "Changed since", &fields.since))

@@ -101,17 +101,19 @@ pub(in crate::serve) fn timeline(context: &PageContext<'_>, args: &TimelineArgs)
     oldest_first.reverse();
     let main = html! {
         @if !context.links.is_exported() { (filters(args)) }
-        p.lead role="status" {
-            (counted(log.in_all, "attempt", "attempts"))
-            @if last > 1 { ", page " (page) " of " (last) }
+        div id="results" {
+            p.lead role="status" {
+                (counted(log.in_all, "attempt", "attempts"))
+                @if last > 1 { ", page " (page) " of " (last) }
+            }
+            @if log.attempts.is_empty() { (empty("No attempt matches.")) }
+            @else {
+                (duration_chart(&oldest_first))
+                (attempt_table(context.links, "Attempts, newest first", &log.attempts))
+            }
+            (pager((page > 1).then(|| args.at(context.links, page - 1)), (page < last).then(|| args.at(context.links, page + 1))))
+            (problems(context.links, &log.problems))
         }
-        @if log.attempts.is_empty() { (empty("No attempt matches.")) }
-        @else {
-            (duration_chart(&oldest_first))
-            (attempt_table(context.links, "Attempts, newest first", &log.attempts))
-        }
-        (pager((page > 1).then(|| args.at(context.links, page - 1)), (page < last).then(|| args.at(context.links, page + 1))))
-        (problems(context.links, &log.problems))
     };
     Ok(HtmlPage { title: "Timeline".to_owned(), part: "timeline", main, is_live: true })
 }
