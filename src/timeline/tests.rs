@@ -195,7 +195,7 @@ fn statistics_are_those_of_the_journal() {
         .iter()
         .map(|stats| (stats.model.as_deref(), stats.totals.attempts, stats.totals.succeeded))
         .collect();
-    assert_eq!(models, [(Some("opus"), 2, 1), (Some("sonnet"), 2, 0), (Some("Sonnet"), 1, 0)]);
+    assert_eq!(models, [(Some("sonnet"), 3, 0), (Some("opus"), 2, 1)]);
     assert_eq!(login.last_started_at.as_deref(), Some("2026-05-04T10:00:00Z"));
     let days: Vec<(String, usize)> = stats.days.iter().map(|day| (day.date.to_string(), day.totals.attempts)).collect();
     let expected = [("01", 2), ("02", 1), ("03", 1), ("04", 1), ("05", 1)];
