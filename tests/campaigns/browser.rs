@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+/// Stands for the newest operation in a form.
+const NEWEST: &str = "newest";
 /// The pages, and among them some of things that are not there.
 pub(crate) const PAGES: [&str; 17] = [
     "",
@@ -32,7 +34,7 @@ pub(crate) const PAGES: [&str; 17] = [
 pub(crate) const FORMS: [(&str, &str); 5] = [
     ("archive", "knowledge/note-4"),
     ("restore", "knowledge/note-4"),
-    ("undo", "1"),
+    ("undo", NEWEST),
     ("undo", "1000000"),
     ("archive", "../../outside"),
 ];
@@ -70,7 +72,8 @@ pub(crate) fn visit(child: &mut Child, forms: &[(&str, &str)]) -> Visit {
             visit.answers.push((page.to_owned(), status, body));
         }
         for (action, id) in forms {
-            let (status, body) = server.ask("POST", action, &format!("token={token}&id={id}"));
+            let named = if *id == NEWEST { server.newest_operation() } else { (*id).to_owned() };
+            let (status, body) = server.ask("POST", action, &format!("token={token}&id={named}"));
             visit.answers.push((format!("{action} {id}"), status, body));
         }
         let (status, _) = server.ask("POST", "archive", "token=wrong&id=knowledge/note-1");
@@ -100,6 +103,14 @@ impl Server {
             format!("{method} /{token}/{page} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{kind}");
         write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{form}", form.len()).ok()?;
         Some(stream)
+    }
+
+    /// Returns the number of the operation that the first page offers to undo. Files that came with a clone may use up numbers.
+    fn newest_operation(&self) -> String {
+        let (_, page) = self.ask("GET", "", "");
+        let form = page.split("action=\"undo\"").nth(1).unwrap_or_default();
+        let number = form.split("name=\"id\" value=\"").nth(1).unwrap_or_default();
+        number.chars().take_while(char::is_ascii_digit).collect()
     }
 
     /// Returns the status and the page, without what differs from server to server; 0 where there is no answer.

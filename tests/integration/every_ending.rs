@@ -307,8 +307,8 @@ const READINGS: [Reading; 26] = [
     ),
     reading(("claude-nothing", 0, "blocked"), Some((1500, 9)), Some(0.004_635), &[], &[]),
     reading(("claude-interrupted", 0, "interrupted"), Some((3600, 120)), Some(0.0126), WORKER, &[]),
-    // Cut streams have no totals.
-    reading(("claude-cut", 137, "blocked"), None, None, WORKER, &[]),
+    // A stream that was cut has no total; its two messages name 1,500 and 2,100 tokens, and one each that was written.
+    reading(("claude-cut", 137, "blocked"), Some((3600, 2)), None, WORKER, &[]),
     reading(("codex-done", 0, "done"), Some((6200, 190)), None, WORKER, &[]),
     reading(("codex-failed", 0, "failed"), Some((8900, 290)), None, WORKER, &[TEST_FAILED]),
     reading(

@@ -67,7 +67,9 @@ impl ExportFolder {
         let path = self.fresh.join(file);
         let parent = path.parent().context("a file is in a folder")?;
         fs::create_dir_all(parent).map_err(|source| failed("create", parent, source))?;
-        fs::write(&path, text).map_err(|source| failed("write", &path, source))?;
+        // No page may take the place of another.
+        let write = |mut file: File| file.write_all(text.as_bytes());
+        File::create_new(&path).and_then(write).map_err(|source| failed("write", &path, source))?;
         self.files += 1;
         Ok(())
     }
