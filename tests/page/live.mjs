@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { stream } from "./program.mjs";
 import { axe, visit } from "./pages.mjs";
 
+// Longer than anything takes, on however busy a machine.
+const LONGEST = 30_000;
 const TASK = "Show the delivery date in the cart";
 
 export async function live(browser, site, program, folder, scratch, expect) {
@@ -17,7 +19,7 @@ export async function live(browser, site, program, folder, scratch, expect) {
   await timeline.page.locator("main a").nth(1).focus();
   const focused = await timeline.page.evaluate(() => document.activeElement.textContent);
   const main = (window) => window.page.locator("main");
-  const comes = async (window, text, what, timeout = 8000) => {
+  const comes = async (window, text, what, timeout = LONGEST) => {
     const begun = Date.now();
     const came = await main(window).getByText(text).first().waitFor({ state: "attached", timeout }).then(() => true, () => false);
     expect(what, came, `“${text}” is not on the page after ${timeout} ms`);
@@ -40,7 +42,7 @@ export async function live(browser, site, program, folder, scratch, expect) {
   expect("the run ends as it should", code === 1, `${code}: ${printed}`);
   times.ends = await comes(timeline, TASK, "the timeline shows the attempt when it ends");
   await comes(feature, TASK, "so does its feature");
-  await main(now).getByText("cargo test --test cart").waitFor({ state: "detached", timeout: 8000 }).catch(() => {});
+  await main(now).getByText("cargo test --test cart").waitFor({ state: "detached", timeout: LONGEST }).catch(() => {});
   expect("Now no longer shows the agent", await main(now).getByText("cargo test --test cart").count() === 0);
   for (const [name, window] of Object.entries({ now, timeline, feature, task })) {
     expect(`${name} was not loaded again`, await window.page.evaluate(() => window.__same === true));
@@ -75,7 +77,7 @@ export async function steady(browser, program, folder, expect) {
   const { page } = window;
   const main = page.locator("main");
   const comes = async (what, text) => {
-    const came = await main.getByText(text).first().waitFor({ timeout: 8000 }).then(() => true, () => false);
+    const came = await main.getByText(text).first().waitFor({ timeout: LONGEST }).then(() => true, () => false);
     expect(what, came, `“${text}” is not on the page`);
   };
   // Filters that nobody has sent yet.
@@ -112,7 +114,7 @@ export async function steady(browser, program, folder, expect) {
   await comes("the page says what was done", "Moved to the archive.");
   expect("the address does not", !page.url().includes("done="), page.url());
   program.run(folder, "undo");
-  const gone = await main.getByText("Moved to the archive.").waitFor({ state: "detached", timeout: 8000 }).then(() => true, () => false);
+  const gone = await main.getByText("Moved to the archive.").waitFor({ state: "detached", timeout: LONGEST }).then(() => true, () => false);
   expect("the page does not say what was undone", gone);
   // A page that takes longer than the time between two changes.
   await visit(window, site, { path: "health" });
