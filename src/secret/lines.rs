@@ -16,6 +16,29 @@ const MIN_WORD: usize = 32;
 /// How many words a line of a key has at most, with what stands before it: a number, a mark of a quotation.
 const MAX_WORDS: usize = 3;
 
+/// What a text has, in lower case, in which a line decides what the next one is: names of secrets, commands that take one, rows of a
+/// table, and the ends of keys. Nearly no line has any of these, and all others are redacted alone.
+const CONTEXT: [&str; 18] = [
+    "pass",
+    "pw",
+    "secret",
+    "token",
+    "cred",
+    "auth",
+    "bearer",
+    "key",
+    "basic",
+    "user",
+    "cookie",
+    "login",
+    "identified",
+    "-p",
+    "-u",
+    "-b",
+    "|",
+    "-----",
+];
+
 /// Redacts the lines of one output. Nothing is shown that [`redact`](super::redact) would replace in the whole text, except where a
 /// key is longer than 20,000 bytes.
 #[derive(Debug)]
@@ -52,9 +75,12 @@ impl<'a> LineRedactor<'a> {
     /// Returns the lines that are held back: nothing follows them.
     pub(crate) fn finish(&mut self) -> Vec<String> {
         let text = format!("{}{}", self.before, self.held);
-        let mut secrets = find(&text);
+        let lower = text.to_ascii_lowercase();
+        let from = if CONTEXT.iter().any(|word| lower.contains(word)) { 0 } else { self.before.len() };
+        let looked_at = &text[from..];
+        let mut secrets = find(looked_at);
         secrets.retain(|secret| !is_allowed(secret, self.allowed));
-        let shown = redact_part(&text, self.before.len()..text.len(), &secrets);
+        let shown = redact_part(looked_at, self.before.len() - from..looked_at.len(), &secrets);
         context(&text).clone_into(&mut self.before);
         self.held.clear();
         self.has_begun = false;
