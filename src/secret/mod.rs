@@ -9,6 +9,7 @@
 //! hide a secret.
 
 mod assigned;
+#[cfg(feature = "runner")]
 mod lines;
 mod places;
 mod tokens;
@@ -20,6 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::floor;
 
+#[cfg(feature = "runner")]
 pub(crate) use lines::LineRedactor;
 
 /// The longest private key that is redacted as a whole, in bytes.
