@@ -212,6 +212,7 @@ impl LiveFile {
     }
 
     /// Returns whether somebody who watches may still miss something of it.
+    #[cfg(any(feature = "runner", test))]
     pub(super) fn is_wanted(&self, now: DateTime<Utc>) -> bool {
         self.is_alive(now) || self.is_over && is_recent(self.written_at, now, ENDED_SECS)
     }

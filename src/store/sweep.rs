@@ -156,6 +156,7 @@ impl Store {
 
 /// Removes the temporary files in a folder outside of a memory of processes that have ended. Files that cannot be removed
 /// do no harm.
+#[cfg(feature = "setup")]
 pub(super) fn sweep_outside(folder: &Folder) {
     for (name, kind) in folder.listing().unwrap_or_default() {
         let leftover = name.to_str().filter(|_| kind == FileKind::File).and_then(Leftover::parse);

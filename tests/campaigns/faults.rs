@@ -21,8 +21,8 @@ use std::time::Duration;
 use ralph_memory::internals::{Store, entry};
 use ralph_memory::{Memory, Query};
 
-pub(crate) use cases::{CASES, Case};
-use cases::{EDITOR, NOW, at, prepare};
+pub(crate) use cases::{CASES, Case, add_learnings, at};
+use cases::{EDITOR, NOW, prepare};
 use tracer::{At, Does, Fault, Injected, Program, Thin, Traced};
 
 #[path = "faults/cases.rs"]

@@ -4,14 +4,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use ralph_memory::entry::{self, Event};
 use ralph_memory::memory::Run;
 use ralph_memory::{Knowledge, Memory, Task};
 
-use crate::fault_campaign::copy_all;
 use crate::fault_campaign::tracer::{At, Fault, Injected, Program, Thin, Traced};
+use crate::fault_campaign::{add_learnings, at, copy_all};
 use crate::program::{Content, content, differences};
 
 /// When the commands run.
@@ -215,11 +214,6 @@ fn unlike(copy: &Path, what: &str, expected: &Content) -> Option<String> {
     (found != *expected).then(|| format!("{what}: {:?}", differences(&found, expected)))
 }
 
-/// Returns the noon of a day of 2026, counted from its first.
-fn at(day: u64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600)
-}
-
 /// Makes a memory in which each command has something to do, and whose log is empty.
 fn prepare(root: &Path) {
     Memory::init(root).unwrap();
@@ -234,16 +228,7 @@ fn prepare(root: &Path) {
     let slow =
         Knowledge { supersedes: vec![cache], ..Knowledge::new("Slow builds", ["build"], "See [[build-cache]].") };
     memory.add(&slow).unwrap();
-    for (title, body) in [
-        ("Foreign keys are off", "Switch them on.\n\nFor each connection."),
-        ("Cascades delete", "Mind `ON DELETE`."),
-        ("Migrations lock", "Run them alone.\n\nSwitch them on."),
-        ("Vacuum takes long", "Do it at night."),
-    ] {
-        let learning =
-            Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["sqlite", "schema"], body) };
-        memory.add(&learning).unwrap();
-    }
+    add_learnings(&memory);
     for day in 1..4 {
         let expires_at = entry::parse_time(&format!("2026-10-0{day}"));
         memory.note(&Event { expires_at, ..Event::new("hint", format!("Until day {day}.")) }).unwrap();

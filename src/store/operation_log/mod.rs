@@ -35,7 +35,7 @@ pub(super) struct Current {
     pub(super) command: String,
     pub(super) at: Option<DateTime<Utc>>,
     pub(super) undoes: Option<u64>,
-    /// Whether it puts its own changes back, which needs no records: a change that was put back is none.
+    /// Whether it puts its own changes back. That needs no records: after it, there is no change to undo.
     pub(super) puts_back: bool,
     /// Its file, from its first change on.
     pub(super) file: Option<OperationFile>,

@@ -172,8 +172,22 @@ fn has(files: &Files, below: &str, text: &str) -> bool {
 }
 
 /// Returns the noon of a day of 2026, counted from its first.
-pub(super) fn at(day: u64) -> SystemTime {
+pub(crate) fn at(day: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600)
+}
+
+/// Adds what `consolidate` makes one entry of.
+pub(crate) fn add_learnings(memory: &Memory) {
+    for (title, body) in [
+        ("Foreign keys are off", "Switch them on.\n\nFor each connection."),
+        ("Cascades delete", "Mind `ON DELETE`."),
+        ("Migrations lock", "Run them alone.\n\nSwitch them on."),
+        ("Vacuum takes long", "Do it at night."),
+    ] {
+        let learning =
+            Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["sqlite", "schema"], body) };
+        memory.add(&learning).unwrap();
+    }
 }
 
 /// Makes a memory in which each command has something to do.
@@ -191,16 +205,7 @@ pub(super) fn prepare(root: &Path) {
     let old = add("The old schema", &["old"], "With one table.");
     let new = add("Tables are many", &["tables"], "One for each kind.");
     memory.supersede(&old, &new).unwrap();
-    for (title, body) in [
-        ("Foreign keys are off", "Switch them on.\n\nFor each connection."),
-        ("Cascades delete", "Mind `ON DELETE`."),
-        ("Migrations lock", "Run them alone.\n\nSwitch them on."),
-        ("Vacuum takes long", "Do it at night."),
-    ] {
-        let learning =
-            Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["sqlite", "schema"], body) };
-        memory.add(&learning).unwrap();
-    }
+    add_learnings(&memory);
     let hint = |summary: &str, until: &str| {
         memory.note(&Event { expires_at: entry::parse_time(until), ..Event::new("hint", summary) }).unwrap();
     };

@@ -165,13 +165,7 @@ pub(super) fn badge(class: &str, text: &str) -> Markup {
 
 /// Returns a length of time.
 pub(super) fn duration(seconds: f64) -> String {
-    let Ok(length) = Duration::try_from_secs_f64(seconds) else { return String::new() };
-    let seconds = length.as_secs();
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
-    }
+    Duration::try_from_secs_f64(seconds).map(ralph_memory::runner::duration).unwrap_or_default()
 }
 
 /// Returns an amount of money.

@@ -27,7 +27,7 @@ const SEMANTIC_AGE: Duration = Duration::from_secs(30);
 /// A function that makes a page from the fields of a query.
 pub(super) type MakePage<Args> = fn(&PageContext<'_>, &Args) -> anyhow::Result<HtmlPage>;
 
-/// Opens the memory anew.
+/// Opens the memory again.
 pub(crate) type OpenMemory = Box<dyn Fn() -> anyhow::Result<Memory> + Send + Sync>;
 
 /// The state of the server.

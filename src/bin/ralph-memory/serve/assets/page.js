@@ -108,7 +108,7 @@
         await wait(pause);
         isDue = false;
         const begun = performance.now();
-        // What is typed into stands beside the results. A page that says why there is none has no results.
+        // The form is beside the results. A page with an error has no results.
         if (await refresh(address, "results", "content")) announce("The page was updated.");
         // A page that takes long is not made all the time.
         pause = Math.max(150, performance.now() - begun);
