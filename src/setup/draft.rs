@@ -8,6 +8,7 @@ use super::client::SetupClient;
 use super::insertion::{Insertion, insert, line_end};
 use super::json;
 use super::locate::ClientPlace;
+use super::recognised::Recognition;
 use super::record::{FileRecord, SetupRecord, fingerprint};
 use super::seal::is_of_setup;
 use super::table::Content;
@@ -100,15 +101,19 @@ impl Draft {
         let made = match content {
             Content::Json { comments, wants } => file.add_json(*comments, wants)?,
             Content::Toml { program } => {
-                file.add_server(toml_config::presence, |text| toml_config::insertion(text, program))?
+                let presence = |text: &str| toml_config::presence(text, program, Recognition::Runs);
+                file.add_server(presence, |text| toml_config::insertion(text, program))?
             }
-            Content::Yaml { program } => file.add_server(yaml::presence, |text| yaml::insertion(text, program))?,
+            Content::Yaml { program } => {
+                let presence = |text: &str| yaml::presence(text, program, Recognition::Runs);
+                file.add_server(presence, |text| yaml::insertion(text, program))?
+            }
             Content::Block | Content::ClaudeBlock => {
                 let (made, updated) = file.add_block()?;
                 whole = updated;
                 made
             }
-            Content::Owned(text) => match file.add_owned(text, is_as_left)? {
+            Content::Owned(text) | Content::Script(text) => match file.add_owned(text, is_as_left)? {
                 Some(made) => {
                     // One that is there already, and is current, is not set-up's to record.
                     whole = (file.original.is_some() && !made.is_empty()).then(|| made.clone());
@@ -265,7 +270,7 @@ pub(super) fn is_own_file(text: &str) -> bool {
 
 fn taken(path: &[&str]) -> String {
     let key = path.iter().chain(&["ralph-memory"]).copied().collect::<Vec<_>>().join(".");
-    format!("`{key}` is there already and runs another program")
+    format!("`{key}` is there already, and is not what set-up writes")
 }
 
 /// Describes what a file lacks.
