@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::client::SetupClient;
+use super::hook_line::OwnCommand;
 use super::insertion::{Insertion, insert, line_end};
 use super::json;
 use super::locate::ClientPlace;
@@ -100,14 +101,8 @@ impl Draft {
         let mut whole = None;
         let made = match content {
             Content::Json { comments, wants } => file.add_json(*comments, wants)?,
-            Content::Toml { program } => {
-                let presence = |text: &str| toml_config::presence(text, program, Recognition::Runs);
-                file.add_server(presence, |text| toml_config::insertion(text, program))?
-            }
-            Content::Yaml { program } => {
-                let presence = |text: &str| yaml::presence(text, program, Recognition::Runs);
-                file.add_server(presence, |text| yaml::insertion(text, program))?
-            }
+            Content::Toml { program } => file.add_server(program, toml_config::presence, toml_config::insertion)?,
+            Content::Yaml { program } => file.add_server(program, yaml::presence, yaml::insertion)?,
             Content::Block | Content::ClaudeBlock => {
                 let (made, updated) = file.add_block()?;
                 whole = updated;
@@ -202,14 +197,15 @@ impl DraftFile {
 
     fn add_server(
         &mut self,
-        presence: impl Fn(&str) -> Result<Presence, String>,
-        insertion: impl Fn(&str) -> Result<Insertion, String>,
+        program: &OwnCommand,
+        presence: impl Fn(&str, &OwnCommand, Recognition) -> Result<Presence, String>,
+        insertion: impl Fn(&str, &OwnCommand) -> Result<Insertion, String>,
     ) -> Result<Vec<Insertion>, String> {
-        match presence(self.text())? {
+        match presence(self.text(), program, Recognition::Runs)? {
             Presence::Present(program) => self.programs.extend(program),
             Presence::Taken => return Err(taken(&[])),
             Presence::Missing => {
-                let insertion = insertion(self.text())?;
+                let insertion = insertion(self.text(), program)?;
                 self.lacks.push("the server".to_owned());
                 return Ok(self.make(vec![insertion]));
             }

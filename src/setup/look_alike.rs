@@ -207,13 +207,22 @@ fn judged(scope: SetupScope, content: &Content, wants: &[Want], text: &str) -> J
         Content::Block | Content::ClaudeBlock | Content::Owned(_) => return Judgement::default(),
     };
     // A client may read more than this program does.
-    let Ok(tree) = tree else {
-        let what = "it names ralph-memory, and its form cannot be read".to_owned();
-        return Judgement { look_alikes: names_program(text).then_some(what).into_iter().collect(), has_others: true };
+    let tree = match tree {
+        Ok(tree) => tree,
+        Err(error) => {
+            let what = names_program(text).then(|| format!("it names ralph-memory, and cannot be read: {error}"));
+            return Judgement { look_alikes: what.into_iter().collect(), has_others: true };
+        }
     };
     let mut judge = Judge { scope, wants, found: Judgement::default() };
     judge.look(&mut Vec::new(), &tree);
     judge.found
+}
+
+/// Returns whether something in a file with this text looks like set-up's, and is not.
+pub(super) fn has_look_alike(scope: SetupScope, file: &ClientFile, text: &str) -> bool {
+    let wants = own_wants(scope, file.base, file.paths[0]);
+    !judged(scope, &file.content, &wants, text).look_alikes.is_empty()
 }
 
 impl Setup {
@@ -245,12 +254,6 @@ impl Setup {
     /// Returns whether the files of a client have hooks or servers of others.
     pub(super) fn has_others(&self, client: SetupClient, scope: SetupScope) -> bool {
         self.judgements(client, scope).iter().any(|(_, judgement)| judgement.has_others)
-    }
-
-    /// Returns whether something in a text looks like set-up's, and is not.
-    pub(super) fn has_look_alike(&self, scope: SetupScope, file: &ClientFile, text: &str) -> bool {
-        let wants = own_wants(scope, file.base, file.paths[0]);
-        !judged(scope, &file.content, &wants, text).look_alikes.is_empty()
     }
 
     fn judgements(&self, client: SetupClient, scope: SetupScope) -> Vec<(PathBuf, Judgement)> {

@@ -9,6 +9,7 @@ use super::client::SetupClient;
 use super::draft::{ClientPart, Draft, Removal};
 use super::hook_line::{PROGRAM, is_own_program};
 use super::locate::{Base, ClientPlace};
+use super::look_alike::has_look_alike;
 use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
 use super::record::SetupRecord;
@@ -350,7 +351,7 @@ impl Setup {
             let places = file.paths.iter().filter_map(|path| self.bases.locate(file.base, path).ok());
             let drafts = places.filter_map(|place| draft.files.get(&place));
             let connects =
-                |text: &String| has_part(&file.content, text, &|_| true) || self.has_look_alike(scope, file, text);
+                |text: &String| has_part(&file.content, text, &|_| true) || has_look_alike(scope, file, text);
             let left: Vec<&Path> = drafts
                 .filter(|draft| draft.current.as_ref().is_some_and(connects))
                 .map(|draft| self.bases.relative(&draft.shown))

@@ -287,9 +287,9 @@ fn a_server_that_runs_anything_else_is_a_look_alike_in_every_client() {
         }
         let has_list = own.pointer(holder).unwrap()["ralph-memory"]["command"].is_array();
         for program in programs {
-            check(&|servers| match has_list {
-                true => servers["ralph-memory"]["command"][0] = json!(program),
-                false => servers["ralph-memory"]["command"] = json!(program),
+            check(&|servers| {
+                let command = &mut servers["ralph-memory"]["command"];
+                *(if has_list { &mut command[0] } else { command }) = json!(program);
             });
         }
         for arguments in arguments.iter().filter(|_| !has_list) {
