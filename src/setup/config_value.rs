@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
+use super::hook_line::OwnCommand;
+
 /// A value, with its keys in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConfigValue {
     Text(String),
+    /// A text that runs this program.
+    Command(OwnCommand),
     Number(u32),
     Flag(bool),
     List(Vec<ConfigValue>),
@@ -36,6 +40,7 @@ impl ConfigValue {
     fn write(&self, out: &mut String, layout: Layout<'_>, indent: &str) {
         match self {
             ConfigValue::Text(text) => out.push_str(&quoted(text)),
+            ConfigValue::Command(command) => out.push_str(&quoted(&command.text())),
             ConfigValue::Number(number) => {
                 let _ = write!(out, "{number}");
             }

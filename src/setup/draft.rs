@@ -5,9 +5,11 @@ use std::io;
 use std::path::PathBuf;
 
 use super::client::SetupClient;
+use super::hook_line::OwnCommand;
 use super::insertion::{Insertion, insert, line_end};
 use super::json;
 use super::locate::ClientPlace;
+use super::recognised::Recognition;
 use super::record::{FileRecord, SetupRecord, fingerprint};
 use super::seal::is_of_setup;
 use super::table::Content;
@@ -99,16 +101,14 @@ impl Draft {
         let mut whole = None;
         let made = match content {
             Content::Json { comments, wants } => file.add_json(*comments, wants)?,
-            Content::Toml { program } => {
-                file.add_server(toml_config::presence, |text| toml_config::insertion(text, program))?
-            }
-            Content::Yaml { program } => file.add_server(yaml::presence, |text| yaml::insertion(text, program))?,
+            Content::Toml { program } => file.add_server(program, toml_config::presence, toml_config::insertion)?,
+            Content::Yaml { program } => file.add_server(program, yaml::presence, yaml::insertion)?,
             Content::Block | Content::ClaudeBlock => {
                 let (made, updated) = file.add_block()?;
                 whole = updated;
                 made
             }
-            Content::Owned(text) => match file.add_owned(text, is_as_left)? {
+            Content::Owned(text) | Content::Script(text) => match file.add_owned(text, is_as_left)? {
                 Some(made) => {
                     // One that is there already, and is current, is not set-up's to record.
                     whole = (file.original.is_some() && !made.is_empty()).then(|| made.clone());
@@ -197,14 +197,15 @@ impl DraftFile {
 
     fn add_server(
         &mut self,
-        presence: impl Fn(&str) -> Result<Presence, String>,
-        insertion: impl Fn(&str) -> Result<Insertion, String>,
+        program: &OwnCommand,
+        presence: impl Fn(&str, &OwnCommand, Recognition) -> Result<Presence, String>,
+        insertion: impl Fn(&str, &OwnCommand) -> Result<Insertion, String>,
     ) -> Result<Vec<Insertion>, String> {
-        match presence(self.text())? {
+        match presence(self.text(), program, Recognition::Runs)? {
             Presence::Present(program) => self.programs.extend(program),
             Presence::Taken => return Err(taken(&[])),
             Presence::Missing => {
-                let insertion = insertion(self.text())?;
+                let insertion = insertion(self.text(), program)?;
                 self.lacks.push("the server".to_owned());
                 return Ok(self.make(vec![insertion]));
             }
@@ -265,7 +266,7 @@ pub(super) fn is_own_file(text: &str) -> bool {
 
 fn taken(path: &[&str]) -> String {
     let key = path.iter().chain(&["ralph-memory"]).copied().collect::<Vec<_>>().join(".");
-    format!("`{key}` is there already and runs another program")
+    format!("`{key}` is there already, and is not what set-up writes")
 }
 
 /// Describes what a file lacks.

@@ -1,40 +1,67 @@
-//! The command line that clients run at the events of a session.
+//! The commands that clients run: the server, and the line at each event of a session.
 //!
-//! It is frozen: Codex trusts a hook by the hash of its definition, so a registered line never changes, whatever the
-//! program does behind it.
+//! The line is frozen: Codex trusts a hook by the hash of its definition, so a registered line never changes, whatever
+//! the program does behind it. A command is set-up's only if it is this one, to the letter: a shell runs whatever else
+//! stands in a line.
+
+use std::path::Path;
 
 use crate::hook::HookEvent;
 
+/// The program's name where a shell finds it.
+pub(super) const PROGRAM: &str = "ralph-memory";
+
+/// A command of set-up's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OwnCommand {
+    /// The program's name, or its full path.
+    pub(super) program: String,
+    /// Whether the file is the user's own, where an earlier set-up may have written another full path.
+    pub(super) is_users: bool,
+    /// The event of a hook, and the client's name; `None` for the program alone, whose arguments stand elsewhere.
+    pub(super) hook: Option<(HookEvent, Option<&'static str>)>,
+}
+
+impl OwnCommand {
+    /// Returns the command as it is written.
+    pub(super) fn text(&self) -> String {
+        self.with(&self.program)
+    }
+
+    fn with(&self, program: &str) -> String {
+        match self.hook {
+            Some((event, agent)) => hook_line(program, event, agent),
+            None => program.to_owned(),
+        }
+    }
+
+    /// Returns the program of a text that is this command: in a project the bare name, and in files of the user's own
+    /// also a full path.
+    pub(super) fn program_in(&self, text: &str) -> Option<String> {
+        let program = match self.hook {
+            Some(_) => shlex::split(text)?.into_iter().next()?,
+            None => text.to_owned(),
+        };
+        let is_known = program == PROGRAM || self.is_users && is_full_path(&program);
+        (is_known && self.with(&program) == text).then_some(program)
+    }
+}
+
 /// Returns the line for an event. An older program that lacks the command, or a missing one, must do no harm: exit
 /// code 2 of a hook ends a prompt, or makes an agent continue for ever.
-pub(super) fn hook_line(program: &str, event: HookEvent, agent: Option<&str>) -> String {
+fn hook_line(program: &str, event: HookEvent, agent: Option<&str>) -> String {
     let program = shlex::try_quote(program).unwrap_or_default();
     let agent = agent.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
     format!("{program} hook {}{agent} || exit 0", event.as_str())
 }
 
-/// Returns the program of a line for this event, whatever its other arguments are; `None` for other commands.
-pub(super) fn program_of(line: &str, event: HookEvent) -> Option<String> {
-    let words = shlex::split(line)?;
-    let [program, hook, name, ..] = words.as_slice() else { return None };
-    (is_own_program(program) && hook == "hook" && name == event.as_str()).then(|| program.clone())
+/// Returns whether a program is called as this one is, wherever it is installed.
+pub(super) fn is_own_program(program: &str) -> bool {
+    program.rsplit('/').next() == Some(PROGRAM)
 }
 
-/// Returns whether a line is one that set-up writes for this event, with whatever path of the program.
-pub(super) fn is_own_line(line: &str, event: HookEvent) -> bool {
-    let words = shlex::split(line).unwrap_or_default();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let agent = match words.as_slice() {
-        [_, _, _, "||", "exit", "0"] => None,
-        [_, _, _, "--agent", agent, "||", "exit", "0"] => Some(*agent),
-        _ => return false,
-    };
-    program_of(line, event).is_some_and(|program| hook_line(&program, event, agent) == line)
-}
-
-/// Returns whether a command is this program, wherever it is installed.
-pub(super) fn is_own_program(command: &str) -> bool {
-    command.rsplit('/').next() == Some("ralph-memory")
+fn is_full_path(program: &str) -> bool {
+    Path::new(program).is_absolute() && is_own_program(program) && !program.split('/').any(|part| part == "..")
 }
 
 #[cfg(test)]
@@ -56,29 +83,40 @@ mod tests {
     }
 
     #[test]
-    fn own_lines_are_recognised() {
-        let check = |line: &str, expected: Option<&str>| {
-            assert_eq!(program_of(line, HookEvent::Stop).as_deref(), expected, "{line}");
+    fn a_line_is_own_only_to_the_letter() {
+        let check = |line: &str, in_project: bool, in_home: bool| {
+            for (is_users, expected) in [(false, in_project), (true, in_home)] {
+                let own =
+                    |agent| OwnCommand { program: PROGRAM.to_owned(), is_users, hook: Some((HookEvent::Stop, agent)) };
+                let found = [None, Some("codex")].into_iter().any(|agent| own(agent).program_in(line).is_some());
+                assert_eq!(found, expected, "{line:?}, {is_users}");
+            }
         };
-        check("ralph-memory hook stop || exit 0", Some("ralph-memory"));
-        check("'/opt/my tools/ralph-memory' hook stop --agent codex || exit 0", Some("/opt/my tools/ralph-memory"));
-        check("ralph-memory hook stop", Some("ralph-memory"));
-        check("ralph-memory hook session-end || exit 0", None);
-        check("echo ralph-memory hook stop", None);
-        check("other-ralph-memory hook stop", None);
-        check("'", None);
-    }
-
-    #[test]
-    fn a_line_with_more_in_it_is_a_persons() {
-        let check = |line: &str, expected: bool| assert_eq!(is_own_line(line, HookEvent::Stop), expected, "{line}");
-        check("ralph-memory hook stop || exit 0", true);
-        check("'/opt/my tools/ralph-memory' hook stop --agent codex || exit 0", true);
-        check("ralph-memory hook stop", false);
-        check("ralph-memory hook stop && ./notify.sh", false);
-        check("ralph-memory hook stop || exit 0; ./notify.sh", false);
-        check("ralph-memory hook stop --agent codex --root ../shared || exit 0", false);
-        check("ralph-memory hook session-end || exit 0", false);
-        check("'", false);
+        check("ralph-memory hook stop || exit 0", true, true);
+        check("ralph-memory hook stop --agent codex || exit 0", true, true);
+        check("'/opt/my tools/ralph-memory' hook stop --agent codex || exit 0", false, true);
+        for line in [
+            "ralph-memory hook stop",
+            "ralph-memory hook session-end || exit 0",
+            "ralph-memory hook stop || exit 0; touch x",
+            "ralph-memory hook stop && touch x",
+            "ralph-memory hook stop || exit 0\ntouch x",
+            "ralph-memory hook stop || exit 0 # x",
+            "ralph-memory hook stop --agent codex --root ../x || exit 0",
+            "ralph-memory  hook stop || exit 0",
+            "\"ralph-memory\" hook stop || exit 0",
+            "ralph-memory$(touch x) hook stop || exit 0",
+            "'ralph-memory'$(touch x) hook stop || exit 0",
+            "RALPH_MEMORY_CONFIG=x ralph-memory hook stop || exit 0",
+            "env ralph-memory hook stop || exit 0",
+            "./ralph-memory hook stop || exit 0",
+            "x/ralph-memory hook stop || exit 0",
+            "/opt/../tmp/ralph-memory hook stop || exit 0",
+            "/opt/other-ralph-memory hook stop || exit 0",
+            "'",
+            "",
+        ] {
+            check(line, false, false);
+        }
     }
 }

@@ -3,14 +3,15 @@
 //! The text is parsed for the places of its values, and is never written from them: whatever is in the file keeps its
 //! bytes. This file knows nothing about clients.
 
-use jsonc_parser::ast::{Object, Value};
+use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::{Range, Ranged as _};
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
+use super::config_tree::ConfigTree;
 use super::config_value::{ConfigValue, Layout, quoted};
 use super::insertion::{Insertion, begins_line, indent_at, line_end, with_blank_lines};
-use super::recognised::{Recognition, element_presence, equals, is_own_element, is_switched_off, server_program};
+use super::recognised::{Recognition, is_own_element, is_own_handler, is_switched_off, presence_of};
 use super::want::{Mark, Presence, Want};
 
 /// A file that was parsed.
@@ -52,14 +53,13 @@ pub(super) fn presence(text: &str, comments: bool, want: &Want) -> Result<Presen
     Ok(match (holder, want.key) {
         (Value::Object(object), Some(key)) => match member(object, key)? {
             None => Presence::Missing,
-            Some(value) if want.mark == Mark::Server => {
-                server_program(value).map_or(Presence::Taken, |program| Presence::Present(Some(program)))
-            }
+            Some(value) if want.mark == Mark::Server => presence_of(&tree_of(value), &want.value, Recognition::Runs),
             Some(_) => Presence::Present(None),
         },
         (Value::Array(list), _) => {
-            let mut all = list.elements.iter().map(|element| element_presence(element, want));
-            all.find(|presence| *presence != Presence::Missing).unwrap_or(Presence::Missing)
+            let mut all =
+                list.elements.iter().map(|element| presence_of(&tree_of(element), &want.value, Recognition::Runs));
+            all.find(|presence| *presence != Presence::Taken).unwrap_or(Presence::Missing)
         }
         _ => Presence::Missing,
     })
@@ -70,11 +70,14 @@ pub(super) fn is_off(text: &str, comments: bool, want: &Want) -> bool {
     let Ok(parsed) = Parsed::of(text, comments) else { return false };
     let Some(Ok((holder, []))) = parsed.value.as_ref().map(|root| descend(root, want)) else { return false };
     match (holder, want.key) {
-        (Value::Object(object), Some(key)) => object.get(key).is_some_and(|found| is_switched_off(&found.value)),
+        (Value::Object(object), Some(key)) => {
+            object.get(key).is_some_and(|found| is_switched_off(&tree_of(&found.value)))
+        }
         (Value::Array(list), None) => list
             .elements
             .iter()
-            .any(|element| element_presence(element, want) != Presence::Missing && is_switched_off(element)),
+            .map(tree_of)
+            .any(|element| is_own_element(&element, want, Recognition::Runs) && is_switched_off(&element)),
         _ => false,
     }
 }
@@ -145,20 +148,17 @@ pub(super) fn without(text: &str, comments: bool, want: &Want, how: Recognition)
     if !missing.is_empty() {
         return Ok(None);
     }
-    let is_edited = how == Recognition::Inserted;
     let found = match (holder, want.key) {
         (Value::Object(object), Some(key)) => {
-            let is_own = |value: &Value<'_>| {
-                equals(value, &want.value) || is_edited && want.mark == Mark::Server && server_program(value).is_some()
-            };
+            let is_own = |value: &Value<'_>| presence_of(&tree_of(value), &want.value, how) != Presence::Taken;
             let own = member(object, key)?.is_some_and(is_own);
             own.then(|| object.properties.iter().position(|property| property.name.as_str() == key)).flatten()
         }
         (Value::Array(list), None) => {
-            let exact = list.elements.iter().position(|element| equals(element, &want.value));
-            let edited = || list.elements.iter().position(|element| is_own_element(element, want));
-            let found = exact.or_else(|| is_edited.then(edited).flatten());
-            if found.is_none() && is_edited {
+            let elements: Vec<ConfigTree> = list.elements.iter().map(tree_of).collect();
+            let own = |how| elements.iter().position(|element| is_own_element(element, want, how));
+            let found = own(Recognition::Exact).or_else(|| own(how));
+            if found.is_none() && how == Recognition::Runs {
                 // A handler of ours in a group with others.
                 return Ok(list.elements.iter().find_map(|element| parsed.without_handler(element, want)));
             }
@@ -330,8 +330,31 @@ impl<'a> Parsed<'a> {
         let Value::Object(group) = group else { return None };
         let handlers = group.get("hooks").map(|property| &property.value)?;
         let Value::Array(list) = handlers else { return None };
-        let found = list.elements.iter().position(|handler| is_own_element(handler, want))?;
+        let found = list.elements.iter().position(|handler| is_own_handler(&tree_of(handler), want))?;
         Some(self.remove(&Container::of(handlers)?, found))
+    }
+}
+
+/// Returns what a file contains.
+///
+/// # Errors
+///
+/// Why the text cannot be read as JSON with comments.
+pub(super) fn tree(text: &str) -> Result<ConfigTree, String> {
+    Ok(Parsed::of(text, true)?.value.as_ref().map_or(ConfigTree::Other, tree_of))
+}
+
+fn tree_of(value: &Value<'_>) -> ConfigTree {
+    match value {
+        Value::StringLit(text) => ConfigTree::Text(text.value.clone().into_owned()),
+        Value::NumberLit(number) => ConfigTree::Number(number.value.to_owned()),
+        Value::BooleanLit(flag) => ConfigTree::Flag(flag.value),
+        Value::NullKeyword(_) => ConfigTree::Other,
+        Value::Array(list) => ConfigTree::List(list.elements.iter().map(tree_of).collect()),
+        Value::Object(object) => {
+            let member = |property: &ObjectProp<'_>| (property.name.as_str().to_owned(), tree_of(&property.value));
+            ConfigTree::Map(object.properties.iter().map(member).collect())
+        }
     }
 }
 

@@ -79,6 +79,11 @@ impl Bases {
         folder.unwrap_or(Path::new("~")).join(path)
     }
 
+    /// Returns a path as it is named: in the project, from its folder.
+    pub(super) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.project).unwrap_or(path)
+    }
+
     /// Returns whether there is something at a path.
     pub(super) fn exists(&self, base: Base, path: &str) -> bool {
         let (folder, path) = self.start(base, path);

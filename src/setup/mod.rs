@@ -4,6 +4,9 @@
 //! survive. All clients are planned before anything is written; a file that cannot be edited safely is refused, with
 //! everything else of that client. A removal restores the bytes of each file that nobody has changed since.
 //!
+//! A project's files may come from anybody. Connected is only what is exactly set-up's; what only looks like it is named,
+//! and its client is refused.
+//!
 //! This module knows the files of clients, and nothing of memories. It starts no program.
 //!
 //! ```
@@ -31,6 +34,7 @@
 mod apply;
 mod block;
 mod client;
+mod config_tree;
 mod config_value;
 mod draft;
 mod hook_line;
@@ -38,6 +42,7 @@ mod hooks;
 mod insertion;
 mod json;
 mod locate;
+mod look_alike;
 mod plan;
 mod planned;
 mod program;
@@ -145,18 +150,20 @@ impl Setup {
     }
 
     /// Returns the clients that are here: those with a file in the project or in the user's folders, those with a program
-    /// in `PATH`, and those that are connected, or that set-up has connected. Only those that have files in the scope are
+    /// in `PATH`, those that are connected, or that set-up has connected, and those with an entry that only looks like one
+    /// of set-up's. Only those that have files in the scope are
     /// listed.
     pub fn found(&self, scope: SetupScope) -> Vec<SetupClient> {
         let recorded = self.recorded(scope);
         let is_here = |client: &SetupClient| {
             let traces = client.traces();
-            let files = table::files(*client, scope, table::PROGRAM, SetupOptions::default());
+            let files = table::files(*client, scope, hook_line::PROGRAM, SetupOptions::default());
             let is_traced = traces.paths.iter().any(|(base, path)| self.bases.exists(*base, path))
                 || traces.programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some());
             // What is left of a connection says that the rest is missing.
             let is_connected = || recorded.contains(client) || files.iter().any(|file| self.has_any_part(file));
-            !files.is_empty() && (is_traced || is_connected())
+            let is_imitated = || !self.dangers(*client, scope).is_empty();
+            !files.is_empty() && (is_traced || is_connected() || is_imitated())
         };
         SetupClient::ALL.into_iter().filter(is_here).collect()
     }

@@ -5,20 +5,22 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use similar::TextDiff;
-
 use super::client::SetupClient;
 use super::draft::{ClientPart, Draft, Removal};
-use super::hook_line::is_own_program;
+use super::hook_line::{PROGRAM, is_own_program};
 use super::locate::{Base, ClientPlace};
+use super::look_alike::has_look_alike;
 use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
 use super::record::SetupRecord;
 use super::registered::{has_part, is_off};
 use super::status::ClaudeSettings;
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, files};
-use super::{Setup, SetupOptions, SetupScope};
+use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
+use super::{Setup, SetupOptions, SetupScope, planned};
 use crate::error::{Error, Problem, Result};
+
+/// What to do where other entries than set-up's are in the files of a client.
+const OTHERS_FIRST: &str = "read the other servers and hooks in its files of this folder first, since it may run them once you trust the folder";
 
 /// Why a client is refused.
 struct RefusedClient {
@@ -67,6 +69,11 @@ impl Setup {
                 let reason = format!("{} has no files of the {}", client.title(), scope.as_str());
                 return Err(Error::invalid(client.as_str(), format!("{reason}; use `--scope project`")));
             }
+            let dangers = self.dangers(client, scope);
+            if !dangers.is_empty() {
+                problems.extend(dangers);
+                continue;
+            }
             let saved = draft.clone();
             match self.add_client(&mut draft, client, scope, &table) {
                 Ok(edited) => {
@@ -84,9 +91,12 @@ impl Setup {
         problems.extend(self.stale(&draft));
         let is_project = scope == SetupScope::Project;
         let allows_tools = options.allow_tools || ClaudeSettings::read(&self.bases).allows_tools;
-        let step =
-            |client: &SetupClient| Some(SetupStep { client: *client, step: client.step(is_project, allows_tools)? });
-        let steps = planned.iter().filter_map(step).collect();
+        let steps = planned.iter().flat_map(|client| {
+            let step = client.step(is_project, allows_tools);
+            let first = step.filter(|_| is_project && self.has_others(*client, scope)).map(|_| OTHERS_FIRST);
+            first.into_iter().chain(step).map(|step| SetupStep { client: *client, step })
+        });
+        let steps = steps.collect();
         Ok(self.finished(draft, planned, problems, steps, scope, false))
     }
 
@@ -109,7 +119,7 @@ impl Setup {
             match self.remove_client(&mut draft, client, scope, &table, &clients) {
                 Ok(edited) => {
                     problems.extend(edited.iter().map(|path| self.edited(path)));
-                    problems.extend(self.left(&draft, client, &table));
+                    problems.extend(self.left(&draft, client, scope, &table));
                     planned.push(client);
                 }
                 Err(refused) => {
@@ -280,7 +290,7 @@ impl Setup {
             let is_gone = program.contains('/') && !runs(program, self.path.as_deref());
             is_gone.then(|| {
                 Problem::warning(
-                    self.relative(shown).display().to_string(),
+                    self.bases.relative(shown).display().to_string(),
                     "program-is-gone",
                     format!("it runs `{program}`, which does not exist"),
                     "`ralph-memory setup --remove` for this client, and then set it up again",
@@ -293,7 +303,7 @@ impl Setup {
 
     fn edited(&self, shown: &Path) -> Problem {
         Problem::warning(
-            self.relative(shown).display().to_string(),
+            self.bases.relative(shown).display().to_string(),
             "edited-by-hand",
             "somebody has edited this file of ralph-memory, so it is left as it is",
             "delete it if it is not needed",
@@ -304,7 +314,7 @@ impl Setup {
     fn unused(&self, client: SetupClient, scope: SetupScope, table: &[ClientFile]) -> Vec<Problem> {
         let warning = |path: &Path, reason: &str, hint: &str| {
             let reason = format!("{}: {reason}", client.title());
-            Problem::warning(self.relative(path).display().to_string(), "switched-off", reason, hint.to_owned())
+            Problem::warning(self.bases.relative(path).display().to_string(), "switched-off", reason, hint.to_owned())
         };
         let off = table.iter().filter(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)));
         let off: BTreeSet<PathBuf> = off.map(|file| self.bases.shown(file.base, self.chosen(file))).collect();
@@ -336,14 +346,15 @@ impl Setup {
     }
 
     /// Names the files in which an entry stays that somebody else has written.
-    fn left(&self, draft: &Draft, client: SetupClient, table: &[ClientFile]) -> Vec<Problem> {
+    fn left(&self, draft: &Draft, client: SetupClient, scope: SetupScope, table: &[ClientFile]) -> Vec<Problem> {
         let left = |file: &ClientFile| {
             let places = file.paths.iter().filter_map(|path| self.bases.locate(file.base, path).ok());
             let drafts = places.filter_map(|place| draft.files.get(&place));
-            let connects = |text: &String| has_part(&file.content, text, &|_| true);
+            let connects =
+                |text: &String| has_part(&file.content, text, &|_| true) || has_look_alike(scope, file, text);
             let left: Vec<&Path> = drafts
                 .filter(|draft| draft.current.as_ref().is_some_and(connects))
-                .map(|draft| self.relative(&draft.shown))
+                .map(|draft| self.bases.relative(&draft.shown))
                 .collect();
             left
         };
@@ -364,7 +375,7 @@ impl Setup {
 
     fn refusal(&self, client: SetupClient, refused: &RefusedClient) -> Problem {
         Problem::error(
-            self.relative(&refused.shown).display().to_string(),
+            self.bases.relative(&refused.shown).display().to_string(),
             refused.code,
             format!("{}: {}", client.title(), refused.reason),
             refused.hint.clone(),
@@ -384,10 +395,6 @@ impl Setup {
         if was_wired && planned.contains(&SetupClient::Codex) { vec![codex] } else { Vec::new() }
     }
 
-    fn relative<'a>(&self, path: &'a Path) -> &'a Path {
-        path.strip_prefix(&self.bases.project).unwrap_or(path)
-    }
-
     fn finished(
         &self,
         draft: Draft,
@@ -404,9 +411,9 @@ impl Setup {
                 (before, after) if before == after => PlannedAction::Keep,
                 _ => PlannedAction::Edit,
             };
-            let path = self.relative(&file.shown).to_owned();
+            let path = self.bases.relative(&file.shown).to_owned();
             let (before, after) = (file.original, file.current);
-            let diff = diff(&path, before.as_deref(), after.as_deref());
+            let diff = planned::diff(&path, before.as_deref(), after.as_deref());
             let clients = file.clients.into_iter().collect();
             PlannedFile { path, clients, action, lacks: file.lacks, diff, location, before, after }
         });
@@ -431,17 +438,4 @@ fn unusable(shown: PathBuf, reason: &str) -> RefusedClient {
         reason: format!("not set up, since this file cannot be edited: {reason}"),
         hint,
     }
-}
-
-/// Returns the change as a unified diff.
-fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
-    if before == after {
-        return String::new();
-    }
-    let name = |side: &str, text: Option<&str>| match text {
-        Some(_) => format!("{side}/{}", path.display()),
-        None => "/dev/null".to_owned(),
-    };
-    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
-    diff.unified_diff().context_radius(3).header(&name("a", before), &name("b", after)).to_string()
 }

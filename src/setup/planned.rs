@@ -1,14 +1,15 @@
 //! What a plan says of itself: files with their changes, steps for a person, problems.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use similar::TextDiff;
 
 use super::SetupScope;
 use super::client::SetupClient;
 use super::locate::ClientPlace;
 use super::record::SetupRecord;
-use crate::error::Problem;
+use crate::error::{Problem, Severity};
 
 /// What happens to a file.
 ///
@@ -129,6 +130,11 @@ impl SetupPlan {
         self.is_empty() && self.problems.iter().all(|problem| problem.code == CONNECTED)
     }
 
+    /// Returns whether a client is refused because something in its files looks like set-up's, and is not.
+    pub fn has_look_alikes(&self) -> bool {
+        self.problems.iter().any(|problem| problem.code == LOOK_ALIKE && problem.severity == Severity::Error)
+    }
+
     /// Returns whether it changes no file.
     pub fn is_empty(&self) -> bool {
         self.files.iter().all(|file| file.action == PlannedAction::Keep)
@@ -137,3 +143,18 @@ impl SetupPlan {
 
 /// The code of a client that is connected in another way.
 pub(super) const CONNECTED: &str = "connected-otherwise";
+/// The code of an entry that looks like one of set-up's, and is not.
+pub(super) const LOOK_ALIKE: &str = "look-alike";
+
+/// Returns the change as a unified diff.
+pub(super) fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+    if before == after {
+        return String::new();
+    }
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{}", path.display()),
+        None => "/dev/null".to_owned(),
+    };
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    diff.unified_diff().context_radius(3).header(&name("a", before), &name("b", after)).to_string()
+}

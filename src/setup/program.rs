@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::table::PROGRAM;
+use super::hook_line::PROGRAM;
 
 /// The name for files of the user's own, and what is doubtful about it.
 #[derive(Debug, Clone, PartialEq, Eq)]

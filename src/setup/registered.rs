@@ -1,9 +1,10 @@
-//! Which file of a client is used, and whether it connects the client.
+//! Which file of a client is used, and whether what is exactly set-up's in it connects the client.
 
 use std::path::PathBuf;
 
 use super::draft::{BOM, Draft};
 use super::json;
+use super::recognised::Recognition;
 use super::table::{ClientFile, Content};
 use super::want::{Mark, Presence};
 use super::{Setup, toml_config, yaml};
@@ -17,8 +18,12 @@ pub(super) fn has_part(content: &Content, text: &str, wanted: &dyn Fn(&Mark) -> 
             let is_part = matches!(want.mark, Mark::Server | Mark::Hook(_));
             is_part && wanted(&want.mark) && is_there(json::presence(text, *comments, want))
         }),
-        Content::Toml { .. } => wanted(&Mark::Server) && is_there(toml_config::presence(text)),
-        Content::Yaml { .. } => wanted(&Mark::Server) && is_there(yaml::presence(text)),
+        Content::Toml { program } => {
+            wanted(&Mark::Server) && is_there(toml_config::presence(text, program, Recognition::Runs))
+        }
+        Content::Yaml { program } => {
+            wanted(&Mark::Server) && is_there(yaml::presence(text, program, Recognition::Runs))
+        }
         _ => false,
     }
 }

@@ -38,7 +38,7 @@ impl Draft {
             None => without(&text, content, recorded.as_ref())?,
         };
         if left.as_ref() == Some(&text) {
-            let is_edited = matches!(content, Content::Owned(_)) && is_own_file(&text);
+            let is_edited = matches!(content, Content::Owned(_) | Content::Script(_)) && is_own_file(&text);
             return Ok(if is_edited { Removal::Edited } else { Removal::Done });
         }
         file.clients.insert(client);
@@ -56,7 +56,7 @@ impl DraftFile {
             return None;
         }
         let left = take_out(self.current.as_deref()?, &record.insertions)?;
-        let is_whole = record.created || matches!(content, Content::Owned(_));
+        let is_whole = record.created || matches!(content, Content::Owned(_) | Content::Script(_));
         Some((!is_whole || !left.is_empty()).then_some(left))
     }
 }
@@ -67,16 +67,16 @@ fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result
     let mark = &text[..text.len() - bare.len()];
     let record = record.filter(|record| !record.insertions.is_empty());
     let is_known = record.is_some();
+    let how = if is_known { Recognition::Runs } else { Recognition::Exact };
     let left = match content {
         Content::Json { comments, wants } => match record {
             Some(record) => without_inserted(bare, *comments, wants, record)?,
             None => without_exact(bare, *comments, wants)?,
         },
-        Content::Toml { program } if is_known || toml_config::is_exact(bare, program)? => toml_config::without(bare)?,
-        Content::Yaml { program } if is_known || yaml::is_exact(bare, program)? => yaml::without(bare)?,
-        Content::Toml { .. } | Content::Yaml { .. } => None,
+        Content::Toml { program } => toml_config::without(bare, program, how)?,
+        Content::Yaml { program } => yaml::without(bare, program, how)?,
         Content::Block | Content::ClaudeBlock => block::without(bare)?,
-        Content::Owned(own) => is_of_setup(text, own).then(String::new),
+        Content::Owned(own) | Content::Script(own) => is_of_setup(text, own).then(String::new),
     };
     Ok(match left {
         None => Some(text.to_owned()),
@@ -86,11 +86,11 @@ fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result
     })
 }
 
-/// Returns the text without what was inserted by the record, whatever somebody has changed in it since.
+/// Returns the text without what was inserted by the record, as long as it still runs the same.
 fn without_inserted(text: &str, comments: bool, wants: &[Want], record: &FileRecord) -> Result<Option<String>, String> {
     let mut left = text.to_owned();
     for want in wants.iter().filter(|want| record.has_inserted(want)) {
-        left = json::without(&left, comments, want, Recognition::Inserted)?.unwrap_or(left);
+        left = json::without(&left, comments, want, Recognition::Runs)?.unwrap_or(left);
     }
     let fixed: Vec<&Want> = wants.iter().filter(|want| want.mark == Mark::Any).collect();
     let is_empty = record.created && left != text && json::has_only(&left, comments, &fixed);

@@ -7,10 +7,13 @@ use serde_json::Value;
 
 use super::client::SetupClient;
 use super::draft::{ClientPart, Draft};
+use super::hook_line::PROGRAM;
+use super::json;
 use super::locate::{Base, Bases};
 use super::program::runs;
 use super::registered::is_off;
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, TOOLS, TOOLS_OF_PLUGIN, files};
+use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
+use super::want::{Presence, Want};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::diagnostics::doctor::{Finding, FindingState};
 
@@ -43,9 +46,12 @@ impl ClaudeSettings {
             let Ok(file) = draft.file(&location, location.full()) else { continue };
             let text = file.original.as_deref().unwrap_or_default().trim_start_matches('\u{feff}');
             let Ok(settings) = serde_json::from_str::<Value>(text) else { continue };
-            let plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
-            let mut own = plugins.filter(|(name, on)| name.starts_with("ralph-memory@") && on.as_bool() == Some(true));
-            found.enabled_plugin = found.enabled_plugin.or_else(|| own.next().map(|(name, _)| name.clone()));
+            // A project may name any plugin so.
+            let plugins = settings["enabledPlugins"].as_object().filter(|_| base == Base::ClaudeHome);
+            let is_own =
+                |(name, on): &(&String, &Value)| name.starts_with("ralph-memory@") && **on == Value::Bool(true);
+            let own = plugins.into_iter().flatten().find(is_own).map(|(name, _)| name.clone());
+            found.enabled_plugin = found.enabled_plugin.or(own);
             let shown = bases.shown(base, path);
             if settings["disableAllHooks"].as_bool() == Some(true) {
                 found.hooks_disabled.get_or_insert_with(|| shown.clone());
@@ -56,8 +62,9 @@ impl ClaudeSettings {
             }
             let mut allowed = settings["permissions"]["allow"].as_array().into_iter().flatten();
             found.allows_tools |= allowed.any(|tool| [TOOLS, TOOLS_OF_PLUGIN].map(Some).contains(&tool.as_str()));
-            // The command is part of no other program's line.
-            if settings["hooks"].to_string().contains("ralph-memory hook ") {
+            let scope = if base == Base::Project { SetupScope::Project } else { SetupScope::User };
+            let is_there = |want: &Want| matches!(json::presence(text, false, want), Ok(Presence::Present(_)));
+            if claude_hooks(scope).iter().any(is_there) {
                 found.with_hooks.push((base, shown));
             }
         }
@@ -91,6 +98,13 @@ impl Setup {
         let tables = scopes.map(|scope| files(client, scope, PROGRAM, SetupOptions::default()));
         let servers: Vec<&ClientFile> = tables.iter().flatten().filter(|file| self.has_server(file)).collect();
         let title = client.title();
+        for scope in scopes {
+            if let Some(danger) = self.dangers(client, scope).first() {
+                let state = if scope == SetupScope::Project { FindingState::Error } else { FindingState::Warning };
+                let hint = format!("`ralph-memory setup {client} --scope {} --check` says what to do", scope.as_str());
+                return Some(finding(state, danger.to_string(), Some(hint)));
+            }
+        }
         let settings =
             if client == SetupClient::Claude { ClaudeSettings::read(&self.bases) } else { ClaudeSettings::default() };
         if servers.is_empty() && settings.enabled_plugin.is_none() {
@@ -133,7 +147,7 @@ impl Setup {
 
     fn shown(&self, file: &ClientFile) -> String {
         let shown = self.bases.shown(file.base, self.chosen(file));
-        shown.strip_prefix(&self.bases.project).unwrap_or(&shown).display().to_string()
+        self.bases.relative(&shown).display().to_string()
     }
 
     /// Returns the programs that the entries in a file run.

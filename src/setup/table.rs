@@ -5,20 +5,18 @@
 
 use super::client::SetupClient;
 use super::config_value::ConfigValue;
-use super::hook_line::hook_line;
+use super::hook_line::{OwnCommand, PROGRAM};
 use super::hooks::{
     CLAUDE, CODEX, COPILOT, CURSOR, DEVIN, GEMINI, GOOSE, HookForm, Hooks, HooksVersion, KIRO, QWEN, VSCODE,
 };
 use super::locate::Base;
 use super::seal::sealed;
 use super::want::{Mark, Want};
-use super::{SetupOptions, SetupScope};
+use super::{SetupOptions, SetupScope, toml_config, yaml};
 use crate::hook::HookEvent;
 
 /// The name of the server in every client.
 const SERVER: &str = "ralph-memory";
-/// The program's name where a shell finds it.
-pub(super) const PROGRAM: &str = "ralph-memory";
 const SKILL: &str = include_str!("../../integrations/claude/skills/ralph-memory/SKILL.md");
 const PLUGIN: &str = include_str!("../../integrations/claude/.claude-plugin/plugin.json");
 const OPENCODE: &str = include_str!("../../integrations/opencode/ralph-memory.js");
@@ -43,15 +41,29 @@ pub(super) enum Content {
     /// Members and elements in JSON, with comments or without.
     Json { comments: bool, wants: Vec<Want> },
     /// A server in Codex's TOML.
-    Toml { program: String },
+    Toml { program: OwnCommand },
     /// A server in Goose's YAML.
-    Yaml { program: String },
+    Yaml { program: OwnCommand },
     /// The block of instructions.
     Block,
     /// The block of instructions in the file that Claude Code reads.
     ClaudeBlock,
-    /// All of the file.
+    /// All of the file, which is text.
     Owned(String),
+    /// All of the file, which a client runs.
+    Script(String),
+}
+
+impl Content {
+    /// Returns the entries that it has among those of others.
+    pub(super) fn wants(self) -> Vec<Want> {
+        match self {
+            Content::Json { wants, .. } => wants,
+            Content::Toml { program } => vec![toml_config::want(&program)],
+            Content::Yaml { program } => vec![yaml::want(&program)],
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The form of a server's entry.
@@ -66,6 +78,8 @@ enum ServerForm {
 /// What a row is made with.
 struct ClientRow<'a> {
     program: &'a str,
+    /// Whether the files are the user's own.
+    is_users: bool,
     options: SetupOptions,
 }
 
@@ -73,11 +87,17 @@ struct ClientRow<'a> {
 pub(super) fn files(client: SetupClient, scope: SetupScope, program: &str, options: SetupOptions) -> Vec<ClientFile> {
     // What is committed must work on every machine.
     let program = if scope == SetupScope::Project { PROGRAM } else { program };
-    let row = ClientRow { program, options };
+    let row = ClientRow { program, is_users: scope == SetupScope::User, options };
     match scope {
         SetupScope::Project => row.of_project(client),
         SetupScope::User => row.of_user(client),
     }
+}
+
+/// Returns the hooks in Claude Code's settings.
+pub(super) fn claude_hooks(scope: SetupScope) -> Vec<Want> {
+    let options = SetupOptions { each_prompt: true, allow_tools: true };
+    ClientRow { program: PROGRAM, is_users: scope == SetupScope::User, options }.hook_wants(&CLAUDE)
 }
 
 impl ClientRow<'_> {
@@ -221,7 +241,7 @@ impl ClientRow<'_> {
                 ClientFile {
                     base: ConfigHome,
                     paths: &["goose/config.yaml"],
-                    content: Content::Yaml { program: self.program.to_owned() },
+                    content: Content::Yaml { program: self.command(None) },
                 },
                 self.hooks(Home, &[".agents/plugins/ralph-memory/hooks/hooks.json"], &GOOSE, None),
             ],
@@ -261,13 +281,14 @@ impl ClientRow<'_> {
     ) -> ClientFile {
         let text = |text: &str| ConfigValue::text(text);
         let list = |items: &[&str]| ConfigValue::List(items.iter().map(|item| text(item)).collect());
-        let plain = [("command", text(self.program)), ("args", list(&["mcp"]))];
+        let program = ConfigValue::Command(self.command(None));
+        let plain = [("command", program.clone()), ("args", list(&["mcp"]))];
         let value = ConfigValue::Map(match form {
             ServerForm::Plain => plain.to_vec(),
             ServerForm::Stdio => [vec![("type", text("stdio"))], plain.to_vec()].concat(),
             ServerForm::OpenCode => vec![
                 ("type", text("local")),
-                ("command", list(&[self.program, "mcp"])),
+                ("command", ConfigValue::List(vec![program, text("mcp")])),
                 ("enabled", ConfigValue::Flag(true)),
             ],
             ServerForm::Copilot => {
@@ -290,13 +311,17 @@ impl ClientRow<'_> {
     }
 
     fn codex_server(&self, base: Base, paths: &'static [&'static str]) -> ClientFile {
-        ClientFile { base, paths, content: Content::Toml { program: self.program.to_owned() } }
+        ClientFile { base, paths, content: Content::Toml { program: self.command(None) } }
     }
 
     fn opencode_plugin(&self, base: Base, paths: &'static [&'static str]) -> ClientFile {
         let name = |program: &str| format!("const PROGRAM = {}\n", super::config_value::quoted(program));
         let text = sealed(&OPENCODE.replace(&name(PROGRAM), &name(self.program)));
-        ClientFile { base, paths, content: Content::Owned(text) }
+        ClientFile { base, paths, content: Content::Script(text) }
+    }
+
+    fn command(&self, hook: Option<(HookEvent, Option<&'static str>)>) -> OwnCommand {
+        OwnCommand { program: self.program.to_owned(), is_users: self.is_users, hook }
     }
 
     fn claude_settings(&self, base: Base, paths: &'static [&'static str], with_hooks: bool) -> ClientFile {
@@ -332,7 +357,7 @@ impl ClientRow<'_> {
         let want = |(event, name, timeout): &(HookEvent, &'static str, u32)| {
             let is_listed = matches!(hooks.form, HookForm::Trigger);
             let path = hooks.key.into_iter().chain((!is_listed).then_some(*name)).collect();
-            let line = ConfigValue::Text(hook_line(self.program, *event, hooks.agent));
+            let line = ConfigValue::Command(self.command(Some((*event, hooks.agent))));
             let value = hooks.form.value(line, *event, name, *timeout);
             Want { path, key: None, value, mark: Mark::Hook(*event) }
         };

@@ -7,10 +7,12 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::config_value::quoted;
-use super::hook_line::is_own_program;
+use super::config_tree::ConfigTree;
+use super::config_value::{ConfigValue, quoted};
+use super::hook_line::OwnCommand;
 use super::insertion::{Insertion, line_end};
-use super::want::Presence;
+use super::recognised::{Recognition, is_switched_off, presence_of};
+use super::want::{Mark, Presence, Want};
 
 /// The table of servers.
 const SERVERS: &str = "mcp_servers";
@@ -35,30 +37,53 @@ fn server<'t, 'i>(root: &'t DeTable<'i>) -> Result<Option<ServerEntry<'t, 'i>>, 
     Ok(servers.iter().find(|(key, _)| key.get_ref() == NAME).map(|(key, value)| (key.span(), value)))
 }
 
+/// Returns what a file contains.
+///
+/// # Errors
+///
+/// Why the text cannot be read as TOML.
+pub(super) fn tree(text: &str) -> Result<ConfigTree, String> {
+    Ok(tree_of_table(parse(text)?.get_ref()))
+}
+
+fn tree_of_table(table: &DeTable<'_>) -> ConfigTree {
+    ConfigTree::Map(table.iter().map(|(key, value)| (key.get_ref().to_string(), tree_of(value.get_ref()))).collect())
+}
+
+fn tree_of(value: &DeValue<'_>) -> ConfigTree {
+    match value {
+        DeValue::String(text) => ConfigTree::Text(text.to_string()),
+        DeValue::Integer(number) => ConfigTree::Number(number.to_string()),
+        DeValue::Float(number) => ConfigTree::Number(number.to_string()),
+        DeValue::Boolean(flag) => ConfigTree::Flag(*flag),
+        DeValue::Datetime(date) => ConfigTree::Number(date.to_string()),
+        DeValue::Array(items) => ConfigTree::List(items.iter().map(|item| tree_of(item.get_ref())).collect()),
+        DeValue::Table(table) => tree_of_table(table),
+    }
+}
+
+/// Returns the server's entry.
+pub(super) fn want(program: &OwnCommand) -> Want {
+    let arguments = ConfigValue::List(vec![ConfigValue::text("mcp")]);
+    let value = ConfigValue::Map(vec![("command", ConfigValue::Command(program.clone())), ("args", arguments)]);
+    Want { path: vec![SERVERS], key: Some(NAME), value, mark: Mark::Server }
+}
+
 /// Returns what the file has in the place of the server.
 ///
 /// # Errors
 ///
 /// Why the text cannot be read as TOML, or what stands where a table should be.
-pub(super) fn presence(text: &str) -> Result<Presence, String> {
+pub(super) fn presence(text: &str, program: &OwnCommand, how: Recognition) -> Result<Presence, String> {
     let root = parse(text)?;
     let Some((_, entry)) = server(root.get_ref())? else { return Ok(Presence::Missing) };
-    let command = match entry.get_ref() {
-        DeValue::Table(table) => table.get("command").and_then(|command| command.get_ref().as_str()),
-        _ => None,
-    };
-    Ok(match command.filter(|command| is_own_program(command)) {
-        Some(command) => Presence::Present(Some(command.to_owned())),
-        None => Presence::Taken,
-    })
+    Ok(presence_of(&tree_of(entry.get_ref()), &want(program).value, how))
 }
 
 /// Returns whether the server is there, and switched off.
 pub(super) fn is_off(text: &str) -> bool {
     let Ok(root) = parse(text) else { return false };
-    let Ok(Some((_, entry))) = server(root.get_ref()) else { return false };
-    let DeValue::Table(entry) = entry.get_ref() else { return false };
-    entry.get("enabled").is_some_and(|flag| matches!(flag.get_ref(), DeValue::Boolean(false)))
+    matches!(server(root.get_ref()), Ok(Some((_, entry))) if is_switched_off(&tree_of(entry.get_ref())))
 }
 
 /// Returns the insertion of a server that is missing.
@@ -66,33 +91,21 @@ pub(super) fn is_off(text: &str) -> bool {
 /// # Errors
 ///
 /// Those of [`presence`], and how the file must be changed where its form takes no further table.
-pub(super) fn insertion(text: &str, program: &str) -> Result<Insertion, String> {
+pub(super) fn insertion(text: &str, program: &OwnCommand) -> Result<Insertion, String> {
     let end = line_end(text);
     let before = match text {
         "" => String::new(),
         text if text.ends_with('\n') => end.to_owned(),
         _ => format!("{end}{end}"),
     };
-    let table = format!("{before}[{SERVERS}.{NAME}]{end}command = {}{end}args = [\"mcp\"]{end}", quoted(program));
+    let table =
+        format!("{before}[{SERVERS}.{NAME}]{end}command = {}{end}args = [\"mcp\"]{end}", quoted(&program.text()));
     let inserted = Insertion::new(text.len(), table);
     let whole = format!("{text}{}", inserted.text);
-    match presence(&whole) {
+    match presence(&whole, program, Recognition::Exact) {
         Ok(Presence::Present(_)) => Ok(inserted),
         _ => Err(format!("`{SERVERS}` is written on one line; write it as a table, `[{SERVERS}.NAME]`")),
     }
-}
-
-/// Returns whether the server is exactly the one that set-up writes for a program.
-///
-/// # Errors
-///
-/// Those of [`presence`].
-pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
-    let server = |text: &str| -> Result<Option<toml::Value>, String> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        Ok(table.get(SERVERS).and_then(|servers| servers.get(NAME)).cloned())
-    };
-    Ok(server(text)? == server(&insertion("", program)?.text)?)
 }
 
 /// Returns the file without the server, if it is this program's.
@@ -100,8 +113,8 @@ pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
 /// # Errors
 ///
 /// Those of [`presence`], and that the entry has a form in which it cannot be told from others.
-pub(super) fn without(text: &str) -> Result<Option<String>, String> {
-    if !matches!(presence(text)?, Presence::Present(_)) {
+pub(super) fn without(text: &str, program: &OwnCommand, how: Recognition) -> Result<Option<String>, String> {
+    if !matches!(presence(text, program, how)?, Presence::Present(_)) {
         return Ok(None);
     }
     let root = parse(text)?;
@@ -120,7 +133,9 @@ pub(super) fn without(text: &str) -> Result<Option<String>, String> {
     let shorter = format!("{}{}", &text[..start], &text[stop..]);
     // Nothing but the server is gone.
     match (tables_without_server(text), tables_without_server(&shorter)) {
-        (Ok(old), Ok(new)) if old == new && presence(&shorter) == Ok(Presence::Missing) => Ok(Some(shorter)),
+        (Ok(old), Ok(new)) if old == new && presence(&shorter, program, how) == Ok(Presence::Missing) => {
+            Ok(Some(shorter))
+        }
         _ => Err(format!("the entry `{SERVERS}.{NAME}` is mixed with others; remove it by hand")),
     }
 }
@@ -152,8 +167,20 @@ fn tables_without_server(text: &str) -> Result<toml::Table, String> {
 mod tests {
     use super::*;
 
+    fn own() -> OwnCommand {
+        OwnCommand { program: NAME.to_owned(), is_users: true, hook: None }
+    }
+
+    fn found(text: &str) -> Result<Presence, String> {
+        presence(text, &own(), Recognition::Runs)
+    }
+
+    fn left(text: &str) -> Result<Option<String>, String> {
+        without(text, &own(), Recognition::Runs)
+    }
+
     fn set_up(text: &str) -> String {
-        let inserted = insertion(text, "ralph-memory").unwrap();
+        let inserted = insertion(text, &own()).unwrap();
         format!("{text}{}", inserted.text)
     }
 
@@ -166,7 +193,7 @@ mod tests {
         );
         for text in ["[mcp_servers.a]\ncommand = \"b\"", "mcp_servers.a.command = \"b\"\n", "[mcp_servers]\n"] {
             let after = set_up(text);
-            assert_eq!(presence(&after), Ok(Presence::Present(Some("ralph-memory".into()))), "{after}");
+            assert_eq!(found(&after), Ok(Presence::Present(Some("ralph-memory".into()))), "{after}");
             assert_eq!(tables_without_server(&after).map(|table| table.contains_key(SERVERS)), Ok(text.contains('b')));
         }
     }
@@ -177,11 +204,11 @@ mod tests {
             ("mcp_servers = {}", "`mcp_servers` is written on one line; write it as a table, `[mcp_servers.NAME]`"),
             ("mcp_servers = 1", "`mcp_servers` is written on one line; write it as a table, `[mcp_servers.NAME]`"),
         ] {
-            assert_eq!(insertion(text, "ralph-memory"), Err(reason.to_owned()), "{text}");
+            assert_eq!(insertion(text, &own()), Err(reason.to_owned()), "{text}");
         }
-        assert_eq!(presence("mcp_servers = 1"), Err("`mcp_servers` is not a table".to_owned()));
-        assert!(presence("a = 1\na = 2\n").unwrap_err().ends_with(" on line 2"));
-        assert_eq!(presence("[mcp_servers.ralph-memory]\ncommand = \"other\"\n"), Ok(Presence::Taken));
+        assert_eq!(found("mcp_servers = 1"), Err("`mcp_servers` is not a table".to_owned()));
+        assert!(found("a = 1\na = 2\n").unwrap_err().ends_with(" on line 2"));
+        assert_eq!(found("[mcp_servers.ralph-memory]\ncommand = \"other\"\n"), Ok(Presence::Taken));
     }
 
     #[test]
@@ -189,16 +216,20 @@ mod tests {
         let others = "# own\n[mcp_servers.a]\ncommand = \"b\"\n";
         let more = "\n[mcp_servers.z] # last\ncommand = \"\"\"\n[mcp_servers.ralph-memory]\n\"\"\"\n";
         for text in [set_up(others), format!("{}{more}", set_up(others)), set_up(&format!("{others}{more}"))] {
-            let shorter = without(&text).unwrap().unwrap();
+            let shorter = left(&text).unwrap().unwrap();
             assert_eq!(tables_without_server(&shorter), tables_without_server(&text), "{text}");
             assert!(shorter.starts_with(others), "{shorter}");
         }
-        assert_eq!(without(&set_up(others)).unwrap().as_deref(), Some(others));
-        let inline = "[mcp_servers]\nralph-memory = { command = \"/opt/ralph-memory\" }\na = { command = \"b\" }\n";
-        assert_eq!(without(inline).unwrap().unwrap(), "[mcp_servers]\na = { command = \"b\" }\n");
-        let split =
-            "[mcp_servers.ralph-memory]\ncommand = \"ralph-memory\"\n[x]\n[mcp_servers.ralph-memory.env]\nA = \"1\"\n";
-        assert!(without(split).unwrap_err().contains("mixed with others"));
-        assert_eq!(without(others), Ok(None));
+        assert_eq!(left(&set_up(others)).unwrap().as_deref(), Some(others));
+        let inline = "[mcp_servers]\nralph-memory = { command = \"/opt/ralph-memory\", args = [\"mcp\"] }\na = { command = \"b\" }\n";
+        assert_eq!(left(inline).unwrap().unwrap(), "[mcp_servers]\na = { command = \"b\" }\n");
+        let split = "[mcp_servers.ralph-memory]\ncommand = \"ralph-memory\"\nargs = [\"mcp\"]\n[x]\n[mcp_servers.ralph-memory.env]\n";
+        assert!(left(split).unwrap_err().contains("mixed with others"));
+        assert_eq!(left(others), Ok(None));
+        let other = set_up(others).replace("args", "env = { A = \"1\" }\nargs");
+        assert_eq!((found(&other), left(&other)), (Ok(Presence::Taken), Ok(None)));
+        let switched = set_up(others).replace("args", "enabled = false\nargs");
+        assert!(is_off(&switched) && left(&switched).unwrap().as_deref() == Some(others));
+        assert_eq!(without(&switched, &own(), Recognition::Exact), Ok(None));
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! The lines are found by their indentation; a parser then checks that nothing but the server has changed.
 
-use super::config_value::quoted;
-use super::hook_line::is_own_program;
+use super::config_tree::ConfigTree;
+use super::config_value::{ConfigValue, quoted};
+use super::hook_line::OwnCommand;
 use super::insertion::{Insertion, insert, line_end};
-use super::want::Presence;
+use super::recognised::{Recognition, is_switched_off, presence_of};
+use super::want::{Mark, Presence, Want};
 
 type Mapping = std::collections::BTreeMap<String, serde_yaml::Value>;
 
@@ -17,26 +19,63 @@ fn parse(text: &str) -> Result<Mapping, String> {
     Ok(parsed.unwrap_or_default())
 }
 
+/// Returns what a file contains.
+///
+/// # Errors
+///
+/// Why the text cannot be read as YAML.
+pub(super) fn tree(text: &str) -> Result<ConfigTree, String> {
+    Ok(ConfigTree::Map(parse(text)?.iter().map(|(key, value)| (key.clone(), tree_of(value))).collect()))
+}
+
+fn tree_of(value: &serde_yaml::Value) -> ConfigTree {
+    use serde_yaml::Value;
+    match value {
+        Value::Null => ConfigTree::Other,
+        Value::Bool(flag) => ConfigTree::Flag(*flag),
+        Value::Number(number) => ConfigTree::Number(number.to_string()),
+        Value::String(text) => ConfigTree::Text(text.clone()),
+        Value::Sequence(items) => ConfigTree::List(items.iter().map(tree_of).collect()),
+        Value::Mapping(members) => {
+            let key = |key: &Value| key.as_str().unwrap_or_default().to_owned();
+            ConfigTree::Map(members.iter().map(|(name, value)| (key(name), tree_of(value))).collect())
+        }
+        Value::Tagged(tagged) => tree_of(&tagged.value),
+    }
+}
+
+/// Returns the server's entry.
+pub(super) fn want(program: &OwnCommand) -> Want {
+    let value = ConfigValue::Map(vec![
+        ("type", ConfigValue::text("stdio")),
+        ("name", ConfigValue::text(NAME)),
+        ("cmd", ConfigValue::Command(program.clone())),
+        ("args", ConfigValue::List(vec![ConfigValue::text("mcp")])),
+        ("enabled", ConfigValue::Flag(true)),
+        ("timeout", ConfigValue::Number(300)),
+    ]);
+    Want { path: vec![SERVERS], key: Some(NAME), value, mark: Mark::Server }
+}
+
 /// Returns what the file has in the place of the server.
 ///
 /// # Errors
 ///
 /// Why the text cannot be read as YAML, or what stands where a mapping should be.
-pub(super) fn presence(text: &str) -> Result<Presence, String> {
+pub(super) fn presence(text: &str, program: &OwnCommand, how: Recognition) -> Result<Presence, String> {
     let Some(servers) = parse(text)?.remove(SERVERS) else { return Ok(Presence::Missing) };
     if servers.is_null() {
         return Ok(Presence::Missing);
     }
     let Some(servers) = servers.as_mapping() else { return Err(format!("`{SERVERS}` is not a mapping")) };
     let Some(entry) = servers.get(NAME) else { return Ok(Presence::Missing) };
-    let program = entry.get("cmd").and_then(serde_yaml::Value::as_str).filter(|program| is_own_program(program));
-    Ok(program.map_or(Presence::Taken, |program| Presence::Present(Some(program.to_owned()))))
+    Ok(presence_of(&tree_of(entry), &want(program).value, how))
 }
 
 /// Returns whether the server is there, and switched off.
 pub(super) fn is_off(text: &str) -> bool {
     let servers = parse(text).ok().and_then(|mut all| all.remove(SERVERS));
-    servers.is_some_and(|servers| servers[NAME]["enabled"] == serde_yaml::Value::Bool(false))
+    servers.and_then(|servers| servers.get(NAME).map(tree_of)).is_some_and(|entry| is_switched_off(&entry))
 }
 
 /// Returns the insertion of a server that is missing.
@@ -44,7 +83,7 @@ pub(super) fn is_off(text: &str) -> bool {
 /// # Errors
 ///
 /// Those of [`presence`], and that the file has a form in which there is no line for another server.
-pub(super) fn insertion(text: &str, program: &str) -> Result<Insertion, String> {
+pub(super) fn insertion(text: &str, program: &OwnCommand) -> Result<Insertion, String> {
     let end = line_end(text);
     let header = lines(text).find(|(_, line)| is_header(line));
     let (at, head, indent) = match header {
@@ -60,26 +99,15 @@ pub(super) fn insertion(text: &str, program: &str) -> Result<Insertion, String> 
             (at + line.len(), before.to_owned(), indent.to_owned())
         }
     };
-    let cmd = format!("cmd: {}", quoted(program));
+    let cmd = format!("cmd: {}", quoted(&program.text()));
     let fields = ["type: stdio", "name: ralph-memory", &cmd, "args: [mcp]", "enabled: true", "timeout: 300"];
     let fields: Vec<String> = fields.iter().map(|field| format!("{indent}{indent}{field}{end}")).collect();
     let fields = fields.concat();
     let inserted = Insertion::new(at, format!("{head}{indent}{NAME}:{end}{fields}"));
     let whole = insert(text, std::slice::from_ref(&inserted));
-    let is_right = matches!(presence(&whole), Ok(Presence::Present(_))) && others(&whole)? == others(text)?;
+    let is_right = matches!(presence(&whole, program, Recognition::Exact), Ok(Presence::Present(_)))
+        && others(&whole)? == others(text)?;
     if is_right { Ok(inserted) } else { Err(format!("`{SERVERS}` is not written with one server on its own lines")) }
-}
-
-/// Returns whether the server is exactly the one that set-up writes for a program.
-///
-/// # Errors
-///
-/// Those of [`presence`].
-pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
-    let server = |text: &str| -> Result<Option<serde_yaml::Value>, String> {
-        Ok(parse(text)?.remove(SERVERS).and_then(|servers| servers.get(NAME).cloned()))
-    };
-    Ok(server(text)? == server(&insertion("", program)?.text)?)
 }
 
 /// Returns the file without the server, if it is this program's.
@@ -87,8 +115,8 @@ pub(super) fn is_exact(text: &str, program: &str) -> Result<bool, String> {
 /// # Errors
 ///
 /// Those of [`presence`], and that its lines cannot be told from others.
-pub(super) fn without(text: &str) -> Result<Option<String>, String> {
-    if !matches!(presence(text)?, Presence::Present(_)) {
+pub(super) fn without(text: &str, program: &OwnCommand, how: Recognition) -> Result<Option<String>, String> {
+    if !matches!(presence(text, program, how)?, Presence::Present(_)) {
         return Ok(None);
     }
     let unclear = || format!("the lines of `{SERVERS}.{NAME}` cannot be told from others; remove them by hand");
@@ -149,8 +177,20 @@ fn is_blank(line: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn own() -> OwnCommand {
+        OwnCommand { program: NAME.to_owned(), is_users: true, hook: None }
+    }
+
+    fn found(text: &str) -> Result<Presence, String> {
+        presence(text, &own(), Recognition::Runs)
+    }
+
+    fn left(text: &str) -> Result<Option<String>, String> {
+        without(text, &own(), Recognition::Runs)
+    }
+
     fn set_up(text: &str) -> String {
-        insert(text, &[insertion(text, "ralph-memory").unwrap()])
+        insert(text, &[insertion(text, &own()).unwrap()])
     }
 
     #[test]
@@ -164,8 +204,8 @@ mod tests {
             "a: 1\nextensions:\n\n  # first\n  developer:\n    enabled: true\n",
         ] {
             let with = set_up(text);
-            assert_eq!(presence(&with), Ok(Presence::Present(Some("ralph-memory".into()))), "{with}");
-            let without = without(&with).unwrap().unwrap();
+            assert_eq!(found(&with), Ok(Presence::Present(Some("ralph-memory".into()))), "{with}");
+            let without = left(&with).unwrap().unwrap();
             assert_eq!(without.trim_end(), text.trim_end(), "{with}");
         }
         assert_eq!(
@@ -177,11 +217,13 @@ mod tests {
 
     #[test]
     fn a_file_of_another_form_is_refused() {
-        assert!(insertion("extensions: {a: {enabled: true}}\n", "ralph-memory").is_err());
-        assert_eq!(presence("extensions: 1\n"), Err("`extensions` is not a mapping".to_owned()));
-        assert!(presence("a: [\n").is_err());
-        assert_eq!(presence("extensions:\n  ralph-memory:\n    cmd: other\n"), Ok(Presence::Taken));
-        assert_eq!(without("extensions:\n  ralph-memory:\n    cmd: other\n"), Ok(None));
-        assert!(without("extensions: {ralph-memory: {cmd: ralph-memory}}\n").is_err());
+        assert!(insertion("extensions: {a: {enabled: true}}\n", &own()).is_err());
+        assert_eq!(found("extensions: 1\n"), Err("`extensions` is not a mapping".to_owned()));
+        assert!(found("a: [\n").is_err());
+        assert_eq!(found("extensions:\n  ralph-memory:\n    cmd: other\n"), Ok(Presence::Taken));
+        assert_eq!(left("extensions:\n  ralph-memory:\n    cmd: other\n"), Ok(None));
+        let inline = "extensions: {ralph-memory: {name: ralph-memory, cmd: ralph-memory, args: [mcp]}}\n";
+        assert!(left(inline).is_err());
+        assert_eq!(left(&inline.replace("[mcp]", "[run]")), Ok(None));
     }
 }

@@ -3,7 +3,8 @@
 //! written before, and broken ones.
 //!
 //! Set up twice is set up once; set up and removed leaves the same bytes; whatever is there of others stays, also when
-//! the record is lost or the file was changed since; a broken file is refused, and nothing of its client is written.
+//! the record is lost or the file was changed since; a broken file, and one with an imitation of set-up's entries, is
+//! refused, and nothing of its client is written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,6 +28,8 @@ pub(crate) struct Outcome {
     /// How many configuration files were generated, and how many of them were broken.
     pub(crate) files: usize,
     pub(crate) broken: usize,
+    /// In how many homes and projects an entry only looked like one of set-up's.
+    pub(crate) imitated: usize,
     /// In how many homes and projects everything was removed with the record, without it, and after a change.
     pub(crate) exact: usize,
     pub(crate) without_record: usize,
@@ -140,6 +143,10 @@ fn one(at: &Path, random: &mut Random, outcome: &mut Outcome) {
         outcome.broken += 1;
         return broken(&place, &configs, &clients, scope, options, random);
     }
+    if let Some((path, config)) = configs.iter().find(|(_, config)| config.is_imitation) {
+        outcome.imitated += 1;
+        return refused(&place, path, config.text.as_bytes(), &clients, scope, options);
+    }
     let before = place.tree();
     place.apply(&clients, scope, options);
     let after = place.tree();
@@ -214,16 +221,28 @@ fn broken(
     let path = (*random.pick(&paths)).clone();
     let bytes = configs[&path].broken(&path, random);
     fs::write(place.home.join(&path), &bytes).unwrap();
+    refused(place, &path, &bytes, clients, scope, options);
+}
+
+/// Fails unless the clients of a file are refused, and it keeps its bytes.
+fn refused(
+    place: &Place,
+    path: &Path,
+    bytes: &[u8],
+    clients: &[SetupClient],
+    scope: SetupScope,
+    options: SetupOptions,
+) {
     let before = place.tree();
     let setup = place.setup();
     let plan = setup.plan(clients, scope, options).unwrap();
     let refused = plan.problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-    assert!(refused > 0, "{}: {}", path.display(), String::from_utf8_lossy(&bytes));
+    assert!(refused > 0, "{}: {}", path.display(), String::from_utf8_lossy(bytes));
     let uses = |client: &SetupClient| !plan.clients.contains(client);
     let refused: Vec<SetupClient> = clients.iter().copied().filter(uses).collect();
     let planned = plan.clients.clone();
     setup.apply(plan).unwrap();
-    assert_eq!(fs::read(place.home.join(&path)).unwrap(), bytes, "a broken file is not touched");
+    assert_eq!(fs::read(place.home.join(path)).unwrap(), bytes, "a refused file is not touched");
     place.remove(&planned, scope);
     assert_eq!(shown(&place.tree()), shown(&before), "nothing of {refused:?} was written");
 }

@@ -58,7 +58,7 @@ const PURE_PARTS: [&str; 7] = [
 const CRATES: [(&str, &[&str]); 25] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
-    ("jsonc_parser", &["src/setup/json.rs", "src/setup/recognised.rs"]),
+    ("jsonc_parser", &["src/setup/json.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
     ("notify", &["src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),

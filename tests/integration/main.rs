@@ -63,6 +63,7 @@ mod hostile; // the fuzzer's saved inputs
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/hostile_clone.rs"]
 mod hostile_clone; // repositories with hostile files in `.ralph/`
+mod imitated; // entries that look like those of `setup` are named, and nothing is allowed for them
 mod invisible; // invisible characters are refused, reported and shown
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/kill_undo.rs"]

@@ -80,7 +80,7 @@ fn each_client_gets_its_files_in_a_home() {
 fn configurations_of_all_forms_survive() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = setups::run(folder.path(), 200, 7);
-    let kinds = [outcome.broken, outcome.exact, outcome.without_record, outcome.changed];
+    let kinds = [outcome.broken, outcome.imitated, outcome.exact, outcome.without_record, outcome.changed];
     assert!(outcome.files >= 200 && kinds.iter().all(|kind| *kind > 5), "{outcome:?}");
 }
 
@@ -202,7 +202,7 @@ fn files_that_cannot_be_edited_are_refused() {
     check("claude", ".mcp.json", b"{\"mcpServers\": {}, \"mcpServers\": {}}", "the key `mcpServers` occurs twice");
     check("claude", ".claude/settings.json", b"{\"hooks\": {\"Stop\": {}}}", "`hooks.Stop` is not a list");
     let other = b"{\"mcpServers\": {\"ralph-memory\": {\"command\": \"npx\"}}}";
-    check("cursor", ".cursor/mcp.json", other, "`mcpServers.ralph-memory` is there already and runs another program");
+    check("cursor", ".cursor/mcp.json", other, "`mcpServers.ralph-memory` is {\"command\": \"npx\"}");
     check("cursor", ".cursor/mcp.json", b"{} caf\xe9", "it is not UTF-8");
     check("codex", ".codex/config.toml", b"mcp_servers = { a = { command = \"b\" } }\n", "is written on one line");
     check("codex", ".codex/config.toml", b"a = \n", "on line 1");
@@ -396,23 +396,18 @@ fn claude_code_without_the_permission_says_how_to_give_it() {
 }
 
 /// The forms in which a person connects clients by hand: the client that reads the file, the file, and its text.
-const BY_HAND: [(&str, &str, &str); 8] = [
+const BY_HAND: [(&str, &str, &str); 6] = [
     (
         "claude",
         ".mcp.json",
-        r#"{"mcpServers":{"ralph-memory":{"command":"ralph-memory","args":["mcp","--root","../shared"]}}}"#,
+        r#"{"mcpServers":{"ralph-memory":{"type":"stdio","command":"ralph-memory","args":["mcp"],"env":{}}}}"#,
     ),
     (
         "codex",
         ".codex/config.toml",
-        "[mcp_servers.ralph-memory]\ncommand = \"/opt/ralph-memory\"\nargs = [\"mcp\"]\nenv = { A = \"1\" }\n",
+        "[mcp_servers.ralph-memory]\ncommand = \"ralph-memory\"\nargs = [\"mcp\"]\nenabled = true\n",
     ),
     ("claude", ".claude/settings.json", r#"{"permissions":{"allow":["mcp__ralph-memory"]}}"#),
-    (
-        "claude",
-        ".claude/settings.json",
-        r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ralph-memory hook stop && ./notify.sh"}]}]}}"#,
-    ),
     (
         "gemini",
         ".gemini/settings.json",
@@ -420,11 +415,6 @@ const BY_HAND: [(&str, &str, &str); 8] = [
             {"type":"command","command":"ralph-memory hook session-start --agent gemini || exit 0","timeout":10000}]}]}}"#,
     ),
     ("opencode", "opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"),
-    (
-        "opencode",
-        "opencode.jsonc",
-        r#"{"mcp":{"ralph-memory":{"type":"local","command":["ralph-memory","mcp","-q"]}}}"#,
-    ),
     ("kiro", ".kiro/settings/mcp.json", r#"{"mcpServers":{"ralph-memory":{"command":"ralph-memory","args":["mcp"]}}}"#),
 ];
 
@@ -518,7 +508,8 @@ fn files_of_another_version_are_updated_in_a_clone() {
     assert!(paths.iter().all(|path| !base.at(path).exists()));
 
     let (base, _) = clone_of(&|text| text.replace("Whatever", "What").replace("Earlier", "Older"));
-    setup(&base, &["claude", "opencode"]).says(0, "somebody has edited this file of ralph-memory");
+    setup(&base, &["claude"]).says(0, "somebody has edited this file of ralph-memory");
+    setup(&base, &["opencode"]).says(4, "it is a program under the name of the plugin, with another text");
 }
 
 #[test]
@@ -798,8 +789,11 @@ fn a_program_that_no_shell_finds_is_named_by_its_path() {
     base.run(["setup", "cursor"]).says(0, "a shell does not find `ralph-memory`");
     let text = base.read(".cursor/mcp.json");
     assert!(text.contains("\"command\": \"ralph-memory\""), "{text}");
-    base.write(".cursor/mcp.json", text.replace("\"ralph-memory\",", "\"/gone/ralph-memory\","));
-    setup(&base, &["cursor", "--check"]).says(1, "it runs `/gone/ralph-memory`, which does not exist");
+    let path = base.home().join(".cursor/mcp.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, text.replace(PROGRAM, "/gone/ralph-memory")).unwrap();
+    let check = ["cursor", "--scope", "user", "--check"];
+    setup(&base, &check).says(1, "it runs `/gone/ralph-memory`, which does not exist");
 }
 
 /// Runs `setup` where no file may get larger than this, in units of 512 bytes.

@@ -13,6 +13,8 @@ pub(crate) struct Config {
     value: Value,
     /// Whether somebody has written by hand exactly what set-up would write. Only the record knows that.
     pub(crate) is_exact_by_hand: bool,
+    /// Whether it has an entry that looks like one of set-up's and runs something else.
+    pub(crate) is_imitation: bool,
 }
 
 /// How a file of JSON is written.
@@ -49,14 +51,15 @@ impl Config {
             }
             text
         };
+        let imitates = random.below(2) == 0;
         let (text, value) = match extension(path) {
             "toml" => {
-                let text = lines(random.pick::<&[&str]>(TOML), random);
+                let text = lines(random.pick::<&[&str]>(&TOML[usize::from(!imitates)..]), random);
                 let value = serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap();
                 (text, value)
             }
             "yaml" => {
-                let text = lines(random.pick::<&[&str]>(YAML), random);
+                let text = lines(random.pick::<&[&str]>(&YAML[usize::from(!imitates)..]), random);
                 let value = serde_yaml::from_str(&text).unwrap();
                 (text, value)
             }
@@ -69,16 +72,17 @@ impl Config {
                     colon: random.pick::<&str>(&[": ", ":", " : "]),
                 };
                 let own: Value = serde_json::from_str(own).unwrap();
-                let mut value = foreign(&own, random, 0);
+                let mut value = foreign(&own, imitates, random, 0);
                 // In a home, a client may have no other file, and then there is nothing to record.
-                write_by_hand(&mut value, &own, path.starts_with("project"), random);
+                write_by_hand(&mut value, &own, path.starts_with("project"), imitates, random);
                 let last = if random.below(3) > 0 { line_end } else { "" };
                 (format!("{}{last}", style.render(&value, 0, random)), value)
             }
         };
         let is_exact_by_hand =
             matches!(extension(path), "json" | "jsonc") && has_exactly(&value, &serde_json::from_str(own).unwrap());
-        Config { text: format!("{bom}{text}"), value, is_exact_by_hand }
+        let is_imitation = imitates && has_imitation(&value);
+        Config { text: format!("{bom}{text}"), value, is_exact_by_hand, is_imitation }
     }
 
     /// Fails unless the text has what others left, and exactly set-up's entries beside it.
@@ -226,7 +230,7 @@ impl Style {
 }
 
 /// Returns values of others for a place where set-up writes `own`.
-fn foreign(own: &Value, random: &mut Random, depth: usize) -> Value {
+fn foreign(own: &Value, imitates: bool, random: &mut Random, depth: usize) -> Value {
     match own {
         Value::Object(members) => {
             let mut made = Map::new();
@@ -234,7 +238,7 @@ fn foreign(own: &Value, random: &mut Random, depth: usize) -> Value {
                 if key == "version" {
                     made.insert(key.clone(), own.clone());
                 } else if random.below(2) == 0 {
-                    made.insert(key.clone(), foreign(own, random, depth + 1));
+                    made.insert(key.clone(), foreign(own, imitates, random, depth + 1));
                 }
             }
             for _ in 0..random.below(4) {
@@ -246,30 +250,33 @@ fn foreign(own: &Value, random: &mut Random, depth: usize) -> Value {
             }
             Value::Object(made)
         }
-        Value::Array(_) => (0..random.below(3)).map(|_| random.pick(&handlers()).clone()).collect(),
+        Value::Array(_) => {
+            (0..random.below(3)).map(|_| random.pick(&handlers()[if imitates { 0 } else { 2 }..]).clone()).collect()
+        }
         scalar => scalar.clone(),
     }
 }
 
 /// Adds servers, hooks and permissions of this program that a person has written: some exactly as set-up does.
-fn write_by_hand(value: &mut Value, own: &Value, may_be_exact: bool, random: &mut Random) {
+fn write_by_hand(value: &mut Value, own: &Value, may_be_exact: bool, imitates: bool, random: &mut Random) {
     match (value, own) {
         (Value::Object(members), Value::Object(own)) => {
             for (key, own) in own {
                 if key != "ralph-memory" {
                     if let Some(value) = members.get_mut(key) {
-                        write_by_hand(value, own, may_be_exact, random);
+                        write_by_hand(value, own, may_be_exact, imitates, random);
                     }
-                } else if random.below(3) == 0 {
-                    let exact = may_be_exact && random.below(2) == 0;
-                    members.insert(key.clone(), if exact { own.clone() } else { another_server(own) });
+                } else if imitates && random.below(2) == 0 {
+                    members.insert(key.clone(), another_server(own));
+                } else if may_be_exact && random.below(4) == 0 {
+                    members.insert(key.clone(), own.clone());
                 }
             }
         }
         (Value::Array(list), Value::Array(own)) => {
             let written = own.iter().filter_map(|own| match random.below(6) {
                 0 if may_be_exact => Some(own.clone()),
-                1 if own.is_object() => {
+                1 if own.is_object() && imitates => {
                     let line = own.to_string().replace(" || exit 0", " && ./notify.sh");
                     Some(serde_json::from_str(&line).unwrap())
                 }
@@ -292,6 +299,13 @@ fn another_server(own: &Value) -> Value {
     let key = if own["command"].is_array() { "command" } else { "args" };
     server[key].as_array_mut().unwrap().extend([json!("--root"), json!("../shared")]);
     server
+}
+
+/// Returns whether a value has a server with other arguments, or a hook that names this program and does something else.
+fn has_imitation(value: &Value) -> bool {
+    let text = value.to_string();
+    let marks = ["\"--root\"", "&& ./notify.sh", "echo ralph-memory hook", "other-ralph-memory hook"];
+    marks.iter().any(|mark| text.contains(mark))
 }
 
 /// Returns whether a value has an entry exactly as set-up writes it.
@@ -330,12 +344,12 @@ fn others() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Returns elements of others, for lists of hooks and of permissions.
+/// Returns elements of others, for lists of hooks and of permissions. The first two name this program.
 fn handlers() -> Vec<Value> {
     vec![
         json!({"hooks": [{"type": "command", "command": "echo ralph-memory hook stop || exit 0", "timeout": 5}]}),
-        json!({"matcher": "*", "hooks": [{"type": "command", "command": "notes sync"}]}),
         json!({"command": "other-ralph-memory hook session-start"}),
+        json!({"matcher": "*", "hooks": [{"type": "command", "command": "notes sync"}]}),
         json!({"name": "tidy", "trigger": "Stop", "action": {"type": "command", "command": "tidy"}}),
         json!("Bash(ls)"),
         json!("mcp__ralph-memory__search"),
@@ -422,17 +436,18 @@ fn plain(text: &str) -> String {
     out
 }
 
+/// The first one is an imitation.
 const TOML: &[&[&str]] = &[
-    &[],
-    &["# mine", "model = \"x\"  # odd   spaces"],
-    &["[mcp_servers.other]", "command = \"other\"", "args = [ \"mcp\", ]"],
-    &["[mcp_servers]", "other = { command = \"other\" }", "", "", "[features]", "hooks = true"],
     &[
         "[mcp_servers.ralph-memory]",
         "command = \"/opt/ralph-memory\"",
         "args = [\"mcp\", \"--root\", \"../shared\"] # ours",
         "env = { A = \"1\" }",
     ],
+    &[],
+    &["# mine", "model = \"x\"  # odd   spaces"],
+    &["[mcp_servers.other]", "command = \"other\"", "args = [ \"mcp\", ]"],
+    &["[mcp_servers]", "other = { command = \"other\" }", "", "", "[features]", "hooks = true"],
     &["text = \"\"\"", "[mcp_servers.ralph-memory]", "command = \"ralph-memory\"", "\"\"\"", "[[list]]", "a = 1"],
     &[
         "mcp_servers.other.command = \"ralph-memory\"",
@@ -441,7 +456,16 @@ const TOML: &[&[&str]] = &[
         "trust_level = \"trusted\"",
     ],
 ];
+/// The first one is an imitation.
 const YAML: &[&[&str]] = &[
+    &[
+        "extensions:",
+        "  ralph-memory:",
+        "    type: stdio",
+        "    cmd: /opt/ralph-memory",
+        "    args: [mcp, --root, ../shared]",
+        "    enabled: true",
+    ],
     &[],
     &["# mine", "GOOSE_MODEL: x   # odd"],
     &["extensions:", "  developer:", "    enabled: true", "    type: builtin", "GOOSE_MODEL: x"],
@@ -453,14 +477,6 @@ const YAML: &[&[&str]] = &[
         "    developer:",
         "        enabled: true",
         "        cmd: ralph-memory",
-    ],
-    &[
-        "extensions:",
-        "  ralph-memory:",
-        "    type: stdio",
-        "    cmd: /opt/ralph-memory",
-        "    args: [mcp, --root, ../shared]",
-        "    enabled: true",
     ],
     &["text: |", "  extensions:", "    ralph-memory:", "b: [1, 2]"],
 ];

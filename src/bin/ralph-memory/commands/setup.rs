@@ -23,7 +23,8 @@ const CONNECTED: &str = "connected-otherwise";
 ///
 /// Registers the MCP server and the hooks of a session, and adds a short block of instructions and a skill. Files that
 /// are there keep everything that is in them, comments and form included. A file that cannot be edited safely is refused,
-/// and nothing of its client is changed.
+/// and nothing of its client is changed. So is a client with an entry that looks like one of ralph-memory and runs
+/// something else; the exit code is then 4, of --check too.
 ///
 /// Without a name, the clients that are found here are set up: those with a file in the project or in your home, or with
 /// a program in PATH. This asks first; without a terminal it needs --yes.
@@ -226,7 +227,11 @@ fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Resu
             ui.line(format_args!("connected: {}", names.join(", ")))?;
         }
     }
-    Ok(if connected { Exit::Done } else { Exit::No })
+    Ok(match connected {
+        true => Exit::Done,
+        false if plan.has_look_alikes() => Exit::Refused,
+        false => Exit::No,
+    })
 }
 
 fn show_diffs(ui: &mut Ui<'_>, plan: &SetupPlan) -> io::Result<()> {
