@@ -80,7 +80,7 @@ impl CommandLine {
         };
         if program.split('/').next().is_some_and(|start| start.contains('=')) {
             let message = format!("the command of `{option}` begins with `{program}`, which is not a program");
-            return refuse(message, format!("let `env` set it: {}", given(&format!("env {text}"))));
+            return refuse(message, format!("let `env` set it: {}", given("env NAME=VALUE PROGRAM")));
         }
         if pieces(&program).any(|piece| matches!(piece, CommandPiece::Name(_))) {
             let message = format!("the program of `{option}` depends on a value: `{program}`");

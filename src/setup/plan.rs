@@ -19,6 +19,7 @@ use super::status::ClaudeSettings;
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, PROGRAM, files};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Problem, Result};
+use crate::text::printed_command;
 
 /// Why a client is refused.
 struct RefusedClient {
@@ -241,7 +242,10 @@ impl Setup {
                     code: CONNECTED,
                     shown: self.bases.shown(Base::ClaudeHome, "settings.json"),
                     reason: format!("connected already, by the plugin `{plugin}`"),
-                    hint: format!("keep it; or remove it with `claude plugin uninstall {plugin}` first"),
+                    hint: format!(
+                        "keep it; or remove it with {} first",
+                        printed_command("claude plugin uninstall PLUGIN", &[("PLUGIN", &plugin)])
+                    ),
                 }),
                 None => Ok(()),
             },
