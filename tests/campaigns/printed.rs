@@ -1,7 +1,6 @@
 //! Commands that the program prints, run as a person or an agent would run them: by a shell.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,17 +9,23 @@ const PROGRAMS: [&str; 9] = ["cargo", "chmod", "claude", "git", "kill", "ollama"
 /// Writes down its own name and its arguments, each with a NUL at its end, and an empty one at the end of the call.
 const STUB: &str = "#!/bin/sh\n{ printf '%s\\0' \"${0##*/}\" \"$@\"; printf '\\0'; } >> \"$CALLS\"\n";
 
-/// Returns the commands in a text: those between backquotes, and those that fill the end of a line, behind `hint:`, `run`
-/// or a prompt. A backquote in a name does not hide the command behind it.
+/// Returns the commands in a text: those between backquotes, options of the program among them, and those that fill the end
+/// of a line, behind `hint:`, `run` or a prompt. A backquote in a name hides no command behind it.
 pub(crate) fn commands_in(text: &str) -> Vec<String> {
-    let is_command = |text: &str| {
-        PROGRAMS.iter().any(|program| text.strip_prefix(program).is_some_and(|rest| rest.starts_with(' ')))
+    let command = |text: &str| {
+        let is_of = |program: &&str| text.strip_prefix(*program).is_some_and(|rest| rest.starts_with(' '));
+        let is_option = text.starts_with("--") && text.contains(' ');
+        if is_option {
+            Some(format!("ralph-memory {text}"))
+        } else {
+            PROGRAMS.iter().any(is_of).then(|| text.to_owned())
+        }
     };
     let mut found = Vec::new();
     for line in text.lines() {
         let quoted = line.match_indices('`').map(|(at, _)| line[at + 1..].split('`').next().unwrap_or_default());
-        let open = ["hint: ", "run ", "$ "].iter().filter_map(|start| line.split_once(start).map(|(_, rest)| rest));
-        found.extend(quoted.chain(open).filter(|command| is_command(command)).map(str::to_owned));
+        let ends = ["hint: ", "run ", "$ "].iter().filter_map(|start| line.split_once(start).map(|(_, rest)| rest));
+        found.extend(quoted.chain(ends).filter_map(command));
     }
     found.sort();
     found.dedup();
@@ -36,10 +41,11 @@ pub(crate) fn run_printed(shell: &str, command: &str) -> Vec<String> {
     let calls = folder.path().join("calls");
     fs::create_dir(&stubs).unwrap();
     fs::create_dir(&place).unwrap();
-    for program in PROGRAMS {
-        fs::write(stubs.join(program), STUB).unwrap();
-        fs::set_permissions(stubs.join(program), fs::Permissions::from_mode(0o755)).unwrap();
-    }
+    // Another process writes them: a child of another thread could hold a file open that is written here, and what is
+    // open for writing cannot be run.
+    let mut write = Command::new("sh");
+    write.args(["-c", "for name; do printf %s \"$STUB\" > \"$name\"; done; chmod +x \"$@\"", "sh"]).args(PROGRAMS);
+    assert!(write.current_dir(&stubs).env("STUB", STUB).status().unwrap().success());
     // What a redirection may read, and what `sh<x` runs.
     fs::write(place.join("x"), "echo > PWNED\n").unwrap();
     let path = format!("{}:/usr/bin:/bin", stubs.display());

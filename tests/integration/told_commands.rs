@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use crate::architecture::{Source, sources};
 use crate::printed::{commands_in, run_printed};
@@ -109,7 +108,8 @@ fn built_commands(source: &Source) -> Vec<String> {
             .split("ralph-memory ")
             .skip(1)
             .map(|rest| rest.split(['`', ':', ';', ',', '.', '\n']).next().unwrap_or_default());
-        let is_bare = bare.into_iter().any(is_built_command);
+        // A subcommand, not an option.
+        let is_bare = bare.into_iter().any(|command| !command.starts_with('-') && is_built_command(command));
         // One that the next piece of text completes.
         let is_open = parts.len() % 2 == 0
             && parts.last().is_some_and(|part| part.starts_with("ralph-memory ") || part.starts_with("git "));
@@ -158,88 +158,157 @@ fn commands_from_text_are_detected() {
     }
 }
 
-/// Names of files that a shell acts on, or that break a command.
+/// Names of files that a shell acts on, or that no quotes make a word of every shell.
 const ODD: [&str; 16] = [
     "wal-mode-$(sh<x)",
-    "a;touch x",
+    "a;touch x.md",
     "a`touch x`b",
     "a&&touch x",
     "a|sh x",
     "a>y",
-    "-rf",
+    "a\\",
+    "a\ntouch x",
+    "a\u{1b}[31m",
     "it's",
     "it’s",
     "a \"b\" c",
     "x!y",
-    "a\\",
-    "a\ntouch x",
-    "a\u{1b}[31m",
     "a'$(sh<x)'b",
     "'; touch x; '",
+    "a\u{202e}b",
 ];
 /// Names of files that a shell takes as they are, between quotes at most.
-const ORDINARY: [&str; 9] = ["plain", "a b", "~root", "=ls", "=(sh x)", "x (2)", "größe", "*", "{a,b} #c"];
+const ORDINARY: [&str; 10] = ["plain", "-rf", "a b", "~root", "=ls", "=(sh x)", "x (2)", "größe", "*", "{a,b} c"];
 
-/// Runs each command of these outputs by two shells. Returns the calls.
+/// Runs each command of an output by two shells, and returns their words.
 #[track_caller]
-fn run_all(outputs: &[Ran]) -> BTreeSet<Vec<String>> {
-    let mut calls = BTreeSet::new();
-    for ran in outputs {
-        for command in [&ran.stdout, &ran.stderr].into_iter().flat_map(|text| commands_in(text)) {
-            let called = ["sh", "bash"].map(|shell| run_printed(shell, &command));
-            assert_eq!(called[0], called[1], "{command}");
-            calls.extend(called);
-        }
-    }
-    // Each word is one of ours, or the whole name of a file.
-    let names: BTreeSet<String> = ODD.iter().chain(&ORDINARY).map(|name| format!("knowledge/{name}")).collect();
-    for word in calls.iter().flatten().filter(|word| word.starts_with("knowledge/")) {
-        assert!(names.contains(word), "{word:?} is no name");
-    }
-    calls
+fn run_all(ran: &Ran) -> BTreeSet<Vec<String>> {
+    let commands: BTreeSet<String> =
+        [&ran.stdout, &ran.stderr].into_iter().flat_map(|text| commands_in(text)).collect();
+    let run = |command: &String| {
+        let [words, of_bash] = ["sh", "bash"].map(|shell| run_printed(shell, command));
+        assert_eq!(words, of_bash, "{command}");
+        words
+    };
+    commands.iter().map(run).collect()
 }
 
-/// Fails unless each name that can be quoted is a word behind `command` in a call, and no other is.
+/// Fails unless a call begins with these words and has this one, or has none that begins like it where no command can
+/// have it.
 #[track_caller]
-fn assert_told(calls: &BTreeSet<Vec<String>>, command: &[&str], prefix: &str) {
-    let words =
-        |call: &Vec<String>| call.starts_with(&command.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-    let told: BTreeSet<&str> = calls.iter().filter(|call| words(call)).flatten().map(String::as_str).collect();
-    for name in ORDINARY {
-        assert!(told.contains(&*format!("{prefix}{name}")), "{command:?} does not name {name:?}: {told:?}");
-    }
-    for name in ODD.iter().filter(|name| **name != "-rf") {
-        assert!(!told.contains(&*format!("{prefix}{name}")), "{command:?} names {name:?}");
-    }
+fn assert_told(calls: &BTreeSet<Vec<String>>, command: &[&str], word: &str, name: &str) {
+    let begins =
+        |call: &&Vec<String>| call.iter().zip(command).filter(|(one, other)| one == *other).count() == command.len();
+    let told: Vec<&String> = calls.iter().filter(begins).flatten().collect();
+    assert!(!told.is_empty(), "no {command:?} in {calls:?}");
+    assert_eq!(told.iter().any(|told| **told == word), ORDINARY.contains(&name), "{word:?} in {told:?}");
+    assert!(ORDINARY.contains(&name) || !told.iter().any(|told| told.contains(name)), "{name:?} in {told:?}");
 }
 
-fn names() -> impl Iterator<Item = &'static str> {
-    ODD.into_iter().chain(ORDINARY)
+/// Calls the check for each name.
+fn for_names(check: impl Fn(&str)) {
+    ODD.into_iter().chain(ORDINARY).for_each(check);
 }
 
 #[test]
-fn what_check_tells_runs_nothing_of_a_name() {
-    let base = TestBase::new();
-    for (at, name) in names().enumerate() {
-        base.entry(name, &format!("Rule number {at} of them"), "x", "text");
-        base.entry(&format!("{name}/same-{at}"), &format!("Rule number {at} of them"), "x", "other");
-        base.write(&format!(".ralph/archive/knowledge/{name}-gone.md"), "---\ntitle: G\ntags: [x]\n---\n");
-    }
-    let links: String =
-        names().filter(|name| !name.contains('\n')).map(|name| format!("[[{name}-gone]]\n\n")).collect();
-    base.entry("links", "Links to the archive", "y", &links);
-    let text = base.run(["check"]);
-    let formats = ["github", "json", "sarif"].map(|format| base.run(["check", "--format", format]));
-    let mut commands = BTreeSet::new();
-    for command in [&text.stdout, &text.stderr].into_iter().flat_map(|text| commands_in(text)) {
-        commands.insert(command);
-    }
-    assert!(commands.iter().any(|command| command.starts_with("ralph-memory supersede")), "{text}");
-    assert!(commands.iter().any(|command| command.starts_with("ralph-memory restore")), "{text}");
-    for command in &commands {
-        for shell in ["sh", "bash"] {
-            run_printed(shell, command);
+fn no_command_of_a_message_runs_what_is_in_a_name() {
+    for_names(|name| {
+        let base = TestBase::new();
+        let id = format!("knowledge/{name}");
+        base.entry(name, "Keep the port free", "net", "It is 80.");
+        // Two entries of one title, and one that is added.
+        base.entry("other", "Keep the port free", "net", "It is 81.");
+        for format in ["human", "github", "json", "sarif"] {
+            let calls = run_all(&base.run(["check", "--format", format]));
+            assert_told(&calls, &["ralph-memory", "supersede"], &id, name);
         }
+        fs::remove_file(base.at(".ralph/knowledge/other.md")).unwrap();
+        let add = ["add", "--title", "Keep the ports free", "--tags", "net", "--body", "Both."];
+        assert_told(&run_all(&base.run(add)), &["ralph-memory", "supersede"], &id, name);
+        // An editor that fails after something was saved.
+        let path = format!(".ralph/knowledge/{name}.md");
+        let editor = "echo Mine >> \"$1\"; exit 1;";
+        let ran = base.with(["edit", "--", &path]).env("EDITOR", editor).env("PATH", "/usr/bin:/bin").run();
+        assert_told(&run_all(&ran), &["ralph-memory", "edit"], &id, name);
+        for arguments in [["show", "--", &path], ["search", "--", "port"], ["archive", "--", &path]] {
+            run_all(&base.run(arguments));
+        }
+        // A link to what is archived now. Not each name can be in a link.
+        base.entry("links", "Links", "net", &format!("[[{name}]]\n"));
+        let calls = run_all(&base.run(["check"]));
+        if ORDINARY.contains(&name) {
+            assert_told(&calls, &["ralph-memory", "restore"], &id, name);
+        }
+        run_all(&base.run(["restore", "--", &path]));
+    });
+}
+
+#[test]
+fn no_command_of_a_message_runs_what_is_in_the_path_of_a_project() {
+    for_names(|name| {
+        let base = TestBase::without_memory();
+        let root = base.at(name);
+        fs::create_dir(&root).unwrap();
+        base.with(["init"]).folder(&root).run().says(0, "created");
+        let saved = base.with(["record"]).folder(&root).input("hi").run();
+        let calls = run_all(&saved);
+        assert_told(&calls, &["ralph-memory", "--root"], root.to_str().unwrap(), name);
+        let is_whole = |call: &Vec<String>| call.ends_with(&["--task-id".to_owned(), "<ID-OF-ITS-TASK>".to_owned()]);
+        assert!(calls.iter().any(is_whole), "{calls:?}");
+        run_all(&base.with(["check"]).folder(&root).run());
+        let below = root.join("below");
+        fs::create_dir(&below).unwrap();
+        let ran = base.with(["--root".as_ref(), below.as_os_str(), "list".as_ref()]).run();
+        assert_told(&run_all(&ran), &["ralph-memory", "--root"], root.to_str().unwrap(), name);
+    });
+}
+
+#[test]
+fn no_command_of_the_merge_driver_runs_what_is_in_a_path() {
+    for_names(|name| {
+        let base = TestBase::new();
+        for (version, body) in [("base", "A."), ("ours", "B."), ("theirs", "C.")] {
+            base.write(version, format!("---\ntitle: T\ntags: [a]\n---\n\n{body}\n"));
+        }
+        let path = format!(".ralph/archive/knowledge/{name}.md");
+        let ran = base.run(["merge-driver", "--path", &path, "base", "ours", "theirs"]);
+        assert_told(&run_all(&ran), &["git", "show"], &format!(":2:{path}"), name);
+    });
+}
+
+#[test]
+fn check_reports_names_that_a_shell_acts_on() {
+    let base = TestBase::new();
+    let fine = ["it's", "a b (c)", "größe", "x!y", "~root"];
+    for name in ["a$b", "a`b", "a;b", "a|b", "a&b", "a<b", "a>b", "a\\b", "a\nb", "-rf"].iter().chain(&fine) {
+        base.entry(
+            name,
+            &format!("Title of {}", name.len() + name.chars().map(|c| c as usize).sum::<usize>()),
+            "x",
+            name,
+        );
     }
-    let _ = formats;
+    base.write(".ralph/archive/knowledge/$(x).md", "---\ntitle: Gone\ntags: [x]\n---\n\nText.\n");
+    let ran = base.run(["check", "--json"]);
+    let problems = &ran.json(0)["problems"];
+    let paths: Vec<&str> = problems
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|problem| problem["code"] == "unsafe-name")
+        .map(|problem| {
+            assert_eq!(problem["severity"], "warning");
+            problem["path"].as_str().unwrap()
+        })
+        .collect();
+    assert_eq!(paths.len(), 11, "{ran}");
+    assert!(!fine.iter().any(|name| paths.iter().any(|path| path.contains(name))), "{paths:?}");
+    base.run(["check"]).says(0, "on which a shell acts");
+    // Thousands are counted, not listed.
+    for at in 0..1_100 {
+        base.entry(&format!("n{at};x"), &format!("Title {at} of {at}"), "x", &format!("{at}"));
+    }
+    let answer = base.run(["check", "--json"]).json(0);
+    let n_listed = answer["problems"].as_array().unwrap().len();
+    assert!(n_listed <= 1_001, "{n_listed}");
 }
