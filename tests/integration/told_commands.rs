@@ -180,11 +180,11 @@ const ODD: [&str; 16] = [
 /// Names of files that a shell takes as they are, between quotes at most.
 const ORDINARY: [&str; 10] = ["plain", "-rf", "a b", "~root", "=ls", "=(sh x)", "x (2)", "größe", "*", "{a,b} c"];
 
-/// Runs each command of an output by two shells, and returns their words.
+/// Runs each command of these outputs by two shells, and returns their words.
 #[track_caller]
-fn run_all(ran: &Ran) -> BTreeSet<Vec<String>> {
-    let commands: BTreeSet<String> =
-        [&ran.stdout, &ran.stderr].into_iter().flat_map(|text| commands_in(text)).collect();
+fn run_all(outputs: &[Ran]) -> BTreeSet<Vec<String>> {
+    let texts = outputs.iter().flat_map(|ran| [&ran.stdout, &ran.stderr]);
+    let commands: BTreeSet<String> = texts.flat_map(|text| commands_in(text)).collect();
     let run = |command: &String| {
         let [words, of_bash] = ["sh", "bash"].map(|shell| run_printed(shell, command));
         assert_eq!(words, of_bash, "{command}");
@@ -193,8 +193,7 @@ fn run_all(ran: &Ran) -> BTreeSet<Vec<String>> {
     commands.iter().map(run).collect()
 }
 
-/// Fails unless a call begins with these words and has this one, or has none that begins like it where no command can
-/// have it.
+/// Fails unless a command that begins with these words has this one if a name can be in it, or else nothing of the name.
 #[track_caller]
 fn assert_told(calls: &BTreeSet<Vec<String>>, command: &[&str], word: &str, name: &str) {
     let begins =
@@ -205,75 +204,81 @@ fn assert_told(calls: &BTreeSet<Vec<String>>, command: &[&str], word: &str, name
     assert!(ORDINARY.contains(&name) || !told.iter().any(|told| told.contains(name)), "{name:?} in {told:?}");
 }
 
-/// Calls the check for each name.
-fn for_names(check: impl Fn(&str)) {
-    ODD.into_iter().chain(ORDINARY).for_each(check);
+/// Returns each name, and a word that has nothing in common with that of another.
+fn names() -> impl Iterator<Item = (&'static str, String)> {
+    ODD.into_iter().chain(ORDINARY).zip('a'..).map(|(name, letter)| (name, letter.to_string().repeat(6)))
 }
 
 #[test]
 fn no_command_of_a_message_runs_what_is_in_a_name() {
-    for_names(|name| {
-        let base = TestBase::new();
-        let id = format!("knowledge/{name}");
-        base.entry(name, "Keep the port free", "net", "It is 80.");
-        // Two entries of one title, and one that is added.
-        base.entry("other", "Keep the port free", "net", "It is 81.");
-        for format in ["human", "github", "json", "sarif"] {
-            let calls = run_all(&base.run(["check", "--format", format]));
-            assert_told(&calls, &["ralph-memory", "supersede"], &id, name);
+    let base = TestBase::new();
+    let (supersede, edit, restore) =
+        (["ralph-memory", "supersede"], ["ralph-memory", "edit"], ["ralph-memory", "restore"]);
+    // Two entries of each title.
+    for (name, word) in names() {
+        for (stem, body) in [(name, "It is 80."), (&word, "It is 81.")] {
+            base.entry(stem, &format!("{word}x {word}y {word}z"), &word, body);
         }
-        fs::remove_file(base.at(".ralph/knowledge/other.md")).unwrap();
-        let add = ["add", "--title", "Keep the ports free", "--tags", "net", "--body", "Both."];
-        assert_told(&run_all(&base.run(add)), &["ralph-memory", "supersede"], &id, name);
+    }
+    let checked = ["human", "github", "json", "sarif"].map(|format| base.run(["check", "--format", format]));
+    let calls = run_all(&checked);
+    for (name, word) in names() {
+        assert_told(&calls, &supersede, &format!("knowledge/{name}"), name);
+        fs::remove_file(base.at(&format!(".ralph/knowledge/{word}.md"))).unwrap();
+    }
+    for (name, word) in names() {
+        let id = format!("knowledge/{name}");
+        // One that is like it is added.
+        let title = format!("{word}x {word}y {word}z too");
+        let added = base.run(["add", "--title", &title, "--tags", &word, "--body", "Both."]);
+        assert_told(&run_all(&[added]), &supersede, &id, name);
+        fs::remove_file(base.at(&format!(".ralph/knowledge/{word}x-{word}y-{word}z-too.md"))).unwrap();
         // An editor that fails after something was saved.
         let path = format!(".ralph/knowledge/{name}.md");
         let editor = "echo Mine >> \"$1\"; exit 1;";
         let ran = base.with(["edit", "--", &path]).env("EDITOR", editor).env("PATH", "/usr/bin:/bin").run();
-        assert_told(&run_all(&ran), &["ralph-memory", "edit"], &id, name);
-        for arguments in [["show", "--", &path], ["search", "--", "port"], ["archive", "--", &path]] {
-            run_all(&base.run(arguments));
-        }
-        // A link to what is archived now. Not each name can be in a link.
-        base.entry("links", "Links", "net", &format!("[[{name}]]\n"));
-        let calls = run_all(&base.run(["check"]));
-        if ORDINARY.contains(&name) {
-            assert_told(&calls, &["ralph-memory", "restore"], &id, name);
-        }
-        run_all(&base.run(["restore", "--", &path]));
-    });
+        assert_told(&run_all(&[ran]), &edit, &id, name);
+        fs::create_dir_all(base.at(".ralph/archive/knowledge")).unwrap();
+        fs::rename(base.at(&path), base.at(&format!(".ralph/archive/knowledge/{name}.md"))).unwrap();
+    }
+    // Links to what is archived now. Not each name can be in a link.
+    for (name, word) in names() {
+        base.entry(&word, &format!("Link {word}"), &word, &format!("[[{name}]]"));
+    }
+    let calls = run_all(&[base.run(["check"]), base.run(["search", "80"]), base.run(["list", "--archived"])]);
+    for name in ORDINARY {
+        assert_told(&calls, &restore, &format!("knowledge/{name}"), name);
+    }
 }
 
 #[test]
 fn no_command_of_a_message_runs_what_is_in_the_path_of_a_project() {
-    for_names(|name| {
+    for (name, _) in names() {
         let base = TestBase::without_memory();
-        let root = base.at(name);
-        fs::create_dir(&root).unwrap();
+        let below = base.at(name).join("below");
+        fs::create_dir_all(&below).unwrap();
+        let root = base.at(name).to_str().unwrap().to_owned();
         base.with(["init"]).folder(&root).run().says(0, "created");
-        let saved = base.with(["record"]).folder(&root).input("hi").run();
-        let calls = run_all(&saved);
-        assert_told(&calls, &["ralph-memory", "--root"], root.to_str().unwrap(), name);
+        let calls = run_all(&[base.with(["record"]).folder(&root).input("hi").run()]);
+        assert_told(&calls, &["ralph-memory", "--root"], &root, name);
         let is_whole = |call: &Vec<String>| call.ends_with(&["--task-id".to_owned(), "<ID-OF-ITS-TASK>".to_owned()]);
         assert!(calls.iter().any(is_whole), "{calls:?}");
-        run_all(&base.with(["check"]).folder(&root).run());
-        let below = root.join("below");
-        fs::create_dir(&below).unwrap();
         let ran = base.with(["--root".as_ref(), below.as_os_str(), "list".as_ref()]).run();
-        assert_told(&run_all(&ran), &["ralph-memory", "--root"], root.to_str().unwrap(), name);
-    });
+        assert_told(&run_all(&[ran]), &["ralph-memory", "--root"], &root, name);
+    }
 }
 
 #[test]
 fn no_command_of_the_merge_driver_runs_what_is_in_a_path() {
-    for_names(|name| {
-        let base = TestBase::new();
-        for (version, body) in [("base", "A."), ("ours", "B."), ("theirs", "C.")] {
-            base.write(version, format!("---\ntitle: T\ntags: [a]\n---\n\n{body}\n"));
-        }
+    let base = TestBase::new();
+    for (version, body) in [("base", "A."), ("ours", "B."), ("theirs", "C.")] {
+        base.write(version, format!("---\ntitle: T\ntags: [a]\n---\n\n{body}\n"));
+    }
+    for (name, _) in names() {
         let path = format!(".ralph/archive/knowledge/{name}.md");
         let ran = base.run(["merge-driver", "--path", &path, "base", "ours", "theirs"]);
-        assert_told(&run_all(&ran), &["git", "show"], &format!(":2:{path}"), name);
-    });
+        assert_told(&run_all(&[ran]), &["git", "show"], &format!(":2:{path}"), name);
+    }
 }
 
 #[test]
