@@ -287,7 +287,7 @@ mod tests {
         check("cargo test && cargo clippy", "`&&`", "sh -c");
         check("cargo test | tail", "`|`", "sh -c");
         check("cargo test 2>&1", "`2>&1`", "sh -c");
-        check("RUST_LOG=debug agent", "not a program", "env RUST_LOG=debug agent");
+        check("RUST_LOG=debug agent", "not a program", "env NAME=VALUE PROGRAM");
         check("agent --model {modle}", "`{modle}`", "{model}, {prompt_file}");
         check("agent {prompt}", "`{prompt}`", "{prompt_file}");
         check("sh -c 'agent --model {Model}'", "`{Model}`", "{model}");

@@ -217,6 +217,7 @@ impl Setup {
     /// Refuses to wire Claude Code twice: the plugin's hooks and those of the settings would both run.
     fn check_wired_once(&self, scope: SetupScope) -> std::result::Result<(), RefusedClient> {
         let settings = ClaudeSettings::read(&self.bases);
+        let uninstall = |plugin: &str| printed_command("claude plugin uninstall PLUGIN", &[("PLUGIN", plugin)]);
         match scope {
             SetupScope::Project if self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) => Err(RefusedClient {
                 code: CONNECTED,
@@ -242,10 +243,7 @@ impl Setup {
                     code: CONNECTED,
                     shown: self.bases.shown(Base::ClaudeHome, "settings.json"),
                     reason: format!("connected already, by the plugin `{plugin}`"),
-                    hint: format!(
-                        "keep it; or remove it with {} first",
-                        printed_command("claude plugin uninstall PLUGIN", &[("PLUGIN", &plugin)])
-                    ),
+                    hint: format!("keep it; or remove it with {} first", uninstall(&plugin)),
                 }),
                 None => Ok(()),
             },

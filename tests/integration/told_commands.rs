@@ -111,7 +111,7 @@ fn built_commands(source: &Source) -> Vec<String> {
         // A subcommand, not an option.
         let is_bare = bare.into_iter().any(|command| !command.starts_with('-') && is_built_command(command));
         // One that the next piece of text completes.
-        let is_open = parts.len() % 2 == 0
+        let is_open = parts.len().is_multiple_of(2)
             && parts.last().is_some_and(|part| part.starts_with("ralph-memory ") || part.starts_with("git "));
         let is_known = FAILED.contains(&(source.path.as_str(), &text));
         if (is_format(before) && (in_backquotes || is_bare) || is_open) && source.path != HOME && !is_known {
