@@ -70,6 +70,7 @@ pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> Chec
     for catalog in [&live, &archive] {
         workspace.committed_secrets(catalog, &mut findings, &mut checking);
         findings.append(catalog.findings());
+        findings.extend(catalog.rows().filter_map(|row| check::unsafe_name(&catalog.path(row))));
     }
     drop(checking);
     let _asking = workspace.doing(Work::AskingGit, None);

@@ -3,7 +3,6 @@
 //! A file may come from anywhere, so all of its content is checked. It contains no secrets. Its keys are a format that
 //! later versions must read.
 
-use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,6 +22,7 @@ use crate::journal::{check_name, check_number, check_run_name};
 use crate::secret::redact;
 use crate::sigil::{self, Sigil};
 use crate::store::{read_if_begins, write_private};
+use crate::text::printed_command;
 use crate::transcript::{Options, Reader, Transcript};
 
 /// The format of the files.
@@ -308,27 +308,28 @@ impl KeptAttempt {
                 "; delete the file to discard it",
             ),
         };
-        problem(&self.path, message, format!("`{command}` records it{discard}"))
+        problem(&self.path, message, format!("{command} records it{discard}"))
     }
 }
 
-/// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, quoted for a shell. If the
-/// file does not say which task it belongs to, the command has a placeholder, `<ID-OF-ITS-TASK>`, with which it fails.
+/// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, as
+/// [`printed_command`](crate::text::printed_command) does. If the file does not say which task it belongs to, the
+/// command has a placeholder, `<ID-OF-ITS-TASK>`, with which it fails.
 ///
 /// ```
 /// use std::path::Path;
 /// use ralph_memory::memory::record_command;
 /// let command = record_command(Path::new("/src/my app"), Path::new("/home/me/1.json"));
-/// assert_eq!(command, "ralph-memory --root '/src/my app' record /home/me/1.json");
+/// assert_eq!(command, "`ralph-memory --root '/src/my app' record /home/me/1.json`");
 /// ```
 pub fn record_command(root: &Path, file: &Path) -> String {
-    let quoted = |path: &Path| {
-        let path = path.to_string_lossy().into_owned();
-        shlex::try_quote(&path).map_or_else(|_| path.clone(), Cow::into_owned)
-    };
     let needs_task = KeptAttempt::read(file).is_ok_and(|kept| kept.is_some_and(|kept| kept.needs_task()));
-    let target = if needs_task { " --task-id <ID-OF-ITS-TASK>" } else { "" };
-    format!("ralph-memory --root {} record {}{target}", quoted(root), quoted(file))
+    let record = if needs_task {
+        "ralph-memory --root FOLDER record FILE --task-id '<ID-OF-ITS-TASK>'"
+    } else {
+        "ralph-memory --root FOLDER record FILE"
+    };
+    printed_command(record, &[("FOLDER", &root.to_string_lossy()), ("FILE", &file.to_string_lossy())])
 }
 
 /// Returns the last task that an agent reports as done or failed.

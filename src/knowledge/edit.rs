@@ -13,7 +13,7 @@ use crate::entry::path::{EntryPath, display_path};
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::store::Unreadable;
-use crate::text::fold;
+use crate::text::{fold, printed_command};
 use crate::workspace::{Workspace, live_entry, unlisted};
 
 /// The text of an entry for an editor.
@@ -136,10 +136,8 @@ fn problems_of(workspace: &Workspace, old: &EntryText, new: &str) -> Vec<Problem
     problems.extend(workspace.secrets_in(new).filter(|secret| !known.contains(&secret.fingerprint)).map(|secret| {
         let (line, column) = secret.place(new);
         let message = format!("this looks like a secret: {}, fingerprint {}", secret.pattern, secret.fingerprint);
-        let hint = format!(
-            "leave it out: entries are committed; if it is not a secret, give `--allow-secret {}`",
-            secret.fingerprint
-        );
+        let allow = printed_command("--allow-secret FINGERPRINT", &[("FINGERPRINT", &secret.fingerprint)]);
+        let hint = format!("leave it out: entries are committed; if it is not a secret, give {allow}");
         Problem::error(display_path(path), "secret", message, hint).at(line, column)
     }));
     problems

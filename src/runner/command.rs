@@ -80,7 +80,7 @@ impl CommandLine {
         };
         if program.split('/').next().is_some_and(|start| start.contains('=')) {
             let message = format!("the command of `{option}` begins with `{program}`, which is not a program");
-            return refuse(message, format!("let `env` set it: {}", given(&format!("env {text}"))));
+            return refuse(message, format!("let `env` set it: {}", given("env NAME=VALUE PROGRAM")));
         }
         if pieces(&program).any(|piece| matches!(piece, CommandPiece::Name(_))) {
             let message = format!("the program of `{option}` depends on a value: `{program}`");
@@ -287,7 +287,7 @@ mod tests {
         check("cargo test && cargo clippy", "`&&`", "sh -c");
         check("cargo test | tail", "`|`", "sh -c");
         check("cargo test 2>&1", "`2>&1`", "sh -c");
-        check("RUST_LOG=debug agent", "not a program", "env RUST_LOG=debug agent");
+        check("RUST_LOG=debug agent", "not a program", "env NAME=VALUE PROGRAM");
         check("agent --model {modle}", "`{modle}`", "{model}, {prompt_file}");
         check("agent {prompt}", "`{prompt}`", "{prompt_file}");
         check("sh -c 'agent --model {Model}'", "`{Model}`", "{model}");

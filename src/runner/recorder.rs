@@ -13,6 +13,7 @@ use crate::entry::attempt::{Keep, Outcome, prepare_text};
 use crate::error::Result;
 use crate::memory::{Iteration, Memory, ProcessIdentity, Recorded, Run};
 use crate::progress::{self, Finished, ProgressStrategy};
+use crate::text::printed_command;
 
 /// The memory, one run of it, and the progress that it made.
 pub(super) struct Recorder<'a> {
@@ -70,7 +71,8 @@ impl<'a> Recorder<'a> {
         let attempts = self.memory.attempts_of_task(&iteration.task_id());
         let models: BTreeSet<&str> = attempts.iter().filter_map(|(_, attempt)| attempt.head.model.as_deref()).collect();
         let models = if models.len() > 1 { " with every model that was tried" } else { "" };
-        let show = attempts.last().map(|(id, _)| format!("see `ralph-memory show {id}`, "));
+        let show = |id: &str| format!("see {}, ", printed_command("ralph-memory show ID", &[("ID", id)]));
+        let show = attempts.last().map(|(id, _)| show(id.as_str()));
         let title = &iteration.task.title;
         Some(format!(
             "`{title}` keeps failing{models}; {}split the task, or stop with Ctrl-C",

@@ -43,7 +43,7 @@ pub(super) struct Embedder {
     ollama: OllamaClient,
     cache: VectorCache,
     refused: RefusedFiles,
-    /// The subcommand that embeds entries without a vector.
+    /// The command that embeds entries without a vector.
     command: &'static str,
 }
 
@@ -362,7 +362,7 @@ impl Embedder {
                     display_path(&pieces[0].path),
                     REFUSED_CODE,
                     format!("it cannot be embedded: {error}"),
-                    format!("it is found by its words alone; `ralph-memory {}` tries it again", self.command),
+                    format!("it is found by its words alone; `{}` tries it again", self.command),
                 ));
             }
         }

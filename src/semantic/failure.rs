@@ -7,6 +7,7 @@ use super::http::RequestError;
 use super::ollama::OllamaClient;
 use super::qdrant::QdrantClient;
 use crate::error::Problem;
+use crate::text::printed_command;
 
 /// A request that failed, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,9 @@ impl ServerFailure {
             RequestError::TimedOut(_) => {
                 format!("see whether the model fits into memory with `ollama ps`, or raise `ollama.{timeout}`")
             }
-            RequestError::Refused { status: 404, .. } => format!("run `ollama pull {}`", ollama.model()),
+            RequestError::Refused { status: 404, .. } => {
+                format!("run {}", printed_command("ollama pull MODEL", &[("MODEL", ollama.model())]))
+            }
             RequestError::Refused { .. } => "check the log of Ollama".to_owned(),
             RequestError::Broken(_) => "check that `ollama.url` is the address of an Ollama server, and \
                                         `ollama.model` an embedding model"

@@ -46,7 +46,7 @@ impl Searcher {
         let addresses = [Some(ollama.url()), qdrant.as_ref().map(QdrantClient::url)];
         let breaker = CircuitBreaker::new(addresses.into_iter().flatten().map(str::to_owned).collect());
         let remote = qdrant.map(|qdrant| RemoteSync::new(qdrant, ollama.model()));
-        let command = if remote.is_some() { "index --remote" } else { "index" };
+        let command = if remote.is_some() { "ralph-memory index --remote" } else { "ralph-memory index" };
         Searcher { embedder: Embedder::new(ollama, command), remote, breaker }
     }
 
@@ -208,7 +208,7 @@ impl Searcher {
                 self.embedder.ollama().url(),
                 "semantic-pending",
                 format!("{n} entries have no vector yet and are found by their words alone"),
-                format!("run `ralph-memory {}`", self.embedder.command()),
+                format!("run `{}`", self.embedder.command()),
             ));
             return Ok(Vec::new());
         }

@@ -18,6 +18,7 @@ use super::status::ClaudeSettings;
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
 use super::{Setup, SetupOptions, SetupScope, planned};
 use crate::error::{Error, Problem, Result};
+use crate::text::printed_command;
 
 /// What to do where other entries than set-up's are in the files of a client.
 const OTHERS_FIRST: &str = "read the other servers and hooks in its files of this folder first, since it may run them once you trust the folder";
@@ -226,6 +227,7 @@ impl Setup {
     /// Refuses to wire Claude Code twice: the plugin's hooks and those of the settings would both run.
     fn check_wired_once(&self, scope: SetupScope) -> std::result::Result<(), RefusedClient> {
         let settings = ClaudeSettings::read(&self.bases);
+        let uninstall = |plugin: &str| printed_command("claude plugin uninstall PLUGIN", &[("PLUGIN", plugin)]);
         match scope {
             SetupScope::Project if self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) => Err(RefusedClient {
                 code: CONNECTED,
@@ -251,7 +253,7 @@ impl Setup {
                     code: CONNECTED,
                     shown: self.bases.shown(Base::ClaudeHome, "settings.json"),
                     reason: format!("connected already, by the plugin `{plugin}`"),
-                    hint: format!("keep it; or remove it with `claude plugin uninstall {plugin}` first"),
+                    hint: format!("keep it; or remove it with {} first", uninstall(&plugin)),
                 }),
                 None => Ok(()),
             },

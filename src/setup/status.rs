@@ -16,6 +16,7 @@ use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN,
 use super::want::{Presence, Want};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::diagnostics::doctor::{Finding, FindingState};
+use crate::text::printed_command;
 
 /// What Claude Code's settings say that set-up has to know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,13 +110,14 @@ impl Setup {
             if client == SetupClient::Claude { ClaudeSettings::read(&self.bases) } else { ClaudeSettings::default() };
         if servers.is_empty() && settings.enabled_plugin.is_none() {
             let detail = format!("{title}: not connected");
-            let hint = format!("`ralph-memory setup {client}` connects it");
+            let connect = printed_command("ralph-memory setup CLIENT", &[("CLIENT", client.as_str())]);
+            let hint = format!("{connect} connects it");
             return is_found.then(|| finding(FindingState::Ok, detail, Some(hint)));
         }
         let mut paths: Vec<String> = servers.iter().map(|file| self.shown(file)).collect();
         paths.extend(settings.enabled_plugin.iter().map(|plugin| format!("plugin {plugin}")));
         let detail = format!("{title}: connected by {}", paths.join(", "));
-        let again = format!("`ralph-memory setup {client} --remove`");
+        let again = printed_command("ralph-memory setup CLIENT --remove", &[("CLIENT", client.as_str())]);
         let gone =
             servers.iter().flat_map(|file| self.programs(file)).find(|program| !runs(program, self.path.as_deref()));
         if let Some(program) = gone {

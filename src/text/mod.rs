@@ -1,5 +1,6 @@
 //! Words and pieces of text: comparing, cutting, and sanitising for output.
 
+mod command;
 mod invisible;
 mod own_block;
 pub(crate) mod title;
@@ -11,6 +12,8 @@ use std::time::Duration;
 
 use self::invisible::is_invisible;
 
+pub(crate) use self::command::acting_in_path;
+pub use self::command::printed_command;
 pub(crate) use self::invisible::invisible;
 pub(crate) use self::own_block::own_block;
 #[cfg(feature = "setup")]

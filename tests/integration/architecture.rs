@@ -73,10 +73,7 @@ const CRATES: [(&str, &[&str]); 25] = [
     ("handlebars", &["src/runner/template.rs"]),
     ("indicatif", &["src/bin/"]),
     ("console", &["src/bin/"]),
-    (
-        "shlex",
-        &["src/runner/command.rs", "src/iterations/kept_file.rs", "src/transcript/codex.rs", "src/setup/hook_line.rs"],
-    ),
+    ("shlex", &["src/runner/command.rs", "src/transcript/codex.rs", "src/setup/hook_line.rs"]),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
     ("tokio", &["src/bin/ralph-memory/mcp/", "src/bin/ralph-memory/serve/"]),

@@ -626,7 +626,7 @@ fn a_saved_answer_without_a_task_ends_no_later_iteration() {
     let base = TestBase::new();
     let saved = base.with(["record"]).input("hi").run();
     let path = kept(&base);
-    let command = format!("record {} --task-id <ID-OF-ITS-TASK>`", path.display());
+    let command = format!("record {} --task-id '<ID-OF-ITS-TASK>'`", path.display());
     let discard = "delete the file to discard it";
     assert!(saved.code == Some(2) && saved.stderr.contains(&command) && saved.stderr.contains(discard), "{saved}");
     let begun = base.run(["context", "--task", "z"]);

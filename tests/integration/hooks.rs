@@ -260,7 +260,7 @@ fn a_memory_that_cannot_be_used_is_named_on_standard_error_alone() {
         for event in EVENTS {
             let ran = fire(&base, &[event], &started("s-1", "startup"));
             assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (Some(0), "", 1), "{ran}");
-            assert!(ran.stderr.starts_with(&format!("ralph-memory hook {event}: ")), "{ran}");
+            assert!(ran.stderr.starts_with(&format!("ralph-memory: hook {event}: ")), "{ran}");
             assert!(ran.stderr.contains(expected), "{ran}");
         }
     };

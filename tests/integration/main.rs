@@ -95,6 +95,8 @@ mod own_disk; // a process that may mount file systems
 mod owners; // a memory of another user is not used
 #[path = "../campaigns/paths.rs"]
 mod paths; // names and links that lead outside of the memory
+#[path = "../campaigns/printed.rs"]
+mod printed; // commands that the program prints, run by a shell
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
 mod pty; // the program on a terminal
@@ -127,6 +129,7 @@ mod sync; // an updated cache answers like a new one
 mod terminal; // control characters never reach a terminal
 mod test_cases; // how many cases randomised tests try
 mod timeline; // the log, statistics, tasks and runs, and runs in progress
+mod told_commands; // no command that a message tells runs the code of a clone
 mod transcripts; // event streams of agents
 mod transfers; // imports of each source, and exports that are taken back
 mod undoing; // `undo` after each command, `rename`, `edit` and `archive`

@@ -8,6 +8,7 @@ use std::path::Path;
 use ralph_memory::Error;
 use ralph_memory::error::{Argument, ErrorKind};
 use ralph_memory::memory::record_command;
+use ralph_memory::text::printed_command;
 
 /// Where to report a bug.
 pub(crate) const ISSUES: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
@@ -28,7 +29,10 @@ impl Advice {
             Error::NoMemory { above, .. } => both(
                 above.as_ref().map_or_else(
                     || "`ralph-memory init` creates one here; `--root FOLDER` names another place".to_owned(),
-                    |above| format!("`--root {}` names that one", above.display()),
+                    |above| {
+                        let root = above.to_string_lossy();
+                        format!("{} names that one", printed_command("--root FOLDER", &[("FOLDER", &root)]))
+                    },
                 ),
                 "continue without the memory, and tell the person that `ralph-memory init`, run in the project's folder, \
                  creates one; the next call finds it, and the server need not be started again",
@@ -68,7 +72,8 @@ impl Advice {
             Error::PartlySetUp { source, .. } => partly_set_up(source),
             Error::HalfUndone { number, source } => half_undone(*number, source),
             Error::StillWorking { pid, .. } => person(format!(
-                "its changes would be attributed to the new agent; wait until it has ended, or `kill {pid}`"
+                "its changes would be attributed to the new agent; wait until it has ended, or {}",
+                printed_command("kill PID", &[("PID", &pid.to_string())])
             )),
             Error::Unusable { hint, .. } => person(hint.clone()),
             Error::Io { action: "lock", source, .. } if source.kind() == io::ErrorKind::NotFound => person(
@@ -125,7 +130,7 @@ fn no_operation(number: Option<u64>) -> &'static str {
 }
 
 fn not_recorded(root: &Path, kept: &Path, source: &Error) -> Advice {
-    let then = format!("`{}` records it", record_command(root, kept));
+    let then = format!("{} records it", record_command(root, kept));
     let first = Advice::of(source).person;
     // Running the same command again gives no second answer of the agent.
     let first = first.as_deref().map(|hint| hint.trim_end_matches(", and run the command again"));
@@ -133,9 +138,10 @@ fn not_recorded(root: &Path, kept: &Path, source: &Error) -> Advice {
 }
 
 fn larger_budget(unit: &str, least: usize) -> Advice {
-    let option = if unit == "tokens" { "--tokens" } else { "--budget" };
+    let option = if unit == "tokens" { "--tokens NUMBER" } else { "--budget NUMBER" };
+    let option = printed_command(option, &[("NUMBER", &least.to_string())]);
     both(
-        format!("give `{option} {least}` or more, or leave the option out"),
+        format!("give {option} or more, or leave the option out"),
         format!("give a `max_characters` of {least} or more, or leave it out"),
     )
 }
@@ -173,23 +179,26 @@ fn partly_set_up(source: &Error) -> Advice {
 fn changed_since(by: Option<u64>) -> String {
     by.map_or_else(
         || "another program changed them; edit the files by hand, or use git".to_owned(),
-        |by| format!("`ralph-memory undo {by}` takes that operation back first; `--list` shows them all"),
+        |by| format!("{} takes that operation back first; `--list` shows them all", undo(by)),
     )
 }
 
 fn half_undone(number: u64, source: &Error) -> Advice {
     let is_full = matches!(source, Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull);
     let first = if is_full { "make room on the disk; " } else { "" };
-    person(format!(
-        "{first}`ralph-memory undo` takes back what was done of it, and then `ralph-memory undo {number}` begins again"
-    ))
+    person(format!("{first}`ralph-memory undo` takes back what was done of it, and then {} begins again", undo(number)))
+}
+
+fn undo(number: u64) -> String {
+    printed_command("ralph-memory undo NUMBER", &[("NUMBER", &number.to_string())])
 }
 
 fn secret(fingerprint: &str) -> Advice {
     both(
         format!(
-            "leave it out: entries are committed; if it is not a secret, give `--allow-secret {fingerprint}`, or put it \
-             into `secrets.allowed` of `.ralph/config.toml`"
+            "leave it out: entries are committed; if it is not a secret, give {}, or put it into `secrets.allowed` of \
+             `.ralph/config.toml`",
+            printed_command("--allow-secret FINGERPRINT", &[("FINGERPRINT", fingerprint)])
         ),
         format!(
             "take it out and call again, since entries are committed: say where the secret is stored, not its value; \
@@ -203,9 +212,9 @@ fn foreign_owner(path: &Path) -> Advice {
     let folder = path.parent().filter(|_| path.ends_with(".ralph")).unwrap_or(path);
     both(
         format!(
-            "if you trust its content, name it with `--root {0}`, or put `directories = [\"{0}\"]` into the table `[safe]` \
-             of your own settings file; else run `ralph-memory init --here` in a folder that you own",
-            folder.display()
+            "if you trust its content, name it with {}, or put that path into `safe.directories` of your own settings \
+             file; else run `ralph-memory init --here` in a folder that you own",
+            printed_command("--root FOLDER", &[("FOLDER", &folder.to_string_lossy())])
         ),
         "continue without the memory, and tell the person: they decide whether to use another user's memory, \
          with `--root` or `safe.directories` in their own settings file",

@@ -13,7 +13,7 @@ use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::Problem;
-use crate::text::fold;
+use crate::text::{fold, printed_command};
 /// A body of fewer words than this may be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;
 /// Titles of fewer words than this are similar too easily.
@@ -75,7 +75,9 @@ fn problem(item: &LiveEntry, first: &LiveEntry, how: &str) -> Problem {
     let is_older = (item.head.recency(), &item.path) < (first.head.recency(), &first.path);
     let (old, new) = if is_older { (item, first) } else { (first, item) };
     let message = format!("the entry {how} `.ralph/{}`", first.path);
-    let hint = format!("merge them, or let one replace the other: `ralph-memory supersede {} {}`", old.id, new.id);
+    let ids = [("OLD", old.id.as_str()), ("NEW", new.id.as_str())];
+    let supersede = printed_command("ralph-memory supersede OLD NEW", &ids);
+    let hint = format!("merge them, or let one replace the other: {supersede}");
     item.warning(None, "near-duplicate", message, hint)
 }
 

@@ -7,6 +7,7 @@ use super::nearest::NearestNames;
 use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Id, Kind, NamedEntry};
 use crate::error::{Findings, MAX_OF_FILE, Severity};
+use crate::text::printed_command;
 
 /// The names of entries, and those that are similar to a wrong one.
 pub(super) struct KnownNames<'a> {
@@ -35,7 +36,10 @@ impl<'a> KnownNames<'a> {
                     None => format!("the link `[[{target}]]` leads to no entry"),
                 };
                 let hint = hints.entry(target).or_insert_with(|| match (archived, self.nearest.to(target)) {
-                    (Some(id), _) => format!("bring it back with `ralph-memory restore {id}`, or remove the link"),
+                    (Some(id), _) => {
+                        let restore = printed_command("ralph-memory restore ID", &[("ID", id.as_str())]);
+                        format!("bring it back with {restore}, or remove the link")
+                    }
                     (None, Some(id)) => format!("did you mean `[[{id}]]`?"),
                     (None, None) => "write the entry, or remove the link; code belongs in backticks".to_owned(),
                 });

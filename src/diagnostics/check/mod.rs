@@ -7,6 +7,7 @@
 mod duplicates;
 mod links;
 mod live_entry;
+mod names;
 mod nearest;
 mod usefulness;
 
@@ -20,6 +21,7 @@ use crate::error::{Findings, Problem, Severity};
 use crate::retrieve::{circles, replaced};
 
 pub(crate) use self::live_entry::LiveEntry;
+pub(crate) use self::names::unsafe_name;
 pub(crate) use self::usefulness::usefulness;
 
 /// Returns the problems between the live entries `live`. `names` are those of all entries, the archive's included.

@@ -2,7 +2,9 @@
 
 use super::facts::MemoryFacts;
 use super::finding::{Finding, counted, error, ok, warning};
+use crate::entry::path::display_path;
 use crate::store::FolderState;
+use crate::text::printed_command;
 
 /// Returns the findings about the folders of entries, of state and of the cache.
 pub(super) fn folders(facts: &MemoryFacts) -> Vec<Finding> {
@@ -28,7 +30,10 @@ pub(super) fn folders(facts: &MemoryFacts) -> Vec<Finding> {
 
 fn entry_folders(facts: &MemoryFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let open_it = |name: &str| format!("let yourself read it: `chmod u+rwx .ralph/{name}`");
+    let open_it = |name: &str| {
+        let chmod = printed_command("chmod u+rwx FOLDER", &[("FOLDER", &display_path(name))]);
+        format!("let yourself read it: {chmod}")
+    };
     for (name, state) in &facts.entries {
         let (detail, hint) = match state {
             FolderState::Closed => ("cannot be opened", open_it(name)),

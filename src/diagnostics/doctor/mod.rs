@@ -13,6 +13,7 @@ use self::git::git;
 use self::hooks::hooks;
 use crate::error::{Message, Problem};
 use crate::store::{LockState, Paths};
+use crate::text::printed_command;
 
 pub(crate) use self::facts::{GitFacts, IndexFacts, MemoryFacts, SemanticFacts, WatchLimits};
 pub use self::finding::{Diagnosis, Finding, FindingState};
@@ -142,7 +143,8 @@ fn watching(watches: WatchLimits, folders: usize) -> Finding {
     let detail = format!("{} to watch; a user may watch {limit}, in {instances} programs", counted(folders, "folder"));
     if instances == 0 || folders as u64 > limit {
         let wanted = (folders as u64).saturating_mul(2).max(524_288);
-        let hint = format!("`sudo sysctl fs.inotify.max_user_watches={wanted} fs.inotify.max_user_instances=512`");
+        let sysctl = "sudo sysctl fs.inotify.max_user_watches=NUMBER fs.inotify.max_user_instances=512";
+        let hint = printed_command(sysctl, &[("NUMBER", &wanted.to_string())]);
         return warning("watching", detail, hint);
     }
     ok("watching", detail)

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use ralph_memory::entry::MAX_FILE_BYTES;
+use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Knowledge, Scope, Source};
 
 use crate::answers::EntryChange;
@@ -103,7 +104,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
         if let Some(first) = added.similar.first() {
             let similar: Vec<&str> = added.similar.iter().map(Id::as_str).collect();
             ui.note(&format!("similar: {}", similar.join(", ")));
-            ui.note(&format!("hint: if it replaces one of them, `ralph-memory supersede {first} {}`", added.id));
+            let ids = [("OLD", first.as_str()), ("NEW", added.id.as_str())];
+            let supersede = printed_command("ralph-memory supersede OLD NEW", &ids);
+            ui.note(&format!("hint: if it replaces one of them, {supersede}"));
         }
         ui.problems(&added.problems);
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use ralph_memory::memory::{Edited, EntryDraft, EntryText};
+use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id};
 use serde::Serialize;
 
@@ -137,7 +138,8 @@ fn kept(old: &EntryText, draft: &EntryDraft<'_>, error: Error, ui: &mut Ui<'_>) 
 
 fn say_kept(old: &EntryText, draft: &EntryDraft<'_>, ui: &mut Ui<'_>) {
     let path = draft.path().display();
-    ui.warn(&format!("your text is kept in {path}: `ralph-memory edit {} --retry` opens it again", old.id));
+    let retry = printed_command("ralph-memory edit ID --retry", &[("ID", old.id.as_str())]);
+    ui.warn(&format!("your text is kept in {path}: {retry} opens it again"));
 }
 
 /// Returns the person's editor: a command line for the shell, as for git.

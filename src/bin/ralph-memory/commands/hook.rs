@@ -65,7 +65,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
     match catch_unwind(AssertUnwindSafe(|| answer(globals, args))) {
         Ok(Ok(HookAnswer { output, notes })) => {
             for note in notes {
-                ui.warn(&format!("ralph-memory hook {}: {note}", args.event.as_str()));
+                ui.warn(&format!("ralph-memory: hook {}: {note}", args.event.as_str()));
             }
             // A client that has gone away needs no answer.
             let _ = ui.out.write_all(output.as_bytes()).and_then(|()| ui.out.flush());
@@ -73,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
         Ok(Err(failure)) => {
             let report = error::report(&failure);
             let messages = [&[report.message], &report.causes[..]].concat();
-            ui.warn(&format!("ralph-memory hook {}: {}", args.event.as_str(), messages.join(": ")));
+            ui.warn(&format!("ralph-memory: hook {}: {}", args.event.as_str(), messages.join(": ")));
         }
         Err(_) => {}
     }

@@ -9,6 +9,7 @@ use ralph_memory::Error;
 use ralph_memory::memory::{
     ImportAction, ImportInput, ImportReport, ImportRequest, ImportSource, ImportedItem, JsonlFields,
 };
+use ralph_memory::text::printed_command;
 use serde::Serialize;
 
 use crate::error::UsageError;
@@ -166,7 +167,10 @@ impl ImportArgs {
     fn check(&self, source: ImportSource) -> Result<(), UsageError> {
         let of_another = |option: &str, owner: ImportSource| UsageError {
             message: format!("{option} has no meaning for `{}`", source.as_str()),
-            hint: format!("it is for `ralph-memory import {}`; leave it out", owner.as_str()),
+            hint: format!(
+                "it is for {}; leave it out",
+                printed_command("ralph-memory import SOURCE", &[("SOURCE", owner.as_str())])
+            ),
         };
         if self.since.is_some() && source != ImportSource::Transcripts {
             return Err(of_another("--since", ImportSource::Transcripts));

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::{Merged, merge};
+use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Memory};
 
 use crate::error::UsageError;
@@ -84,8 +85,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
             ui.warn(&format!("{shown}: not merged, ours stays: {reason}"));
             if path.starts_with("archive/") {
                 // The files are still ours, so the side that moved it is known.
-                let stage = if Path::new(shown).is_file() { 3 } else { 2 };
-                ui.warn(&format!("`git show :{stage}:{shown}` prints the version of the side that did not move it"));
+                let other = if Path::new(shown).is_file() { "git show :3:PATH" } else { "git show :2:PATH" };
+                let show = printed_command(other, &[("PATH", shown)]);
+                ui.warn(&format!("{show} prints the version of the side that did not move it"));
             }
             Ok(Exit::No)
         }

@@ -146,7 +146,7 @@ fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow:
 
 /// Returns what to do with a saved attempt that has no iteration.
 fn saved_hint(root: &Path, kept: &Path) -> String {
-    format!("`{}` records it; delete the file to discard it", record_command(root, kept))
+    format!("{} records it; delete the file to discard it", record_command(root, kept))
 }
 
 /// Records an agent's output. It is read before anything can fail, since it may not be readable a second time.

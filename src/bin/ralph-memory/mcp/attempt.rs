@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use ralph_memory::entry::{Files, Outcome};
 use ralph_memory::memory::{Iteration, Report};
+use ralph_memory::text::printed_command;
 use ralph_memory::{Memory, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,11 +128,13 @@ impl RecordAttempt {
                      record` ends it"
                 )
             };
+            let iteration = format!("{run_id}/{number}");
+            let cancel = printed_command("ralph-memory context --cancel ITERATION", &[("ITERATION", &iteration)]);
             return Err(unfit(
                 reason,
                 format!(
                     "report it in your final answer; if nobody is going to record it, a person gives the iteration up \
-                     with `ralph-memory context --cancel {run_id}/{number}`"
+                     with {cancel}"
                 ),
             ));
         }

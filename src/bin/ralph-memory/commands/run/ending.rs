@@ -94,10 +94,12 @@ fn limit_note(limit: RunLimit) -> String {
             return "all iterations are used up; `--max-iterations N` allows more, `run --resume` continues".to_owned();
         }
         RunLimit::Attempts => return "the task had all its attempts; `--max-attempts N` allows more".to_owned(),
-        RunLimit::Cost { spent, limit } => format!("{} of {}", dollars(spent), dollars(limit)),
-        RunLimit::Tokens { spent, limit } => format!("{spent} of {limit} tokens"),
+        RunLimit::Cost { spent, limit } => {
+            format!("{} of {}; `run --resume --max-cost`", dollars(spent), dollars(limit))
+        }
+        RunLimit::Tokens { spent, limit } => format!("{spent} of {limit} tokens; `run --resume --max-tokens`"),
     };
-    format!("the run has used {spent}; `run --resume {}` with a higher limit continues", option(limit))
+    format!("the run has used {spent} with a higher limit continues")
 }
 
 #[cfg(test)]

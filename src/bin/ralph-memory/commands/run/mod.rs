@@ -220,7 +220,7 @@ fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
     }
     for kept in memory.kept_attempts() {
         let command = record_command(memory.root(), kept.path());
-        ui.warn(&format!("warning: an attempt is not in the journal; `{command}` records it"));
+        ui.warn(&format!("warning: an attempt is not in the journal; {command} records it"));
     }
     let settings = memory.settings();
     let fixed = Some(settings.fixed_model.clone()).filter(|model| !model.is_empty());

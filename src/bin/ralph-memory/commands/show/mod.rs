@@ -4,6 +4,7 @@ mod entry;
 mod run;
 mod task;
 
+use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Kind, Memory};
 
 use crate::error::{NothingFound, UsageError};
@@ -47,8 +48,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
     match memory.show(&id) {
         Ok(shown) => {
             entry::show(ui, &shown)?;
-            if let Some(other) = other(&memory, text) {
-                ui.note(&format!("hint: `{text}` is also the id of a {other}: `ralph-memory show {other}:{text}`"));
+            if let Some((what, command)) = other(&memory, text) {
+                let show = printed_command(command, &[("ID", text)]);
+                ui.note(&format!("hint: `{text}` is also the id of a {what}: {show}"));
             }
             Ok(Exit::Done)
         }
@@ -99,13 +101,14 @@ fn id(text: &str) -> anyhow::Result<Id> {
     Ok(parse::id(text).map_err(refused)?)
 }
 
-/// Returns whether an id is that of a task or a run.
-fn other(memory: &Memory, id: &str) -> Option<&'static str> {
+/// Returns what an id names if it is that of a task or a run, and the command that shows it.
+fn other(memory: &Memory, id: &str) -> Option<(&'static str, &'static str)> {
     if id.contains('/') {
         return None;
     }
     let is_run = || memory.run(id).is_some();
-    memory.task(id).map(|_| "task").or_else(|| is_run().then_some("run"))
+    let task = memory.task(id).map(|_| ("task", "ralph-memory show task:ID"));
+    task.or_else(|| is_run().then_some(("run", "ralph-memory show run:ID")))
 }
 
 fn missing(what: &str, id: &str) -> anyhow::Error {

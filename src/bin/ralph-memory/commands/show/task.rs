@@ -3,6 +3,7 @@
 use ralph_memory::Id;
 use ralph_memory::memory::{AttemptTotals, IterationView, LivePhase, LiveRun, TaskState, TaskView};
 use ralph_memory::runner::dollars;
+use ralph_memory::text::printed_command;
 use serde::Serialize;
 
 use crate::activity::grouped;
@@ -60,7 +61,10 @@ fn fields(task: &TaskView) -> [(&'static str, String); 12] {
             "not shown",
             match totals.attempts - task.attempts.len() {
                 0 => String::new(),
-                n_before => format!("the first {n_before} attempts; `ralph-memory log --task {} --limit 0`", task.id),
+                n_before => {
+                    let log = printed_command("ralph-memory log --task TASK --limit 0", &[("TASK", &task.id)]);
+                    format!("the first {n_before} attempts; {log}")
+                }
             },
         ),
     ]
@@ -79,10 +83,9 @@ pub(super) fn live(live: &[LiveRun]) -> String {
         let spent = Some(spent(run.spending)).filter(|spent| !spent.is_empty());
         let spent = spent.map(|spent| format!(" ({spent} so far)")).unwrap_or_default();
         let lost = if run.phase == LivePhase::Lost {
-            format!(
-                "; its process has ended: `ralph-memory run --resume`, or `ralph-memory context --cancel {}{number}`",
-                run.run_id
-            )
+            let iteration = format!("{}{number}", run.run_id);
+            let cancel = printed_command("ralph-memory context --cancel ITERATION", &[("ITERATION", &iteration)]);
+            format!("; its process has ended: `ralph-memory run --resume`, or {cancel}")
         } else {
             String::new()
         };
