@@ -2,7 +2,7 @@
 //!
 //! `call` reads a call, with the fields that `payload` finds by the client's row in `dialect`. `session` keeps what
 //! happened in a session, and `log` what the doctor shows, both in files that `state_file` locks and seals. `transcript`
-//! finds out what a session did. This file decides what happens at each event.
+//! finds out what a session did, and `session_work` records it. This file decides what happens at each event.
 //!
 //! A hook never waits for long: locks for at most 200 ms, servers and git not at all. It saves a message before anything
 //! else, and its caller may end it at any moment after that: the next hook then records the message. Entries that the
@@ -14,6 +14,7 @@ mod dialect;
 mod log;
 mod payload;
 mod session;
+mod session_work;
 mod state_file;
 mod transcript;
 
@@ -24,15 +25,14 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use self::session::{Session, SessionName, kept_sessions};
-use self::transcript::{TranscribedWork, work};
+use self::session_work::{reason, record_session, tell};
 use crate::catalog::Area;
 use crate::context::{BriefingRequest, Budget};
-use crate::error::{Error, Problem};
 use crate::iterations::{
-    self, RecordedMessage, SessionMessage, SessionWork, StateFolders, keep_message, kept_messages, record_message,
-    record_work, reminder, says_anything, session_run,
+    self, SessionMessage, StateFolders, keep_message, kept_messages, record_message, reminder, says_anything,
+    session_run,
 };
-use crate::journal::{attempt_at, has_attempts, journal_path};
+use crate::journal::{attempt_at, journal_path};
 use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
@@ -45,8 +45,6 @@ pub(crate) use self::log::{HookLog, hook_log};
 const BRIEFINGS: [usize; 4] = [1_200, 800, 400, 200];
 /// How many kept messages one call records at most.
 const MAX_KEPT: usize = 5;
-/// The largest transcript that is read, in bytes: that takes a tenth of a second.
-const MAX_TRANSCRIPT: u64 = 8 * 1024 * 1024;
 /// How many sessions are recorded when the next one begins.
 const MAX_SESSIONS: usize = 2;
 /// How many sessions are looked at for that.
@@ -296,7 +294,7 @@ impl Firing<'_> {
             && let Some(name) = self.session.clone()
             && self.can_read()
         {
-            self.record_session(&name);
+            record_session(self.workspace, &name, &mut self.notes);
         }
     }
 
@@ -363,7 +361,7 @@ impl Firing<'_> {
                     // If this is not noted, the session's transcript may become a second attempt.
                     let _ = name.update(self.workspace, |session| session.is_settled = true);
                 }
-                self.report(recorded);
+                tell(recorded, &mut self.notes);
                 remove(kept);
                 Kept::Settled
             }
@@ -380,11 +378,6 @@ impl Firing<'_> {
         }
     }
 
-    fn report(&mut self, recorded: RecordedMessage) {
-        self.notes.extend(recorded.refused.into_iter().map(|refused| format!("not recorded: {refused}")));
-        self.notes.extend(recorded.problems.iter().map(Problem::to_string));
-    }
-
     /// Records sessions that have ended, and could not be recorded then.
     fn record_earlier_sessions(&mut self) {
         let now = self.workspace.now();
@@ -397,53 +390,14 @@ impl Firing<'_> {
             let has_ended = session.is_closed || (now - active).num_hours() >= IDLE_HOURS;
             if has_ended && self.session.as_ref() != Some(&name) {
                 n_recorded += 1;
-                if !self.can_read() || !self.record_session(&name) || n_recorded >= MAX_SESSIONS {
+                if !self.can_read()
+                    || !record_session(self.workspace, &name, &mut self.notes)
+                    || n_recorded >= MAX_SESSIONS
+                {
                     return;
                 }
             }
         }
-    }
-
-    /// Records a session that changed files and reported no attempt. Returns whether the memory can be written.
-    fn record_session(&mut self, name: &SessionName) -> bool {
-        let session = name.read(self.workspace);
-        let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { return true };
-        let size = path.metadata().map_or(0, |data| data.len());
-        if session.seen_size == Some(size) {
-            return true;
-        }
-        let Some(run) = session.run else { return true };
-        let shown = path.display();
-        // An import may have been faster.
-        let is_known = has_attempts(self.workspace, &run).unwrap_or(false);
-        match if is_known { Ok(TranscribedWork::Nothing) } else { work(self.workspace, path, MAX_TRANSCRIPT) } {
-            Ok(TranscribedWork::Changes(title, report)) => {
-                let work = SessionWork { run: Some(run), title, report: *report, at: session.acted_at };
-                match record_work(self.workspace, &work) {
-                    Ok(recorded) => self.report(recorded),
-                    // The next session's beginning tries again.
-                    Err(error) => {
-                        self.notes.push(format!("the session is not recorded: {}", reason(&error)));
-                        return false;
-                    }
-                }
-            }
-            // A session that is resumed may still do something.
-            Ok(TranscribedWork::Nothing) if !is_known => {
-                let _ = name.update(self.workspace, |session| session.seen_size = Some(size));
-                return true;
-            }
-            Ok(TranscribedWork::Nothing) => {}
-            Ok(TranscribedWork::TooLarge(size)) => self.notes.push(format!(
-                "the session is not recorded: `{shown}` has {size} bytes; the limit is {MAX_TRANSCRIPT}"
-            )),
-            // The client writes no transcript, or keeps it no longer.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.notes.push(format!("the session is not recorded: cannot read `{shown}`: {error}")),
-        }
-        // If this is not noted, the journal shows that it was recorded.
-        let _ = name.update(self.workspace, |session| session.is_settled = true);
-        true
     }
 }
 
@@ -459,12 +413,6 @@ fn is_imported(workspace: &Workspace, message: &SessionMessage) -> bool {
     let Some(run) = message.run.as_ref().filter(|_| message.was_kept) else { return false };
     let first = journal_path(run, 1);
     [covers(&first), covers(&format!("archive/{first}"))].contains(&Some(true))
-}
-
-/// Returns the message of an error, with its cause.
-fn reason(error: &Error) -> String {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    format!("{error}{cause}")
 }
 
 /// Removes the file of a message that is recorded.

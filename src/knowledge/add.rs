@@ -141,7 +141,7 @@ fn suggested(catalog: &Catalog, knowledge: &Knowledge, path: &str) -> Option<Pro
     let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
     let message = format!("a person wrote `{first}`{more}: that this entry replaces it is recorded as a suggestion");
     let hint = "nothing is hidden until a person confirms it; `ralph-memory check` tells them how";
-    Some(Problem::notice(path, "suggested-replacement", message, hint))
+    Some(Problem::warning(path, "suggested-replacement", message, hint))
 }
 
 /// Returns warnings of values that are probably not meant.

@@ -856,7 +856,7 @@ fn what_a_hook_reads_is_read_once() {
     const MOST: usize = 15;
     let base = sample();
     for number in 0..N_ENTRIES {
-        base.entry(&format!("n{number}"), &format!("Note {number}"), "x", &"a\nb\n".repeat(4_000));
+        base.entry(&format!("n{number}"), &format!("Note {number}"), "x", &"a\nb\n".repeat(8_000));
     }
     let prompt = json!({"prompt": "Which port does the staging database of the shop listen on?"});
     let fire = || {
@@ -875,7 +875,7 @@ fn what_a_hook_reads_is_read_once() {
     assert!(answer.output.contains("knowledge/staging") && n_calls > 2, "{n_calls}: {answer:?}");
     // What was written in the same moment is read again, but not parsed.
     assert!((N_ENTRIES..=N_ENTRIES + MOST).contains(&n_read), "{n_read}");
-    assert_eq!(fire().1, 0);
+    assert!(fire().1 * 32_000 <= 256 * 1024, "only what is read in no time is read again");
     assert_eq!(
         base.run(["search", "note", "--json", "--limit", "99"]).json(0)["entries"].as_array().unwrap().len(),
         N_ENTRIES

@@ -116,7 +116,7 @@ fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
     assert_eq!(found.len(), 20, "the rest is counted: {found:?}");
     assert_eq!(
         found[0],
-        ".ralph/knowledge/no-rules.md:9: an agent wants this entry to replace `knowledge/rule-0`, which a person wrote and \
+        ".ralph/knowledge/no-rules.md:6:13: an agent wants this entry to replace `knowledge/rule-0`, which a person wrote and \
          which stays"
     );
     // A year later, nothing of a person's is out of date.
@@ -133,7 +133,7 @@ fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
     let confirmed = memory.supersede(&id("rule-3"), &id("instead-of-rule-3")).unwrap();
     assert!(confirmed.changed && !confirmed.suggested);
     let text = fs::read_to_string(folder.path().join(".ralph/knowledge/instead-of-rule-3.md")).unwrap();
-    assert!(text.contains("\nsource: human\n") && !text.contains("agent\n"), "{text}");
+    assert!(text.contains("\nsource: \"human\"\n"), "{text}");
     assert!(shown("rule-3").summary.superseded && memory.search(&query, 100).unwrap().hits.len() == 31);
     // From now on it is the person's: an agent does not change what was confirmed.
     assert_eq!(memory.add(&by_agent("Instead of rule 3", &[])).unwrap().id, id("instead-of-rule-3-2"));
@@ -163,25 +163,25 @@ fn supersede_by_an_agent_is_a_suggestion() {
     base.entry("old", "Use make", "build", "quokka").entry("own", "Own", "build", "wombat");
     base.write(".ralph/knowledge/new.md", "---\ntitle: Use just\ntags: [x]\nsource: Agent\n---\n\nquagga\n");
     let by_agent = |old: &str, new: &str| base.with(["supersede", old, new]).env("CLAUDECODE", "1").run();
-    let searched = || base.run(["search", "quokka", "--json"]).json(0)["entries"].as_array().unwrap().len();
+    let is_found = || base.run(["search", "quokka"]).code == Some(0);
     by_agent("old", "new").says(0, "suggested that knowledge/new replaces knowledge/old, which stays until a person");
     assert_eq!(
         by_agent("old", "new").answer(0),
         base.with(["supersede", "old", "new"]).env("OPENCODE", "1").run().answer(0)
     );
     by_agent("old", "own").refuses(2, "`knowledge/own` is an entry of a person, which no agent changes");
-    assert_eq!(searched(), 1);
+    assert!(is_found());
     base.run(["show", "old"]).says(0, "replaced by knowledge/new, once a person confirms it");
     base.run(["show", "new"]).says(0, "this entry replaces knowledge/old, once a person confirms it");
     base.run(["check"]).says(0, "confirm with `ralph-memory supersede knowledge/old knowledge/new`");
     let page = crate::serving::PageProcess::start(&base);
-    let (entry, health) = (page.page("entry/knowledge/old"), page.page("health"));
+    let (entry, health) = (page.page("entry?id=old"), page.page("health"));
     assert!(entry.contains("Would be replaced, if you confirm it, by"), "{entry}");
     assert!(health.contains("an agent wants this entry to replace"), "{health}");
     base.run(["supersede", "old", "new"]).says(0, "superseded knowledge/old by knowledge/new");
-    assert_eq!(searched(), 0);
+    assert!(!is_found());
     base.run(["check"]).says(0, "no problems");
-    assert!(base.read(".ralph/knowledge/new.md").contains("source: human"));
+    assert!(base.read(".ralph/knowledge/new.md").contains("source: \"human\""));
 }
 
 /// Seen in 0.1.0: each of the second facts silently replaced the first.

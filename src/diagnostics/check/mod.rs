@@ -232,10 +232,7 @@ mod tests {
         let hint = "confirm with `ralph-memory supersede knowledge/rule knowledge/new`, or remove it from `supersedes`";
         let rule = || named("rule", "Rule", "b", "text");
         check(&[by_agent("new", "rule"), rule()], &[("new", 0, "suggested-replacement", hint)]);
-        check(
-            &[by_agent("new", "own"), by_agent("own", "new-2")],
-            &[("own", 0, "unknown-id", "did you mean `knowledge/new`?")],
-        );
+        check(&[by_agent("new", "own"), by_agent("own", "gone")], &[]);
         // A circle with a suggestion is none.
         check(&[by_agent("new", "rule"), replacing("rule", "new")], &[("new", 0, "suggested-replacement", hint)]);
     }

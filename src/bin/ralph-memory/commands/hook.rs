@@ -29,11 +29,14 @@ const LAST_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long the whole input may take.
 const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the rest takes at most. Unoptimised code is some ten times slower.
+///
+/// The largest file takes 150 ms of the processor's time to read and to index. One that was begun is finished, or no hook
+/// would ever get beyond it.
 const LIMITS: HookLimits = {
     let factor = if cfg!(debug_assertions) { 10 } else { 1 };
     HookLimits {
-        processor: Duration::from_millis(200 * factor),
-        reading: Duration::from_millis(100 * factor),
+        reading: Duration::from_millis(50 * factor),
+        processor: Duration::from_millis(400 * factor),
         clock: Duration::from_millis(1_000 * factor),
     }
 };
@@ -97,10 +100,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
 /// How long the work of a hook may take, after the message is saved.
 #[derive(Clone, Copy)]
 struct HookLimits {
-    /// The processor's time for all of it. What waits for a busy machine or a slow disk takes none.
-    processor: Duration,
     /// The processor's time after which no further file is read.
     reading: Duration,
+    /// The processor's time for all of it. What waits for a busy machine or a slow disk takes none.
+    processor: Duration,
     /// The time by the clock for all of it.
     clock: Duration,
 }
@@ -114,9 +117,9 @@ fn in_time<T: Send + 'static>(
     let begun: Arc<OnceLock<(Instant, Duration)>> = Arc::default();
     let (sender, result) = mpsc::channel();
     let of_work = Arc::clone(&begun);
+    let took = |before: Duration| processor_time().saturating_sub(before);
     thread::spawn(move || {
-        let is_over =
-            || processor_time() - of_work.get_or_init(|| (Instant::now(), processor_time())).1 >= limits.reading;
+        let is_over = || took(of_work.get_or_init(|| (Instant::now(), processor_time())).1) >= limits.reading;
         // Nobody waits for it any more.
         let _ = sender.send(work(&is_over));
     });
@@ -126,7 +129,7 @@ fn in_time<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {
                 let is_over = |(clock, processor): &(Instant, Duration)| {
-                    clock.elapsed() >= limits.clock || processor_time() - *processor >= limits.processor
+                    clock.elapsed() >= limits.clock || took(*processor) >= limits.processor
                 };
                 if begun.get().is_some_and(is_over) {
                     return None;
@@ -205,7 +208,7 @@ fn input(timeout: Duration) -> (Vec<u8>, Option<String>) {
 mod tests {
     use super::*;
 
-    const NONE: HookLimits = HookLimits { processor: Duration::ZERO, reading: Duration::ZERO, clock: Duration::ZERO };
+    const NONE: HookLimits = HookLimits { reading: Duration::ZERO, processor: Duration::ZERO, clock: Duration::ZERO };
 
     #[test]
     fn nobody_waits_for_work_that_does_not_end() {

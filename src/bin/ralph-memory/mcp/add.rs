@@ -40,7 +40,7 @@ pub(super) struct Add {
     /// One to three questions that it answers, in the words of someone who has the problem; searches match them.
     #[schemars(length(max = 10))]
     questions: Option<Vec<String>>,
-    /// The ids of entries that it replaces, since they are no longer true. For an entry of a person, it is a suggestion.
+    /// The ids of entries that it replaces, since they are no longer true.
     #[schemars(length(max = 20))]
     supersedes: Option<Vec<String>>,
     /// The task at which you learned it.
@@ -89,7 +89,7 @@ impl AgentTool for Add {
         and commit: a pitfall, a convention, how a tool behaves here, the reason of a decision. Call it once for \
         each fact that the next person or agent would otherwise have to find out again. Call search_memory first. \
         With the title of an agent's entry you update it; anything else is a new entry, and the answer lists similar \
-        ones. What a person wrote stays until a person confirms that it is replaced. Do not write down what the code or its documentation says, \
+        ones. What people wrote stays until they agree. Do not write down what the code or its documentation says, \
         progress, guesses or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
     const OF_FEATURE: bool = true;

@@ -84,9 +84,9 @@ pub(super) struct Whole {
     supersedes: Vec<String>,
     /// The entries that replace it: read these instead
     superseded_by: Vec<String>,
-    /// The entries of people that it would replace if a person confirmed it; they still hold
+    /// What it replaces once a person confirms
     would_supersede: Vec<String>,
-    /// The agents' entries that would replace it if a person confirmed it; until then it holds
+    /// What replaces it once a person confirms
     would_be_superseded_by: Vec<String>,
     /// The entries that its body links to
     links: Vec<String>,
