@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::entry::knowledge::{Class, Knowledge, class};
-use crate::entry::{Head, Kind, Source, body_fingerprint};
+use crate::entry::{Head, Kind, body_fingerprint};
 use crate::text::{fold, title_of, words};
 
 /// How far two sets of tags must overlap before similar titles count: more than this share of the smaller set.
@@ -75,7 +75,7 @@ pub(crate) fn find<Key: Copy + Ord>(
         }
         let has_title = fold(&head.title) == title;
         let share_tags = overlap(&tags, &head.tags) > TAG_OVERLAP;
-        let may_be_same = head.scope == new.scope && (head.source == Source::Human) == (new.source == Source::Human);
+        let may_be_same = head.scope == new.scope && head.source.is_person() == new.source.is_person();
         let had_title = !has_title && head.aliases.iter().any(|alias| fold(alias) == title);
         if may_be_same && (has_title || had_title || share_tags && contains_run(&title_words, &words(&head.title))) {
             found.candidates.push(SameCandidate { key, has_title, had_title });
@@ -211,7 +211,7 @@ pub(crate) fn contains_run(one: &[String], other: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::Scope;
+    use crate::entry::{Scope, Source};
 
     fn head(title: &str, tags: &[&str]) -> Head {
         Head {

@@ -107,6 +107,7 @@ pub struct Catalog {
     is_saved: bool,
     changed: bool,
     n_reread: usize,
+    n_left: usize,
     root_problems: Vec<Problem>,
     by_id: OnceLock<Vec<(u32, RowId)>>,
     /// The rows of the knowledge of each run, where the catalog is [prepared](Catalog::prepared).
@@ -128,7 +129,7 @@ impl Catalog {
         let is_current = self.index_id.as_deref() == index_id;
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
         (catalog.by_id, catalog.by_run) = (OnceLock::new(), None);
-        catalog.n_reread = 0;
+        (catalog.n_reread, catalog.n_left) = (0, 0);
         catalog.root_problems = listing::root_problems(store, catalog.area);
         walk::run(catalog, store, nanoseconds(now))
     }
@@ -140,7 +141,7 @@ impl Catalog {
     /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
         (self.by_id, self.by_run) = (OnceLock::new(), None);
-        self.n_reread = 0;
+        (self.n_reread, self.n_left) = (0, 0);
         let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
         let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
         walk::run_at(self, store, nanoseconds(now), folder, name)
@@ -282,6 +283,11 @@ impl Catalog {
         self.n_reread
     }
 
+    /// Returns how many files were not opened, since the time was over.
+    pub fn n_left(&self) -> usize {
+        self.n_left
+    }
+
     /// Returns whether saving would change the manifest.
     pub fn changed_since_manifest(&self) -> bool {
         self.changed || !self.is_saved || self.heads.is_damaged()
@@ -364,6 +370,7 @@ impl Catalog {
             is_saved: false,
             changed: false,
             n_reread: 0,
+            n_left: 0,
             root_problems: Vec::new(),
             by_id: OnceLock::new(),
             by_run: None,

@@ -2,8 +2,8 @@
 
 use super::Catalog;
 use super::listing::Seen;
-use super::table::{AGAIN, Code, GONE, Row, RowId, SHADOWED, UNREAD, fingerprint, is_racy};
-use crate::store::{FileKind, FileStat};
+use super::table::{AGAIN, Code, GONE, IN_INDEX, Row, RowId, SHADOWED, UNREAD, fingerprint, is_racy};
+use crate::store::{FileKind, FileStat, Store};
 
 /// A catalog that knows which files it has to read, and has not read them.
 #[derive(Debug)]
@@ -26,6 +26,19 @@ impl Scan {
         }
         // Any of them may be gone, and leave its id to another file.
         n_due + rows.iter().filter(|row| row.has(SHADOWED) && !row.has(UNREAD)).count()
+    }
+
+    /// Returns how many bytes of files phase 2 would read that the index lacks. It examines each of them.
+    pub fn n_pending_bytes(&self, store: &Store) -> u64 {
+        let table = &self.catalog.table;
+        // What could not be read before is tried again, and so is what changed a moment before it was indexed.
+        let is_new = |row: &Row| row.has(UNREAD) && row.code().is_none() && !(row.has(AGAIN) && row.has(IN_INDEX));
+        let due = (0..).zip(&table.rows).filter(|(_, row)| is_new(row) || row.is_pending());
+        let size = |path: &str| {
+            let (folder, name) = path.rsplit_once('/')?;
+            Some(store.folder(folder).ok()?.stat_of(name).ok()?.size)
+        };
+        due.filter_map(|(at, _)| size(&table.path(at))).sum()
     }
 
     /// Returns the value that [`Catalog::index_is_known`] will have, before any file is read.

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Catalog;
 use super::scan::Scan;
 use super::table::{
-    AGAIN, ALIASES, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD,
+    AGAIN, ALIASES, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, Row, RowId, SHADOWED, SUPERSEDES, UNREAD,
     fingerprint, hash_of_name, is_racy,
 };
 use crate::entry::knowledge::{Class, class};
@@ -25,7 +25,17 @@ impl Scan {
     /// Calls `on_pending` once for every row whose content is not in the committed index: changed rows, and rows that
     /// earlier calls left pending. A file that cannot be read, is not UTF-8 or has an id that belongs to a file before
     /// it is never passed to `on_pending`.
-    pub fn read(mut self, store: &Store, on_pending: &mut dyn FnMut(&str, &Entry)) -> Catalog {
+    pub fn read(self, store: &Store, on_pending: &mut dyn FnMut(&str, &Entry)) -> Catalog {
+        self.read_until(store, &|| false, on_pending)
+    }
+
+    /// Does the same until the time `is_over`, which is asked before each file. The next scan reads what is left: see [`Catalog::n_left`].
+    pub fn read_until(
+        mut self,
+        store: &Store,
+        is_over: &dyn Fn() -> bool,
+        on_pending: &mut dyn FnMut(&str, &Entry),
+    ) -> Catalog {
         let rows = &self.catalog.table.rows;
         let due: Vec<RowId> =
             (0..).zip(rows).filter(|(_, row)| row.has(UNREAD) || row.is_pending()).map(|(at, _)| at).collect();
@@ -33,10 +43,10 @@ impl Scan {
         let groups = self.groups();
         let grouped: HashSet<RowId> = groups.iter().flatten().copied().collect();
         for row in due.into_iter().filter(|row| !grouped.contains(row)) {
-            self.settle(store, &[row], on_pending);
+            self.settle(store, &[row], is_over, on_pending);
         }
         for group in groups {
-            self.settle(store, &group, on_pending);
+            self.settle(store, &group, is_over, on_pending);
         }
         if self.catalog.table.rows.iter().any(|row| row.has(GONE)) {
             self.catalog.table.compact();
@@ -79,14 +89,24 @@ impl Scan {
     }
 
     /// Reads those of the rows that must be read, and gives the shared id to the first readable one.
-    fn settle(&mut self, store: &Store, rows: &[RowId], on_pending: &mut dyn FnMut(&str, &Entry)) {
+    fn settle(
+        &mut self,
+        store: &Store,
+        rows: &[RowId],
+        is_over: &dyn Fn() -> bool,
+        on_pending: &mut dyn FnMut(&str, &Entry),
+    ) {
         let mut is_taken = false;
         for &row in rows {
             let before = self.catalog.table.rows[row as usize];
             let path = self.catalog.table.path(row);
             let mut entry = None;
             if before.has(UNREAD) || !is_taken && before.competes() && !self.is_in_index(row, &path) {
-                entry = self.read_row(store, row, &path, !is_taken);
+                if is_over() {
+                    self.postpone(row);
+                } else {
+                    entry = self.read_row(store, row, &path, !is_taken);
+                }
             }
             let competes = self.catalog.table.rows[row as usize].competes();
             let counts = competes && !is_taken;
@@ -150,6 +170,15 @@ impl Scan {
             self.catalog.set_head(row, path, &entry.head);
         }
         is_wanted.then_some(entry)
+    }
+
+    /// Leaves a row to the next scan. Until then it has no head, and the index lacks it.
+    fn postpone(&mut self, row: RowId) {
+        self.catalog.n_left += 1;
+        self.catalog.leave_index(row);
+        let Row { name, id, name_len, .. } = self.catalog.table.rows[row as usize];
+        let flags = AGAIN | NOT_TEXT;
+        self.catalog.table.rows[row as usize] = Row { recency: i64::MIN, name, id, name_len, flags, ..Row::default() };
     }
 
     /// Returns whether the index contains the row's content, and records it if it does so again, as after a branch was

@@ -74,7 +74,7 @@ impl<'a> SourceLines<'a> {
     /// Sets the place of a problem to that of the key that it is about, since heads keep no places.
     pub(super) fn locate(&mut self, problem: &mut Problem) {
         let key = match problem.code.as_str() {
-            "unknown-id" | "supersedes-cycle" => "supersedes",
+            "unknown-id" | "supersedes-cycle" | "suggested-replacement" => "supersedes",
             "alias-taken" => "aliases",
             "near-duplicate" => "title",
             "unverified" => "files",

@@ -269,8 +269,13 @@ impl Source {
         }
     }
 
-    /// Returns the source for a word in a file.
+    /// Returns the source for a word in a file, in upper or lower case.
     pub fn parse(text: &str) -> Option<Source> {
-        Source::ALL.into_iter().find(|source| source.as_str() == text)
+        Source::ALL.into_iter().find(|source| source.as_str().eq_ignore_ascii_case(text))
+    }
+
+    /// Returns whether it is a person, rather than one of the kinds of agent.
+    pub fn is_person(self) -> bool {
+        self == Source::Human
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Head, Id, Kind, Scope};
+use super::{Head, Id, Kind, Scope, Source};
 use crate::text::fold;
 
 /// The entry that a name means.
@@ -107,22 +107,25 @@ impl AreaNames {
 
 /// The entries of each title, folded.
 #[derive(Debug, Default)]
-struct TitledEntries(HashMap<String, Vec<(Kind, Scope, Id)>>);
+struct TitledEntries(HashMap<String, Vec<(Kind, Scope, Source, Id)>>);
 
 impl TitledEntries {
     fn add(&mut self, title: &str, id: &Id, head: &Head) {
         let title = fold(title);
         if !title.is_empty() {
-            self.0.entry(title).or_default().push((head.kind, head.scope.clone(), id.clone()));
+            self.0.entry(title).or_default().push((head.kind, head.scope.clone(), head.source, id.clone()));
         }
     }
 
     /// Returns the entry of a title: knowledge before attempts, one of the reader's own scope before one of the project
-    /// before any other, then the first by id.
+    /// before any other, one of a person before those of agents, then the first by id.
     fn get(&self, title: &str, scope: &Scope) -> Option<&Id> {
         let rank = |of: &Scope| if of == scope { 0 } else { 1 + u8::from(*of != Scope::Project) };
         let entries = self.0.get(title)?.iter();
-        entries.min_by_key(|(kind, of, id)| (*kind == Kind::Journal, rank(of), id)).map(|(.., id)| id)
+        let order = |(kind, of, source, id): &&(Kind, Scope, Source, Id)| {
+            (*kind == Kind::Journal, rank(of), !source.is_person(), id.clone())
+        };
+        entries.min_by_key(order).map(|(.., id)| id)
     }
 }
 
@@ -152,8 +155,11 @@ mod tests {
         live("cache-2", "Cache", &[], "project");
         live("ports-2", "Ports", &[], "feature:x");
         live("ports", "Ports", &[], "project");
+        live("zed", "Deploys", &[], "project");
         live("redis", "Old cluster", &[], "project");
         live("store", "Redis", &["Gone"], "project");
+        let of_agent = Head { source: Source::Agent, ..head("Deploys", &[], "project") };
+        names.add_live(id("deploy-notes"), &of_agent, true);
         names.add_live(id("hidden"), &head("Hidden", &["knowledge/was-hidden"], "project"), false);
         names.add_archived(id("gone"), Some(&head("Gone", &["knowledge/went", "Went"], "project")));
         names.add_archived(id("gone.20260101T000000Z"), None);
@@ -201,5 +207,7 @@ mod tests {
         check("Ports", "project", Some("ports"));
         check("Ports", "feature:x", Some("ports-2"));
         check("Ports", "feature:y", Some("ports"));
+        // An agent's entry does not take a person's title.
+        check("Deploys", "project", Some("zed"));
     }
 }

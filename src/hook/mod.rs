@@ -2,16 +2,19 @@
 //!
 //! `call` reads a call, with the fields that `payload` finds by the client's row in `dialect`. `session` keeps what
 //! happened in a session, and `log` what the doctor shows, both in files that `state_file` locks and seals. `transcript`
-//! finds out what a session did. This file decides what happens at each event.
+//! finds out what a session did, and `session_work` records it. This file decides what happens at each event.
 //!
-//! A hook never waits for long: locks for at most 200 ms, servers and git not at all. What cannot be recorded in that time
-//! is kept for the next hook. A hook says nothing to the agent unless it has something new.
+//! A hook never waits for long: locks for at most 200 ms, servers and git not at all. It saves a message before anything
+//! else, and its caller may end it at any moment after that: the next hook then records the message. Entries that the
+//! index lacks are read and indexed until the time is over, so that the next hook has fewer to read. A hook says nothing
+//! to the agent unless it has something new.
 
 mod call;
 mod dialect;
 mod log;
 mod payload;
 mod session;
+mod session_work;
 mod state_file;
 mod transcript;
 
@@ -22,14 +25,14 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use self::session::{Session, SessionName, kept_sessions};
-use self::transcript::{TranscribedWork, work};
+use self::session_work::{reason, record_session, tell};
+use crate::catalog::Area;
 use crate::context::{BriefingRequest, Budget};
-use crate::error::{Error, Problem};
 use crate::iterations::{
-    self, RecordedMessage, SessionMessage, SessionWork, StateFolders, keep_message, kept_messages, record_message,
-    record_work, reminder, says_anything, session_run,
+    self, SessionMessage, StateFolders, keep_message, kept_messages, record_message, reminder, says_anything,
+    session_run,
 };
-use crate::journal::{attempt_at, has_attempts, journal_path};
+use crate::journal::{attempt_at, journal_path};
 use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
@@ -42,10 +45,6 @@ pub(crate) use self::log::{HookLog, hook_log};
 const BRIEFINGS: [usize; 4] = [1_200, 800, 400, 200];
 /// How many kept messages one call records at most.
 const MAX_KEPT: usize = 5;
-/// The largest transcript that is read when a session ends, in bytes: clients allow a second or less for it.
-const MAX_AT_END: u64 = 8 * 1024 * 1024;
-/// The largest one that is read when the next session begins.
-const MAX_AT_START: u64 = 64 * 1024 * 1024;
 /// How many sessions are recorded when the next one begins.
 const MAX_SESSIONS: usize = 2;
 /// How many sessions are looked at for that.
@@ -67,7 +66,7 @@ const APART: TimeDelta = TimeDelta::minutes(2);
 /// Memory::open(root)?.add(&Knowledge::new("Ports", ["staging"], "PostgreSQL listens on 5433."))?;
 /// let fire = |input: &[u8]| {
 ///     let call = HookCall::new(HookEvent::SessionStart, None, input, &|_| None)?;
-///     ralph_memory::Result::Ok(Memory::open(root)?.hook(&call))
+///     ralph_memory::Result::Ok(Memory::open(root)?.hook(&call, &|| false))
 /// };
 /// let input = br#"{"session_id": "s-1", "source": "startup", "hook_event_name": "SessionStart"}"#;
 /// assert!(fire(input)?.output.contains("PostgreSQL listens on 5433."));
@@ -82,11 +81,17 @@ pub struct HookAnswer {
     pub notes: Vec<String>,
 }
 
-/// Handles a call of a hook.
-pub(crate) fn fire(workspace: &Workspace, folders: &StateFolders, call: &HookCall) -> HookAnswer {
+/// Handles a call of a hook until the time `is_over`, which is asked first when a message is saved.
+pub(crate) fn fire(
+    workspace: &Workspace,
+    folders: &StateFolders,
+    call: &HookCall,
+    is_over: &dyn Fn() -> bool,
+) -> HookAnswer {
     let session = call.payload.session.as_deref().map(SessionName::of);
     let notes = call.payload.problem.iter().cloned().collect();
-    let mut firing = Firing { workspace, folders, call, session, notes, has_acted: false };
+    let (has_acted, is_caught_up) = (false, None);
+    let mut firing = Firing { workspace, folders, call, session, notes, has_acted, is_over, is_caught_up };
     let output = if call.payload.is_of_sub_agent { None } else { firing.act() };
     firing.answer(output)
 }
@@ -100,9 +105,13 @@ pub(crate) fn fire_without_settings(
     reason: &str,
 ) -> HookAnswer {
     let session = call.payload.session.as_deref().map(SessionName::of);
-    let mut firing = Firing { workspace, folders, call, session, notes: Vec::new(), has_acted: false };
-    if call.event == HookEvent::Stop && !call.payload.is_of_sub_agent {
-        firing.stop_with(false);
+    let (notes, has_acted, is_caught_up) = (Vec::new(), false, None);
+    let mut firing = Firing { workspace, folders, call, session, notes, has_acted, is_over: &|| true, is_caught_up };
+    if call.event == HookEvent::Stop
+        && !call.payload.is_of_sub_agent
+        && let Some((_, kept)) = firing.keep()
+    {
+        firing.tell_kept(kept);
     }
     // The last one is what the doctor shows.
     firing.notes.push(reason.to_owned());
@@ -129,6 +138,9 @@ struct Firing<'a> {
     notes: Vec<String>,
     /// Whether it did more than look.
     has_acted: bool,
+    is_over: &'a dyn Fn() -> bool,
+    /// Whether the entries can be read in time, once that is known.
+    is_caught_up: Option<bool>,
 }
 
 impl Firing<'_> {
@@ -140,18 +152,30 @@ impl Firing<'_> {
     }
 
     fn act(&mut self) -> Option<String> {
-        match self.call.event {
-            HookEvent::SessionStart => self.session_start(),
-            HookEvent::Prompt => self.prompt(),
-            HookEvent::Stop => {
-                self.stop();
-                None
-            }
-            HookEvent::SessionEnd => {
-                self.session_end();
-                None
-            }
+        // Before everything that takes time: whoever calls may end this at any moment after the first question.
+        let message = if self.call.event == HookEvent::Stop { self.keep() } else { None };
+        if self.call.event == HookEvent::SessionEnd {
+            self.has_acted = true;
+            // Without a note, the session counts as ended when it is idle.
+            let _ = self.update_session(|session| session.is_closed = true);
         }
+        if (self.is_over)() {
+            self.is_caught_up = Some(false);
+        }
+        match self.call.event {
+            HookEvent::SessionStart => return self.session_start(),
+            HookEvent::Prompt => return self.prompt(),
+            HookEvent::Stop => self.stop(message),
+            HookEvent::SessionEnd => self.session_end(),
+        }
+        None
+    }
+
+    /// Returns whether the entries can be read in time. What the indexes lack is indexed first, as far as the time allows.
+    fn can_read(&mut self) -> bool {
+        let areas: &[Area] =
+            if self.call.event == HookEvent::Prompt { &[Area::Live] } else { &[Area::Live, Area::Archive] };
+        *self.is_caught_up.get_or_insert_with(|| self.workspace.catch_up(areas, self.is_over))
     }
 
     /// Returns the briefing, if the session gets it now.
@@ -159,6 +183,11 @@ impl Firing<'_> {
         self.has_acted = true;
         let source = self.call.payload.source.clone().unwrap_or_default();
         let now = self.workspace.now();
+        let gets_none = |name: &SessionName| !name.read(self.workspace).begins(&source, now);
+        // It gets the briefing once, so that is not noted before there is one.
+        if !self.session.as_ref().is_some_and(gets_none) && !self.can_read() {
+            return None;
+        }
         let gets_it = match self.update_session(|session| session.begins(&source, now)) {
             Some(Ok(gets_it)) => gets_it,
             // Another process works on this session at this moment.
@@ -194,6 +223,9 @@ impl Firing<'_> {
     fn prompt(&mut self) -> Option<String> {
         self.record_kept();
         let prompt = self.call.payload.prompt.as_deref()?;
+        if !self.can_read() {
+            return None;
+        }
         let shown = self.session.as_ref().map_or_else(Vec::new, |name| name.read(self.workspace).shown);
         let (text, ids) = reminder(self.workspace, prompt, &shown)?;
         let document = self.document(&text)?;
@@ -207,19 +239,11 @@ impl Firing<'_> {
         is_new.then_some(document)
     }
 
-    /// Records what the agent's last message says.
-    fn stop(&mut self) {
-        let is_possible = self.record_kept();
-        self.stop_with(is_possible);
-    }
-
-    /// Records what the agent's last message says if that `is_possible` now, and else keeps it.
-    fn stop_with(&mut self, is_possible: bool) {
+    /// Saves the agent's last message, if it says anything that is not known, and returns it with its file.
+    fn keep(&mut self) -> Option<(SessionMessage, Option<PathBuf>)> {
         let payload = &self.call.payload;
         let wants_none = self.workspace.settings.sessions_record == SessionRecording::Nothing;
-        let Some(text) = payload.message.as_ref().filter(|text| !wants_none && says_anything(text)) else {
-            return;
-        };
+        let text = payload.message.as_ref().filter(|text| !wants_none && says_anything(text))?;
         self.has_acted = true;
         let now = self.workspace.now();
         let message = SessionMessage {
@@ -238,28 +262,39 @@ impl Firing<'_> {
             self.update_session(|session| session.takes_message(text, payload.turn.as_deref(), now))
         {
             remove(kept);
-            return;
+            return None;
         }
-        if let (false, Some(path)) = (is_possible, &kept) {
-            // One wait for the lock is enough.
-            self.notes
-                .push(format!("the agent's message is kept in `{}`, and a later hook records it", path.display()));
-            return;
-        }
-        self.record(&message, kept);
+        Some((message, kept))
     }
 
-    /// Notes that the session has ended.
+    /// Records what the agent's last message says, and messages that were kept, if there is time; else it stays saved.
+    fn stop(&mut self, message: Option<(SessionMessage, Option<PathBuf>)>) {
+        let is_possible = self.record_kept() && (message.is_none() || self.can_read());
+        match message {
+            // One wait for the lock is enough.
+            Some((_, kept @ Some(_))) if !is_possible => self.tell_kept(kept),
+            Some((message, kept)) => {
+                self.record(&message, kept);
+            }
+            None => {}
+        }
+    }
+
+    fn tell_kept(&mut self, kept: Option<PathBuf>) {
+        if let Some(path) = kept {
+            self.notes
+                .push(format!("the agent's message is kept in `{}`, and a later hook records it", path.display()));
+        }
+    }
+
+    /// Records the session that has ended.
     fn session_end(&mut self) {
-        self.has_acted = true;
-        let is_possible = self.record_kept();
-        // Without a note, the session counts as ended when it is idle.
-        let _ = self.update_session(|session| session.is_closed = true);
-        if is_possible
+        if self.record_kept()
             && self.workspace.settings.sessions_record == SessionRecording::Changes
             && let Some(name) = self.session.clone()
+            && self.can_read()
         {
-            self.record_session(&name, MAX_AT_END);
+            record_session(self.workspace, &name, &mut self.notes);
         }
     }
 
@@ -296,6 +331,9 @@ impl Firing<'_> {
         }
         let mut n_recorded = 0;
         for (path, message) in kept_messages(self.workspace, self.folders) {
+            if !self.can_read() {
+                return false;
+            }
             match self.record(&message, Some(path)) {
                 Kept::Waits => {}
                 Kept::Failed => return false,
@@ -323,7 +361,7 @@ impl Firing<'_> {
                     // If this is not noted, the session's transcript may become a second attempt.
                     let _ = name.update(self.workspace, |session| session.is_settled = true);
                 }
-                self.report(recorded);
+                tell(recorded, &mut self.notes);
                 remove(kept);
                 Kept::Settled
             }
@@ -340,11 +378,6 @@ impl Firing<'_> {
         }
     }
 
-    fn report(&mut self, recorded: RecordedMessage) {
-        self.notes.extend(recorded.refused.into_iter().map(|refused| format!("not recorded: {refused}")));
-        self.notes.extend(recorded.problems.iter().map(Problem::to_string));
-    }
-
     /// Records sessions that have ended, and could not be recorded then.
     fn record_earlier_sessions(&mut self) {
         let now = self.workspace.now();
@@ -357,57 +390,14 @@ impl Firing<'_> {
             let has_ended = session.is_closed || (now - active).num_hours() >= IDLE_HOURS;
             if has_ended && self.session.as_ref() != Some(&name) {
                 n_recorded += 1;
-                if !self.record_session(&name, MAX_AT_START) || n_recorded >= MAX_SESSIONS {
+                if !self.can_read()
+                    || !record_session(self.workspace, &name, &mut self.notes)
+                    || n_recorded >= MAX_SESSIONS
+                {
                     return;
                 }
             }
         }
-    }
-
-    /// Records a session that changed files and reported no attempt. A transcript that is too large for now is left to
-    /// the next session's beginning. Returns whether the memory can be written.
-    fn record_session(&mut self, name: &SessionName, limit: u64) -> bool {
-        let session = name.read(self.workspace);
-        let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { return true };
-        let size = path.metadata().map_or(0, |data| data.len());
-        if session.seen_size == Some(size) {
-            return true;
-        }
-        let Some(run) = session.run else { return true };
-        let shown = path.display();
-        // An import may have been faster.
-        let is_known = has_attempts(self.workspace, &run).unwrap_or(false);
-        match if is_known { Ok(TranscribedWork::Nothing) } else { work(self.workspace, path, limit) } {
-            Ok(TranscribedWork::Changes(title, report)) => {
-                let work = SessionWork { run: Some(run), title, report: *report, at: session.acted_at };
-                match record_work(self.workspace, &work) {
-                    Ok(recorded) => self.report(recorded),
-                    // The next session's beginning tries again.
-                    Err(error) => {
-                        self.notes.push(format!("the session is not recorded: {}", reason(&error)));
-                        return false;
-                    }
-                }
-            }
-            // A session that is resumed may still do something.
-            Ok(TranscribedWork::Nothing) if !is_known => {
-                let _ = name.update(self.workspace, |session| session.seen_size = Some(size));
-                return true;
-            }
-            Ok(TranscribedWork::Nothing) => {}
-            Ok(TranscribedWork::TooLarge(_)) if limit < MAX_AT_START => return true,
-            Ok(TranscribedWork::TooLarge(size)) => {
-                let limit = MAX_AT_START;
-                self.notes
-                    .push(format!("the session is not recorded: `{shown}` has {size} bytes; the limit is {limit}"));
-            }
-            // The client writes no transcript, or keeps it no longer.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => self.notes.push(format!("the session is not recorded: cannot read `{shown}`: {error}")),
-        }
-        // If this is not noted, the journal shows that it was recorded.
-        let _ = name.update(self.workspace, |session| session.is_settled = true);
-        true
     }
 }
 
@@ -423,12 +413,6 @@ fn is_imported(workspace: &Workspace, message: &SessionMessage) -> bool {
     let Some(run) = message.run.as_ref().filter(|_| message.was_kept) else { return false };
     let first = journal_path(run, 1);
     [covers(&first), covers(&format!("archive/{first}"))].contains(&Some(true))
-}
-
-/// Returns the message of an error, with its cause.
-fn reason(error: &Error) -> String {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    format!("{error}{cause}")
 }
 
 /// Removes the file of a message that is recorded.

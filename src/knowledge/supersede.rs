@@ -6,11 +6,14 @@ use super::write::{edited, write_entry};
 use crate::catalog::Catalog;
 use crate::entry::edit::Change;
 use crate::entry::path::EntryPath;
-use crate::entry::{Id, Kind};
+use crate::entry::{Id, Kind, Source};
 use crate::error::{Error, Problem, Result};
 use crate::retrieve::replacements;
 use crate::store::Lock;
 use crate::workspace::{Workspace, live_entry};
+
+/// How many entries a refusal names.
+const MAX_NAMED: usize = 3;
 
 /// The result of [`Memory::supersede`](crate::Memory::supersede).
 ///
@@ -36,18 +39,21 @@ pub struct Superseded {
     pub replaced: Id,
     /// Whether anything had to be written.
     pub changed: bool,
+    /// Whether this is a suggestion, which changes nothing until a person confirms it.
+    pub suggested: bool,
     /// Problems on the way that a person should see.
     pub problems: Vec<Problem>,
 }
 
-/// Records in the entry `new` that it replaces the entry `old`.
-pub(crate) fn supersede(workspace: &Workspace, old: &Id, new: &Id) -> Result<Superseded> {
+/// Records in the entry `new` that it replaces the entry `old`. By an agent, this is a suggestion where a person wrote
+/// `old`; by a person, it confirms one.
+pub(crate) fn supersede(workspace: &Workspace, old: &Id, new: &Id, by: Source) -> Result<Superseded> {
     if new.kind() != Kind::Knowledge {
         return Err(Error::invalid("NEW", "a journal entry never changes; name a knowledge entry"));
     }
     let lock = workspace.lock_entries()?;
     let (mut superseded, git_problem) =
-        write_entry(workspace, &lock, |catalog| mark_superseded(workspace, &lock, catalog, old, new))?;
+        write_entry(workspace, &lock, |catalog| mark_superseded(workspace, &lock, catalog, (old, new), by))?;
     superseded.problems.extend(git_problem);
     Ok(superseded)
 }
@@ -61,7 +67,7 @@ pub(super) fn refuse_circle(workspace: &Workspace, catalog: &Catalog, new: &Id, 
     if old.is_empty() {
         return Ok(());
     }
-    let pairs = replacements(&[catalog], workspace.now());
+    let pairs = replacements(&[catalog], workspace.now()).counted;
     for old in old {
         let mut reached = vec![old];
         let mut at = 0;
@@ -86,21 +92,54 @@ fn mark_superseded(
     workspace: &Workspace,
     lock: &Lock,
     catalog: &Catalog,
-    old: &Id,
-    new: &Id,
+    (old, new): (&Id, &Id),
+    by: Source,
 ) -> Result<(Superseded, Option<EntryPath>)> {
     let (row, new) = live_entry(workspace, catalog, new)?;
-    let (_, old) = live_entry(workspace, catalog, old)?;
+    let (old_row, old) = live_entry(workspace, catalog, old)?;
     if old == new {
         return Err(Error::invalid("NEW", "an entry cannot replace itself"));
     }
     let path = catalog.path(row);
     let (text, entry) = workspace.read_entry(&path)?;
-    if entry.head.supersedes.contains(&old) {
-        return Ok((Superseded { id: new, replaced: old, changed: false, problems: Vec::new() }, None));
+    if !by.is_person() && entry.head.source.is_person() {
+        let reason = format!("`{new}` is an entry of a person, which no agent changes; add one that replaces `{old}`");
+        return Err(Error::invalid("NEW", reason));
     }
-    refuse_circle(workspace, catalog, &new, std::slice::from_ref(&old))?;
-    let edited = edited(&path, &text, &[Change::AddItems("supersedes", vec![old.to_string()])])?;
+    let mut changes = Vec::new();
+    if !entry.head.supersedes.contains(&old) {
+        changes.push(Change::AddItems("supersedes", vec![old.to_string()]));
+    }
+    let of_agent_for_person = !entry.head.source.is_person() && catalog.head(old_row).source.is_person();
+    if of_agent_for_person && by.is_person() {
+        refuse_others(workspace, catalog, &old, &new)?;
+        changes.push(Change::Set("source", Source::Human.as_str().to_owned()));
+    }
+    let suggested = of_agent_for_person && !by.is_person();
+    let superseded =
+        Superseded { id: new, replaced: old, changed: !changes.is_empty(), suggested, problems: Vec::new() };
+    if changes.is_empty() {
+        return Ok((superseded, None));
+    }
+    refuse_circle(workspace, catalog, &superseded.id, std::slice::from_ref(&superseded.replaced))?;
+    let edited = edited(&path, &text, &changes)?;
     let problems = workspace.replace(lock, &path, &text, &edited)?;
-    Ok((Superseded { id: new, replaced: old, changed: true, problems }, Some(EntryPath::new(&path))))
+    Ok((Superseded { problems, ..superseded }, Some(EntryPath::new(&path))))
+}
+
+/// Refuses to confirm that `new` replaces `old`, if that would hide other entries of people as well.
+fn refuse_others(workspace: &Workspace, catalog: &Catalog, old: &Id, new: &Id) -> Result<()> {
+    let suggested = replacements(&[catalog], workspace.now()).suggested;
+    let others: Vec<&Id> =
+        suggested.iter().filter(|(by, other)| by == new && other != old).map(|(_, other)| other).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<String> = others.iter().take(MAX_NAMED).map(|id| format!("`{id}`")).collect();
+    let more =
+        if others.len() > named.len() { format!(" and {} more", others.len() - named.len()) } else { String::new() };
+    let named = named.join(", ");
+    let reason =
+        format!("`{new}`, by an agent, would also replace {named}{more}; remove those ids from its `supersedes` first");
+    Err(Error::invalid("NEW", reason))
 }

@@ -85,7 +85,7 @@ fn tasks_of_attempts(catalogs: &[&Catalog]) -> HashMap<Id, String> {
 fn replacements_of(live: &Catalog, now: DateTime<Utc>) -> HashMap<Id, Vec<Replacement>> {
     let mut replaced: HashMap<Id, Vec<Replacement>> = HashMap::new();
     let hidden = superseded(&[live], now);
-    for (new, old) in replacements(&[live], now) {
+    for (new, old) in replacements(&[live], now).counted {
         let written = live.row_of_id(&new).and_then(|row| live.head(row).without_future(now).recency());
         if hidden.contains(&old) && new != old {
             replaced.entry(old).or_default().push(Replacement { by: new, written });

@@ -123,14 +123,16 @@ impl Memory {
 
     /// Handles the call of a hook by an agent's client, and returns what the client reads: at the beginning of a session
     /// its [briefing](Memory::briefing), once, and before a prompt entries that are about it. It records what the agent's
-    /// last message reports; [`HookAnswer::notes`] name what it could not record. Locks are waited for 150 ms at most,
-    /// servers are not asked, and the index is not written.
+    /// last message reports; [`HookAnswer::notes`] name what it could not record. Locks are waited for 150 ms at most, and
+    /// servers are not asked.
     ///
-    /// With [`Memory::keeping_in`], a message that cannot be recorded in that time is kept, and the next hook records it.
-    pub fn hook(mut self, call: &HookCall) -> HookAnswer {
+    /// With [`Memory::keeping_in`], the message is saved before anything else. `is_over` is asked after that, and then
+    /// before each file that is read, whether the hook's time is over. If it is, the answer is silence, the next hook
+    /// records the message, and what was read stays indexed. The process may end at any moment after the first question.
+    pub fn hook(mut self, call: &HookCall, is_over: &dyn Fn() -> bool) -> HookAnswer {
         self.workspace.is_hurried = true;
         let _operation = self.operation("hook");
-        hook::fire(&self.workspace, &self.state_folders, call)
+        hook::fire(&self.workspace, &self.state_folders, call, is_over)
     }
 
     /// Handles the call of a hook while the settings cannot be read, for this `reason`, in a memory of

@@ -2,7 +2,7 @@
 
 use super::Memory;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{Event, Id, Scope};
+use crate::entry::{Event, Id, Scope, Source};
 use crate::error::Result;
 use crate::knowledge::{
     self, AddAction, Added, Edited, EntryDraft, EntryText, Promoted, Renamed, Restored, Superseded,
@@ -65,19 +65,33 @@ impl Memory {
         self.add(&event.to_knowledge()?)
     }
 
-    /// Writes into the entry `new` that it replaces the entry `old`. Searches and contexts then leave `old` out unless
-    /// it is asked for.
+    /// Writes into the entry `new` that it replaces the entry `old`, as a person. Searches and contexts then leave `old`
+    /// out unless it is asked for.
+    ///
+    /// Where an agent wrote `new` and a person `old`, this confirms what the agent suggests: `new` becomes the person's
+    /// entry, with `source: human`.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
-    /// [`Error::Invalid`](crate::Error::Invalid) where both are the same, `new` is not knowledge, or one is the old id of
-    /// several entries, [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::Invalid`](crate::Error::Invalid) where both are the same, `new` is not knowledge or would replace other
+    /// entries of people as well, or one is the old id of several entries, [`Error::Locked`](crate::Error::Locked),
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::Uneditable`](crate::Error::Uneditable) and
     /// [`Error::Io`](crate::Error::Io), as for [`Memory::add`].
     pub fn supersede(&self, old: &Id, new: &Id) -> Result<Superseded> {
         let _operation = self.operation("supersede");
-        knowledge::supersede(&self.workspace, old, new)
+        knowledge::supersede(&self.workspace, old, new, Source::Human)
+    }
+
+    /// Does what [`Memory::supersede`] does, as an agent: where a person wrote `old`, it is a suggestion, and changes
+    /// nothing until a person confirms it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::supersede`], and [`Error::Invalid`](crate::Error::Invalid) where a person wrote `new`.
+    pub fn suggest_superseding(&self, old: &Id, new: &Id) -> Result<Superseded> {
+        let _operation = self.operation("supersede");
+        knowledge::supersede(&self.workspace, old, new, Source::Agent)
     }
 
     /// Gives a knowledge entry another title, and its file the name that goes with it. Links to the entry follow: `[[id]]`

@@ -13,7 +13,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
 use crate::error::{Problem, Result};
 use crate::history::Usage;
-use crate::retrieve::superseded;
+use crate::retrieve::{Replacements, replaced};
 use crate::store::version_of;
 use crate::workspace::{Workspace, current_id, no_such_entry};
 
@@ -51,6 +51,10 @@ pub struct EntryView {
     pub supersedes: Vec<Id>,
     /// The live entries that replace it.
     pub superseded_by: Vec<Id>,
+    /// The entries of people that this one, by an agent, would replace if a person confirmed it.
+    pub would_supersede: Vec<Id>,
+    /// The live entries of agents that would replace this one, by a person, if a person confirmed it.
+    pub would_be_superseded_by: Vec<Id>,
     /// The project paths that it names.
     pub files: Vec<String>,
     /// The questions that it answers.
@@ -130,7 +134,11 @@ pub(crate) struct EntryViewer {
     superseded: HashSet<Id>,
     names: EntryNames,
     /// The entries that replace an entry.
-    superseding: HashMap<Id, Vec<usize>>,
+    superseding: HashMap<Id, Vec<Id>>,
+    /// Those that an agent wants to replace an entry of a person.
+    suggested_for: HashMap<Id, Vec<Id>>,
+    /// The entries of people that one by an agent wants to replace.
+    suggested_by: HashMap<Id, Vec<Id>>,
     linking: OnceLock<Linking>,
     usage: OnceLock<HashMap<Id, Usage>>,
     versions: OnceLock<HashMap<String, Vec<RowId>>>,
@@ -153,20 +161,20 @@ impl EntryViewer {
             live.id(row).into_iter().for_each(|id| names.add_live(id, &Head::empty(Kind::Knowledge), false));
         }
         catalog::add_archived(&mut names, &archive);
-        let mut superseding: HashMap<Id, Vec<usize>> = HashMap::new();
-        for (number, (_, head)) in heads.iter().enumerate() {
-            // An expired entry replaces nothing.
-            let replaced = head.supersedes.iter().filter(|_| head.valid && !head.is_expired(now));
-            for entry in replaced.filter_map(|id| names.of_id(id)) {
-                superseding.entry(entry.id().clone()).or_default().push(number);
-            }
+        let mut replacements = Replacements::default();
+        let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
+        let source_of = |old: &Id| live.row_of_id(old).map(|row| live.head(row).source);
+        for (row, head) in &heads {
+            live.id(*row).iter().for_each(|id| replacements.add(id, head, now, &current, &source_of));
         }
         EntryViewer {
             now,
             heads,
-            superseded: superseded(&[&live], now),
+            superseded: replaced(&replacements.counted),
             names,
-            superseding,
+            superseding: grouped(replacements.counted.iter().map(|(new, old)| (old, new))),
+            suggested_for: grouped(replacements.suggested.iter().map(|(new, old)| (old, new))),
+            suggested_by: grouped(replacements.suggested.iter().map(|(new, old)| (new, old))),
             live,
             archive,
             linking: OnceLock::new(),
@@ -189,13 +197,17 @@ impl EntryViewer {
         let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
         let entry = entry::read(&path, &file.bytes);
         let head = entry.head.clone();
+        let of = |ids: &HashMap<Id, Vec<Id>>| ids.get(id).cloned().unwrap_or_default();
+        let would_supersede = of(&self.suggested_by);
         let view = EntryView {
             importance: head.importance,
             task_id: head.task_id.clone(),
             run_id: head.run_id.clone(),
             expires_at: head.expires_at.map(timestamp),
-            supersedes: head.supersedes.clone(),
-            superseded_by: self.superseding_of(id),
+            supersedes: head.supersedes.iter().filter(|old| !would_supersede.contains(old)).cloned().collect(),
+            superseded_by: of(&self.superseding),
+            would_be_superseded_by: of(&self.suggested_for),
+            would_supersede,
             files: head.files.clone(),
             questions: head.questions.clone(),
             summary: EntrySummary::new(id.clone(), &path, head, &self.superseded, self.now),
@@ -243,14 +255,6 @@ impl EntryViewer {
         linking
     }
 
-    /// Returns the entries that replace the one with the id.
-    fn superseding_of(&self, id: &Id) -> Vec<Id> {
-        let numbers = self.superseding.get(id).into_iter().flatten();
-        let mut found: Vec<Id> = numbers.filter_map(|number| self.other(*number, id)).collect();
-        found.dedup();
-        found
-    }
-
     /// Returns the id of an entry that is not the one with this id.
     fn other(&self, number: usize, id: &Id) -> Option<Id> {
         self.live.id(self.heads[number].0).filter(|other| other != id)
@@ -274,6 +278,18 @@ impl EntryViewer {
         let rows = self.archive.versions_among(rows.into_iter(), &self.live, id, head);
         rows.into_iter().filter_map(|row| self.archive.id(row)).collect()
     }
+}
+
+/// Returns the other entries for each one. An entry is no other one of itself.
+fn grouped<'a>(pairs: impl Iterator<Item = (&'a Id, &'a Id)>) -> HashMap<Id, Vec<Id>> {
+    let mut groups: HashMap<Id, Vec<Id>> = HashMap::new();
+    for (of, other) in pairs.filter(|(of, other)| of != other) {
+        let group = groups.entry(of.clone()).or_default();
+        if group.last() != Some(other) {
+            group.push(other.clone());
+        }
+    }
+    groups
 }
 
 /// Returns all of an entry's frontmatter; null if it cannot be read.

@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 use crate::entry::{Head, Id, Scope};
 use crate::settings::EventCaps;
 
-/// Returns the events over the limits: of each scope, then of all, those of the lowest importance, of these the oldest,
-/// of these the last by id. `events` should not contain expired and superseded ones, which do not count.
+/// Returns the events over the limits: of each scope, then of all, those of agents before those of people, of these those
+/// of the lowest importance, of these the oldest, of these the last by id. `events` should not contain expired and superseded ones, which do not count.
 pub(crate) fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
     let mut events: Vec<(&Id, &Head)> = events.collect();
-    events.sort_by_key(|(id, head)| (Reverse(head.importance), Reverse(head.recency()), *id));
+    events.sort_by_key(|(id, head)| (!head.source.is_person(), Reverse(head.importance), Reverse(head.recency()), *id));
     let mut counts: HashMap<&Scope, usize> = HashMap::new();
     let mut kept = 0;
     let mut beyond = HashSet::new();
@@ -37,7 +37,7 @@ pub(crate) fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Kind, parse_time};
+    use crate::entry::{Kind, Source, parse_time};
 
     fn event(name: &str, scope: &str, importance: u8, day: &str) -> (Id, Head) {
         let head = Head {
@@ -76,5 +76,11 @@ mod tests {
         check(&events, caps, &["a", "f", "h"]);
         check(&events, EventCaps { in_all: 1, ..caps }, &["a", "b", "d", "e", "f", "g", "h", "i"]);
         check(&events, EventCaps::default(), &[]);
+        // However important an agent calls its own, it does not push out a person's.
+        let by_agent = |name: &str| {
+            let (id, head) = event(name, "project", 100, "2026-02-01");
+            (id, Head { source: Source::Agent, ..head })
+        };
+        check(&[by_agent("x"), by_agent("y"), event("z", "project", 0, "2020-01-01")], caps, &["x", "y"]);
     }
 }

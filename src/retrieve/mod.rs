@@ -5,6 +5,7 @@
 mod event_caps;
 mod supersede;
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +20,7 @@ use crate::text::{fold_tag, is_same_name};
 
 pub(crate) use crate::index::TermEvidence;
 pub(crate) use event_caps::beyond_caps;
-pub(crate) use supersede::circles;
+pub(crate) use supersede::{Replacements, circles};
 
 /// The weights, each with the measurement that chose it. nDCG@10 on 92 duplicate bug reports ("bugs") and 2,446 short
 /// notes ("notes"); differences are relative to the score without it.
@@ -381,28 +382,23 @@ fn text_query(query: &Query) -> TextQuery {
 
 /// Returns the ids that a live, valid entry replaces.
 pub(crate) fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<Id> {
-    replaced(&replacements(catalogs, now))
+    replaced(&replacements(catalogs, now).counted)
 }
 
-/// Returns which live, valid entry replaces which; the first of each pair the second.
-pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Vec<(Id, Id)> {
-    let mut pairs: Vec<(Id, Id)> = Vec::new();
+/// Returns which live, valid entry replaces which.
+pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Replacements {
+    let mut replacements = Replacements::default();
     for catalog in catalogs {
+        let renamed = LazyCell::new(|| catalog.renamed());
+        let current = |old: &Id| renamed.get(old).unwrap_or(old).clone();
+        let source_of = |old: &Id| catalog.row_of_id(old).map(|row| catalog.head(row).source);
         for row in catalog.rows().filter(|row| catalog.supersedes_any(*row) && catalog.is_indexable(*row)) {
-            let head = catalog.head(row);
-            // An expired entry replaces nothing any more: its predecessor is better than nothing.
-            if let Some(id) = catalog.id(row).filter(|_| head.valid && !head.is_expired(now)) {
-                pairs.extend(head.supersedes.into_iter().map(|old| (id.clone(), old)));
-            }
-        }
-        let renamed = if pairs.is_empty() { HashMap::new() } else { catalog.renamed() };
-        for (_, old) in &mut pairs {
-            if let Some(new) = renamed.get(old) {
-                *old = new.clone();
+            if let Some(id) = catalog.id(row) {
+                replacements.add(&id, &catalog.head(row), now, &current, &source_of);
             }
         }
     }
-    pairs
+    replacements
 }
 
 /// Returns the ids that another one replaces; of `pairs` the first replaces the second. Entries that replace each other

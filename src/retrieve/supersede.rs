@@ -1,8 +1,46 @@
 //! The graph of entries that replace each other, by id. Pure.
+//!
+//! This is the only place that decides whether a `supersedes` counts. What an agent writes never hides what a person
+//! wrote: that is a suggestion until a person makes the agent's entry their own, with `source: human`.
 
 use std::collections::HashMap;
 
-use crate::entry::Id;
+use chrono::{DateTime, Utc};
+
+use crate::entry::{Head, Id, Source};
+
+/// Which live, valid entry replaces which; the first of each pair the second.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Replacements {
+    /// Those that count.
+    pub counted: Vec<(Id, Id)>,
+    /// Those that an agent suggests for an entry of a person: they change nothing until a person confirms them.
+    pub suggested: Vec<(Id, Id)>,
+}
+
+impl Replacements {
+    /// Adds what the entry `new` says. `current` returns the current id of an entry that was renamed, and `source_of` who
+    /// wrote a live entry.
+    pub(crate) fn add(
+        &mut self,
+        new: &Id,
+        head: &Head,
+        now: DateTime<Utc>,
+        current: &dyn Fn(&Id) -> Id,
+        source_of: &dyn Fn(&Id) -> Option<Source>,
+    ) {
+        // An expired entry replaces nothing any more: its predecessor is better than nothing.
+        if !head.valid || head.is_expired(now) {
+            return;
+        }
+        for old in &head.supersedes {
+            let old = current(old);
+            let counts = head.source.is_person() || !source_of(&old).is_some_and(Source::is_person);
+            let pairs = if counts { &mut self.counted } else { &mut self.suggested };
+            pairs.push((new.clone(), old));
+        }
+    }
+}
 
 /// Returns the groups of entries that replace each other in a circle, sorted. An entry that replaces itself is not a
 /// circle.

@@ -20,6 +20,8 @@ use crate::store::Lock;
 const COMMIT_WHEN_OVER: usize = 500;
 /// If there is no index at all, a reading call builds one from this many entries on: below, reading them is cheaper.
 const BUILD_FROM: usize = 32;
+/// A reading call also commits when these entries have more bytes than this: reading them takes a hundredth of a second.
+const COMMIT_WHEN_OVER_BYTES: u64 = 256 * 1024;
 /// A reading call saves its results about files while there are at most this many: writing the list then takes less
 /// than a millisecond.
 const SAVE_UP_TO: usize = 20_000;
@@ -82,9 +84,7 @@ impl Workspace {
     pub(crate) fn view(&self, area: Area) -> Result<View> {
         let committed = self.committed(area);
         let scan = self.scan(area, committed.as_ref());
-        let n_pending = scan.n_pending();
-        let is_first = committed.is_none();
-        if n_pending > COMMIT_WHEN_OVER || (is_first && n_pending >= BUILD_FROM) {
+        if self.should_commit(&scan, committed.is_none()) {
             // A failure to commit only makes this call slower.
             if let Some(view) = self.store.cache_lock().and_then(|lock| self.commit(&lock, area, false).ok()) {
                 return Ok(view);
@@ -101,6 +101,29 @@ impl Workspace {
             let _ = catalog.save(&self.store, committed.id(), false);
         }
         Ok(View { catalog, committed, overlay })
+    }
+
+    /// Returns whether a call commits what it reads. Otherwise each call would read it again.
+    fn should_commit(&self, scan: &Scan, is_first: bool) -> bool {
+        let n_pending = scan.n_pending();
+        n_pending > COMMIT_WHEN_OVER
+            || is_first && n_pending >= BUILD_FROM
+            || n_pending > 0 && scan.n_pending_bytes(&self.store) > COMMIT_WHEN_OVER_BYTES
+    }
+
+    /// Commits what the indexes of these areas lack, if that is so much that a call should, until the time `is_over`. What
+    /// is read by then is kept. Returns whether other calls may go on: nothing is left, or the cache cannot be written.
+    pub(crate) fn catch_up(&self, areas: &[Area], is_over: &dyn Fn() -> bool) -> bool {
+        let has_left = |area: Area| {
+            let committed = self.committed(area);
+            if !self.should_commit(&self.scan(area, committed.as_ref()), committed.is_none()) {
+                return false;
+            }
+            let Some(lock) = self.store.try_cache_lock() else { return false };
+            let view = guarded(|| self.commit_until(&lock, area, false, is_over));
+            matches!(view, Ok(Ok(view)) if view.catalog.n_left() > 0)
+        };
+        !areas.iter().any(|area| has_left(*area))
     }
 
     /// Answers from the entries of these areas. If the content of the cache makes that fail or panic, the index is
@@ -133,7 +156,7 @@ impl Workspace {
     fn overlay(&self, area: Area, scan: Scan) -> Result<(Catalog, Overlay)> {
         let mut builder = OverlayBuilder::new();
         let mut failure = None;
-        let catalog = self.read(Work::Reading, scan, &mut |path, entry| {
+        let catalog = self.read(Work::Reading, scan, &|| false, &mut |path, entry| {
             failure = failure.take().or(builder.add(document(path, entry)).err());
         });
         let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
@@ -166,7 +189,7 @@ impl Workspace {
             return pinned.clone();
         }
         let committed = self.committed(area);
-        self.read(Work::Reading, self.scan(area, committed.as_ref()), &mut |_, _| {})
+        self.read(Work::Reading, self.scan(area, committed.as_ref()), &|| false, &mut |_, _| {})
     }
 
     /// Lets all calls that only list entries answer from the entries as they are now, and refuses those that change one.
@@ -180,10 +203,10 @@ impl Workspace {
         Catalog::scan(&self.store, area, committed.map(Committed::id), SystemTime::now())
     }
 
-    /// Reads the changed files of a scan, as this work.
-    fn read(&self, work: Work, scan: Scan, each: &mut dyn FnMut(&str, &Entry)) -> Catalog {
+    /// Reads the changed files of a scan, as this work, until the time `is_over`.
+    fn read(&self, work: Work, scan: Scan, is_over: &dyn Fn() -> bool, each: &mut dyn FnMut(&str, &Entry)) -> Catalog {
         let mut reading = self.doing(work, self.observer.as_ref().map(|_| scan.n_pending()));
-        scan.read(&self.store, &mut |path, entry| {
+        scan.read_until(&self.store, is_over, &mut |path, entry| {
             each(path, entry);
             reading.advance(1);
         })
@@ -201,7 +224,7 @@ impl Workspace {
         {
             return Pending { catalog: view.catalog, lock };
         }
-        Pending { catalog: self.read(Work::Reading, scan, &mut |_, _| {}), lock }
+        Pending { catalog: self.read(Work::Reading, scan, &|| false, &mut |_, _| {}), lock }
     }
 
     /// Updates the index after the entry at `path` was written. A failure is left to the next call: a write is complete
@@ -212,7 +235,7 @@ impl Workspace {
         match self.committed(Area::Live).filter(|_| catalog.index_is_known()) {
             Some(committed) => {
                 let scan = catalog.rescan_path(&self.store, path, started);
-                let _ = guarded(|| self.commit_scan(&lock, Area::Live, Some(&committed), scan).map(drop));
+                let _ = guarded(|| self.commit_scan(&lock, Area::Live, Some(&committed), scan, &|| false).map(drop));
             }
             None => {
                 let _ = self.commit(&lock, Area::Live, false);
@@ -237,18 +260,29 @@ impl Workspace {
 
     /// Commits everything that an area's index lacks; with `anew`, all entries.
     pub(crate) fn commit(&self, lock: &Lock, area: Area, anew: bool) -> std::result::Result<View, Failure> {
+        self.commit_until(lock, area, anew, &|| false)
+    }
+
+    /// Does the same for what is read until the time `is_over`.
+    fn commit_until(
+        &self,
+        lock: &Lock,
+        area: Area,
+        anew: bool,
+        is_over: &dyn Fn() -> bool,
+    ) -> std::result::Result<View, Failure> {
         let committed = if anew { None } else { self.committed(area) };
         let scan = self.scan(area, committed.as_ref());
         if committed.is_some() && !scan.index_is_known() {
             // The content of this index is unknown.
-            return self.commit(lock, area, true);
+            return self.commit_until(lock, area, true, is_over);
         }
         let catalog = match &committed {
-            None => self.commit_scan(lock, area, None, scan)?,
-            Some(_) => match guarded(|| self.commit_scan(lock, area, committed.as_ref(), scan)) {
+            None => self.commit_scan(lock, area, None, scan, is_over)?,
+            Some(_) => match guarded(|| self.commit_scan(lock, area, committed.as_ref(), scan, is_over)) {
                 Ok(Ok(catalog)) => catalog,
                 // An index that can be read and not extended is rebuilt.
-                Ok(Err(_)) | Err(_) => return self.commit(lock, area, true),
+                Ok(Err(_)) | Err(_) => return self.commit_until(lock, area, true, is_over),
             },
         };
         let committed = self.committed_or_why(area)?;
@@ -262,12 +296,13 @@ impl Workspace {
         area: Area,
         committed: Option<&Committed>,
         scan: Scan,
+        is_over: &dyn Fn() -> bool,
     ) -> std::result::Result<Catalog, Failure> {
         let fresh = committed.is_none();
         let folder = self.store.make_cache_folder(&index_name(area))?;
         let mut writer = Writer::begin(folder, self.store.make_anchor()?, &boot(), fresh, scan.n_pending())?;
         let mut added = Vec::new();
-        let mut catalog = self.read(Work::Indexing, scan, &mut |path, entry| {
+        let mut catalog = self.read(Work::Indexing, scan, is_over, &mut |path, entry| {
             if !fresh {
                 writer.remove(path);
                 added.push(path.to_owned());

@@ -5,7 +5,7 @@ use super::activity::Ongoing;
 use crate::catalog::Catalog;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::display_path;
-use crate::entry::{Id, MAX_FILE_BYTES, Source, place};
+use crate::entry::{Id, MAX_FILE_BYTES, place};
 use crate::error::{Error, Findings, MAX_OF_FILE, Problem, Result, Severity};
 use crate::secret::{self, Secret};
 use crate::text::{floor, invisible};
@@ -32,7 +32,7 @@ impl Workspace {
     ///
     /// [`Error::Invalid`] with the character and its place.
     pub(crate) fn refuse_invisible(knowledge: &Knowledge) -> Result<()> {
-        let Some((what, reason)) = first_invisible(knowledge).filter(|_| knowledge.source != Source::Human) else {
+        let Some((what, reason)) = first_invisible(knowledge).filter(|_| !knowledge.source.is_person()) else {
             return Ok(());
         };
         Err(Error::invalid(what, format!("{reason}; leave it out")))

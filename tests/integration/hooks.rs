@@ -5,11 +5,13 @@ use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::Memory;
-use ralph_memory::memory::{HookCall, HookEvent};
+use ralph_memory::memory::{Activity, HookAnswer, HookCall, HookEvent, StateFolders, Step, Work};
 use serde_json::{Value, json};
 
 use crate::hook_inputs;
@@ -730,9 +732,7 @@ fn only_a_file_of_the_user_is_read_as_a_transcript() {
     assert!(end("s-5", "/dev/zero").contains("not a regular file"));
     let large = base.home().join("large.jsonl");
     fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
-    assert_eq!(end("s-6", &large.display().to_string()), "", "it is left to the next beginning");
-    let ran = with_changes(&base, "session-start", &started("s-7", "startup"), NOW);
-    assert!(ran.stderr.contains("has 1099511627776 bytes; the limit is 67108864"), "{ran}");
+    assert!(end("s-6", &large.display().to_string()).contains("has 1099511627776 bytes; the limit is 8388608"));
     // A file that is no transcript is nobody's work.
     let notes = base.home().join("notes");
     fs::write(&notes, "I wrote /etc/passwd. <task-done>t-1</task-done>").unwrap();
@@ -814,7 +814,7 @@ fn prompts_without_a_subject_get_no_reminder() {
     let speaks = |prompt: &str| {
         let input = json!({"prompt": prompt}).to_string();
         let call = HookCall::new(HookEvent::Prompt, None, input.as_bytes(), &|_| None).unwrap();
-        !Memory::open(&base.root()).unwrap().hook(&call).output.is_empty()
+        !Memory::open(&base.root()).unwrap().hook(&call, &|| false).output.is_empty()
     };
     let prompts = fixture("prompts-without-a-subject.txt");
     let loud: Vec<&str> = prompts.lines().filter(|prompt| speaks(prompt)).collect();
@@ -827,23 +827,97 @@ fn prompts_without_a_subject_get_no_reminder() {
 }
 
 #[test]
-fn a_prompt_waits_for_no_index_and_no_server() {
+fn a_prompt_waits_for_no_server() {
     let base = sample();
-    for number in 0..600 {
-        base.entry(
-            &format!("n{number}"),
-            &format!("Note {number}"),
-            "x",
-            "The database of the staging shop has ports.",
-        );
-    }
     let prompt = json!({"prompt": "Which port does the staging database of the shop listen on?"});
-    assert_eq!(fire(&base, &["prompt"], &prompt).answer(0), "", "so many entries are not read for a prompt");
-    assert!(!base.at(".ralph/cache").exists());
-    assert_eq!(base.run(["index"]).code, Some(0));
     let run = base.with(["hook", "prompt"]).env("RALPH_MEMORY_OLLAMA__URL", "http://127.0.0.1:9");
     let ran = run.input(prompt.to_string()).run();
     assert!(ran.stderr.is_empty() && !ran.stdout.is_empty(), "{ran}");
+}
+
+/// Returns the answer of a hook whose time is over as `is_over` says, and how many entries it read or indexed.
+fn fire_until(base: &TestBase, event: HookEvent, input: &Value, is_over: &dyn Fn() -> bool) -> (HookAnswer, usize) {
+    let n_read = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&n_read);
+    let count = move |activity: Activity| {
+        let reads = matches!(activity.work, Work::Reading | Work::Indexing) && activity.step == Step::Advanced;
+        counted.fetch_add(usize::from(reads), Ordering::Relaxed);
+    };
+    let memory = Memory::open(&base.root()).unwrap().keeping_in(StateFolders::new([base.home()])).with_observer(count);
+    let call = HookCall::new(event, None, input.to_string().as_bytes(), &|_| None).unwrap();
+    let answer = memory.hook(&call, is_over);
+    (answer, n_read.load(Ordering::Relaxed))
+}
+
+/// What was seen in 0.1.0: 60 entries of 1 MiB took 10 s at each prompt.
+#[test]
+fn what_a_hook_reads_is_read_once() {
+    const N_ENTRIES: usize = 40;
+    const MOST: usize = 15;
+    let base = sample();
+    for number in 0..N_ENTRIES {
+        base.entry(&format!("n{number}"), &format!("Note {number}"), "x", &"a\nb\n".repeat(8_000));
+    }
+    let prompt = json!({"prompt": "Which port does the staging database of the shop listen on?"});
+    let fire = || {
+        let n_asked = AtomicUsize::new(0);
+        fire_until(&base, HookEvent::Prompt, &prompt, &|| n_asked.fetch_add(1, Ordering::Relaxed) >= MOST)
+    };
+    let (mut n_read, mut n_calls) = (0, 0);
+    let answer = loop {
+        let (answer, n) = fire();
+        (n_read, n_calls) = (n_read + n, n_calls + 1);
+        assert!(n <= MOST && n_calls < 20, "call {n_calls}: {n}");
+        if !answer.output.is_empty() {
+            break answer;
+        }
+    };
+    assert!(answer.output.contains("knowledge/staging") && n_calls > 2, "{n_calls}: {answer:?}");
+    // What was written in the same moment is read again, but not parsed.
+    assert!((N_ENTRIES..=N_ENTRIES + MOST).contains(&n_read), "{n_read}");
+    assert!(fire().1 * 32_000 <= 256 * 1024, "only what is read in no time is read again");
+    assert_eq!(
+        base.run(["search", "note", "--json", "--limit", "99"]).json(0)["entries"].as_array().unwrap().len(),
+        N_ENTRIES
+    );
+}
+
+#[test]
+fn a_hook_whose_time_is_over_is_silent_and_loses_no_message() {
+    let kept = |base: &TestBase| {
+        let names = fs::read_dir(base.home()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".message")).count()
+    };
+    let base = sample();
+    let message = format!("Done.\n<learning category=\"pitfall\" tags=\"proxy\">{LEARNING}.</learning>");
+    let prompt = json!({"session_id": "s-1", "prompt": "Which port does the staging database of the shop listen on?"});
+    let calls = [
+        (HookEvent::SessionStart, started("s-1", "startup")),
+        (HookEvent::Prompt, prompt),
+        (HookEvent::Stop, stopped("s-1", &message)),
+        (HookEvent::SessionEnd, json!({"session_id": "s-1"})),
+    ];
+    for (event, input) in &calls {
+        // Whoever calls may end the process from this question on.
+        let is_over = || {
+            assert_eq!(kept(&base), usize::from(matches!(event, HookEvent::Stop | HookEvent::SessionEnd)));
+            true
+        };
+        let (answer, n_read) = fire_until(&base, *event, input, &is_over);
+        assert_eq!((answer.output.as_str(), n_read), ("", 0), "{event:?}");
+        let is_told = answer.notes.iter().any(|note| note.contains("and a later hook records it"));
+        assert_eq!(is_told, *event == HookEvent::Stop, "{answer:?}");
+    }
+    assert_eq!(base.files(".ralph/knowledge").len(), 1);
+    // The process that kept it is this one, which lives: the next hook of another process records it.
+    let mut names = fs::read_dir(base.home()).unwrap().map(|entry| entry.unwrap().path());
+    let file = names.find(|path| path.extension().is_some_and(|extension| extension == "message")).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    let (before, rest) = text.split_once("\"holder\":").unwrap();
+    let (_, after) = rest.split_once(",\"run\"").unwrap();
+    fs::write(&file, format!("{before}\"holder\":null,\"run\"{after}")).unwrap();
+    fire_until(&base, HookEvent::SessionStart, &started("s-2", "startup"), &|| false);
+    assert_eq!((base.files(".ralph/knowledge").len(), kept(&base)), (2, 0));
 }
 
 #[test]
@@ -875,7 +949,7 @@ proptest! {
             for event in HookEvent::ALL {
                 let client = clients[number];
                 let call = HookCall::new(event, client, &input, &|_| None).unwrap();
-                let answer = Memory::open(&base.root()).unwrap().hook(&call);
+                let answer = Memory::open(&base.root()).unwrap().hook(&call, &|| false);
                 hook_inputs::assert_fits(event.as_str(), &answer.output);
             }
         }

@@ -78,6 +78,112 @@ fn text_of_an_agent_never_replaces_a_persons() {
     assert_eq!((body(folder.path(), "other"), body(folder.path(), "other-2")), ("agent".into(), "person".into()));
 }
 
+fn by_agent(title: &str, supersedes: &[&str]) -> Knowledge {
+    let supersedes = supersedes.iter().map(|old| id(old)).collect();
+    Knowledge { source: Source::Agent, supersedes, ..Knowledge::new(title, ["agents"], format!("{title}: okapi.")) }
+}
+
+/// Returns the problems that `check` has with what agents want to replace.
+fn suggestions(memory: &Memory) -> Vec<String> {
+    let problems = memory.check().problems.into_iter();
+    problems.filter(|problem| problem.code == "suggested-replacement").map(|problem| problem.to_string()).collect()
+}
+
+/// What was seen in 0.1.0: one entry of an agent hid 30 rules of a person, and `check` was silent.
+#[test]
+fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    let rules: Vec<String> = (0..30).map(|number| format!("rule-{number}")).collect();
+    for number in 0..30 {
+        memory.add(&Knowledge::new(format!("Rule {number}"), ["rules"], format!("okapi {number}"))).unwrap();
+    }
+    let all: Vec<&str> = rules.iter().map(String::as_str).collect();
+    let added = memory.add(&by_agent("No rules", &all)).unwrap();
+    let told: Vec<&str> = added.problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(
+        told,
+        ["a person wrote `knowledge/rule-0` and 29 more: that this entry replaces it is recorded as a suggestion"]
+    );
+    let query = Query { text: "okapi".to_owned(), ..Query::default() };
+    assert_eq!(memory.search(&query, 100).unwrap().hits.len(), 31);
+    assert!(memory.list(&ralph_memory::memory::EntryFilter::default()).entries.iter().all(|entry| !entry.superseded));
+    let shown = |of: &str| memory.show(&id(of)).unwrap().entry;
+    let (old, new) = (shown("rule-7"), shown("no-rules"));
+    assert_eq!((old.superseded_by, old.would_be_superseded_by), (vec![], vec![id("no-rules")]));
+    assert_eq!((new.supersedes, new.would_supersede.len()), (vec![], 30));
+    let found = suggestions(&memory);
+    assert_eq!(found.len(), 20, "the rest is counted: {found:?}");
+    assert_eq!(
+        found[0],
+        ".ralph/knowledge/no-rules.md:6:13: an agent wants this entry to replace `knowledge/rule-0`, which a person wrote and \
+         which stays"
+    );
+    // A year later, nothing of a person's is out of date.
+    let later = Memory::open(folder.path()).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_810_000_000));
+    assert_eq!(later.prune(true).unwrap().moved, []);
+
+    // To confirm one is not to confirm the others.
+    let refused = memory.supersede(&id("rule-0"), &id("no-rules")).unwrap_err().to_string();
+    assert!(
+        refused.contains("would also replace `knowledge/rule-1`, ") && refused.contains(" and 26 more"),
+        "{refused}"
+    );
+    memory.add(&by_agent("Instead of rule 3", &["rule-3"])).unwrap();
+    let confirmed = memory.supersede(&id("rule-3"), &id("instead-of-rule-3")).unwrap();
+    assert!(confirmed.changed && !confirmed.suggested);
+    let text = fs::read_to_string(folder.path().join(".ralph/knowledge/instead-of-rule-3.md")).unwrap();
+    assert!(text.contains("\nsource: \"human\"\n"), "{text}");
+    assert!(shown("rule-3").summary.superseded && memory.search(&query, 100).unwrap().hits.len() == 31);
+    // From now on it is the person's: an agent does not change what was confirmed.
+    assert_eq!(memory.add(&by_agent("Instead of rule 3", &[])).unwrap().id, id("instead-of-rule-3-2"));
+}
+
+#[test]
+fn agents_replace_what_agents_wrote_and_people_replace_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(folder.path());
+    memory.add(&by_agent("One", &[])).unwrap();
+    assert_eq!(memory.add(&by_agent("Two", &["one"])).unwrap().problems, []);
+    assert!(memory.suggest_superseding(&id("one"), &id("two")).is_ok_and(|done| !done.changed && !done.suggested));
+    assert_eq!(found(&memory, "okapi"), ["knowledge/two"]);
+    memory.add(&Knowledge { source: Source::Human, ..by_agent("Three", &["two"]) }).unwrap();
+    assert_eq!(found(&memory, "okapi"), ["knowledge/three"]);
+    // An agent cannot bring back what a person replaced, with a circle.
+    let path = folder.path().join(".ralph/knowledge/two.md");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(path, text.replace("supersedes: [", "supersedes: [knowledge/three, ")).unwrap();
+    assert_eq!(found(&memory, "okapi"), ["knowledge/three"]);
+    assert_eq!((suggestions(&memory).len(), memory.check().total.errors), (1, 0));
+}
+
+#[test]
+fn supersede_by_an_agent_is_a_suggestion() {
+    let base = TestBase::new();
+    base.entry("old", "Use make", "build", "quokka").entry("own", "Own", "build", "wombat");
+    base.write(".ralph/knowledge/new.md", "---\ntitle: Use just\ntags: [x]\nsource: Agent\n---\n\nquagga\n");
+    let by_agent = |old: &str, new: &str| base.with(["supersede", old, new]).env("CLAUDECODE", "1").run();
+    let is_found = || base.run(["search", "quokka"]).code == Some(0);
+    by_agent("old", "new").says(0, "suggested that knowledge/new replaces knowledge/old, which stays until a person");
+    assert_eq!(
+        by_agent("old", "new").answer(0),
+        base.with(["supersede", "old", "new"]).env("OPENCODE", "1").run().answer(0)
+    );
+    by_agent("old", "own").refuses(2, "`knowledge/own` is an entry of a person, which no agent changes");
+    assert!(is_found());
+    base.run(["show", "old"]).says(0, "replaced by knowledge/new, once a person confirms it");
+    base.run(["show", "new"]).says(0, "this entry replaces knowledge/old, once a person confirms it");
+    base.run(["check"]).says(0, "confirm with `ralph-memory supersede knowledge/old knowledge/new`");
+    let page = crate::serving::PageProcess::start(&base);
+    let (entry, health) = (page.page("entry?id=old"), page.page("health"));
+    assert!(entry.contains("Would be replaced, if you confirm it, by"), "{entry}");
+    assert!(health.contains("an agent wants this entry to replace"), "{health}");
+    base.run(["supersede", "old", "new"]).says(0, "superseded knowledge/old by knowledge/new");
+    assert!(!is_found());
+    base.run(["check"]).says(0, "no problems");
+    assert!(base.read(".ralph/knowledge/new.md").contains("source: \"human\""));
+}
+
 /// Seen in 0.1.0: each of the second facts silently replaced the first.
 #[test]
 fn a_fact_never_replaces_another() {

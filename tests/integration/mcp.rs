@@ -348,6 +348,23 @@ fn files_of_a_tool_are_files_of_the_project() {
     assert!(entry.contains("files: [src/db.rs, Cargo.toml]"), "relative to the project's folder: {entry}");
 }
 
+#[test]
+fn an_agent_is_told_that_what_it_replaces_of_a_person_stays() {
+    let base = sample();
+    let mut agent = agent(&base);
+    let arguments =
+        json!({"title": "WAL off", "tags": ["sqlite"], "body": "Use DELETE.", "supersedes": ["wal", "bench"]});
+    let answer = agent.call("add_knowledge", &arguments);
+    let problem = &answer["structuredContent"]["problems"][0];
+    let told = "a person wrote `knowledge/wal` and 1 more: that this entry replaces it is recorded as a suggestion";
+    assert!(problem.to_string().contains(told), "{answer}");
+    assert!(answer["content"][0]["text"].as_str().unwrap().contains(told), "{answer}");
+    let read = agent.call("read_entry", &json!({"id": "wal"}))["structuredContent"].clone();
+    assert_eq!((&read["superseded_by"], &read["would_be_superseded_by"]), (&json!([]), &json!(["knowledge/wal-off"])));
+    let found = agent.call("search_memory", &json!({"query": "readers go on"}))["structuredContent"].to_string();
+    assert!(found.contains("knowledge/wal"), "{found}");
+}
+
 /// The lists of requests that campaigns and the Inspector send.
 #[test]
 fn every_tool_is_called_by_the_campaigns_and_the_inspector() {

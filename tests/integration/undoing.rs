@@ -97,7 +97,7 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
             let input = serde_json::json!({"session_id": format!("s-{first}-{second}"), "hook_event_name": "Stop",
                 "stop_hook_active": false, "last_assistant_message": message});
             let call = HookCall::new(HookEvent::Stop, Some("claude"), input.to_string().as_bytes(), &|_| None).unwrap();
-            at(root, 200).hook(&call);
+            at(root, 200).hook(&call, &|| false);
             false
         }
     }

@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use self::links::KnownNames;
-use crate::entry::{EntryNames, Id, Kind, NamedEntry, is_ahead};
+use crate::entry::{EntryNames, Id, Kind, NamedEntry, Source, is_ahead};
 use crate::error::{Findings, Problem, Severity};
-use crate::retrieve::{circles, replaced};
+use crate::retrieve::{Replacements, circles, replaced};
 
 pub(crate) use self::live_entry::LiveEntry;
 pub(crate) use self::names::unsafe_name;
@@ -27,14 +27,15 @@ pub(crate) use self::usefulness::usefulness;
 /// Returns the problems between the live entries `live`. `names` are those of all entries, the archive's included.
 pub(crate) fn problems(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc>) -> Findings {
     let known = KnownNames::new(live, names);
-    let pairs: Vec<(Id, Id)> =
-        live.iter().filter(|item| item.counts && item.head.valid).flat_map(|item| replaces(item, names)).collect();
+    let replacements = replacements(live, names, now);
+    let pairs = &replacements.counted;
     let mut findings = Findings::default();
     known.broken_links(live, &mut findings);
     known.unknown_ids(live, &mut findings);
     known.taken_aliases(live, &mut findings);
-    findings.extend(in_circles(live, &pairs));
-    findings.extend(duplicates::find(live, &replaced(&pairs), now));
+    findings.extend(in_circles(live, pairs));
+    findings.extend(suggested(live, &replacements.suggested));
+    findings.extend(duplicates::find(live, &replaced(pairs), now));
     findings.extend(from_the_future(live, now));
     findings
 }
@@ -55,9 +56,26 @@ fn from_the_future(live: &[LiveEntry], now: DateTime<Utc>) -> Vec<Problem> {
     problems
 }
 
-fn replaces<'a>(item: &'a LiveEntry, names: &'a EntryNames) -> impl Iterator<Item = (Id, Id)> + use<'a> {
-    let now_called = |old: &'a Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
-    item.head.supersedes.iter().map(move |old| (item.id.clone(), now_called(old)))
+fn replacements(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc>) -> Replacements {
+    let counting = || live.iter().filter(|item| item.counts);
+    let sources: HashMap<&Id, Source> = counting().map(|item| (&item.id, item.head.source)).collect();
+    let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
+    let mut replacements = Replacements::default();
+    for item in counting() {
+        replacements.add(&item.id, &item.head, now, &current, &|old| sources.get(old).copied());
+    }
+    replacements
+}
+
+/// Reports what agents want to replace and people wrote, for a person to decide.
+fn suggested(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
+    let items: HashMap<&Id, &LiveEntry> = live.iter().filter(|item| item.counts).map(|item| (&item.id, item)).collect();
+    let suggestion = |(new, old): &(Id, Id)| {
+        let message = format!("an agent wants this entry to replace `{old}`, which a person wrote and which stays");
+        let hint = format!("confirm with `ralph-memory supersede {old} {new}`, or remove it from `supersedes`");
+        Some(items.get(new)?.warning(None, "suggested-replacement", message, hint))
+    };
+    pairs.iter().filter_map(suggestion).collect()
 }
 
 /// Reports entries that replace each other in a circle: each of them, since a change of any one ends the circle.
@@ -205,6 +223,20 @@ mod tests {
             &[replacing("new", "elsewhere"), old],
             &[("new", 0, "unknown-id", "write the id of the entry that this one replaces, or remove it")],
         );
+    }
+
+    #[test]
+    fn what_agents_want_to_replace_is_for_a_person_to_decide() {
+        let by_agent = |stem: &str, old: &str| {
+            let head = format!("title: \"{stem}\"\ntags: [a]\nsource: agent\nsupersedes: [{old}]");
+            item(&format!("knowledge/{stem}.md"), &head, stem)
+        };
+        let hint = "confirm with `ralph-memory supersede knowledge/rule knowledge/new`, or remove it from `supersedes`";
+        let rule = || named("rule", "Rule", "b", "text");
+        check(&[by_agent("new", "rule"), rule()], &[("new", 0, "suggested-replacement", hint)]);
+        check(&[by_agent("new", "own"), by_agent("own", "gone")], &[]);
+        // A circle with a suggestion is none.
+        check(&[by_agent("new", "rule"), replacing("rule", "new")], &[("new", 0, "suggested-replacement", hint)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::tag_groups;
 use crate::entry::body::blocks;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
-use crate::entry::{self, Entry, Head, Id, MAX_FRONTMATTER_BYTES, Scope, Source};
+use crate::entry::{self, Entry, Head, Id, MAX_FRONTMATTER_BYTES, Scope};
 use crate::text::fold;
 
 /// The longest body that a merge makes, in bytes: longer ones are not read.
@@ -83,7 +83,7 @@ impl<'a> Group<'a> {
             category: head.category.as_deref(),
             scope: &head.scope,
             feature: head.feature.as_deref(),
-            is_human: head.source == Source::Human,
+            is_human: head.source.is_person(),
         }
     }
 }

@@ -1,15 +1,17 @@
 //! `hook`: what agents' clients call when a session begins, at a prompt, when the agent stops, and when the session ends.
 //!
-//! Whatever happens, it ends with exit code 0: other codes drop a prompt, or make an agent go on for ever.
+//! Whatever happens, it ends with exit code 0: other codes drop a prompt, or make an agent go on for ever. Whatever the
+//! memory contains, it ends in time: a thread does the work, and the process does not wait for it for long.
 
 use std::io::{self, IsTerminal as _, Read as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph_memory::Error;
 use ralph_memory::memory::{HookAnswer, HookCall, HookEvent};
+use rustix::time::{ClockId, clock_gettime};
 use serde::de::IgnoredAny;
 
 use crate::error;
@@ -26,6 +28,20 @@ const PIECE_TIMEOUT: Duration = Duration::from_secs(1);
 const LAST_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long the whole input may take.
 const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long the rest takes at most. Unoptimised code is some ten times slower.
+///
+/// The largest file takes 150 ms of the processor's time to read and to index. One that was begun is finished, or no hook
+/// would ever get beyond it.
+const LIMITS: HookLimits = {
+    let factor = if cfg!(debug_assertions) { 10 } else { 1 };
+    HookLimits {
+        reading: Duration::from_millis(50 * factor),
+        processor: Duration::from_millis(400 * factor),
+        clock: Duration::from_millis(1_000 * factor),
+    }
+};
+/// How often the time is looked at.
+const TICK: Duration = Duration::from_millis(5);
 /// The variable that switches hooks off, with the value 0.
 const SWITCH: &str = "RALPH_MEMORY_HOOK";
 
@@ -37,7 +53,7 @@ const SWITCH: &str = "RALPH_MEMORY_HOOK";
 ///
 /// The exit code is always 0, also for wrong options. Without a memory, during `run`, and with `RALPH_MEMORY_HOOK=0` it does
 /// nothing. `doctor` shows the last errors.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Registered with a client, each line ends in `|| exit 0`, for computers without the program:
   ralph-memory hook session-start || exit 0
   ralph-memory hook stop --agent codex || exit 0")]
@@ -61,31 +77,80 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
     if is_off || run_of_environment().is_some() {
         return Exit::Done;
     }
-    // The panic's message is on standard error.
-    match catch_unwind(AssertUnwindSafe(|| answer(globals, args))) {
-        Ok(Ok(HookAnswer { output, notes })) => {
+    let (globals, own) = (globals.clone(), args.clone());
+    // A panic's message is on standard error.
+    match in_time(LIMITS, move |is_over| answer(&globals, &own, is_over)) {
+        Some(Ok(HookAnswer { output, notes })) => {
             for note in notes {
                 ui.warn(&format!("ralph-memory: hook {}: {note}", args.event.as_str()));
             }
             // A client that has gone away needs no answer.
             let _ = ui.out.write_all(output.as_bytes()).and_then(|()| ui.out.flush());
         }
-        Ok(Err(failure)) => {
+        Some(Err(failure)) => {
             let report = error::report(&failure);
             let messages = [&[report.message], &report.causes[..]].concat();
             ui.warn(&format!("ralph-memory: hook {}: {}", args.event.as_str(), messages.join(": ")));
         }
-        Err(_) => {}
+        None => {}
     }
     Exit::Done
 }
 
-fn answer(globals: &Globals, args: &HookArgs) -> anyhow::Result<HookAnswer> {
+/// How long the work of a hook may take, after the message is saved.
+#[derive(Clone, Copy)]
+struct HookLimits {
+    /// The processor's time after which no further file is read.
+    reading: Duration,
+    /// The processor's time for all of it. What waits for a busy machine or a slow disk takes none.
+    processor: Duration,
+    /// The time by the clock for all of it.
+    clock: Duration,
+}
+
+/// Returns what `work` returns; `None` if it panics, or if its time is over: it then ends with the process. The time begins
+/// when `work` first asks whether it is over.
+fn in_time<T: Send + 'static>(
+    limits: HookLimits,
+    work: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
+) -> Option<T> {
+    let begun: Arc<OnceLock<(Instant, Duration)>> = Arc::default();
+    let (sender, result) = mpsc::channel();
+    let of_work = Arc::clone(&begun);
+    let took = |before: Duration| processor_time().saturating_sub(before);
+    thread::spawn(move || {
+        let is_over = || took(of_work.get_or_init(|| (Instant::now(), processor_time())).1) >= limits.reading;
+        // Nobody waits for it any more.
+        let _ = sender.send(work(&is_over));
+    });
+    loop {
+        match result.recv_timeout(TICK) {
+            Ok(result) => return Some(result),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {
+                let is_over = |(clock, processor): &(Instant, Duration)| {
+                    clock.elapsed() >= limits.clock || took(*processor) >= limits.processor
+                };
+                if begun.get().is_some_and(is_over) {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Returns how much time of the processor this process took.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+fn answer(globals: &Globals, args: &HookArgs, is_over: &dyn Fn() -> bool) -> anyhow::Result<HookAnswer> {
     let variable = |name: &str| std::env::var_os(name);
     let (input, problem) = input(if args.event == HookEvent::SessionEnd { LAST_TIMEOUT } else { PIECE_TIMEOUT });
     let call = HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem);
     match globals.open_for_hook(call.folder()) {
-        Ok(memory) => Ok(memory.hook(&call)),
+        Ok(memory) => Ok(memory.hook(&call, is_over)),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Settings { .. })) => {
             let report = error::report(&error);
             match globals.open_for_hook_without_settings(call.folder()) {
@@ -136,5 +201,31 @@ fn input(timeout: Duration) -> (Vec<u8>, Option<String>) {
         if may_be_complete && serde_json::from_slice::<IgnoredAny>(&input).is_ok() {
             return (input, None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: HookLimits = HookLimits { reading: Duration::ZERO, processor: Duration::ZERO, clock: Duration::ZERO };
+
+    #[test]
+    fn nobody_waits_for_work_that_does_not_end() {
+        let endless = |is_over: &dyn Fn() -> bool| {
+            assert!(is_over());
+            loop {
+                thread::park();
+            }
+        };
+        assert_eq!(in_time::<()>(NONE, endless), None);
+        assert_eq!(in_time::<()>(NONE, |_| panic!("a bug")), None);
+    }
+
+    #[test]
+    fn the_time_begins_with_the_first_question() {
+        // It takes its time to save a message first.
+        assert_eq!(in_time(NONE, |_| processor_time() > Duration::ZERO), Some(true));
+        assert_eq!(in_time(LIMITS, |is_over| is_over()), Some(false));
     }
 }

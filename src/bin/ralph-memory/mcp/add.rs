@@ -89,7 +89,7 @@ impl AgentTool for Add {
         and commit: a pitfall, a convention, how a tool behaves here, the reason of a decision. Call it once for \
         each fact that the next person or agent would otherwise have to find out again. Call search_memory first. \
         With the title of an agent's entry you update it; anything else is a new entry, and the answer lists similar \
-        ones. What a person wrote is never replaced. Do not write down what the code or its documentation says, \
+        ones. What people wrote stays until they agree. Do not write down what the code or its documentation says, \
         progress, guesses or secrets: what looks like a secret is refused.";
     const READS_ONLY: bool = false;
     const OF_FEATURE: bool = true;

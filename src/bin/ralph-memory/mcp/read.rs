@@ -84,6 +84,10 @@ pub(super) struct Whole {
     supersedes: Vec<String>,
     /// The entries that replace it: read these instead
     superseded_by: Vec<String>,
+    /// What it replaces once a person confirms
+    would_supersede: Vec<String>,
+    /// What replaces it once a person confirms
+    would_be_superseded_by: Vec<String>,
     /// The entries that its body links to
     links: Vec<String>,
     /// The entries that link to it
@@ -129,6 +133,8 @@ impl Answer for Whole {
         field("files", Some(&self.files.join(", ")));
         field("questions", Some(&self.questions.join(" · ")));
         field("supersedes", Some(&shown::codes(&self.supersedes)));
+        field("would supersede, once a person confirms it", Some(&shown::codes(&self.would_supersede)));
+        field("would be superseded, once a person confirms it, by", Some(&shown::codes(&self.would_be_superseded_by)));
         field("links to", Some(&shown::codes(&self.links)));
         field("linked from", Some(&shown::codes(&self.backlinks)));
         field("earlier versions", Some(&shown::codes(&self.versions)));
@@ -200,6 +206,8 @@ fn whole(entry: &EntryView, body: &str) -> Whole {
         questions: few(shown::lines(&entry.questions)),
         supersedes: few(shown::ids(&entry.supersedes)),
         superseded_by: few(shown::ids(&entry.superseded_by)),
+        would_supersede: few(shown::ids(&entry.would_supersede)),
+        would_be_superseded_by: few(shown::ids(&entry.would_be_superseded_by)),
         links: few(linked(&entry.links)),
         backlinks: few(linked(&entry.backlinks)),
         versions: few(shown::ids(&entry.versions)),

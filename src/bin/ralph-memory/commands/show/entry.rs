@@ -33,6 +33,10 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
     ui.line(title)?;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Vec<_>>().join(", ");
+    let would = |what: &str, of: &[Id]| match of {
+        [] => String::new(),
+        of => format!("{what} {}, once a person confirms it", ids(of)),
+    };
     let archived = if entry.summary.archived { " (archived)" } else { "" };
     // Default values are not shown.
     let importance = if entry.importance == 50 { String::new() } else { entry.importance.to_string() };
@@ -58,6 +62,8 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("answers", entry.questions.join(" ")),
         ("replaces", ids(&entry.supersedes)),
         ("replaced by", ids(&entry.superseded_by)),
+        ("suggested", would("this entry replaces", &entry.would_supersede)),
+        ("suggested", would("replaced by", &entry.would_be_superseded_by)),
         ("links to", links(&entry.links)),
         ("linked from", links(&entry.backlinks)),
         ("versions", ids(&entry.versions)),

@@ -137,7 +137,12 @@ fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
             }
             @if let Some(time) = &entry.expires_at { (fact("Expires", html! { (ShownTime(time)) })) }
             @if summary.kind == Kind::Knowledge { (fact("Importance", html! { (entry.importance) " of 100" })) }
-            @for (label, ids) in [("Replaces", &entry.supersedes), ("Replaced by", &entry.superseded_by)] {
+            @for (label, ids) in [
+                ("Replaces", &entry.supersedes),
+                ("Replaced by", &entry.superseded_by),
+                ("Would replace, if you confirm it", &entry.would_supersede),
+                ("Would be replaced, if you confirm it, by", &entry.would_be_superseded_by),
+            ] {
                 @if !ids.is_empty() {
                     (fact(label, html! { @for id in ids.iter().take(MAX_LISTED) { (id_link(context.links, id)) " " } }))
                 }
