@@ -114,6 +114,12 @@ impl Folder {
         self.stat_of_os(OsStr::new(name))
     }
 
+    /// Returns whether what has this name belongs to another user, who wrote it with this memory or gave it to this one.
+    pub(crate) fn is_of_other_user(&self, name: &str) -> bool {
+        let stat = statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| stat.st_uid != rustix::process::geteuid().as_raw())
+    }
+
     /// Returns the names in this folder in arbitrary order, without `.` and `..`.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
@@ -227,6 +233,12 @@ impl Folder {
             Err(error) if is_unsupported(&error) => Ok(()),
             result => result,
         }
+    }
+}
+
+impl From<OwnedFd> for Folder {
+    fn from(descriptor: OwnedFd) -> Folder {
+        Folder { descriptor }
     }
 }
 

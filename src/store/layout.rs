@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::folder::{FileKind, Folder, explain};
 use super::operation_log::UndoLog;
 use super::trust::Trust;
+use super::user_key::UserKey;
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.
@@ -27,6 +28,7 @@ pub struct Store {
     pub(super) root_folder: Folder,
     pub(super) abilities: Abilities,
     pub(super) undo_log: Arc<UndoLog>,
+    pub(super) user_key: UserKey,
 }
 
 /// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
@@ -63,7 +65,7 @@ impl Store {
             Err(error) => return Err(explain("open", memory, error)),
         }
         let abilities = Abilities { rename_flags: true, hard_links: true };
-        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default() })
+        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default(), user_key: UserKey::default() })
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::{self, Event};
-use ralph_memory::memory::Run;
+use ralph_memory::memory::{Run, StateFolders};
 use ralph_memory::{Knowledge, Memory, Task};
 
 use crate::fault_campaign::tracer::{At, Fault, Injected, Program, Thin, Traced};
@@ -197,7 +197,8 @@ impl Killing<'_> {
 
 /// Returns the number of the newest operation.
 fn newest(copy: &Path) -> u64 {
-    Memory::open(copy).unwrap().operations().unwrap().first().map_or(0, |newest| newest.number)
+    let folders = StateFolders::new([copy.with_file_name("home").join(".local/state/ralph-memory")]);
+    Memory::open(copy).unwrap().keeping_in(folders).operations().unwrap().first().map_or(0, |newest| newest.number)
 }
 
 /// Leaves out folders, and temporary files, which the next command removes.

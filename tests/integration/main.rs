@@ -94,6 +94,7 @@ mod own_disk; // a process that may mount file systems
 mod owners; // a memory of another user is not used
 #[path = "../campaigns/paths.rs"]
 mod paths; // names and links that lead outside of the memory
+mod private_state; // what a memory keeps for itself is private, and no secret is shown of it
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
 mod pty; // the program on a terminal

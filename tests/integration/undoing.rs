@@ -557,7 +557,6 @@ fn each_command_and_each_call_of_a_tool_is_one_operation() {
     assert_eq!(created, 2, "the attempt and the learning");
     base.run(["undo", "2"]).says(0, "took back operation 2: record");
     assert_eq!(base.files(".ralph/journal"), [""; 0]);
-    let found =
-        Memory::open(&base.root()).unwrap().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
+    let found = base.memory().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
     assert!(found.hits.is_empty(), "the index follows");
 }
