@@ -9,7 +9,7 @@ use std::io;
 
 use rustix::fs::{AtFlags, OFlags, openat, unlinkat};
 
-use super::folder::explain;
+use super::folder::{explain, regular};
 use super::layout::{Store, from_root};
 use super::lock::{Guarded, Lock};
 use super::temp::{Durability, PRIVATE_FILE};
@@ -91,14 +91,5 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Refuses an open file that is not a regular one.
-pub(super) fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
 }

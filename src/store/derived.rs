@@ -10,8 +10,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
 
-use super::cache::regular;
-use super::folder::{FileKind, Folder, check_name};
+use super::folder::{FileKind, Folder, check_name, regular};
 use super::layout::Store;
 use super::private::make_private;
 use super::sweep::is_alive;

@@ -248,6 +248,25 @@ impl AsFd for Folder {
     }
 }
 
+/// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
+/// off, to test the fallback.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Abilities {
+    /// Whether two names can be exchanged, and a rename can refuse to replace.
+    pub(super) rename_flags: bool,
+    /// Whether a file can have two names.
+    pub(super) hard_links: bool,
+}
+
+/// Refuses an open file that is not a regular one.
+pub(super) fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    }
+}
+
 /// Why a path was refused without any access.
 #[derive(Debug)]
 struct Outside;

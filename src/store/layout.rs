@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{FileKind, Folder, explain};
+use super::folder::{Abilities, FileKind, Folder, explain};
 use super::operation_log::UndoLog;
 use super::trust::Trust;
 use super::user_key::UserKey;
@@ -29,16 +29,6 @@ pub struct Store {
     pub(super) abilities: Abilities,
     pub(super) undo_log: Arc<UndoLog>,
     pub(super) user_key: UserKey,
-}
-
-/// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
-/// off, to test the fallback.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Abilities {
-    /// Whether two names can be exchanged, and a rename can refuse to replace.
-    pub(super) rename_flags: bool,
-    /// Whether a file can have two names.
-    pub(super) hard_links: bool,
 }
 
 impl Store {

@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fstat, open, openat, renameat, unlinkat};
 use rustix::process::geteuid;
 
-use super::cache::regular;
-use super::folder::{Folder, check_name};
+use super::folder::{Folder, check_name, regular};
 use super::temp::{PRIVATE_FILE, temporary_name};
 
 /// The mode of folders that are created.

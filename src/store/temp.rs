@@ -13,8 +13,7 @@ use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::attributes::copy_attributes;
-use super::folder::{Folder, is_errno, is_unsupported};
-use super::layout::Abilities;
+use super::folder::{Abilities, Folder, is_errno, is_unsupported};
 use super::name::{MAX_NAME_BYTES, cut};
 
 /// How every temporary name begins.

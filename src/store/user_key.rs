@@ -12,9 +12,7 @@ use std::sync::OnceLock;
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, open, unlinkat};
 use rustix::process::geteuid;
 
-use super::cache::regular;
-use super::folder::Folder;
-use super::layout::Abilities;
+use super::folder::{Abilities, Folder, regular};
 use super::private::make_own_folder;
 use super::seal::{SUM_BYTES, SealKey};
 use super::temp::{Access, Durability, Temp, rename_new};

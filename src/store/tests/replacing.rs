@@ -255,6 +255,7 @@ fn a_private_file_is_never_readable_by_others() {
 }
 
 /// Returns an access control list that lets one more user read.
+#[cfg(target_os = "linux")]
 fn access_list() -> Vec<u8> {
     let entry =
         |tag: u16, bits: u16, id: u32| [&tag.to_le_bytes()[..], &bits.to_le_bytes(), &id.to_le_bytes()].concat();
@@ -262,8 +263,8 @@ fn access_list() -> Vec<u8> {
     [2_u32.to_le_bytes().to_vec(), entries.concat()].concat()
 }
 
-#[test]
 #[cfg(target_os = "linux")]
+#[test]
 fn keeps_what_people_and_the_system_keep_beside_the_bytes() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
 
@@ -293,8 +294,8 @@ fn keeps_what_people_and_the_system_keep_beside_the_bytes() {
 }
 
 /// The folder lets another user read its new files, and this one is older, or was taken from that user.
-#[test]
 #[cfg(target_os = "linux")]
+#[test]
 fn a_list_of_the_folder_gives_a_replaced_file_to_nobody() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
 
