@@ -33,6 +33,7 @@ use crate::entry::attempt::Attempt;
 use crate::entry::{Id, Scope, Source};
 use crate::error::Problem;
 use crate::retrieve::Hit;
+use crate::secret::redact;
 use crate::text::{fold, is_same_name};
 
 pub(crate) use crate::retrieve::MAX_CANDIDATES;
@@ -96,6 +97,19 @@ impl Task {
     /// Returns its id, or the one that its title makes.
     pub fn own_id(&self) -> String {
         self.id.clone().unwrap_or_else(|| Task::id_of_title(&self.title))
+    }
+
+    /// Returns the task of the same id without secrets, except those with an allowed fingerprint.
+    pub(crate) fn without_secrets(&self, allowed: &[String]) -> Task {
+        let safe = |text: &String| redact(text, allowed);
+        Task {
+            title: safe(&self.title),
+            description: safe(&self.description),
+            id: Some(self.own_id()),
+            feature: self.feature.as_ref().map(safe),
+            section: self.section.as_ref().map(safe),
+            files: self.files.iter().map(safe).collect(),
+        }
     }
 
     /// Returns title and description, one below the other.

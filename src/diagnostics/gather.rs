@@ -37,6 +37,7 @@ pub(super) fn facts(workspace: &Workspace, semantic: SemanticFacts, kept: Vec<Pr
         memory: store.folder_state(""),
         entries: ENTRIES.map(|name| (name, store.folder_state(name))).into(),
         state: store.folder_state("state"),
+        key_problem: store.key_problem().map(|error| error.to_string()),
         cache: store.folder_state("cache"),
         indexes: indexes.map(|(name, area)| (name, index_facts(workspace, area))).into(),
         old_caches: old_caches(workspace),

@@ -1,6 +1,6 @@
 //! Files of hooks below `state/sessions/`, each read and written under a lock of its own.
 //!
-//! A file names paths to read, so only one that this program wrote, on this machine and in this folder, is believed
+//! A file names paths to read, so only one that this program wrote, for this user and in this folder, is believed
 //! (see [`unsealed`]). A torn or foreign one is as good as empty: at worst a session gets its briefing twice.
 
 use std::fs::{File, TryLockError};
@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::iterations::{seal, unsealed};
+use crate::store::SealKey;
 use crate::workspace::Workspace;
 
 /// The folder, below `state/`.
@@ -41,7 +42,7 @@ pub(super) fn update<Content: Default + Serialize + DeserializeOwned, T>(
     let mut content = content(&bytes, key).unwrap_or_default();
     let result = change(&mut content, bytes.is_empty());
     let mut bytes = serde_json::to_vec(&content)?;
-    seal(&mut bytes, key);
+    seal(&mut bytes, &key);
     file.set_len(0)?;
     file.write_all_at(&bytes, 0)?;
     Ok(result)
@@ -75,6 +76,6 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn content<Content: DeserializeOwned>(bytes: &[u8], key: u64) -> Option<Content> {
+fn content<Content: DeserializeOwned>(bytes: &[u8], key: SealKey) -> Option<Content> {
     serde_json::from_slice(unsealed(bytes, Some(key)).ok()?).ok()
 }

@@ -43,9 +43,11 @@ pub(crate) fn begin(
     check_run_name(&run.id)?;
     let budget = context_budget(workspace, run.budget, &instructions(workspace, task, false))?;
     configured_models(workspace)?;
-    let task = Task { id: Some(task.own_id()), ..task.clone() };
+    // From here on it is kept, and shown to whoever looks at the memory.
+    let task = task.without_secrets(&workspace.settings.allowed_secrets);
     refuse_beside_agents(&begun(workspace)?)?;
     let (kept, mut problems) = kept_problems(workspace, folders);
+    problems.extend(no_key(workspace));
     let mut iteration = {
         let lock = workspace.lock_entries()?;
         problems.extend(interrupt_orphans(workspace, &lock, &kept, &task, run)?);
@@ -66,6 +68,15 @@ pub(crate) fn begin(
     }
     iteration.problems.extend(problems);
     Ok(iteration)
+}
+
+/// Reports that other processes will not know the iteration.
+fn no_key(workspace: &Workspace) -> Option<Problem> {
+    let reason = workspace.store.key_problem()?;
+    let message =
+        format!("your key for `.ralph/state/` cannot be kept, so only this process knows the iteration: {reason}");
+    let hint = "set `HOME` or `XDG_STATE_HOME` to a folder of yours that can be written";
+    Some(Problem::warning(display_path("state"), "no-key", message, hint))
 }
 
 /// Refuses to begin an iteration beside an agent that outlived its run: its changes would be attributed to the new one.

@@ -67,9 +67,13 @@ pub(crate) fn bad_iterations(workspace: &Workspace) -> Vec<Problem> {
 
 fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
     let mut files = BegunFiles::default();
-    // If nothing was ever locked, nothing was begun.
+    // If this user never locked anything, nothing was begun.
     let key = state_key(workspace)?;
-    let (stems, n_files) = stems(workspace)?;
+    let (stems, n_files) = match stems(workspace) {
+        // Another user's folder has nothing of this one.
+        Err(error) if key.is_none() && is_denied(&error) => return Ok(files),
+        found => found?,
+    };
     let is_flood = n_files > MAX_BEGUN;
     if is_flood {
         let reason = format!("it has {n_files} files, and only the {MAX_BEGUN} newest are read");
@@ -81,6 +85,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
             Ok(file) => unsealed(&file.bytes, key).and_then(|bytes| parse(&path, bytes)),
             // It was finished meanwhile.
             Err(Unreadable::Missing) => continue,
+            Err(Unreadable::Io(_)) if is_of_other_user(workspace, &stem) => Err("another user began it".to_owned()),
             Err(unreadable @ Unreadable::Io(_)) => {
                 return Err(unreadable.into_error(workspace.store.memory().join(path)));
             }
@@ -97,6 +102,15 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
     }
     files.iterations.sort_by(|one, other| (&one.run_id, one.number).cmp(&(&other.run_id, other.number)));
     Ok(files)
+}
+
+fn is_denied(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied)
+}
+
+fn is_of_other_user(workspace: &Workspace, stem: &str) -> bool {
+    let folder = workspace.store.folder(&format!("state/{BEGUN}"));
+    folder.is_ok_and(|folder| folder.is_of_other_user(&format!("{stem}.json")))
 }
 
 /// Returns the stems of the files to read, at most [`MAX_BEGUN`], and how many files there are.

@@ -80,7 +80,7 @@ pub struct Iteration {
     pub run_id: String,
     /// Its number in the run, from 1.
     pub number: u32,
-    /// The task.
+    /// The task, without the secrets that it was begun with.
     pub task: Task,
     /// The number of this attempt at the task, from 1.
     pub attempt: usize,

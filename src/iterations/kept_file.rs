@@ -15,11 +15,9 @@ use super::iteration::{Iteration, is_tree};
 use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
 use super::work_tree::WorkTreeChanges;
-use crate::context::Task;
 use crate::error::{Argument, Error, Problem, Result};
 use crate::history::Report;
 use crate::journal::{check_name, check_number, check_run_name};
-use crate::secret::redact;
 use crate::sigil::{self, Sigil};
 use crate::store::{read_if_begins, write_private};
 use crate::text::printed_command;
@@ -159,8 +157,7 @@ impl KeptFile {
         let which = match which {
             IterationRef::Begun(iteration) => {
                 let mut iteration = *iteration;
-                let Task { title, description, .. } = &mut iteration.task;
-                (*title, *description) = (redact(title, allowed), redact(description, allowed));
+                iteration.task = iteration.task.without_secrets(allowed);
                 IterationRef::Begun(Box::new(iteration))
             }
             named @ IterationRef::Named { .. } => named,

@@ -17,6 +17,7 @@ use super::process_identity::ProcessIdentity;
 use super::sealed::{state_key, unsealed};
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
+use crate::store::SealKey;
 use crate::transcript::AgentSpending;
 use crate::workspace::Workspace;
 
@@ -194,7 +195,7 @@ pub(super) struct LiveFile {
 
 impl LiveFile {
     /// Returns the content of a file of this name; `None` if it is not one that this program wrote.
-    pub(super) fn parse(bytes: &[u8], run_id: &str, key: u64) -> Option<LiveFile> {
+    pub(super) fn parse(bytes: &[u8], run_id: &str, key: SealKey) -> Option<LiveFile> {
         let live: LiveFile = serde_json::from_slice(unsealed(bytes, Some(key)).ok()?).ok()?;
         let is_valid = |run: &LiveRun| {
             run.run_id == run_id

@@ -140,9 +140,9 @@ impl<'a> LiveWriter<'a> {
         file.written_at = self.workspace.now();
         let write = || {
             let mut bytes = serde_json::to_vec(&file)?;
-            seal(&mut bytes, self.workspace.store.make_state_key()?);
+            seal(&mut bytes, &self.workspace.store.make_state_key()?);
             let name = format!("{}.json", file.current.run_id);
-            self.workspace.store.make_state_folder(FOLDER)?.replace_private_file(&name, &bytes)
+            self.workspace.store.make_state_folder(FOLDER)?.replace_file(&name, &bytes)
         };
         // Nobody can watch the run then, which does not stop it.
         let _ = write();

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::store::write_private;
 use crate::workspace::Workspace;
 
-/// The folder below `state/`: that one may be readable for others.
+/// The folder below `state/`.
 const FOLDER: &str = "page";
 const FILE: &str = "server.json";
 /// A file that leads a browser to the page: arguments of a program can be read by every user, and this file cannot.
@@ -62,9 +62,9 @@ pub(crate) fn claim_page(workspace: &Workspace, server: &PageServer) -> Result<O
         return Ok(Some(other));
     }
     let failed = |source| Error::Io { action: "write", path: path(workspace), source };
-    let Some(key) = state_key(workspace)? else { return Ok(None) };
+    let key = workspace.store.make_state_key().map_err(failed)?;
     let mut text = serde_json::to_vec(server).map_err(|error| failed(error.into()))?;
-    seal(&mut text, key);
+    seal(&mut text, &key);
     write_private(&workspace.store.state().join(FOLDER), FILE, |file| file.write_all(&text)).map_err(failed)?;
     Ok(None)
 }

@@ -1,58 +1,48 @@
-//! Files below `state/` that are trusted only if this program wrote them, on this machine and in this folder.
+//! Files below `state/` that are trusted only if this program wrote them, for this user, on this machine and in this folder.
 //!
 //! They do not belong into version control, but a repository, an archive or a copy may contain such files. So each ends
-//! with a checksum whose key depends on this machine and folder (see
+//! with a checksum whose key depends on this user, machine and folder (see
 //! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says about it.
 
 use std::io;
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
 use crate::error::{Error, Result};
 use crate::git::WorkTree;
-use crate::store::Lock;
+use crate::store::{Lock, SealKey};
 use crate::workspace::Workspace;
 
 /// The file with the options of the newest run, below `state/`.
 const OPTIONS: &str = "run.json";
-/// The length of the last line of a file, with the line end before it, in bytes.
-const SUM: usize = 18;
 
 /// Writes a file below `state/`, with its checksum.
 pub(super) fn write_sealed(workspace: &Workspace, lock: &Lock, name: &str, mut text: Vec<u8>) -> Result<()> {
-    let missing = || no_key(workspace, io::ErrorKind::NotFound.into());
-    // The key exists: the lock is held.
-    let key = state_key(workspace)?.ok_or_else(missing)?;
-    seal(&mut text, key);
+    let key = workspace.store.make_state_key().map_err(|source| no_key(workspace, source))?;
+    seal(&mut text, &key);
     workspace.store.write_state(lock, name, &text)
 }
 
 /// Appends the checksum to the content of a file.
-pub(crate) fn seal(text: &mut Vec<u8>, key: u64) {
-    let sum = sum(text, key);
-    text.extend(sum.bytes());
+pub(crate) fn seal(text: &mut Vec<u8>, key: &SealKey) {
+    let line = key.line(text);
+    text.extend(line);
 }
 
 /// Returns the content of a file without its last line, if that proves that it was written here; else why it is not
 /// trusted.
-pub(crate) fn unsealed(bytes: &[u8], key: Option<u64>) -> std::result::Result<&[u8], String> {
-    let text = bytes.len().checked_sub(SUM).map(|length| &bytes[..length]);
-    let text = text.filter(|text| key.is_some_and(|key| bytes.ends_with(sum(text, key).as_bytes())));
-    text.ok_or_else(|| "it was not written on this machine, in this folder".to_owned())
+pub(crate) fn unsealed(bytes: &[u8], key: Option<SealKey>) -> std::result::Result<&[u8], String> {
+    let text = key.and_then(|key| key.unsealed(bytes));
+    text.ok_or_else(|| {
+        "it was not written by you, on this machine and in this folder, or it is of an older version".to_owned()
+    })
 }
 
-/// Returns the key of the checksums; `None` if nothing was ever locked, so that nothing was written.
-pub(super) fn state_key(workspace: &Workspace) -> Result<Option<u64>> {
+/// Returns the key of the checksums; `None` if this user never locked anything here, and so wrote nothing.
+pub(super) fn state_key(workspace: &Workspace) -> Result<Option<SealKey>> {
     workspace.store.state_key().map_err(|source| no_key(workspace, source))
 }
 
 fn no_key(workspace: &Workspace, source: io::Error) -> Error {
     Error::Io { action: "look at", path: workspace.store.state().join("lock"), source }
-}
-
-/// Returns the last line of a file with these bytes before it.
-fn sum(bytes: &[u8], key: u64) -> String {
-    format!("\n{:016x}\n", xxh3_64_with_seed(bytes, key))
 }
 
 /// Saves the options of a run: any text. It replaces the options of another run.

@@ -1,4 +1,5 @@
-//! The user's folders for attempts that must outlive the project's own files.
+//! The user's folders for what must not lie in a project: attempts that must outlive the project's own files, and the key
+//! that seals what the program keeps in `.ralph/state/`.
 //!
 //! The folders depend only on the given variables and on the user's id.
 
@@ -12,7 +13,7 @@ pub(super) const NAME: &str = "ralph-memory";
 ///
 /// Each gets the mode 0700, and files in it 0600. A folder that belongs to another user is not used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StateFolders(pub(super) Vec<PathBuf>);
+pub struct StateFolders(pub(crate) Vec<PathBuf>);
 
 impl StateFolders {
     /// Returns these folders, in the order in which they are tried.

@@ -246,8 +246,13 @@ impl Memory {
 
     /// Lets [`Memory::finish`] keep each attempt in one of these folders until it is in the journal: see
     /// [`StateFolders`]. Without this, an attempt that cannot be written is lost unless the caller still has it.
+    ///
+    /// The folders have a random key, too, which is made when it is first needed, and seals what is kept in `state/` and
+    /// `cache/`. Without it, other processes take the iterations, sessions and changes that this one writes for another
+    /// user's, and do not use its cache.
     #[must_use]
     pub fn keeping_in(mut self, folders: StateFolders) -> Memory {
+        self.workspace.store.keep_key_in(folders.0.clone());
         self.state_folders = folders;
         self
     }

@@ -64,7 +64,7 @@ impl<Observe: FnMut(RunEvent<'_>)> RunIo for Observe {
 pub enum RunEvent<'a> {
     /// The iterations from here on are of the task of this box of the checklist.
     TaskStarted {
-        /// Its title.
+        /// Its title, without secrets.
         title: &'a str,
     },
     /// An iteration began.

@@ -14,6 +14,7 @@ use super::prompt::PromptParts;
 use super::prompt_file::PromptFile;
 use super::recorder::Recorder;
 use super::report::{AgentReport, validated};
+use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
 use crate::iterations::LiveWriter;
@@ -28,6 +29,8 @@ pub(super) struct RunningIteration<'a, 'memory> {
     pub(super) recorder: &'a Recorder<'memory>,
     pub(super) live: &'a mut LiveWriter<'memory>,
     pub(super) io: &'a mut dyn RunIo,
+    /// The task as it was given: only its agent gets the secrets in it.
+    pub(super) task: &'a Task,
     pub(super) iteration: &'a mut Iteration,
     /// What the agent spent, as last reported.
     pub(super) spending: AgentSpending,
@@ -148,7 +151,7 @@ impl RunningIteration<'_, '_> {
         let iteration = &*self.iteration;
         let tools = if has_tools { TOOLS } else { "" };
         let parts = PromptParts {
-            task: &iteration.task,
+            task: self.task,
             task_id: &iteration.task_id(),
             context: &format!("{}{tools}", iteration.context),
             progress: &self.recorder.progress(),

@@ -98,7 +98,7 @@ pub struct RunIteration {
 pub struct RunTask {
     /// Its id.
     pub id: String,
-    /// Its title.
+    /// Its title, without secrets.
     pub title: String,
     /// How many iterations were spent on it.
     #[serde(rename = "iteration_count")]
@@ -136,7 +136,7 @@ pub struct Spending {
 impl RunTask {
     /// Another box of the title of one that is done begins again.
     fn is_of(&self, task: &Task) -> bool {
-        !self.done && self.title == task.title
+        !self.done && self.id == task.own_id()
     }
 }
 
@@ -161,7 +161,6 @@ impl RunProgress {
     /// Counts an iteration of a task.
     pub(super) fn note(
         &mut self,
-        task: &Task,
         iteration: Iteration,
         (duration, reason): (Duration, Option<String>),
         recorded: Recorded,
@@ -172,6 +171,7 @@ impl RunProgress {
         self.problems.extend(recorded.problems);
         let outcome = recorded.outcome;
         let done = outcome == Outcome::Done;
+        let task = &iteration.task;
         match self.tasks.iter_mut().find(|known| known.is_of(task)) {
             Some(known) => (known.iterations, known.done) = (known.iterations + 1, done),
             None => {

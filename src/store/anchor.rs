@@ -1,14 +1,18 @@
-//! Binds derived files to this machine and this folder.
+//! Binds derived files to this user, this machine and this folder.
 //!
-//! A repository, an archive or a copy of a project can contain a `cache/` with any bytes in it, and with valid
-//! checksums. It cannot contain the inode number and the change time that a file gets when it is written here. So one
-//! empty file of the cache, the anchor, identifies the place. The checksum of every derived file includes a key made of
-//! the anchor's stat. Files with another key are not read: they are rebuilt, as if they did not exist.
+//! A repository, an archive or a copy of a project can contain a `cache/` and a `state/` with any bytes in them, and with
+//! valid checksums. It cannot contain the [key of this user](super::user_key), and a copy gets other files than the
+//! original. So one empty file of the cache, the anchor, and the lock of the entries in `state/` identify the place. The
+//! key of every checksum is made of the user's key and the stat of that file. Files with another key are not read: those
+//! of the cache are rebuilt, as if they did not exist.
 //!
 //! A project that moves within its file system keeps its anchor. A copy gets a new anchor, and so rebuilds its cache.
 
+use std::fs::{File, canonicalize};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use rustix::fs::{AtFlags, OFlags, Stat, openat, statat};
@@ -17,28 +21,31 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::folder::{FileKind, FileStat};
 use super::layout::{Store, is_missing};
 use super::lock::LOCK;
-use super::temp::{Durability, NEW_FILE};
+use super::seal::SealKey;
+use super::temp::{Durability, PRIVATE_FILE};
+use super::user_key::UserKey;
 
 /// The name of the file, in `cache/`.
 const ANCHOR: &str = "anchor";
 
-/// The stat of a file that was made on this machine, in this folder.
+/// The keys of the cache's files, which were written here. They are short, as fast as the checksums that they are for, and
+/// good as long as nobody else reads the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anchor {
-    device: u64,
-    stat: FileStat,
+    key: u64,
+    lasting_key: u64,
 }
 
 impl Anchor {
     /// Returns the key for files that can be rebuilt quickly.
     pub fn key(&self) -> u64 {
-        xxh3_64(format!("{} {}", self.device, self.lasting_key()).as_bytes())
+        self.key
     }
 
     /// Returns the key for files that take a server and minutes to rebuild. It leaves out the device, whose number
     /// changes after a restart on some file systems.
     pub fn lasting_key(&self) -> u64 {
-        xxh3_64(format!("{} {}", self.stat.ino, self.stat.ctime).as_bytes())
+        self.lasting_key
     }
 
     /// Returns a line for a list in the cache, with its line end and a proof that it was written here.
@@ -52,14 +59,30 @@ impl Anchor {
         (u64::from_str_radix(sum, 16).ok()? == xxh3_64_with_seed(line.as_bytes(), self.lasting_key())).then_some(line)
     }
 
+    /// Returns the keys by the stat of the anchor's file, and the user's key; without folders for that, by the stat alone.
     #[allow(
         clippy::useless_conversion,
         clippy::unnecessary_fallible_conversions,
         reason = "systems differ in the type"
     )]
-    fn of(stat: &Stat) -> Option<Anchor> {
+    fn of(stat: &Stat, user_key: Option<SealKey>) -> Option<Anchor> {
         let device = u64::try_from(stat.st_dev).unwrap_or_default();
-        Some(Anchor { device, stat: FileStat::from_raw(stat) }).filter(|anchor| anchor.stat.kind == FileKind::File)
+        let FileStat { kind, ino, ctime, .. } = FileStat::from_raw(stat);
+        let number = |place: String| match user_key {
+            Some(key) => xxh3_64(&key.sum(&[b"cache\0", place.as_bytes()])),
+            None => xxh3_64(place.as_bytes()),
+        };
+        let (key, lasting_key) = (number(format!("{device} {ino} {ctime}")), number(format!("{ino} {ctime}")));
+        (kind == FileKind::File).then_some(Anchor { key, lasting_key })
+    }
+}
+
+/// Returns what tells the folder with this lock file from every other one: the file's numbers, which a copy does not keep,
+/// or, if the file system has no birth times, the folder's path too.
+fn place_of(ino: u64, born: Option<u128>, memory: impl Fn() -> PathBuf) -> Vec<u8> {
+    match born {
+        Some(born) => format!("{ino} {born}").into_bytes(),
+        None => [format!("{ino} at ").as_bytes(), memory().as_os_str().as_bytes()].concat(),
     }
 }
 
@@ -69,40 +92,64 @@ fn is_link(error: &io::Error) -> bool {
 }
 
 impl Store {
-    /// Returns the key for files in `state/` that are only valid on this machine. It is made of the inode number and
-    /// the birth time of the entry lock's file, which is never removed, and which a clone or a copy creates anew. If
-    /// the file system has no birth times, the number alone counts. `None` if nothing was ever locked.
+    /// Seals files with the key in the first of these folders that has one, or else can be written.
+    pub fn keep_key_in(&mut self, folders: Vec<PathBuf>) {
+        self.user_key = UserKey::kept_in(folders);
+    }
+
+    /// Returns why this user's key cannot be kept, so that another process believes nothing that this one writes. Makes the
+    /// key if there is none. A caller that named no folders knows.
+    pub(crate) fn key_problem(&self) -> Option<io::Error> {
+        self.user_key.make_kept().err().filter(|_| self.user_key.has_folders())
+    }
+
+    /// Returns the key for files in `state/` that are only valid for this user, on this machine and in this folder. It is
+    /// made of the user's key, and of the entry lock's file, which is never removed, and which a clone or a copy creates
+    /// anew. `None` if nothing was ever locked, or sealed by this user.
     ///
     /// # Errors
     ///
     /// Those of the file system.
-    pub fn state_key(&self) -> io::Result<Option<u64>> {
+    pub fn state_key(&self) -> io::Result<Option<SealKey>> {
         let file = match self.folder("state").and_then(|state| state.open_file(LOCK)) {
             Err(error) if is_missing(&error) => return Ok(None),
             // A path of another kind is not a lock, and no iteration was begun beside it.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput || is_link(&error) => return Ok(None),
+            // It is another user's.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
             result => result?,
         };
-        let stat = file.metadata()?;
-        let born = stat.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
-        let born = born.map_or(0, |born| born.as_nanos());
-        Ok(Some(xxh3_64(format!("{} {born}", stat.ino()).as_bytes())))
+        let Some(user_key) = self.user_key.get() else { return Ok(None) };
+        self.state_key_of(&file, user_key).map(Some)
     }
 
-    /// Does what [`Store::state_key`] does, and creates the lock's file if it is missing: nothing is locked.
+    /// Does what [`Store::state_key`] does, and creates what is missing, the lock's file and the user's key: nothing is
+    /// locked.
     ///
     /// # Errors
     ///
     /// Those of the file system.
-    pub fn make_state_key(&self) -> io::Result<u64> {
-        self.make_folders("state", Durability::Unsynced)?.open_lock_file(LOCK)?;
-        self.state_key()?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    pub fn make_state_key(&self) -> io::Result<SealKey> {
+        let file = self.make_folders("state", Durability::Unsynced)?.open_lock_file(LOCK)?;
+        self.state_key_of(&file, self.user_key.make()?)
+    }
+
+    fn state_key_of(&self, lock: &File, user_key: SealKey) -> io::Result<SealKey> {
+        let stat = lock.metadata()?;
+        let born = stat.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+        let memory = || canonicalize(self.memory()).unwrap_or_else(|_| self.memory().to_owned());
+        Ok(user_key.derive("state", &place_of(stat.ino(), born.map(|born| born.as_nanos()), memory)))
     }
 
     /// Returns the anchor of the cache; without one, nothing in the cache was made here.
     pub fn anchor(&self) -> Option<Anchor> {
         let cache = self.folder("cache").ok()?;
-        Anchor::of(&statat(&cache, ANCHOR, AtFlags::SYMLINK_NOFOLLOW).ok()?)
+        let stat = statat(&cache, ANCHOR, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let user_key = self.user_key.kept();
+        if user_key.is_none() && self.user_key.has_folders() {
+            return None;
+        }
+        Anchor::of(&stat, user_key)
     }
 
     /// Returns the anchor of the cache, and creates it if it is missing.
@@ -114,6 +161,9 @@ impl Store {
         if let Some(anchor) = self.anchor() {
             return Ok(anchor);
         }
+        if self.user_key.has_folders() {
+            self.user_key.make_kept()?;
+        }
         let cache = self.make_folders("cache", Durability::Unsynced)?;
         match cache.stat_of(ANCHOR).map(|stat| stat.kind) {
             // Another process was quicker.
@@ -121,7 +171,7 @@ impl Store {
             Ok(FileKind::Folder | FileKind::Link | FileKind::Other) => cache.remove_any(ANCHOR)?,
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        openat(&cache, ANCHOR, flags, NEW_FILE)?;
+        openat(&cache, ANCHOR, flags, PRIVATE_FILE)?;
         self.anchor().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -144,6 +194,41 @@ mod tests {
             assert_eq!(foreign.unsealed_line(line), None, "{line:?}");
         }
         assert_eq!(own.unsealed_line(&line.trim_end().replace("0001", "0002")), None);
+    }
+
+    #[test]
+    fn the_users_key_is_a_part_of_every_key() {
+        let place = tempfile::tempdir().unwrap();
+        let store = |key: &str| {
+            let mut store = Store::create_root(place.path()).unwrap();
+            store.keep_key_in(vec![place.path().join(key)]);
+            store
+        };
+        let (one, other) = (store("one"), store("other"));
+        assert_eq!((one.anchor(), one.state_key().unwrap()), (None, None), "nothing was locked");
+        let (anchor, state) = (one.make_anchor().unwrap(), one.make_state_key().unwrap());
+        let again = store("one");
+        assert_eq!((again.anchor(), again.state_key().unwrap()), (Some(anchor), Some(state)));
+        assert!(other.anchor().is_none() && other.state_key().unwrap() != Some(state));
+        let (of_other, state_of_other) = (other.make_anchor().unwrap(), other.make_state_key().unwrap());
+        assert!(of_other.key() != anchor.key() && of_other.lasting_key() != anchor.lasting_key());
+        assert_ne!(state_of_other, state);
+        let unkeyed = Store::open(place.path()).unwrap();
+        assert!(unkeyed.anchor().is_some_and(|unkeyed| unkeyed.key() != anchor.key()));
+        // A cache whose key cannot be kept would be rebuilt by every process.
+        std::fs::write(place.path().join("file"), "in the way").unwrap();
+        assert!(store("file").make_anchor().is_err() && store("file").key_problem().is_some());
+        assert!(one.key_problem().is_none() && unkeyed.key_problem().is_none());
+    }
+
+    #[test]
+    fn a_folder_is_told_from_a_copy_without_birth_times_too() {
+        let place_in = |memory: &'static str, ino, born| place_of(ino, born, || memory.into());
+        let place = |ino, born| place_in("/a/.ralph", ino, born);
+        assert_eq!(place(1, Some(7)), place_in("/b/.ralph", 1, Some(7)), "it may move");
+        assert!(place(1, Some(7)) != place(1, Some(8)) && place(1, Some(7)) != place(2, Some(7)));
+        assert_ne!(place(1, None), place_in("/b/.ralph", 1, None));
+        assert!(place(1, None) != place(1, Some(0)) && place(1, None) != place(2, None));
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! Files that can be rebuilt: those in `cache/`, and the notes of running iterations in `state/`.
 //!
-//! They are written by rename, so that a reader sees a whole one, and are not made durable. The checks for links are
+//! They are written by rename, so that a reader sees a whole one, and are not made durable. Only this user can read them.
+//! The checks for links are
 //! the same as for entries: a repository can contain `.ralph/cache` as a link to anywhere.
 
 use std::fs::File;
 use std::io;
 
-use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, OFlags, openat, unlinkat};
 
-use super::folder::explain;
+use super::folder::{explain, regular};
 use super::layout::{Store, from_root};
 use super::lock::{Guarded, Lock};
-use super::temp::{Access, Durability, NEW_FILE, Temp};
+use super::temp::{Durability, PRIVATE_FILE};
 use crate::error::Result;
 
 impl Store {
@@ -44,7 +45,7 @@ impl Store {
         let path = format!("cache/{name}");
         let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        regular(openat(&folder, name, flags | OFlags::CLOEXEC, NEW_FILE)?.into())
+        regular(openat(&folder, name, flags | OFlags::CLOEXEC, PRIVATE_FILE)?.into())
     }
 
     /// Removes the file `name` below `cache/`, and returns whether there was one.
@@ -79,10 +80,7 @@ impl Store {
     fn write_unsynced(&self, area: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = format!("{area}/{name}");
         let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
-        let temp = Temp::write(&folder, bytes, Access::New, Durability::Unsynced)?;
-        renameat(&folder, temp.name(), &folder, name)?;
-        temp.keep();
-        Ok(())
+        folder.replace_file(name, bytes)
     }
 
     fn remove_unsynced(&self, area: &str, name: &str) -> io::Result<bool> {
@@ -93,14 +91,5 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Refuses an open file that is not a regular one.
-pub(super) fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
 }

@@ -1,19 +1,20 @@
 //! Files in an open folder of `cache/` or `state/`: those of the search index, and git's working files.
 //!
-//! They can be rebuilt, so they are not made durable. Such a folder may come with a repository, and may be exchanged
+//! They can be rebuilt, so they are not made durable. Only this user can read them. Such a folder may come with a repository, and may be exchanged
 //! while it is in use: names are resolved in the folder that is open, and no link is followed.
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
 
-use super::cache::regular;
-use super::folder::{FileKind, Folder, check_name};
+use super::folder::{FileKind, Folder, check_name, regular};
 use super::layout::Store;
+use super::private::make_private;
 use super::sweep::is_alive;
-use super::temp::{Access, Durability, NEW_FILE, Temp};
+use super::temp::{Access, Durability, PRIVATE_FILE, Temp};
 
 /// Where git works, below `state/`, and where it puts objects there.
 const SCRATCH: &str = "state/git";
@@ -44,19 +45,22 @@ impl Folder {
         self.open_new(name, OFlags::WRONLY | OFlags::EXCL)
     }
 
-    /// Opens the file `name` in this folder to lock it, and creates it if it is missing.
+    /// Opens the file `name` in this folder to lock it, and creates it if it is missing. Nobody else can open it from then
+    /// on: whoever can open a file can lock it, for as long as they like.
     ///
     /// # Errors
     ///
     /// Those of [`Folder::open_file`].
     pub fn open_lock_file(&self, name: &str) -> io::Result<File> {
-        self.open_new(name, OFlags::RDWR)
+        let file = self.open_new(name, OFlags::RDWR)?;
+        make_private(file.as_fd(), 0o600)?;
+        Ok(file)
     }
 
     fn open_new(&self, name: &str, flags: OFlags) -> io::Result<File> {
         check_name(name)?;
         let flags = flags | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        regular(openat(self, name, flags, NEW_FILE)?.into())
+        regular(openat(self, name, flags, PRIVATE_FILE)?.into())
     }
 
     /// Writes the file `name` in this folder, replacing an older one; a reader sees a whole one.
@@ -65,20 +69,8 @@ impl Folder {
     ///
     /// Those of [`Folder::open_file`]; an older file is then unchanged.
     pub fn replace_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.replace(name, Temp::write(self, bytes, Access::New, Durability::Unsynced)?)
-    }
-
-    /// Does what [`Folder::replace_file`] does; only this user can read the file.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Folder::replace_file`].
-    pub fn replace_private_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.replace(name, Temp::write(self, bytes, Access::Mode(0o600), Durability::Unsynced)?)
-    }
-
-    fn replace(&self, name: &str, temp: Temp<'_>) -> io::Result<()> {
         check_name(name)?;
+        let temp = Temp::write(self, bytes, Access::Mode(PRIVATE_FILE.as_raw_mode()), Durability::Unsynced)?;
         renameat(self, temp.name(), self, name)?;
         temp.keep();
         Ok(())

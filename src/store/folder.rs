@@ -114,6 +114,12 @@ impl Folder {
         self.stat_of_os(OsStr::new(name))
     }
 
+    /// Returns whether what has this name belongs to another user, who wrote it with this memory or gave it to this one.
+    pub(crate) fn is_of_other_user(&self, name: &str) -> bool {
+        let stat = statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| stat.st_uid != rustix::process::geteuid().as_raw())
+    }
+
     /// Returns the names in this folder in arbitrary order, without `.` and `..`.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
@@ -230,9 +236,34 @@ impl Folder {
     }
 }
 
+impl From<OwnedFd> for Folder {
+    fn from(descriptor: OwnedFd) -> Folder {
+        Folder { descriptor }
+    }
+}
+
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+}
+
+/// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
+/// off, to test the fallback.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Abilities {
+    /// Whether two names can be exchanged, and a rename can refuse to replace.
+    pub(super) rename_flags: bool,
+    /// Whether a file can have two names.
+    pub(super) hard_links: bool,
+}
+
+/// Refuses an open file that is not a regular one.
+pub(super) fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
 }
 

@@ -82,7 +82,7 @@ impl Store {
         let made = check_path(path).and_then(|()| match self.root_folder.descend(path) {
             Ok(_) => Ok(false),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_folders(&self.root_folder, path, Durability::Unsynced).map(|_| true)
+                make_folders(&self.root_folder, path, NEW_FOLDER, Durability::Unsynced).map(|_| true)
             }
             Err(error) => Err(error),
         });
@@ -97,7 +97,7 @@ impl Store {
     pub fn init_file_beside(&self, path: &str, bytes: &[u8]) -> Result<Created> {
         let made = check_path(path).and_then(|()| {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let folder = make_folders(&self.root_folder, folder, Durability::Unsynced)?;
+            let folder = make_folders(&self.root_folder, folder, NEW_FOLDER, Durability::Unsynced)?;
             self.create_in(&folder, name, bytes, None, Durability::Unsynced)
         });
         made.map_err(|error| explain("create", self.root().join(path), error))
@@ -119,7 +119,7 @@ impl Store {
         };
         let listing = old.listing().map_err(failed)?;
         if !listing.is_empty() {
-            let new = make_folders(&self.root_folder, SKILLS, Durability::Unsynced)
+            let new = make_folders(&self.root_folder, SKILLS, NEW_FOLDER, Durability::Unsynced)
                 .map_err(|error| explain("create", self.root().join(SKILLS), error))?;
             for (name, kind) in listing {
                 let moved = self.move_skill(&old, &new, &name, kind).map_err(failed)?;

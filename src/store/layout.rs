@@ -8,9 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{FileKind, Folder, explain};
+use super::folder::{Abilities, FileKind, Folder, explain};
 use super::operation_log::UndoLog;
 use super::trust::Trust;
+use super::user_key::UserKey;
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.
@@ -27,16 +28,7 @@ pub struct Store {
     pub(super) root_folder: Folder,
     pub(super) abilities: Abilities,
     pub(super) undo_log: Arc<UndoLog>,
-}
-
-/// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
-/// off, to test the fallback.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Abilities {
-    /// Whether two names can be exchanged, and a rename can refuse to replace.
-    pub(super) rename_flags: bool,
-    /// Whether a file can have two names.
-    pub(super) hard_links: bool,
+    pub(super) user_key: UserKey,
 }
 
 impl Store {
@@ -63,7 +55,7 @@ impl Store {
             Err(error) => return Err(explain("open", memory, error)),
         }
         let abilities = Abilities { rename_flags: true, hard_links: true };
-        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default() })
+        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default(), user_key: UserKey::default() })
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.

@@ -1,20 +1,20 @@
 //! Locks between processes.
 //!
 //! A lock is held on a file that is never removed: the existence of the file means nothing. The system releases the
-//! lock when the process ends, however it ends. The text that a holder writes into the file is only for messages.
+//! lock when the process ends, however it ends. Only this user can open the file, and so hold the lock. The text that a holder writes into the file is only for messages.
 
 use std::fs::File;
 use std::fs::TryLockError;
 use std::io;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::time::{Duration, Instant};
-
-use rustix::fs::{OFlags, openat};
 
 use super::folder::{Folder, explain};
 use super::layout::Store;
 use super::operation_log::OperationScope;
-use super::temp::{Durability, NEW_FILE};
+use super::private::make_private;
+use super::temp::Durability;
 use crate::error::{Error, Result};
 
 /// The name of a lock file, in its folder.
@@ -104,8 +104,11 @@ impl Store {
         let mut wait = FIRST_WAIT;
         loop {
             let folder = self.make_folders(guarded.folder(), Durability::Unsynced);
-            let folder = folder.map_err(|error| explain("lock", &path, error))?;
-            let file = open(&folder).map_err(|error| explain("lock", &path, error))?;
+            let file = folder.and_then(|folder| {
+                make_private(folder.as_fd(), 0o700)?;
+                Ok((folder.open_lock_file(LOCK)?, folder))
+            });
+            let (file, folder) = file.map_err(|error| explain("lock", &path, error))?;
             interrupt();
             match file.try_lock() {
                 Ok(()) => {
@@ -211,16 +214,6 @@ impl Drop for Lock {
         // A child that is being started shares the open file until it runs its own program, so closing this end alone
         // would not always release the lock.
         let _ = self.file.unlock();
-    }
-}
-
-fn open(folder: &Folder) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(openat(folder, LOCK, flags, NEW_FILE)?);
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "the lock is not a regular file"))
     }
 }
 

@@ -6,6 +6,7 @@
 //! old text or the new one.
 
 mod anchor;
+mod attributes;
 mod cache;
 mod derived;
 mod folder;
@@ -23,12 +24,14 @@ mod read;
 mod remove;
 #[cfg(any(feature = "runner", feature = "setup"))]
 mod replace_file;
+mod seal;
 mod source_folder;
 mod survey;
 mod sweep;
 mod temp;
 mod trust;
 mod undo;
+mod user_key;
 mod write;
 
 #[cfg(test)]
@@ -50,6 +53,7 @@ pub(crate) use private::{open_own_file, private_names, read_if_begins, write_pri
 pub(crate) use read::Unreadable;
 #[cfg(feature = "runner")]
 pub(crate) use replace_file::replace_file;
+pub(crate) use seal::SealKey;
 pub(crate) use source_folder::{SourceFiles, SourceFolder};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;

@@ -11,8 +11,8 @@ use std::path::Path;
 use rustix::fs::{AtFlags, OFlags, fstat, mkdirat, unlinkat};
 use rustix::io::Errno;
 
-use super::folder::{FileKind, FileStat, Folder, check_path};
-use super::layout::{Abilities, is_missing};
+use super::folder::{Abilities, FileKind, FileStat, Folder, check_path};
+use super::layout::is_missing;
 use super::make_folders::NEW_FOLDER;
 use super::read::Unreadable;
 use super::replace_file::replace_in;

@@ -5,20 +5,18 @@
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, BufWriter, Read as _, Write};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fstat, open, openat, renameat, unlinkat};
 use rustix::process::geteuid;
 
-use super::cache::regular;
-use super::folder::check_name;
-use super::temp::temporary_name;
+use super::folder::{Folder, check_name, regular};
+use super::temp::{PRIVATE_FILE, temporary_name};
 
 /// The mode of folders that are created.
 const FOLDER: u32 = 0o700;
-/// The mode of a file.
-const FILE: Mode = Mode::from_raw_mode(0o600);
 
 /// Writes the file `name` in `folder`, replacing an older one, makes it durable, and returns its path. Missing folders
 /// are created.
@@ -33,14 +31,10 @@ pub(crate) fn write_private(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
     check_name(name)?;
-    DirBuilder::new().recursive(true).mode(FOLDER).create(folder)?;
-    let opened = open_own(folder)?;
-    if fstat(&opened)?.st_mode & 0o077 != 0 {
-        fchmod(&opened, Mode::from_raw_mode(0o700))?;
-    }
+    let opened = make_own_folder(folder)?;
     let temporary = temporary_name();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(openat(&opened, &temporary, flags, FILE)?);
+    let file = File::from(openat(&opened, &temporary, flags, PRIVATE_FILE)?);
     let mut buffer = BufWriter::new(&file);
     let written = write(&mut buffer).and_then(|()| buffer.flush()).and_then(|()| file.sync_all());
     let renamed = written.and_then(|()| Ok(renameat(&opened, &temporary, &opened, name)?));
@@ -48,8 +42,38 @@ pub(crate) fn write_private(
         let _ = unlinkat(&opened, &temporary, AtFlags::empty());
     })?;
     // The file is in place; the rest depends on the system.
-    let _ = opened.sync_all();
+    let _ = opened.sync();
     Ok(folder.join(name))
+}
+
+/// Opens a folder of this user's, which nobody else can read from then on. It is created if it is missing.
+///
+/// # Errors
+///
+/// Those of [`write_private`].
+pub(super) fn make_own_folder(folder: &Path) -> io::Result<Folder> {
+    // Under `sudo`, the home may be that of another user, who could not use the folder.
+    let above = folder.ancestors().find_map(|above| std::fs::metadata(above).ok());
+    if geteuid().is_root() && above.is_some_and(|above| above.uid() != 0) {
+        return Err(foreign());
+    }
+    DirBuilder::new().recursive(true).mode(FOLDER).create(folder)?;
+    let opened = open_own(folder)?;
+    make_private(opened.as_fd(), FOLDER)?;
+    Ok(opened)
+}
+
+/// Takes a folder or a file of this user's from all others, if the mode gives them anything.
+///
+/// # Errors
+///
+/// Those of the file system.
+pub(super) fn make_private(opened: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
+    let stat = fstat(opened)?;
+    if stat.st_mode & 0o077 != 0 && stat.st_uid == geteuid().as_raw() {
+        fchmod(opened, Mode::from_raw_mode(mode))?;
+    }
+    Ok(())
 }
 
 /// Returns the names of the files in a folder of this user; none if there is no such folder.
@@ -108,13 +132,17 @@ pub(crate) fn open_own_file(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a folder of this user's.
-fn open_own(folder: &Path) -> io::Result<File> {
+fn open_own(folder: &Path) -> io::Result<Folder> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = open(folder, flags, Mode::empty())?;
     if fstat(&opened)?.st_uid == geteuid().as_raw() {
-        return Ok(opened.into());
+        return Ok(Folder::from(opened));
     }
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"))
+    Err(foreign())
+}
+
+fn foreign() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user")
 }
 
 #[cfg(test)]

@@ -83,14 +83,15 @@ impl Store {
 
 /// Reads the file at `path` below `folder`.
 pub(super) fn read_below(folder: &Folder, path: &str) -> Result<ReadFile, Unreadable> {
-    let (bytes, stat) = read_with_stat(folder, path)?;
-    Ok(ReadFile { bytes, stat: FileStat::from_raw(&stat) })
+    let (file, raw) = open_regular(folder, path)?;
+    let stat = FileStat::from_raw(&raw);
+    Ok(ReadFile { bytes: read_all(&file, stat.size, MAX_FILE_BYTES)?, stat })
 }
 
-/// Does the same, and returns all of the system's data about the file.
-pub(super) fn read_with_stat(folder: &Folder, path: &str) -> Result<(Vec<u8>, Stat), Unreadable> {
+/// Does the same, and returns the open file.
+pub(super) fn read_open(folder: &Folder, path: &str) -> Result<(Vec<u8>, File), Unreadable> {
     let (file, raw) = open_regular(folder, path)?;
-    Ok((read_all(&file, FileStat::from_raw(&raw).size, MAX_FILE_BYTES)?, raw))
+    Ok((read_all(&file, FileStat::from_raw(&raw).size, MAX_FILE_BYTES)?, file))
 }
 
 /// Opens the file at `path` below `folder`, if it is a regular one.

@@ -5,14 +5,14 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use rustix::fs::{AtFlags, Stat, unlinkat};
+use rustix::fs::{AtFlags, Stat, fstat, unlinkat};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{Folder, explain};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, read_below, read_with_stat};
+use super::read::{Unreadable, read_below, read_open};
 use super::temp::{exchange_name, rename_new, temporary_name};
 use super::write::parent_of;
 use crate::error::{Error, Result};
@@ -51,12 +51,12 @@ impl Store {
     /// Removes a file if it has this fingerprint, and returns whether it did.
     fn remove_unchanged(&self, path: &str, fingerprint: u64) -> Result<bool> {
         let (folder, name) = self.open_file_parent("remove", path)?;
-        let (bytes, stat) = match read_with_stat(&folder, name) {
-            Ok((bytes, stat)) if xxh3_64(&bytes) == fingerprint => (bytes, stat),
+        let (bytes, file) = match read_open(&folder, name) {
+            Ok((bytes, file)) if xxh3_64(&bytes) == fingerprint => (bytes, file),
             Err(Unreadable::Io(error)) => return Err(explain("remove", self.full_path(path), error)),
             Ok(_) | Err(_) => return Ok(false),
         };
-        let mode = Some(mode_of(&stat));
+        let mode = fstat(&file).ok().map(|stat| mode_of(&stat));
         let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint, mode };
         let removed = self.before(&change, &bytes).and_then(|()| self.remove_if(&folder, name, &bytes));
         let is_removed = removed.map_err(|error| explain("remove", self.full_path(path), error))?;

@@ -8,18 +8,20 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, is_errno, is_unsupported};
-use super::layout::Abilities;
+use super::attributes::copy_attributes;
+use super::folder::{Abilities, Folder, is_errno, is_unsupported};
 use super::name::{MAX_NAME_BYTES, cut};
 
 /// How every temporary name begins.
 const PREFIX: &str = ".tmp-";
 /// The mode of a new file, before the process's umask.
 pub(super) const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
+/// The mode of a file that only its user can read, and lock.
+pub(super) const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
 /// Whether bytes must survive a power cut before the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +39,8 @@ pub(super) enum Access<'a> {
     New,
     /// At most whom this mode, and the umask, let read it.
     Mode(u32),
-    /// As with this file: its mode, and its owner if the system allows it.
-    Like(&'a Stat),
+    /// As with this open file: its mode and its extended attributes, and its owner if the system allows it.
+    Like(&'a File),
 }
 
 /// A file under a temporary name, removed when this is dropped.
@@ -57,9 +59,10 @@ impl<'a> Temp<'a> {
         durability: Durability,
     ) -> io::Result<Temp<'a>> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = first_mode(access)?;
         let (temp, descriptor) = loop {
             let name = temporary_name();
-            match openat(folder, &name, flags, first_mode(access)) {
+            match openat(folder, &name, flags, mode) {
                 Ok(descriptor) => break (Temp { folder, name: Some(name) }, descriptor),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -106,22 +109,23 @@ impl Drop for Temp<'_> {
 
 /// Returns the mode of the file while it is written. The bytes of a private file are never readable by others, not even
 /// for a moment.
-pub(super) fn first_mode(access: Access<'_>) -> Mode {
-    match access {
+pub(super) fn first_mode(access: Access<'_>) -> io::Result<Mode> {
+    Ok(match access {
         Access::New => NEW_FILE,
         Access::Mode(mode) => Mode::from_bits_truncate(mode & 0o777),
-        Access::Like(like) => Mode::from_raw_mode(like.st_mode & 0o777),
-    }
+        Access::Like(like) => Mode::from_raw_mode(fstat(like)?.st_mode & 0o777),
+    })
 }
 
-fn make_like(file: &File, like: &Stat) -> io::Result<()> {
-    let own = fstat(file)?;
+fn make_like(file: &File, old: &File) -> io::Result<()> {
+    let (own, like) = (fstat(file)?, fstat(old)?);
     if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
         // Root may give a file away, other users mostly not: then the new one belongs to its writer.
         let _ = fchown(file, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
     }
+    copy_attributes(old, file)?;
     let mode = like.st_mode & 0o7777;
-    // After the owner, whose change takes some bits away.
+    // After the owner, whose change takes some bits away, and the access control list, which has bits of its own.
     if fstat(file)?.st_mode & 0o7777 != mode {
         fchmod(file, Mode::from_raw_mode(mode))?;
     }

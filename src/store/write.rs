@@ -4,10 +4,11 @@
 //! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
 //! saves in between is kept. This file knows nothing about the content.
 
+use std::fs::File;
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{AtFlags, Stat, renameat, unlinkat};
+use rustix::fs::{AtFlags, renameat, unlinkat};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{FileKind, Folder, check_path, explain};
@@ -15,7 +16,7 @@ use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::name::{Stamp, archive_folder, stamped_name};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, read_below, read_with_stat};
+use super::read::{Unreadable, read_below, read_open};
 use super::temp::{Access, Durability, Temp, exchange, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
@@ -125,7 +126,7 @@ impl Store {
     }
 
     /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`, and makes that durable. Its mode
-    /// stays the same, and so does its owner if the system allows it.
+    /// and its extended attributes stay the same, and so does its owner if the system allows it.
     ///
     /// The file is checked again when the new bytes are on the disk, and then the two exchange names. So a version that
     /// was saved even after that check is not lost: it is kept in the archive as `<stem>.conflict-<now>.md`. If the
@@ -322,11 +323,11 @@ impl Store {
         }
     }
 
-    /// Fails unless the file contains `expected`, and returns the system's data about it.
-    fn check_unchanged(&self, path: &str, folder: &Folder, name: &str, expected: &[u8]) -> Result<Stat> {
+    /// Fails unless the file contains `expected`, and returns the open file.
+    fn check_unchanged(&self, path: &str, folder: &Folder, name: &str, expected: &[u8]) -> Result<File> {
         let failed = |error| self.gone_or("replace", path, error);
-        match read_with_stat(folder, name) {
-            Ok((bytes, stat)) if bytes == expected => Ok(stat),
+        match read_open(folder, name) {
+            Ok((bytes, file)) if bytes == expected => Ok(file),
             Ok(_) | Err(Unreadable::Missing | Unreadable::NotAFile | Unreadable::TooLarge { .. }) => {
                 Err(Error::Conflict { path: self.full_path(path), kept: None })
             }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_memory::internals::{Store, entry};
+use ralph_memory::memory::StateFolders;
 use ralph_memory::{Memory, Query};
 
 pub(crate) use cases::{CASES, Case, add_learnings, at};
@@ -165,7 +166,7 @@ impl<'a> Campaign<'a> {
             let base = self.place.join(self.n_copies.to_string());
             fs::create_dir(&base).unwrap();
             link_shell(&base.join("project"));
-            copy_all(&self.place.join("model/project"), &base.join("project"));
+            copy_project(&self.place.join("model/project"), &base.join("project"));
             self.copies.push_back(base.join("project"));
         }
         let copy = self.copies.pop_front().unwrap();
@@ -336,12 +337,15 @@ fn with_arguments<'a>(program: &'a Path, case: &Case, copy: &'a Path, arguments:
 /// Makes a home beside a copy with a shell in it, from which an editor is started: the only program in the search path.
 fn link_shell(copy: &Path) {
     let home = copy.with_file_name("home");
-    fs::create_dir(&home).unwrap();
+    fs::create_dir_all(&home).unwrap();
     symlink("/bin/sh", home.join("sh")).unwrap();
 }
 
 /// Returns whether a file can be read, and has nothing wrong with it.
 fn is_whole(path: &str, bytes: &[u8]) -> bool {
+    if path.starts_with(".ralph/state/drafts/locks/") {
+        return true;
+    }
     match path.strip_prefix(".ralph/").and_then(|path| path.rsplit_once('.')) {
         Some((path, "md")) => {
             let head = entry::read(&format!("{path}.md"), bytes).head;
@@ -350,7 +354,7 @@ fn is_whole(path: &str, bytes: &[u8]) -> bool {
         // The last line is a checksum of the lines before it.
         Some((_, "json")) => {
             let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n')?.rsplit_once('\n'));
-            text.is_some_and(|(text, sum)| sum.len() == 16 && serde_json::from_str::<serde_json::Value>(text).is_ok())
+            text.is_some_and(|(text, sum)| sum.len() == 64 && serde_json::from_str::<serde_json::Value>(text).is_ok())
         }
         _ => false,
     }
@@ -383,8 +387,10 @@ fn difference(expected: &Files, found: &Files) -> String {
 
 /// Returns what searches find, with scores.
 fn found(root: &Path) -> Vec<String> {
-    let Ok(memory) = Memory::open(root) else { return Vec::new() };
-    let memory = memory.with_clock(|| at(323));
+    if !root.join(".ralph").is_dir() {
+        return Vec::new();
+    }
+    let memory = opened(root).with_clock(|| at(323));
     let text = "nightly parser sqlite unicode markdown zebra table day".to_owned();
     let query = Query { text, archived: true, ..Query::default() };
     memory.search(&query, 20).unwrap().hits.iter().map(|hit| format!("{hit:?}")).collect()
@@ -409,8 +415,27 @@ fn files(root: &Path) -> Files {
     files
 }
 
-/// Copies a memory. What is begun in it, and its log of changes, count in the copy as well.
-pub(crate) fn copy_all(from: &Path, to: &Path) {
+/// Returns where the user of a project keeps the key: in the home beside it.
+fn state_folder(root: &Path) -> PathBuf {
+    root.with_file_name("home").join(".local/state/ralph-memory")
+}
+
+/// Opens a memory as the program does that is run in it.
+pub(crate) fn opened(root: &Path) -> Memory {
+    Memory::open(root).unwrap().keeping_in(StateFolders::new([state_folder(root)]))
+}
+
+/// Copies a project, and the key of its user. What is begun in it, and its log of changes, count in the copy as well.
+pub(crate) fn copy_project(from: &Path, to: &Path) {
+    copy_all(from, to);
+    let [key, copy] = [from, to].map(|root| state_folder(root).join("key"));
+    if key.exists() {
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(key, copy).unwrap();
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for found in fs::read_dir(from).unwrap() {
         let found = found.unwrap();

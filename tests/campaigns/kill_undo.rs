@@ -10,7 +10,7 @@ use ralph_memory::memory::Run;
 use ralph_memory::{Knowledge, Memory, Task};
 
 use crate::fault_campaign::tracer::{At, Fault, Injected, Program, Thin, Traced};
-use crate::fault_campaign::{add_learnings, at, copy_all};
+use crate::fault_campaign::{add_learnings, at, copy_project, opened};
 use crate::program::{Content, content, differences};
 
 /// When the commands run.
@@ -134,7 +134,7 @@ impl Killing<'_> {
     fn copy(&self, name: &str) -> PathBuf {
         let base = self.place.join(name);
         fs::create_dir(&base).unwrap();
-        copy_all(&self.place.join("model/project"), &base.join("project"));
+        copy_project(&self.place.join("model/project"), &base.join("project"));
         base.join("project")
     }
 
@@ -197,7 +197,7 @@ impl Killing<'_> {
 
 /// Returns the number of the newest operation.
 fn newest(copy: &Path) -> u64 {
-    Memory::open(copy).unwrap().operations().unwrap().first().map_or(0, |newest| newest.number)
+    opened(copy).operations().unwrap().first().map_or(0, |newest| newest.number)
 }
 
 /// Leaves out folders, and temporary files, which the next command removes.
@@ -218,7 +218,7 @@ fn unlike(copy: &Path, what: &str, expected: &Content) -> Option<String> {
 fn prepare(root: &Path) {
     Memory::init(root).unwrap();
     fs::write(root.join(".ralph/config.toml"), "format = 1\n[maintenance]\nlearnings = 3\n").unwrap();
-    let memory = Memory::open(root).unwrap().with_clock(|| at(270));
+    let memory = opened(root).with_clock(|| at(270));
     let add = |title: &str, tag: &str, body: &str| memory.add(&Knowledge::new(title, [tag], body)).unwrap().id;
     add("Build cache", "build", "It is cold.");
     let cache = add("Build cache", "build", "It is warm. See [[ports]].");

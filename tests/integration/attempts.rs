@@ -250,23 +250,23 @@ fn an_answer_without_a_memory_is_kept() {
 #[test]
 fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() {
     let base = TestBase::new();
-    begin(&base);
-    let lock = locked(&base);
     fs::write(base.home().join("state"), "in the way").unwrap();
     let temporary = base.home().join("tmp");
     fs::create_dir(&temporary).unwrap();
-    let record = || {
-        let ran = base.with(["record"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").env("TMPDIR", &temporary);
+    let with = |arguments: &[&str]| {
+        let ran = base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").env("TMPDIR", &temporary);
         ran.env("XDG_STATE_HOME", base.home().join("state")).input(SAID).run()
     };
-    let ran = record();
+    with(&["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]).says(0, "of run-1");
+    let lock = locked(&base);
+    let ran = with(&["record"]);
     let folder = fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
     let kept = kept_in(&folder).pop().unwrap();
     assert!(ran.code == Some(5) && ran.stderr.contains(kept.to_str().unwrap()), "{ran}");
     // No folder is writable: the attempt is printed in full, as a file that can be recorded.
     fs::remove_dir_all(&folder).unwrap();
     fs::write(&folder, "in the way").unwrap();
-    let ran = record();
+    let ran = with(&["record", "--task-id", TASK, "--run", "run-1"]);
     assert_eq!(ran.code, Some(5), "{ran}");
     let text = ran.stderr.lines().find(|line| line.starts_with("{\"ralph_memory_kept\":")).unwrap();
     drop(lock);
@@ -275,7 +275,8 @@ fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() 
     let ran = base.run(["record", "kept.json"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("`--kept` accepts it"), "{ran}");
     base.run(["record", "--kept", "kept.json"]).says(0, "recorded journal/");
-    assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
+    let [attempt] = &base.files(".ralph/journal/run-1")[..] else { panic!("one attempt") };
+    assert!(base.read(attempt).contains("The greeting is printed."));
 }
 
 #[test]

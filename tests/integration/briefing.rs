@@ -13,7 +13,7 @@ fn memory(base: &TestBase) -> Memory {
 
 fn memory_at(base: &TestBase, time: &str) -> Memory {
     let now = parse_time(time).unwrap();
-    Memory::open(&base.root()).unwrap().with_clock(move || now.into())
+    base.memory().with_clock(move || now.into())
 }
 
 /// Makes one attempt at a task, at this hour of a day.

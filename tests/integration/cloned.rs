@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chrono::DateTime;
-use ralph_memory::Memory;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -59,11 +58,10 @@ const ITERATION: &str = ".ralph/state/iterations/run-1-0001.json";
 
 /// Returns the content of an iteration's file as if it had been written here.
 fn sealed(base: &TestBase, text: &str) -> String {
-    if !base.at(".ralph/state/lock").exists() {
-        base.write(".ralph/state/lock", "");
-    }
-    let key = ralph_memory::internals::Store::open(&base.root()).unwrap().state_key().unwrap().unwrap();
-    format!("{text}\n{:016x}\n", xxhash_rust::xxh3::xxh3_64_with_seed(text.as_bytes(), key))
+    let mut store = ralph_memory::internals::Store::open(&base.root()).unwrap();
+    store.keep_key_in(vec![base.state_folder()]);
+    let line = store.make_state_key().unwrap().line(text.as_bytes());
+    format!("{text}{}", String::from_utf8(line).unwrap())
 }
 
 #[test]
@@ -95,7 +93,7 @@ fn with(mut value: Value, at: &str, new: Value) -> Value {
 fn an_iteration_from_a_clone_is_never_resumed() {
     let base = TestBase::new();
     base.write(ITERATION, sealed(&base, &iteration().to_string()));
-    let open = |base: &TestBase| Memory::open(&base.root()).unwrap().open_iterations().len();
+    let open = |base: &TestBase| base.memory().open_iterations().len();
     assert_eq!(open(&base), 1);
     let clone = cloned(&base);
     assert_eq!(open(&clone), 0);
@@ -152,7 +150,7 @@ fn a_flood_of_iterations_is_reported_in_a_line() {
         let text = with(iteration(), "number", json!(number)).to_string();
         base.write(&format!(".ralph/state/iterations/run-1-{number:04}.json"), text);
     }
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     assert_eq!(memory.open_iterations(), []);
     let checked = base.run(["check", "--json"]).json(1);
     assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked}");
@@ -170,7 +168,7 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
         let base = TestBase::new();
         let text = if text.len() < 1 << 20 { sealed(&base, text) } else { text.to_owned() };
         base.write(&format!(".ralph/state/iterations/{name}"), &text);
-        let open = Memory::open(&base.root()).unwrap().open_iterations();
+        let open = base.memory().open_iterations();
         assert_eq!(open, [], "{name} {text}");
         let checked = base.run(["check", "--json"]);
         let problems = checked.json(1)["problems"].clone();
@@ -235,7 +233,7 @@ fn links_folders_and_pipes_in_the_state_folder_are_reported_and_harmless() {
         }
         let checked = base.run(["check", "--json"]);
         assert_eq!(checked.json(1)["problems"][0]["code"], "bad-iteration", "{kind}: {checked}");
-        assert_eq!(Memory::open(&base.root()).unwrap().open_iterations(), []);
+        assert_eq!(base.memory().open_iterations(), []);
         let begun = base.run(["context", "--task", "A task", "--task-id", "t-1", "--run", "run-1"]);
         assert_eq!(begun.code, Some(0), "{kind}: {begun}");
         let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
@@ -252,7 +250,7 @@ fn texts_of_a_task_are_kept_in_a_readable_form() {
     let description = "More.\n".repeat(200_000);
     let arguments = ["context", "--task", &title, "--task-id", "t-1", "--run", "run-1", "--feature", "a\tb"];
     base.write("task.json", json!({}).to_string());
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let task = ralph_memory::Task {
         description,
         id: Some("t-2".to_owned()),
@@ -510,7 +508,7 @@ fn a_run_from_the_future_is_not_joined() {
     let long = base.read(".ralph/journal/run-long/0001.md").replace("source:", "duration_secs: 900000000\nsource:");
     base.write(".ralph/journal/run-long/0001.md", long);
     let now = DateTime::parse_from_rfc3339("2026-11-20T10:00:00Z").unwrap();
-    let memory = Memory::open(&base.root()).unwrap().with_clock(move || now.into());
+    let memory = base.memory().with_clock(move || now.into());
     assert_eq!(memory.recent_run().as_deref(), Some("run-mine"));
     assert_eq!(memory.newest_run().as_deref(), Some("run-mine"));
     let begun = base.run(["context", "--task", "Another", "--json"]).json(0);
@@ -542,7 +540,7 @@ fn an_attempt_from_the_future_does_not_stay_the_last_one() {
     let context = base.run(["context", "--task", "Task t-1", "--task-id", "t-1", "--run", "run-mine"]);
     assert_eq!(context.code, Some(0));
     assert!(context.stdout.contains("attempt #6, 4 consecutive failure(s)"), "{context}");
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let now = DateTime::parse_from_rfc3339("2026-11-20T10:00:00Z").unwrap();
     let memory = memory.with_clock(move || now.into());
     let newest = memory.recent_iterations(None, 1);

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::TestBase;
 
 fn memory(base: &TestBase) -> Memory {
-    Memory::open(&base.root()).unwrap()
+    base.memory()
 }
 
 /// Returns a memory that reads events from an agent's output.

@@ -188,7 +188,7 @@ fn check_replaced(old: &Entry, new: &Entry) {
 fn check(facts: &[Fact]) {
     let base = TestBase::new();
     // The clock of the tools.
-    let memory = Memory::open(&base.root()).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_795_168_800));
+    let memory = base.memory().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_795_168_800));
     let mut tools = None;
     let mut entries: BTreeMap<Id, Entry> = BTreeMap::new();
     // The versions of each entry, oldest first, without the one that is live.

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use ralph_memory::Memory;
 use ralph_memory::error::{MAX_IN_ALL, MAX_OF_FILE, Tally};
 
 use crate::support::{Ran, TestBase};
@@ -45,7 +44,7 @@ fn a_file_with_thousands_of_faults_gets_a_few_lines_of_report() {
 fn a_file_is_read_once_for_all_its_problems() {
     let base = TestBase::new();
     base.write(".ralph/knowledge/a.md", superseding());
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let mut sources = memory.source_lines();
     assert_eq!(sources.line(".ralph/knowledge/a.md", 2).as_deref(), Some("title: T"));
     fs::remove_file(base.at(".ralph/knowledge/a.md")).unwrap();
@@ -58,7 +57,7 @@ fn a_file_is_read_once_for_all_its_problems() {
 fn a_flood_of_links_is_followed_for_a_thousand_of_them() {
     let base = TestBase::new();
     base.write(".ralph/knowledge/a.md", format!("---\ntitle: T\ntags: [a]\n---\n{}", "[[q]]\n".repeat(170_000)));
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let checked = memory.check();
     assert_eq!((checked.problems.len(), checked.total), (COUNTED, Tally { errors: 0, warnings: 1_001, notices: 0 }));
     let shown = base.run(["show", "a", "--json"]).json(0);

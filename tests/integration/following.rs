@@ -5,7 +5,6 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use ralph_memory::Memory;
 use ralph_memory::memory::{LivePhase, LiveRun};
 use serde_json::{Value, json};
 
@@ -90,7 +89,7 @@ fn nothing_of_a_key_is_seen_while_it_is_printed() {
         fs::read_to_string(base.at(&name)).unwrap()
     };
     seen("That was all.", 2);
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let live = memory.live_runs().remove(0);
     let texts: Vec<&str> = live.actions.iter().map(|action| action.text.as_str()).collect();
     assert_eq!(texts.iter().filter(|text| **text == "[redacted: private-key]").count(), 2, "{texts:?}");
@@ -215,7 +214,7 @@ fn a_run_that_was_killed_says_so() {
     assert_eq!((&ended["run_id"], &ended["lost"]), (&json!(run_id), &json!(true)));
     let shown = base.run(["show", &run_id]).answer(0);
     assert!(shown.contains("lost, reading the map") && shown.contains(&format!("--cancel {run_id}/1")), "{shown}");
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     assert_eq!(memory.live_runs(), Vec::<LiveRun>::new());
     let task = memory.task(&memory.run(&run_id).unwrap().live[0].task_id.clone().unwrap()).unwrap();
     assert_eq!((task.title.as_str(), task.live[0].phase), ("Draw the map", LivePhase::Lost));

@@ -21,7 +21,7 @@ fn with_entry(form: &str) -> (TestBase, Memory) {
         "---\ntitle: \"The {form} of pools\"\ntags: [{form}]\ncategory: pitfall\nfeature: {form}\nscope: \"feature:{form}\"\n---\n\nWords of the {form}.\n"
     );
     base.write(&format!(".ralph/knowledge/{form}.md"), text);
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     (base, memory)
 }
 
@@ -148,7 +148,7 @@ fn a_restored_entry_keeps_its_file_name() {
 #[test]
 fn the_attempts_at_a_feature_are_those_in_both_forms() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     for feature in both("caf_") {
         let task = Task { feature: Some(feature.clone()), ..Task::new("Some task") };
         let iteration = memory.begin(&task, &ralph_memory::memory::Run::named("run-1")).unwrap();

@@ -343,7 +343,7 @@ fn a_message_is_recorded_once_and_nothing_without_sigils() {
     // Another session may report the same; a fact stays one entry.
     assert_eq!(fire(&base, &["stop"], &stopped("s-2", &message)).answer(0), "");
     assert_eq!((journal(&base).len(), base.files(".ralph/knowledge").len()), (4, 2));
-    assert_eq!(fs::read_dir(base.home().join(".local/state/ralph-memory")).unwrap().count(), 0, "nothing is left over");
+    assert_eq!(base.kept().len(), 0, "nothing is left over");
 }
 
 #[test]
@@ -444,8 +444,7 @@ fn an_iteration_of_a_loop_is_ended_by_the_loop_alone() {
     stop(&base, "s-2", "", MUCH_LATER);
     let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
     assert!(base.read(file).contains("outcome: retried"));
-    let kept = fs::read_dir(base.home().join(".local/state/ralph-memory")).unwrap().count();
-    assert_eq!(kept, 0, "the message is recorded");
+    assert_eq!(base.kept().len(), 0, "the message is recorded");
 }
 
 #[test]
@@ -463,7 +462,7 @@ fn a_message_of_a_loop_that_is_gone_is_recorded() {
         attempts[0].contains("task_title: \"a larger pool\"") && attempts[1].contains("outcome: done"),
         "{attempts:?}"
     );
-    let open = Memory::open(&base.root()).unwrap().open_iterations();
+    let open = base.memory().open_iterations();
     assert_eq!(open.len(), 1, "whose iteration it was still decides about it");
 }
 
@@ -474,7 +473,7 @@ fn a_failure_without_a_task_does_not_end_what_somebody_else_began() {
     stop(&base, "s-1", REPORT, NOW);
     let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
     assert!(base.read(file).contains("task_title: \"a larger pool\""), "{}", base.read(file));
-    assert_eq!(Memory::open(&base.root()).unwrap().open_iterations().len(), 1);
+    assert_eq!(base.memory().open_iterations().len(), 1);
 }
 
 #[test]
@@ -488,7 +487,7 @@ fn an_iteration_that_the_session_began_is_ended_by_its_message() {
     let attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
     assert!(attempts.len() == 2 && attempts[0].contains("task_id: large\n"), "{attempts:?}");
     assert!(attempts[1].contains("task_id: larger\n") && attempts[1].contains("a larger pool"), "{attempts:?}");
-    assert!(Memory::open(&base.root()).unwrap().open_iterations().is_empty());
+    assert!(base.memory().open_iterations().is_empty());
 }
 
 #[test]
@@ -623,8 +622,7 @@ fn a_message_that_cannot_be_recorded_in_time_is_kept_for_the_next_hook() {
     let ran = fire(&base, &["stop"], &stopped("s-1", &message));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
     assert!(ran.stderr.contains("is kept in `") && ran.stderr.contains(", and the next hook records it"), "{ran}");
-    let kept = base.home().join(".local/state/ralph-memory");
-    let files: Vec<_> = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files = base.kept();
     let [file] = &files[..] else { panic!("{files:?}") };
     assert!(!fs::read_to_string(file).unwrap().contains("ghp_"), "a kept message has no secret");
     // Another hook while the lock is still taken loses nothing, and says so again.
@@ -635,7 +633,7 @@ fn a_message_that_cannot_be_recorded_in_time_is_kept_for_the_next_hook() {
     let next = fire(&base, &["session-start"], &started("s-3", "resume"));
     assert_eq!((next.stdout.as_str(), next.stderr.as_str()), ("", ""), "{next}");
     assert_eq!((journal(&base).len(), base.files(".ralph/knowledge").len()), (1, 2));
-    assert_eq!(fs::read_dir(&kept).unwrap().count(), 0);
+    assert_eq!(base.kept().len(), 0);
 }
 
 #[test]
@@ -810,11 +808,11 @@ fn prompts_without_a_subject_get_no_reminder() {
     for entry in fs::read_dir(golden).unwrap().map(Result::unwrap) {
         fs::copy(entry.path(), base.at(".ralph/knowledge").join(entry.file_name())).unwrap();
     }
-    Memory::open(&base.root()).unwrap().update_index().unwrap();
+    base.memory().update_index().unwrap();
     let speaks = |prompt: &str| {
         let input = json!({"prompt": prompt}).to_string();
         let call = HookCall::new(HookEvent::Prompt, None, input.as_bytes(), &|_| None).unwrap();
-        !Memory::open(&base.root()).unwrap().hook(&call, &|| false).output.is_empty()
+        !base.memory().hook(&call, &|| false).output.is_empty()
     };
     let prompts = fixture("prompts-without-a-subject.txt");
     let loud: Vec<&str> = prompts.lines().filter(|prompt| speaks(prompt)).collect();
@@ -949,7 +947,7 @@ proptest! {
             for event in HookEvent::ALL {
                 let client = clients[number];
                 let call = HookCall::new(event, client, &input, &|_| None).unwrap();
-                let answer = Memory::open(&base.root()).unwrap().hook(&call, &|| false);
+                let answer = ralph_memory::Memory::open(&base.root()).unwrap().hook(&call, &|| false);
                 hook_inputs::assert_fits(event.as_str(), &answer.output);
             }
         }

@@ -9,7 +9,6 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use ralph_memory::Memory;
 use ralph_memory::entry::Outcome;
 use ralph_memory::internals::entry::{Attempt, read};
 use ralph_memory::memory::StateFolders;
@@ -103,7 +102,7 @@ fn finished_iterations_stay_and_cut_ones_are_marked() {
     // An iteration that was killed while it was recorded is kept, and recorded later.
     let home = base.home().into_os_string();
     let folders = StateFolders::of_user(&|name| (name == "HOME").then(|| home.clone()));
-    let memory = Memory::open(&base.root()).unwrap().keeping_in(folders);
+    let memory = base.memory().keeping_in(folders);
     for kept in memory.kept_attempts() {
         memory.record_kept(&kept).unwrap();
     }

@@ -24,7 +24,7 @@ fn say(memory: &Memory, run: &str, title: &str, text: &str) -> ralph_memory::mem
 #[test]
 fn a_title_of_many_bytes_is_cut_between_characters() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     // Every length around the limit, in scripts of two, three and four bytes a character.
     for (letter, length) in ["é", "語", "🦀", "ж"].iter().flat_map(|letter| (76..84).map(move |n| (letter, n))) {
         let title = format!("{length} {}", letter.repeat(length));
@@ -39,7 +39,7 @@ fn a_title_of_many_bytes_is_cut_between_characters() {
 #[test]
 fn a_tag_matches_a_word_before_a_comma() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     memory.add(&Knowledge::new("Nothing in common", ["tests"], "Zebra.")).unwrap();
     for title in ["Fix the tests, then go on", "Fix (tests)", "Make `tests` pass.", "TESTS"] {
         let found = memory
@@ -52,7 +52,7 @@ fn a_tag_matches_a_word_before_a_comma() {
 #[test]
 fn the_word_error_in_an_old_attempt_does_not_change_the_model() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let text = "error error failed stuck panic\n<journal>error: everything failed, stuck in a loop, FAILURE</journal>\n<task-done>ID</task-done>";
     for _ in 0..3 {
         say(&memory, "run-1", "an old task full of errors", text);
@@ -98,7 +98,7 @@ fn a_long_top_entry_does_not_empty_its_section() {
 #[test]
 fn a_task_named_like_a_path_stays_inside() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let before = fs::read_dir(base.root().parent().unwrap()).unwrap().count();
     let text = "<knowledge tags=\"a\" title=\"../../x\">b</knowledge>\n<task-done>ID</task-done>";
     let recorded = say(&memory, "run-1", "../../x", text);
@@ -193,7 +193,7 @@ fn two_loops_in_two_worktrees_merge() {
 #[test]
 fn recorded_facts_are_not_repeated_after_a_crash() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let (task, run) = (Task::new("a task"), Run::named("run-1"));
     let iteration = memory.begin(&task, &run).unwrap();
     let trace = base.files(".ralph/state/iterations").pop().unwrap();
@@ -209,7 +209,7 @@ fn recorded_facts_are_not_repeated_after_a_crash() {
 #[test]
 fn attempts_without_room_are_not_shown_as_another_run() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let why = "The frobnicator is upside down. ".repeat(60);
     for number in 0..4 {
         let text = format!(
@@ -301,7 +301,7 @@ fn an_agent_that_asks_for_its_own_context_begins_nothing() {
 #[test]
 fn an_indented_report_and_a_byte_order_mark_are_read() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let text = "<failure-report>\n  what_tried: a\n  why_failed: b\n    http: no key\n</failure-report>\n<task-failed>ID</task-failed>";
     let recorded = say(&memory, "run-1", "indented", text);
     assert_eq!(recorded.refused, Vec::<String>::new());

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use insta::assert_snapshot;
+use ralph_memory::Task;
 use ralph_memory::entry::parse_time;
 use ralph_memory::memory::{Report, Run, Validated};
-use ralph_memory::{Memory, Task};
 
 use crate::support::{NOW, Ran, TestBase, git, heed_interrupts};
 
@@ -205,7 +205,7 @@ fn by_run() -> (Loop, Ran) {
 fn by_library() -> Loop {
     let driven = Loop::new();
     let now = SystemTime::from(parse_time(NOW).unwrap());
-    let memory = Memory::open(&driven.base.root()).unwrap().with_clock(move || now);
+    let memory = driven.base.memory().with_clock(move || now);
     for _ in 0..3 {
         let run = Run { limit: Some(10), ..Run::named(RUN) };
         let iteration = memory.begin(&Task::new(TITLE), &run).unwrap();

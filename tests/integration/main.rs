@@ -97,6 +97,7 @@ mod owners; // a memory of another user is not used
 mod paths; // names and links that lead outside of the memory
 #[path = "../campaigns/printed.rs"]
 mod printed; // commands that the program prints, run by a shell
+mod private_state; // what a memory keeps for itself is private, and no secret is shown of it
 #[path = "../campaigns/program.rs"]
 mod program; // the program, for campaigns
 mod pty; // the program on a terminal

@@ -34,7 +34,7 @@ impl Garden {
             // 2026-01-01 at noon.
             SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + days * 24 * 3600)
         };
-        let memory = Memory::open(&base.root()).unwrap().with_clock(clock);
+        let memory = base.memory().with_clock(clock);
         Garden { base, memory, days }
     }
 

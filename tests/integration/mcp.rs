@@ -268,7 +268,7 @@ fn an_agent_in_a_loop_cannot_record_an_attempt() {
     assert!(refused(&agent.call("record_attempt", &failed_attempt())).contains("a loop runs you"));
     drop(agent);
     // A loop whose client hides its environment: the iteration has a process that holds it.
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let holder = ralph_memory::memory::ProcessIdentity::of(std::process::id());
     let run = ralph_memory::memory::Run { holder, ..ralph_memory::memory::Run::named("run-2") };
     let task = ralph_memory::Task { id: Some("t-1".into()), ..ralph_memory::Task::new("Tables") };

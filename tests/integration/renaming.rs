@@ -15,7 +15,7 @@ use crate::test_cases::cases;
 /// A memory some days after the first of 2026.
 fn at(base: &TestBase, day: u64) -> Memory {
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600);
-    Memory::open(&base.root()).unwrap().with_clock(move || now)
+    base.memory().with_clock(move || now)
 }
 
 fn id(name: &str) -> Id {

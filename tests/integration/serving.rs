@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ralph_memory::Task;
 use ralph_memory::memory::Report;
-use ralph_memory::{Memory, Task};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -199,7 +199,7 @@ fn sample() -> TestBase {
     base.entry("wal", "WAL mode", "sqlite", "Readers go on in WAL mode. [File](bench.md)");
     let body = ["add", "--title", "WAL mode", "--tags", "sqlite", "--body", "Readers and one writer."];
     base.run(body).says(0, "knowledge/wal");
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let task =
         Task { id: Some("t-benches".into()), feature: Some("bench".into()), ..Task::new("Make the benches run") };
     for (number, outcome) in ["failed", "failed", "done"].into_iter().enumerate() {
@@ -330,7 +330,7 @@ fn the_words_of_a_search_are_marked_and_nothing_else() {
 #[test]
 fn a_task_that_is_not_done_leads_to_its_next_context() {
     let base = sample();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let task = Task { id: Some("t-open".into()), section: Some("later".into()), ..Task::new("Sign & send") };
     let iteration = memory.begin(&task, &ralph_memory::memory::Run::named("run-open")).unwrap();
     let text = "<failure-report>what_tried: gpg\nwhy_failed: no key</failure-report> <task-failed>t-open</task-failed>";
@@ -707,7 +707,7 @@ fn a_taken_port_is_refused_by_name() {
 fn a_page_follows_the_settings_and_says_when_there_is_no_memory() {
     let base = TestBase::new();
     let task = Task::new("Sort the index");
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     for _ in 0..2 {
         let report = Report { text: format!("<task-failed>{}</task-failed>", task.own_id()), ..Report::default() };
         memory.finish(&memory.begin(&task, &memory.new_run()).unwrap(), &report).unwrap();

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ralph_memory::Memory;
+use ralph_memory::memory::StateFolders;
 use tempfile::TempDir;
 
 /// The time of every run that sets no other.
@@ -46,6 +47,23 @@ impl TestBase {
     /// Returns the home folder.
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
+    }
+
+    /// Returns the user's own state folder.
+    pub(crate) fn state_folder(&self) -> PathBuf {
+        self.home().join(".local/state/ralph-memory")
+    }
+
+    /// Returns the files in it: all but the key.
+    pub(crate) fn kept(&self) -> Vec<PathBuf> {
+        let found = fs::read_dir(self.state_folder()).into_iter().flatten();
+        found.map(|found| found.unwrap().path()).filter(|path| !path.ends_with("key")).collect()
+    }
+
+    /// Opens the memory in this process, with the key of the programs that are run.
+    pub(crate) fn memory(&self) -> Memory {
+        let folders = StateFolders::new([self.state_folder()]);
+        Memory::open(&self.root()).unwrap().keeping_in(folders)
     }
 
     /// Returns the full path of something in the project.

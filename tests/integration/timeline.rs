@@ -9,7 +9,6 @@ use std::thread;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use ralph_memory::Memory;
 use ralph_memory::memory::LivePhase;
 use ralph_memory::transcript::AgentSpending;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -455,7 +454,7 @@ fn another_process_sees_what_a_run_does_while_it_does_it() {
     let text = action["text"].as_str().unwrap();
     assert!(text.starts_with("shell cargo test") && text.contains("[redacted") && !text.contains("16C7e42F"), "{text}");
     // The agent is held up at the gate, and others see the same.
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let seen = &memory.live_runs()[0];
     assert_eq!((seen.phase, seen.n_actions, seen.pid), (LivePhase::Agent, 1, Some(run.child.id())));
     let run_id = seen.run_id.clone();
@@ -526,7 +525,7 @@ fn the_tokens_and_the_cost_so_far_are_shown_everywhere() {
         (&event["tokens_in"], &event["tokens_out"], &event["cost_usd"], &event["iteration"]),
         (&json!(3_012), &json!(8), &Value::Null, &json!(1))
     );
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let live = &memory.live_runs()[0];
     let expected = AgentSpending { tokens_in: Some(3_012), tokens_out: Some(8), cost_usd: None };
     assert_eq!((live.spending, run_id), (expected, Some(live.run_id.clone())));
@@ -558,7 +557,7 @@ fn a_killed_run_is_not_shown_and_its_file_is_swept() {
     drop(run);
     let of_killed = base.files(".ralph/state/live");
     assert_eq!(of_killed.len(), 1);
-    assert!(Memory::open(&base.root()).unwrap().live_runs().is_empty());
+    assert!(base.memory().live_runs().is_empty());
     let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
     let _ = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
     // That of the run that has just ended is still of use to those who follow it.
@@ -617,7 +616,7 @@ fn files_that_were_not_written_here_are_not_shown() {
     symlink(&secret, at("run-00000010.json")).unwrap();
     gate(&base, ".ralph/state/live/run-00000011.json");
     fs::create_dir(at("run-00000012.json")).unwrap();
-    assert!(Memory::open(&base.root()).unwrap().live_runs().is_empty());
+    assert!(base.memory().live_runs().is_empty());
     base.run(["show", "run:run-0000000d"]).refuses(1, "there is no run");
     // The next run removes what it can, and writes beside the rest.
     let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);

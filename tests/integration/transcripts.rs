@@ -165,7 +165,7 @@ fn options_override_the_stream() {
 #[test]
 fn the_library_reads_streams_in_a_text_too() {
     let base = TestBase::new();
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     let finish = |report: &dyn Fn(&Memory) -> Report| {
         let task = Task { id: Some("t-lock".into()), ..Task::new("Add the lock") };
         let iteration = memory.begin(&task, &Run::named("run-0000000a")).unwrap();

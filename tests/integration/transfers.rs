@@ -180,7 +180,7 @@ fn the_journal_of_ralph_becomes_attempts() {
     let after = tree(&base);
     assert_eq!(counts(&run(&["--json"]).json(1)), counted(&[("refused", 2), ("unchanged", 2)]));
     assert_eq!(tree(&base), after);
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     assert_eq!(memory.failed_attempts(Some("basket"), Some("t-abc123"), 9).unwrap().in_all, 1);
 }
 
@@ -235,7 +235,7 @@ fn past_sessions_become_attempts_once() {
     with_sessions(&base);
     let ran = import_twice(&base, &["transcripts"], 0);
     assert_snapshot!("import-transcripts", format!("{ran}\n{}", entries(&base)));
-    let memory = Memory::open(&base.root()).unwrap();
+    let memory = base.memory();
     assert_eq!(memory.recent_iterations(None, 9).in_all, 3);
     // Also when the attempts are in the archive.
     fs::create_dir_all(base.at(".ralph/archive")).unwrap();
@@ -610,7 +610,7 @@ fn full() -> TestBase {
             "\u{feff}---\r\ntitle: Own keys\r\ntags: [x]\r\nreviewed_by: [a, b]\r\n---\r\nText.",
         )
         .write(".ralph/archive/knowledge/old.md", "---\ntitle: Old\ntags: [cargo]\n---\n\nOld text.\n");
-    let memory = Memory::open(&base.root()).unwrap().with_clock(|| std::time::UNIX_EPOCH);
+    let memory = base.memory().with_clock(|| std::time::UNIX_EPOCH);
     let run = ralph_memory::memory::Run::named("run-1");
     for task in ["Speed up the benches", "Write in WAL mode"] {
         let iteration = memory.begin(&Task::new(task), &run).unwrap();

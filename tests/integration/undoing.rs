@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::entry::Event;
-use ralph_memory::memory::{HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run};
+use ralph_memory::memory::{HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run, StateFolders};
 use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 
 use crate::agent::Agent;
@@ -19,7 +19,9 @@ use crate::test_cases::cases;
 /// A memory at a day of 2026.
 fn at(root: &Path, day: u64) -> Memory {
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600);
-    Memory::open(root).unwrap().with_clock(move || now)
+    // With the key of the programs that are run, in the home beside it.
+    let folder = root.with_file_name("home").join(".local/state/ralph-memory");
+    Memory::open(root).unwrap().keeping_in(StateFolders::new([folder])).with_clock(move || now)
 }
 
 /// The titles of the entries.
@@ -557,7 +559,6 @@ fn each_command_and_each_call_of_a_tool_is_one_operation() {
     assert_eq!(created, 2, "the attempt and the learning");
     base.run(["undo", "2"]).says(0, "took back operation 2: record");
     assert_eq!(base.files(".ralph/journal"), [""; 0]);
-    let found =
-        Memory::open(&base.root()).unwrap().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
+    let found = base.memory().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
     assert!(found.hits.is_empty(), "the index follows");
 }

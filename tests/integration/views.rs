@@ -32,7 +32,7 @@ fn error(text: &str) -> String {
 }
 
 fn open(base: &TestBase) -> Memory {
-    Memory::open(&base.root()).unwrap()
+    base.memory()
 }
 
 fn ids(iterations: &[IterationView]) -> Vec<&str> {
@@ -328,8 +328,8 @@ fn a_pinned_memory_answers_as_before_and_changes_nothing() {
         let head = format!("{task}\niteration: {number}\nstarted_at: 2026-02-0{number}T10:00:00Z");
         base.write(&format!(".ralph/journal/run-one/000{number}.md"), format!("---\n{head}\n---\n\n> Did it.\n"));
     }
-    let memory = Memory::open(&base.root()).unwrap();
-    let pinned = Memory::open(&base.root()).unwrap().pinned();
+    let memory = base.memory();
+    let pinned = base.memory().pinned();
     let listed = memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
     assert_eq!(pinned.list(&EntryFilter { archived: true, ..EntryFilter::default() }).entries, listed.entries);
     assert_eq!(listed.entries.len(), 6);

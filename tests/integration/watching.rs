@@ -9,8 +9,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use ralph_memory::Knowledge;
 use ralph_memory::memory::{FileChanges, WatchEvent, WatchMode};
-use ralph_memory::{Knowledge, Memory};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -172,7 +172,7 @@ fn files(base: &TestBase) -> BTreeSet<String> {
 fn a_channel_reports_to_callers_of_the_library() {
     for mode in [WatchMode::Native, WatchMode::Poll] {
         let base = TestBase::new();
-        let memory = Arc::new(Memory::open(&base.root()).unwrap());
+        let memory = Arc::new(base.memory());
         let watching = memory.watch(mode).unwrap();
         let ready = watching.events().recv_timeout(LONGEST).unwrap();
         assert_eq!(ready, WatchEvent::Ready { entries: 0, folders: 2, polling: mode == WatchMode::Poll });
@@ -206,7 +206,7 @@ fn a_channel_reports_to_callers_of_the_library() {
 fn reading_is_not_a_change() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
-    let memory = Arc::new(Memory::open(&base.root()).unwrap());
+    let memory = Arc::new(base.memory());
     let watching = memory.watch(WatchMode::Native).unwrap();
     assert!(matches!(watching.events().recv_timeout(LONGEST).unwrap(), WatchEvent::Ready { entries: 1, .. }));
     for arguments in [["search", "one"].as_slice(), &["show", "a"], &["list"], &["check"], &["doctor"], &["status"]] {
@@ -222,7 +222,7 @@ fn reading_is_not_a_change() {
 #[test]
 fn a_stalled_receiver_misses_nothing() {
     let base = TestBase::new();
-    let memory = Arc::new(Memory::open(&base.root()).unwrap());
+    let memory = Arc::new(base.memory());
     let watching = memory.watch(WatchMode::Native).unwrap();
     let other = memory.watch(WatchMode::Native).unwrap();
     for watching in [&watching, &other] {
@@ -253,7 +253,7 @@ fn an_unwritable_cache_is_reported_once_and_changes_still_are() {
     base.entry("a", "Alpha", "x", "one");
     // A file is in its place.
     base.write(".ralph/cache", "no folder");
-    let memory = Arc::new(Memory::open(&base.root()).unwrap());
+    let memory = Arc::new(base.memory());
     let watching = memory.watch(WatchMode::Native).unwrap();
     assert!(matches!(watching.events().recv_timeout(LONGEST).unwrap(), WatchEvent::Ready { entries: 1, .. }));
     let mut told = Vec::new();

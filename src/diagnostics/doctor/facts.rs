@@ -20,6 +20,8 @@ pub(crate) struct MemoryFacts {
     pub entries: Vec<(&'static str, FolderState)>,
     /// `state/`
     pub state: FolderState,
+    /// Why this user's key for `state/` and `cache/` cannot be kept, if it cannot.
+    pub key_problem: Option<String>,
     /// `cache/`
     pub cache: FolderState,
     /// The indexes, by name.

@@ -20,6 +20,12 @@ pub(super) fn folders(facts: &MemoryFacts) -> Vec<Finding> {
     } else {
         error("state", "cannot be written, so no command can change anything", hint("state"))
     });
+    findings.extend(facts.key_problem.as_ref().map(|reason| {
+        let detail = format!(
+            "your key for it cannot be kept: no process knows what another one began, undo has nothing to undo, and nothing is cached: {reason}"
+        );
+        warning("state", detail, "set `HOME` or `XDG_STATE_HOME` to a folder of yours that can be written")
+    }));
     findings.push(if usable(facts.cache) {
         ok("cache", "can be written")
     } else {

@@ -188,6 +188,7 @@ mod tests {
             memory: FolderState::Writable,
             entries: vec![("knowledge", FolderState::Writable), ("journal", FolderState::Missing)],
             state: FolderState::Missing,
+            key_problem: None,
             cache: FolderState::Writable,
             indexes: vec![("live", index_of(5, 5, 0, 0))],
             old_caches: Vec::new(),

@@ -96,7 +96,7 @@ impl<'a> RunLoop<'a> {
             io.event(RunEvent::Warning(&warning));
         }
         if has_box && self.titled.as_ref() != Some(&task.title) {
-            io.event(RunEvent::TaskStarted { title: &task.title });
+            io.event(RunEvent::TaskStarted { title: &iteration.task.title });
             self.titled = Some(task.title.clone());
         }
         io.event(RunEvent::IterationStarted { iteration: &iteration, last: self.recorder.last() });
@@ -107,6 +107,7 @@ impl<'a> RunLoop<'a> {
             recorder: &self.recorder,
             live: &mut self.live,
             io,
+            task,
             iteration: &mut iteration,
             spending: AgentSpending::default(),
         }
@@ -126,7 +127,7 @@ impl<'a> RunLoop<'a> {
         }
         self.report_unknown(iteration.number, &recorded.attempt.head, io);
         let outcome = recorded.outcome;
-        progress.note(task, iteration, (report.duration, reason), recorded);
+        progress.note(iteration, (report.duration, reason), recorded);
         if let Some(error) = failed {
             return Err(error);
         }

@@ -61,8 +61,9 @@ impl RunIo for Notes {
     }
 
     fn feedback(&mut self) -> String {
-        for file in fs::read_dir(&self.state).unwrap() {
-            self.kept.push_str(&fs::read_to_string(file.unwrap().path()).unwrap());
+        let files = fs::read_dir(&self.state).unwrap().map(|file| file.unwrap().path());
+        for file in files.filter(|file| file.extension().is_some_and(|end| end == "json")) {
+            self.kept.push_str(&fs::read_to_string(file).unwrap());
         }
         "Use the lock.".to_owned()
     }

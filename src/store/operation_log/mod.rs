@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 use self::record::{LoggedChange, NetChanges, append};
 use super::folder::Folder;
 use super::name::cut;
+use super::seal::{SUM_BYTES, SealKey};
 
 /// How many operations are kept.
 pub(super) const MAX_OPERATIONS: usize = 100;
@@ -49,9 +50,10 @@ pub(super) struct OperationFile {
     /// The length of the file, and that of its header.
     pub(super) size: u64,
     pub(super) head_size: u64,
+    pub(super) key: SealKey,
     /// The checksums of the last part and of the header.
-    pub(super) sum: u64,
-    pub(super) head_sum: u64,
+    pub(super) sum: [u8; SUM_BYTES],
+    pub(super) head_sum: [u8; SUM_BYTES],
     pub(super) is_too_large: bool,
     pub(super) net: NetChanges,
 }
@@ -109,7 +111,7 @@ impl OperationFile {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        let mut sum = append(&mut bytes, change, raw, self.sum)?;
+        let mut sum = append(&mut bytes, change, raw, (self.key, self.sum))?;
         if self.size + bytes.len() as u64 > MAX_BYTES {
             if must_fit {
                 return Err(io::Error::other("an operation has more text than the log keeps, which is 32 MiB"));
@@ -118,7 +120,7 @@ impl OperationFile {
             bytes.clear();
             self.file.set_len(self.head_size)?;
             self.size = self.head_size;
-            sum = append(&mut bytes, &LoggedChange::TooLarge, b"", self.head_sum)?;
+            sum = append(&mut bytes, &LoggedChange::TooLarge, b"", (self.key, self.head_sum))?;
         }
         // A part that is written in part is not whole, and none after it would be read.
         self.file.write_all(&bytes).inspect_err(|_| {

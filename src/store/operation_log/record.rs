@@ -1,7 +1,7 @@
 //! The format of an operation's file below `state/undo/`: a header, and a record before each change.
 //!
 //! A part is a line of JSON, then raw bytes of the length that the line gives, then a line with a checksum. The checksum
-//! is chained: its key is the one before, and the first key depends on this machine and folder (see
+//! is chained: it covers the one before, and its key depends on this user, machine and folder (see
 //! [`Store::state_key`](super::super::layout::Store::state_key)). So a file from elsewhere has no valid part, and one
 //! whose writer was killed ends with its last whole part. Everything here is pure.
 
@@ -10,10 +10,11 @@ use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The length of the line with a checksum, with the line end before it, in bytes.
-const SUM: usize = 18;
+use super::super::seal::{SUM_BYTES, SUM_LINE, SealKey, sum_line};
+
+/// The checksum before that of the header.
+pub(in crate::store) const FIRST: [u8; SUM_BYTES] = [0; SUM_BYTES];
 
 /// One change of a file or a folder. Paths are relative to `.ralph/`; numbers are fingerprints of a file's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,13 +93,13 @@ pub(crate) struct LoggedOperation {
 
 impl LoggedOperation {
     /// Reads the file of the operation with this number; `None` if it was not written here.
-    pub(crate) fn read(bytes: Vec<u8>, number: u64, key: u64) -> Option<LoggedOperation> {
-        let (head, _, mut at, mut sum) = part::<OperationHead>(&bytes, 0, key)?;
+    pub(crate) fn read(bytes: Vec<u8>, number: u64, key: SealKey) -> Option<LoggedOperation> {
+        let (head, _, mut at, mut sum) = part::<OperationHead>(&bytes, 0, (key, FIRST))?;
         if head.number != number {
             return None;
         }
         let mut changes = Vec::new();
-        while let Some((change, raw, end, next)) = part::<LoggedChange>(&bytes, at, sum) {
+        while let Some((change, raw, end, next)) = part::<LoggedChange>(&bytes, at, (key, sum)) {
             changes.push((change, raw));
             (at, sum) = (end, next);
         }
@@ -121,36 +122,36 @@ impl LoggedOperation {
     }
 }
 
-/// Appends a part to `file`, and returns its checksum.
+/// Appends a part to `file` behind the one with the checksum `before`, and returns its checksum.
 pub(in crate::store) fn append<Content: Serialize>(
     file: &mut Vec<u8>,
     content: &Content,
     raw: &[u8],
-    key: u64,
-) -> serde_json::Result<u64> {
+    (key, before): (SealKey, [u8; SUM_BYTES]),
+) -> serde_json::Result<[u8; SUM_BYTES]> {
     let start = file.len();
     serde_json::to_writer(&mut *file, &Line { content, n_bytes: raw.len() })?;
     file.push(b'\n');
     file.extend_from_slice(raw);
-    let sum = xxh3_64_with_seed(&file[start..], key);
-    file.extend_from_slice(format!("\n{sum:016x}\n").as_bytes());
+    let sum = key.sum(&[&before, &file[start..]]);
+    file.extend(sum_line(&sum));
     Ok(sum)
 }
 
 /// Returns the content of the part that begins at `start`, the place of its raw bytes, its end and its checksum; `None`
-/// if it is not whole, or has another key.
+/// if it is not whole, has another key, or follows another part than the one with the checksum `before`.
 fn part<Content: for<'a> Deserialize<'a>>(
     bytes: &[u8],
     start: usize,
-    key: u64,
-) -> Option<(Content, Range<usize>, usize, u64)> {
+    (key, before): (SealKey, [u8; SUM_BYTES]),
+) -> Option<(Content, Range<usize>, usize, [u8; SUM_BYTES])> {
     let rest = bytes.get(start..)?;
     let line_end = rest.iter().position(|byte| *byte == b'\n')?;
     let line: Line<Content> = serde_json::from_slice(&rest[..line_end]).ok()?;
     let raw_end = (line_end + 1).checked_add(line.n_bytes)?;
-    let sum = xxh3_64_with_seed(rest.get(..raw_end)?, key);
-    let end = raw_end.checked_add(SUM)?;
-    (rest.get(raw_end..end)? == format!("\n{sum:016x}\n").as_bytes()).then_some((
+    let sum = key.sum(&[&before, rest.get(..raw_end)?]);
+    let end = raw_end.checked_add(SUM_LINE)?;
+    (rest.get(raw_end..end)? == sum_line(&sum)).then_some((
         line.content,
         start + line_end + 1..start + raw_end,
         start + end,
@@ -160,8 +161,8 @@ fn part<Content: for<'a> Deserialize<'a>>(
 
 /// Returns whether a file begins with the header of the operation with this number, written here. The bytes may end
 /// behind the header.
-pub(in crate::store) fn begins_with_head(bytes: &[u8], number: u64, key: u64) -> bool {
-    part::<OperationHead>(bytes, 0, key).is_some_and(|(head, ..)| head.number == number)
+pub(in crate::store) fn begins_with_head(bytes: &[u8], number: u64, key: SealKey) -> bool {
+    part::<OperationHead>(bytes, 0, (key, FIRST)).is_some_and(|(head, ..)| head.number == number)
 }
 
 /// The files that an operation changed: the fingerprints of each before its first change and after its last one.
@@ -185,14 +186,18 @@ impl NetChanges {
 mod tests {
     use super::*;
 
+    fn key(number: u8) -> SealKey {
+        SealKey::new([number; SUM_BYTES])
+    }
+
     fn head() -> OperationHead {
         OperationHead { number: 7, at: DateTime::UNIX_EPOCH, command: "add".to_owned(), undoes: None }
     }
 
     /// Returns a file with three changes, and the ends of its parts.
-    fn file(key: u64) -> (Vec<u8>, Vec<usize>) {
+    fn file(key: SealKey) -> (Vec<u8>, Vec<usize>) {
         let (mut file, mut ends) = (Vec::new(), Vec::new());
-        let mut sum = append(&mut file, &head(), b"", key).unwrap();
+        let mut sum = append(&mut file, &head(), b"", (key, FIRST)).unwrap();
         ends.push(file.len());
         let changes = [
             (LoggedChange::Create { path: "knowledge/a.md".to_owned(), after: u64::MAX }, &b""[..]),
@@ -200,7 +205,7 @@ mod tests {
             (LoggedChange::Remove { path: "knowledge/\"c\".md".to_owned(), before: 3, mode: None }, b"{}\n"),
         ];
         for (change, raw) in changes {
-            sum = append(&mut file, &change, raw, sum).unwrap();
+            sum = append(&mut file, &change, raw, (key, sum)).unwrap();
             ends.push(file.len());
         }
         (file, ends)
@@ -208,8 +213,8 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let (bytes, _) = file(5);
-        let read = LoggedOperation::read(bytes, 7, 5).unwrap();
+        let (bytes, _) = file(key(5));
+        let read = LoggedOperation::read(bytes, 7, key(5)).unwrap();
         assert_eq!(read.head, head());
         let raw: Vec<&[u8]> = read.changes().map(|(_, raw)| raw).collect();
         assert_eq!(raw, [&b""[..], b"\xff\n\0 raw\n", b"{}\n"]);
@@ -218,29 +223,39 @@ mod tests {
 
     #[test]
     fn a_cut_file_has_its_whole_parts() {
-        let (bytes, ends) = file(5);
+        let (bytes, ends) = file(key(5));
         for length in 0..bytes.len() {
             let n_whole = ends.iter().filter(|end| **end <= length).count();
-            let read = LoggedOperation::read(bytes[..length].to_vec(), 7, 5);
+            let read = LoggedOperation::read(bytes[..length].to_vec(), 7, key(5));
             assert_eq!(read.map(|read| read.changes.len()), n_whole.checked_sub(1), "{length}");
         }
     }
 
     #[test]
     fn a_file_from_elsewhere_is_not_believed() {
-        let (bytes, ends) = file(5);
-        assert!(LoggedOperation::read(bytes.clone(), 7, 6).is_none());
-        assert!(LoggedOperation::read(bytes.clone(), 8, 5).is_none(), "it has another operation's name");
-        assert!(begins_with_head(&bytes[..ends[0]], 7, 5) && !begins_with_head(&bytes, 7, 6));
+        let (bytes, ends) = file(key(5));
+        assert!(LoggedOperation::read(bytes.clone(), 7, key(6)).is_none());
+        assert!(LoggedOperation::read(bytes.clone(), 8, key(5)).is_none(), "it has another operation's name");
+        assert!(begins_with_head(&bytes[..ends[0]], 7, key(5)) && !begins_with_head(&bytes, 7, key(6)));
         // A part that is taken out breaks the chain.
         let without = [&bytes[..ends[0]], &bytes[ends[1]..]].concat();
-        assert_eq!(LoggedOperation::read(without, 7, 5).unwrap().changes.len(), 0);
+        assert_eq!(LoggedOperation::read(without, 7, key(5)).unwrap().changes.len(), 0);
+        // Checksums can be read; a part of another one's making does not follow from them.
+        let mut forged = bytes.clone();
+        let last = bytes[bytes.len() - SUM_LINE..].to_vec();
+        let change = LoggedChange::Folder { path: "evil".to_owned() };
+        let line = std::str::from_utf8(&last).unwrap().trim().as_bytes();
+        let seen: Vec<u8> =
+            line.chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect();
+        let seen: [u8; SUM_BYTES] = seen.try_into().unwrap();
+        append(&mut forged, &change, b"", (SealKey::new(seen), seen)).unwrap();
+        assert_eq!(LoggedOperation::read(forged, 7, key(5)).unwrap().changes.len(), 3);
         let mut changed = bytes;
-        let at = changed.len() - SUM - 2;
+        let at = changed.len() - SUM_LINE - 2;
         changed[at] ^= 1;
-        assert_eq!(LoggedOperation::read(changed, 7, 5).unwrap().changes.len(), 2);
+        assert_eq!(LoggedOperation::read(changed, 7, key(5)).unwrap().changes.len(), 2);
         let huge = format!("{{\"number\":7,\"n_bytes\":{}}}\n", usize::MAX);
-        assert!(LoggedOperation::read(huge.into_bytes(), 7, 5).is_none());
+        assert!(LoggedOperation::read(huge.into_bytes(), 7, key(5)).is_none());
     }
 
     #[test]

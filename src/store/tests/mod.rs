@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::layout::Abilities;
+use super::folder::Abilities;
 use super::{Lock, Store};
 
 /// The operations that every file system here supports, and those of the poorest.

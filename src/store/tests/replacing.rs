@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
-use crate::store::read::read_with_stat;
+use crate::store::read::read_open;
 use crate::store::temp::{Access, first_mode};
 use crate::store::write::Replaced;
 use crate::store::write::WriteStep;
@@ -237,8 +237,8 @@ fn a_private_file_is_never_readable_by_others() {
     let fixture = Fixture::new();
     fixture.put("private.md", "");
     fs::set_permissions(fixture.store.memory().join("private.md"), fs::Permissions::from_mode(0o600)).unwrap();
-    let (_, stat) = read_with_stat(&fixture.store.folder("").unwrap(), "private.md").unwrap();
-    assert_eq!(first_mode(Access::Like(&stat)).as_raw_mode(), 0o600);
+    let (_, file) = read_open(&fixture.store.folder("").unwrap(), "private.md").unwrap();
+    assert_eq!(first_mode(Access::Like(&file)).unwrap().as_raw_mode(), 0o600);
     fixture.put(A, "old");
     fs::set_permissions(fixture.store.memory().join(A), fs::Permissions::from_mode(0o600)).unwrap();
     let mut modes = Vec::new();
@@ -252,6 +252,61 @@ fn a_private_file_is_never_readable_by_others() {
     };
     fixture.store.replace_with(&fixture.lock(), A, b"old", b"new", now(), &mut look).unwrap();
     assert_eq!(modes, [0o600, 0o600]);
+}
+
+/// Returns an access control list that lets one more user read.
+#[cfg(target_os = "linux")]
+fn access_list() -> Vec<u8> {
+    let entry =
+        |tag: u16, bits: u16, id: u32| [&tag.to_le_bytes()[..], &bits.to_le_bytes(), &id.to_le_bytes()].concat();
+    let entries = [entry(1, 6, !0), entry(2, 4, 12_345), entry(4, 4, !0), entry(16, 4, !0), entry(32, 0, !0)];
+    [2_u32.to_le_bytes().to_vec(), entries.concat()].concat()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn keeps_what_people_and_the_system_keep_beside_the_bytes() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+
+    let large = "x".repeat(2_000);
+    let all = [
+        ("user.reviewed", b"by me".to_vec()),
+        ("user.large", large.into()),
+        ("system.posix_acl_access", access_list()),
+    ];
+    for abilities in ALL_ABILITIES {
+        let fixture = Fixture::with(abilities);
+        fixture.put(A, "old");
+        let path = fixture.store.memory().join(A);
+        let has = |name: &str| {
+            let mut buffer = [0; 4_096];
+            getxattr(&path, name, &mut buffer).ok().map(|size| buffer[..size].to_vec())
+        };
+        // A file system without them keeps none.
+        let set = all.iter().filter(|(name, value)| setxattr(&path, *name, value, XattrFlags::empty()).is_ok());
+        let set: Vec<_> = set.map(|(name, _)| (*name, has(name))).collect();
+        let mode = fs::metadata(&path).unwrap().mode();
+        fixture.store.replace(&fixture.lock(), A, b"old", b"new", now()).unwrap();
+        assert_eq!(fixture.text(A), "new");
+        assert_eq!(set.iter().map(|(name, _)| (*name, has(name))).collect::<Vec<_>>(), set);
+        assert_eq!(fs::metadata(&path).unwrap().mode(), mode);
+    }
+}
+
+/// The folder lets another user read its new files, and this one is older, or was taken from that user.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_list_of_the_folder_gives_a_replaced_file_to_nobody() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+
+    let fixture = Fixture::new();
+    fixture.put(A, "old");
+    let path = fixture.store.memory().join(A);
+    if setxattr(path.parent().unwrap(), "system.posix_acl_default", &access_list(), XattrFlags::empty()).is_err() {
+        return;
+    }
+    fixture.store.replace(&fixture.lock(), A, b"old", b"new", now()).unwrap();
+    assert!(getxattr(&path, "system.posix_acl_access", &mut [0; 100]).is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Every change of an entry file is written down before it is made, here and nowhere else, so no command can forget it.
 //! The log is not synced: after a kill it has every change that was made, after a power cut perhaps not. A change that
-//! cannot be written down is not made. It belongs to one machine and one folder, and is never committed. What came with
+//! cannot be written down is not made. It belongs to one user, machine and folder, and is never committed. What came with
 //! the memory, or another user wrote, is never read; it goes when it is older than what is kept.
 
 #[cfg(test)]
@@ -15,18 +15,19 @@ use std::path::PathBuf;
 use std::thread;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
-use rustix::process::geteuid;
+use rustix::fs::{OFlags, openat};
 
 use super::folder::{FileKind, Folder, explain, is_outside};
 use super::layout::{Store, is_missing};
 use super::lock::{Guarded, Lock};
 
 use super::operation_log::record::{
-    LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head,
+    FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head,
 };
 use super::operation_log::{Current, MAX_BYTES, MAX_OPERATIONS, OperationFile, OperationScope, name_of, numbers};
 use super::read::{Unreadable, open_regular, read_all};
+use super::seal::SealKey;
+use super::temp::PRIVATE_FILE;
 use crate::error::Result;
 
 /// The folder below `state/`.
@@ -36,8 +37,6 @@ const HEAD_BYTES: u64 = 4 * 1024;
 /// The highest number that a file from elsewhere may have. It is passed over, and one with a higher number is removed: no
 /// number would be left.
 const MAX_FOREIGN: u64 = 99_999_999;
-/// The mode of a file: it may contain text of a private entry.
-const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
 impl Store {
     /// Makes everything that this thread changes one operation, until the result is dropped.
@@ -103,12 +102,12 @@ impl Store {
         let at = current.at.unwrap_or_else(Utc::now);
         let head = OperationHead { number, at, command: current.command.clone(), undoes: current.undoes };
         let mut bytes = Vec::new();
-        let sum = append(&mut bytes, &head, b"", key)?;
+        let sum = append(&mut bytes, &head, b"", (key, FIRST))?;
         let file = create_file(&folder, number, &bytes)?;
         let size = bytes.len() as u64;
         let net = NetChanges::default();
         let (head_size, head_sum) = (size, sum);
-        Ok(OperationFile { folder, file, number, size, head_size, sum, head_sum, is_too_large: false, net })
+        Ok(OperationFile { folder, file, number, size, head_size, key, sum, head_sum, is_too_large: false, net })
     }
 
     /// Opens the folder, and creates it if it is missing. Something else of its name came with the memory: it is
@@ -138,7 +137,7 @@ impl Store {
         let newest = numbers(&folder).map_err(failed)?.into_iter().rev();
         let read = newest.map(|(number, name)| match read_operation(&folder, &name, number, key) {
             Ok(operation) => Ok(operation),
-            Err(Unreadable::Io(error)) if !is_of_other_user(&folder, &name) => {
+            Err(Unreadable::Io(error)) if !folder.is_of_other_user(&name) => {
                 Err(explain("read", path.join(name), error))
             }
             Err(_) => Ok(None),
@@ -164,8 +163,8 @@ impl Store {
             if number > 0 {
                 let head = OperationHead { number, at: Utc::now(), command: String::new(), undoes: None };
                 let mut bytes = Vec::new();
-                let sum = append(&mut bytes, &head, b"", key)?;
-                append(&mut bytes, &LoggedChange::Forgotten, b"", sum)?;
+                let sum = append(&mut bytes, &head, b"", (key, FIRST))?;
+                append(&mut bytes, &LoggedChange::Forgotten, b"", (key, sum))?;
                 create_file(&folder, number, &bytes)?;
             }
             Ok(n_operations)
@@ -196,7 +195,7 @@ impl std::error::Error for UnwritableLog {
 /// Creates the file of an operation with these bytes.
 fn create_file(folder: &Folder, number: u64, bytes: &[u8]) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, name_of(number), flags, PRIVATE)?);
+    let mut file = File::from(openat(folder, name_of(number), flags, PRIVATE_FILE)?);
     file.write_all(bytes)?;
     Ok(file)
 }
@@ -206,7 +205,7 @@ fn read_operation(
     folder: &Folder,
     name: &str,
     number: u64,
-    key: u64,
+    key: SealKey,
 ) -> std::result::Result<Option<LoggedOperation>, Unreadable> {
     if !is_own(folder, name, number, key)? {
         return Ok(None);
@@ -218,19 +217,14 @@ fn read_operation(
 }
 
 /// Returns whether a file begins with the header of the operation of this number, written here.
-fn is_own(folder: &Folder, name: &str, number: u64, key: u64) -> std::result::Result<bool, Unreadable> {
+fn is_own(folder: &Folder, name: &str, number: u64, key: SealKey) -> std::result::Result<bool, Unreadable> {
     let mut head = Vec::new();
     open_regular(folder, name)?.0.take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(begins_with_head(&head, number, key))
 }
 
-/// Returns whether a file belongs to another user, who wrote it with this memory or gave it to this one.
-fn is_of_other_user(folder: &Folder, name: &str) -> bool {
-    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_uid != geteuid().as_raw())
-}
-
 /// Returns a number after all that are taken, whatever has them.
-fn next_number(folder: &Folder, key: u64) -> io::Result<u64> {
+fn next_number(folder: &Folder, key: SealKey) -> io::Result<u64> {
     let mut found = numbers(folder)?;
     while let Some((number, name)) = found.pop() {
         if number <= MAX_FOREIGN {
@@ -239,7 +233,7 @@ fn next_number(folder: &Folder, key: u64) -> io::Result<u64> {
         match is_own(folder, &name, number, key) {
             Ok(true) => return Ok(number + 1),
             // It may be the newest operation.
-            Err(Unreadable::Io(error)) if !is_of_other_user(folder, &name) => return Err(error),
+            Err(Unreadable::Io(error)) if !folder.is_of_other_user(&name) => return Err(error),
             // One that stays does no harm: no operation gets its number.
             _ => drop(folder.remove_any(&name)),
         }

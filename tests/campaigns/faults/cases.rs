@@ -8,7 +8,7 @@ use ralph_memory::entry::{self, Event, Outcome as Ended};
 use ralph_memory::memory::{Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Task};
 
-use super::Files;
+use super::{Files, opened};
 
 /// When the commands run.
 pub(super) const NOW: &str = "2026-11-20T10:00:00Z";
@@ -194,7 +194,7 @@ pub(crate) fn add_learnings(memory: &Memory) {
 pub(super) fn prepare(root: &Path) {
     Memory::init(root).unwrap();
     fs::write(root.join(".ralph/config.toml"), "format = 1\n[maintenance]\nlearnings = 3\n").unwrap();
-    let on = |day: u64| Memory::open(root).unwrap().with_clock(move || at(day));
+    let on = |day: u64| opened(root).with_clock(move || at(day));
     let memory = on(270);
     let add =
         |title: &str, tags: &[&str], body: &str| memory.add(&Knowledge::new(title, tags.to_vec(), body)).unwrap().id;

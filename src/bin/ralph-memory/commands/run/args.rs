@@ -194,6 +194,7 @@ impl RunArgs {
             no_mcp: self.no_mcp,
             log: full(&self.log),
             task_file: full(&self.task_file),
+            task: None,
             feature: self.feature.clone(),
             section: self.section.clone(),
             budget: self.budget,

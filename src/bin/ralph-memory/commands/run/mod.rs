@@ -44,6 +44,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         None => (memory.new_run(), None),
     };
     let of_run = before.clone().filter(|saved| args.resume && saved.run_id == run.id);
+    let last = last.map(|(task, is_done, progress)| match &of_run {
+        Some(saved) => (saved.as_given(task), is_done, progress),
+        None => (task, is_done, progress),
+    });
     let is_known = !args.resume || of_run.is_some();
     let args = &of_run.map_or_else(|| args.clone(), |saved| args.resumed(saved));
     let subject = args.subject()?;
@@ -75,7 +79,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         Visibility::Iterations
     };
     let live = Live::new(visibility, &memory.settings().allowed_secrets);
-    let saved = args.saved(&run_id);
+    let task = if let Assignment::Task(task) = &assignment { Some(task.clone()) } else { None };
+    let saved = SavedOptions { task, ..args.saved(&run_id) };
     let mut terminal = Terminal { live, err: ui.err, interrupt, at_first: Some(Box::new(|| saved.save(&memory))) };
     let ended = Runner::new(&memory, options).run(&assignment, &mut progress, &mut terminal);
     terminal.live.clear();

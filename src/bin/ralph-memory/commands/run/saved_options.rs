@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ralph_memory::Memory;
+use ralph_memory::{Memory, Task};
 use serde::{Deserialize, Serialize};
 
 /// The options of a run, as they were given; omitted ones are absent.
@@ -29,6 +29,8 @@ pub(crate) struct SavedOptions {
     pub(crate) prompt: Option<PathBuf>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) task_file: Option<PathBuf>,
+    /// The last task as it was given: the journal has neither its description nor the secrets in it.
+    pub(crate) task: Option<Task>,
     pub(crate) feature: Option<String>,
     pub(crate) section: Option<String>,
     pub(crate) budget: Option<usize>,
@@ -41,6 +43,13 @@ impl SavedOptions {
         if let Ok(text) = serde_json::to_string_pretty(self) {
             let _ = memory.keep_options(&text);
         }
+    }
+
+    /// Returns the last task of the run as it was given.
+    pub(crate) fn as_given(&self, last: Task) -> Task {
+        let given = self.task.as_ref().filter(|given| given.own_id() == last.own_id());
+        let Some(Task { title, description, .. }) = given.cloned() else { return last };
+        Task { title, description, ..last }
     }
 
     /// Returns the saved options: those of the last run that was started here.

@@ -1,0 +1,185 @@
+//! The random key of this user, from which the keys of all checksums are made.
+//!
+//! The numbers that a file system has for a file are no secret: an archive can guess them where files have no birth time,
+//! and whoever makes a file system chooses them. The key lies outside of every project, in a folder of the user's own, and
+//! is read only if nobody else could have read or written it.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, open, unlinkat};
+use rustix::process::geteuid;
+
+use super::folder::{Abilities, Folder, regular};
+use super::private::make_own_folder;
+use super::seal::{SUM_BYTES, SealKey};
+use super::temp::{Access, Durability, Temp, rename_new};
+
+/// The name of the file.
+const KEY: &str = "key";
+/// The key of a process that has no folder for one.
+static OF_PROCESS: OnceLock<SealKey> = OnceLock::new();
+
+/// The key, and where it is kept.
+#[derive(Debug, Default)]
+pub(super) struct UserKey {
+    /// In the order in which they are tried.
+    folders: Vec<PathBuf>,
+    known: OnceLock<SealKey>,
+}
+
+impl UserKey {
+    /// Returns a key that is kept in the first of these folders that can be written.
+    pub(super) fn kept_in(folders: Vec<PathBuf>) -> UserKey {
+        UserKey { folders, known: OnceLock::new() }
+    }
+
+    /// Returns whether its caller named folders: a program that links the library may do without.
+    pub(super) fn has_folders(&self) -> bool {
+        !self.folders.is_empty()
+    }
+
+    /// Returns the key that is kept, if there is one. Writes nothing.
+    pub(super) fn kept(&self) -> Option<SealKey> {
+        self.first(read).ok()
+    }
+
+    /// Does the same, and makes the key if there is none.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` without folders, and the last one of the file system where none can be used.
+    pub(super) fn make_kept(&self) -> io::Result<SealKey> {
+        self.first(make)
+    }
+
+    /// Returns the key of the first folder that has one. That of the very first one stays: a later one only stands in for it.
+    fn first(&self, key_in: fn(&Path) -> io::Result<SealKey>) -> io::Result<SealKey> {
+        if let Some(known) = self.known.get() {
+            return Ok(*known);
+        }
+        let mut failed = io::ErrorKind::NotFound.into();
+        for (number, folder) in self.folders.iter().enumerate() {
+            match key_in(folder) {
+                Ok(key) if number == 0 => return Ok(*self.known.get_or_init(|| key)),
+                Ok(key) => return Ok(key),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    /// Returns the key that is kept; else that of this process, if it has sealed anything.
+    pub(super) fn get(&self) -> Option<SealKey> {
+        self.kept().or_else(|| OF_PROCESS.get().copied())
+    }
+
+    /// Does the same, and makes the key if there is none. One that cannot be kept is that of this process: what it seals is
+    /// foreign to every other one.
+    ///
+    /// # Errors
+    ///
+    /// That of the system where it has no random numbers.
+    pub(super) fn make(&self) -> io::Result<SealKey> {
+        if let Ok(kept) = self.make_kept() {
+            return Ok(kept);
+        }
+        let random = SealKey::new(random()?);
+        Ok(*OF_PROCESS.get_or_init(|| random))
+    }
+}
+
+/// Reads the key in a folder. No other user can make a file that passes: one of this user's that nobody else can read.
+fn read(folder: &Path) -> io::Result<SealKey> {
+    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut file = regular(File::from(open(folder.join(KEY), flags, Mode::empty())?))?;
+    let stat = fstat(&file)?;
+    let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o077 == 0;
+    if !is_own || u64::try_from(stat.st_size) != Ok(SUM_BYTES as u64) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a key that only its user can read"));
+    }
+    let mut key = [0; SUM_BYTES];
+    file.read_exact(&mut key)?;
+    Ok(SealKey::new(key))
+}
+
+/// Does the same, and makes the key if there is none, and the folder. All processes that do so at once get the same key.
+fn make(folder: &Path) -> io::Result<SealKey> {
+    if let Ok(key) = read(folder) {
+        return Ok(key);
+    }
+    let opened = make_own_folder(folder)?;
+    match opened.stat_of(KEY) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        found => {
+            found?;
+            if let Ok(key) = read(folder) {
+                // Another process was quicker.
+                return Ok(key);
+            }
+            // Something else has the name in a folder that only this program uses; of a link, the link itself goes.
+            unlinkat(&opened, KEY, AtFlags::empty())?;
+        }
+    }
+    let temp = Temp::write(&opened, &random()?, Access::Mode(0o600), Durability::Synced)?;
+    let abilities = Abilities { rename_flags: true, hard_links: true };
+    match rename_new(abilities, (&opened, temp.name()), (&opened, KEY)) {
+        Ok(()) => drop(temp.keep()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    // The file is in place; the rest depends on the system.
+    let _ = Folder::sync(&opened);
+    read(folder)
+}
+
+fn random() -> io::Result<[u8; SUM_BYTES]> {
+    let mut bytes = [0; SUM_BYTES];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(key: SealKey) -> [u8; SUM_BYTES] {
+        key.sum(&[b"x"])
+    }
+
+    #[test]
+    fn processes_that_make_the_key_at_once_agree() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("state/ralph-memory");
+        let make = || sum(UserKey::kept_in(vec![folder.clone()]).make().unwrap());
+        let sums: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(make)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(sums.iter().all(|one| *one == sums[0] && *one == make()));
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1, "nothing is left over");
+        let other = UserKey::kept_in(vec![place.path().join("other")]);
+        assert_eq!(other.kept(), None);
+        assert_ne!(sum(other.make().unwrap()), sums[0]);
+    }
+
+    #[test]
+    fn the_first_folder_that_can_be_written_is_used() {
+        let place = tempfile::tempdir().unwrap();
+        let [one, other, third] = ["one", "other", "third"].map(|name| place.path().join(name));
+        std::fs::write(&one, "in the way").unwrap();
+        let made = UserKey::kept_in(vec![one.clone(), other.clone()]).make_kept().unwrap();
+        assert_eq!(read(&other).unwrap(), made);
+        let before = UserKey::kept_in(vec![third.clone(), other]);
+        assert_eq!(before.kept(), Some(made));
+        let first = before.make_kept().unwrap();
+        assert!(first != made && before.kept() == Some(first) && read(&third).unwrap() == first);
+        let nowhere = UserKey::kept_in(vec![one]);
+        assert!(nowhere.make_kept().is_err() && nowhere.kept().is_none());
+        // In this process it counts, also for another memory.
+        assert_eq!(Some(nowhere.make().unwrap()), UserKey::default().get());
+    }
+}
