@@ -39,8 +39,9 @@ pub(crate) enum MergeDriver {
 ///
 /// [`Error::Invalid`] where the path is not a full one, or not UTF-8.
 pub(crate) fn driver_line(program: &Path) -> Result<String> {
-    let line = |path: &str| Some(shlex::try_quote(path).ok()?.replace('%', "%%") + ARGUMENTS);
-    program.to_str().filter(|_| program.is_absolute()).and_then(line).ok_or_else(|| {
+    // A shell reads it, and git reads `%` first.
+    let quoted = |path: &str| format!("'{}'", path.replace('\'', r"'\''").replace('%', "%%"));
+    program.to_str().filter(|_| program.is_absolute()).map(|path| quoted(path) + ARGUMENTS).ok_or_else(|| {
         let reason = "the merge driver needs the full path of the program, in UTF-8";
         Error::invalid(format!("`{}`", program.display()), reason)
     })
@@ -48,8 +49,8 @@ pub(crate) fn driver_line(program: &Path) -> Result<String> {
 
 /// Returns the program of a command line, if [`driver_line`] made it.
 fn program_of(line: &str) -> Option<PathBuf> {
-    let quoted = line.strip_suffix(ARGUMENTS)?.replace("%%", "%");
-    let program = PathBuf::from(shlex::split(&quoted)?.into_iter().next()?);
+    let quoted = line.strip_suffix(ARGUMENTS)?.strip_prefix('\'')?.strip_suffix('\'')?;
+    let program = PathBuf::from(quoted.replace("%%", "%").replace(r"'\''", "'"));
     driver_line(&program).is_ok_and(|own| own == line).then_some(program)
 }
 
@@ -104,7 +105,8 @@ mod tests {
         }
         let own = driver_line(Path::new("/bin/x")).unwrap();
         let bare = "ralph-memory merge-driver --marker-size %L --path %P %O %A %B";
-        for line in [bare, "", "/bin/x", &format!("x; {own}"), &format!("{own};"), &own.replace("/bin/x", "'/bin/x' y")]
+        for line in
+            [bare, "", "/bin/x", &format!("x; {own}"), &format!("{own};"), &own.replace("/bin/x", "/bin/x' y '")]
         {
             assert_eq!(program_of(line), None, "{line}");
         }

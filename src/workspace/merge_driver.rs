@@ -26,7 +26,7 @@ const MERGED: [&str; 3] = ["/knowledge/**/*.md", "/journal/**/*.md", "/archive/*
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// match memory.register_merge_driver("/usr/bin/ralph-memory".as_ref()) {
-///     Ok(MergeDriverRegistration { command, .. }) => assert!(command.starts_with("/usr/bin/ralph-memory merge-driver ")),
+///     Ok(MergeDriverRegistration { command, .. }) => assert!(command.starts_with("'/usr/bin/ralph-memory' merge-driver ")),
 ///     // This folder is not in a work tree.
 ///     Err(error) => assert!(matches!(error, Error::Git { .. })),
 /// }

@@ -8,7 +8,7 @@ use ralph_memory::memory::AddAction;
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope};
 
 use crate::random::Random;
-use crate::support::{PROGRAM, TestBase, git, try_git};
+use crate::support::{TestBase, git, try_git};
 use crate::test_cases::cases;
 
 /// A memory some days after the first of 2026.
@@ -49,8 +49,8 @@ fn codes(memory: &Memory) -> Vec<String> {
 fn repository() -> TestBase {
     let base = TestBase::new();
     git(&base, &["init", "--quiet", "--initial-branch", "main"]);
-    let driver = format!("'{PROGRAM}' merge-driver --marker-size %L --path %P %O %A %B");
-    git(&base, &["config", "merge.ralph-memory.driver", &driver]);
+    let path = std::env::var_os("PATH").unwrap();
+    base.with(["doctor", "--register-merge-driver"]).env("PATH", path).run().says(0, "registered");
     base
 }
 
