@@ -157,7 +157,7 @@ mod tests {
     fn merge(path: &str, base: &str, ours: &str, theirs: &str) -> String {
         match super::merge(path, base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 7) {
             Merged::One { bytes, conflicts: 0 } => String::from_utf8(bytes).unwrap(),
-            merged => panic!("{merged:?}"),
+            merged @ (Merged::One { .. } | Merged::Both { .. }) => panic!("{merged:?}"),
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
                 assert_eq!(String::from_utf8(bytes).unwrap(), expected);
                 reason
             }
-            merged => panic!("{merged:?}"),
+            merged @ Merged::One { .. } => panic!("{merged:?}"),
         }
     }
 
