@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::check::{self, LiveEntry};
+use super::doctor::merge_finding;
 use super::gather::MACHINE_FOLDERS;
 use super::source_lines::SourceLines;
 use crate::catalog::{Area, Catalog, RowId, add_archived};
@@ -78,6 +79,7 @@ pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> Chec
     findings.extend(bad_iterations);
     findings.extend(tracked_files(workspace));
     findings.extend(hostile_repository(workspace));
+    findings.extend(merge_driver(workspace));
     let (problems, total) = findings.finish();
     CheckReport { problems, total, files: live.len() + archive.len() }
 }
@@ -95,6 +97,13 @@ fn hostile_repository(workspace: &Workspace) -> Option<Problem> {
                git run programs; remove them before you run git there",
         )
     })
+}
+
+/// Reports a merge driver that cannot be run, or that may drop a side of a merge.
+fn merge_driver(workspace: &Workspace) -> Option<Problem> {
+    let finding = merge_finding(&workspace.work_tree()?.merge_driver().ok()?);
+    let hint = finding.hint?;
+    Some(Problem::warning(MEMORY_FOLDER, "merge-driver", format!("git: {}", finding.detail), hint))
 }
 
 /// Reports files that git tracks although they belong to one machine. They are not trusted.

@@ -99,7 +99,7 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
             tracked: tree.tracked(&MACHINE_FOLDERS)?,
             ignores_entries: is_ignored(ENTRIES[0]),
             uncommitted: tree.uncommitted()?,
-            has_merge_driver: tree.merge_driver()?.is_some(),
+            merge_driver: tree.merge_driver()?,
         })
     });
     answers.unwrap_or_else(|error| GitFacts::Failed(error.to_string()))

@@ -11,6 +11,9 @@ use rustix::fs::{Mode, OFlags};
 /// The longest `.git` file that is read, in bytes: it holds one path.
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
+/// The options of `git` itself whose value is the next word.
+const WITH_VALUE: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
+
 /// A repository, seen through its files.
 #[derive(Debug)]
 pub(crate) struct Repository(PathBuf);
@@ -36,6 +39,35 @@ impl Repository {
     }
 }
 
+/// Returns whether a process makes a commit in this work tree: while a person writes its message, git has no lock, and
+/// fails at the end if `HEAD` has moved. Processes of other containers are not seen.
+pub(super) fn is_committing(root: &Path) -> bool {
+    let Ok(root) = root.canonicalize() else { return false };
+    let Ok(processes) = fs::read_dir("/proc") else { return false };
+    processes.flatten().map(|process| process.path()).any(|process| {
+        let words = fs::read(process.join("cmdline")).unwrap_or_default();
+        // Git goes to the top of the work tree before it asks for the message.
+        subcommand(&words) == Some(b"commit") && fs::read_link(process.join("cwd")).is_ok_and(|folder| folder == root)
+    })
+}
+
+/// Returns the subcommand of git in the words of a process, each of which ends with a zero byte.
+fn subcommand(words: &[u8]) -> Option<&[u8]> {
+    let mut words = words.split(|byte| *byte == 0);
+    let program = words.next()?.rsplit(|byte| *byte == b'/').next()?;
+    if program != b"git" {
+        return program.strip_prefix(b"git-");
+    }
+    loop {
+        let word = words.next()?;
+        if WITH_VALUE.iter().any(|option| option.as_bytes() == word) {
+            words.next();
+        } else if !word.starts_with(b"-") {
+            return Some(word);
+        }
+    }
+}
+
 /// Returns the repository of a folder that is the top of a work tree.
 fn git_dir(folder: &Path) -> Option<PathBuf> {
     let path = folder.join(".git");
@@ -57,6 +89,22 @@ fn git_dir(folder: &Path) -> Option<PathBuf> {
 mod tests {
     use super::super::tests::git;
     use super::*;
+
+    #[test]
+    fn a_subcommand_is_found_behind_options() {
+        let check = |words: &[&str], expected: Option<&str>| {
+            let words: String = words.iter().flat_map(|word| [word, "\0"]).collect();
+            assert_eq!(subcommand(words.as_bytes()), expected.map(str::as_bytes), "{words}");
+        };
+        check(&["git", "commit", "--amend"], Some("commit"));
+        check(&["/usr/lib/git-core/git", "-C", "log", "-c", "a=b", "--no-pager", "commit"], Some("commit"));
+        check(&["/usr/lib/git-core/git-commit", "-m", "x"], Some("commit"));
+        check(&["git", "--git-dir", "x", "log", "--grep", "commit"], Some("log"));
+        check(&["git", "-C", "commit"], Some(""));
+        check(&["git", "--version"], Some(""));
+        check(&["sh", "-c", "git commit"], None);
+        check(&[], None);
+    }
 
     #[test]
     fn the_lock_is_where_git_puts_it() {

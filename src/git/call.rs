@@ -149,16 +149,6 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Adds the name of the content of `object`, or of a literal name, at a path of the work tree.
-    pub(super) fn object_at(mut self, commit: &str, path: &str) -> Result<Self> {
-        let is_safe = Object::parse(commit).is_ok() || super::driver::OTHER_SIDES.contains(&commit);
-        if !is_safe {
-            return Err(Object::refused(commit));
-        }
-        self.command.arg(format!("{commit}:{path}"));
-        Ok(self)
-    }
-
     /// Adds an option with a number.
     pub(super) fn number(mut self, option: &'static str, number: i64) -> Self {
         self.command.arg(format!("{option}{number}"));

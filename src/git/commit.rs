@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::WorkTree;
+use super::busy::is_committing;
 use super::call::{GitCall, index_settings};
 use super::object::Object;
 use super::tree::own_index;
@@ -31,7 +32,8 @@ impl WorkTree {
     ///
     /// # Errors
     ///
-    /// [`Error::Git`] if git refuses, such as without a name for the author, or if a merge or the like is unfinished,
+    /// [`Error::Git`] if git refuses, such as without a name for the author, or if a merge, a commit of somebody else or the
+    /// like is unfinished,
     /// and [`Error::Io`] if `scratch` cannot be written. Then nothing is committed.
     pub(crate) fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
         let refused = |reason: String| Error::Git { command: "commit".to_owned(), reason };
@@ -39,12 +41,6 @@ impl WorkTree {
         let object = |name: &'static str| -> Result<Option<Object>> {
             self.call(&verify).word(name).good(&[0, 1]).line()?.map(|line| Object::parse(&line)).transpose()
         };
-        for (name, what) in UNFINISHED {
-            // If references are not files, most of these are not either.
-            if self.git_dir.join(name).exists() || name.ends_with("_HEAD") && object(name)?.is_some() {
-                return Err(refused(format!("{what} is not finished")));
-            }
-        }
         let head = object("HEAD^{commit}")?;
         let index = own_index(&self.index, scratch)?;
         let settings = index_settings();
@@ -71,6 +67,16 @@ impl WorkTree {
         // A change that is only staged is not a change here.
         if object("HEAD^{tree}")?.as_ref() == Some(&tree) {
             return Ok(None);
+        }
+        // As late as possible: what begins from here on is not seen.
+        for (name, what) in UNFINISHED {
+            // If references are not files, most of these are not either.
+            if self.git_dir.join(name).exists() || name.ends_with("_HEAD") && object(name)?.is_some() {
+                return Err(refused(format!("{what} is not finished")));
+            }
+        }
+        if is_committing(&self.root) {
+            return Err(refused("another `git commit` is not finished".to_owned()));
         }
         let mut call = self.call(&["commit-tree"]).object(&tree).input(message.as_bytes());
         if let Some(head) = &head {

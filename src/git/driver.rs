@@ -1,55 +1,114 @@
-//! The merge driver: the command that git runs to merge entries, registered in the repository's own configuration.
+//! The merge driver: the command line that git runs to merge entries, registered in the repository's own configuration.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
 
 use super::WorkTree;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The name of the driver, which `.gitattributes` gives to entries.
 pub(crate) const DRIVER: &str = "ralph-memory";
 /// The keys of the driver's command line and of its description.
 const COMMAND_KEY: &str = "merge.ralph-memory.driver";
 const NAME_KEY: &str = "merge.ralph-memory.name";
-/// References to the other side of a merge, of a cherry-pick and of a rebase.
-pub(super) const OTHER_SIDES: [&str; 3] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"];
+/// The command line after the program. Git takes every exit status up to 128 for a conflict, even that of a shell that
+/// finds no program, and the file is then still ours: whoever commits it drops the other side. So git's own merge takes
+/// over where the program does not end with 0 or 1. Git quotes the path for the shell itself.
+const ARGUMENTS: &str = " merge-driver --marker-size %L --path %P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) \
+                         echo 'ralph-memory failed, so git merged this entry as text: \
+                         `ralph-memory doctor --register-merge-driver` registers the program again' >&2; \
+                         git merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B ;; esac";
+
+/// What git does to merge entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MergeDriver {
+    /// No driver is registered: git merges entries as text.
+    Absent,
+    /// The registered program can be run.
+    Works,
+    /// The registered program cannot be run: git merges entries as text.
+    Fails(PathBuf),
+    /// The registered command line is not the one of this version. It may lose a side of a merge when it fails.
+    Unknown,
+}
+
+/// Returns the command line that makes git merge with `program`, which is a full path.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] where the path is not a full one, or not UTF-8.
+pub(crate) fn driver_line(program: &Path) -> Result<String> {
+    // A shell reads it, and git reads `%` first.
+    let quoted = |path: &str| format!("'{}'", path.replace('\'', r"'\''").replace('%', "%%"));
+    program.to_str().filter(|_| program.is_absolute()).map(|path| quoted(path) + ARGUMENTS).ok_or_else(|| {
+        let reason = "the merge driver needs the full path of the program, in UTF-8";
+        Error::invalid(format!("`{}`", program.display()), reason)
+    })
+}
+
+/// Returns the program of a command line, if [`driver_line`] made it.
+fn program_of(line: &str) -> Option<PathBuf> {
+    let quoted = line.strip_suffix(ARGUMENTS)?.strip_prefix('\'')?.strip_suffix('\'')?;
+    let program = PathBuf::from(quoted.replace("%%", "%").replace(r"'\''", "'"));
+    driver_line(&program).is_ok_and(|own| own == line).then_some(program)
+}
 
 impl WorkTree {
-    /// Returns the command line of the merge driver, if one is registered.
+    /// Returns what git does to merge entries. No program is run.
     ///
     /// # Errors
     ///
-    /// [`Error::Git`](crate::error::Error::Git) when `git` does not answer.
-    pub(crate) fn merge_driver(&self) -> Result<Option<String>> {
-        self.call(&["config", "--get", COMMAND_KEY]).good(&[0, 1]).line()
+    /// [`Error::Git`] when `git` does not answer.
+    pub(crate) fn merge_driver(&self) -> Result<MergeDriver> {
+        let Some(line) = self.merge_driver_line()? else { return Ok(MergeDriver::Absent) };
+        let Some(program) = program_of(&line) else { return Ok(MergeDriver::Unknown) };
+        let can_run = program.is_file() && access(&program, Access::EXEC_OK).is_ok();
+        Ok(if can_run { MergeDriver::Works } else { MergeDriver::Fails(program) })
     }
 
-    /// Registers a merge driver in the configuration of the repository, which clones do not share.
+    /// Registers a command line in the configuration of the repository, which clones do not share. Returns whether it was
+    /// registered already.
     ///
     /// # Errors
     ///
     /// Those of [`WorkTree::merge_driver`].
-    pub(crate) fn register_merge_driver(&self, command: &str) -> Result<()> {
-        let name = "merges knowledge entries by key and by block";
-        for (key, value) in [(NAME_KEY, name), (COMMAND_KEY, command)] {
-            self.call(&["config", "--local", key]).value(value).ask()?;
+    pub(crate) fn register_merge_driver(&self, line: &str) -> Result<bool> {
+        if self.merge_driver_line()?.as_deref() == Some(line) {
+            return Ok(true);
         }
-        Ok(())
-    }
-
-    /// Returns whether the other side of a merge in progress has a file at `path`, which is relative to the folder.
-    /// `heads` are further candidates for its commit, besides those that git records; only whole names of commits
-    /// count.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`WorkTree::merge_driver`].
-    pub(crate) fn other_side_has(&self, path: &str, heads: &[String]) -> Result<bool> {
-        let path = format!("{}{path}", self.prefix);
-        for head in heads.iter().map(String::as_str).chain(OTHER_SIDES) {
-            let Ok(call) = self.call(&["rev-parse", "--verify", "--quiet"]).object_at(head, &path) else { continue };
-            // 128 means that there is no such commit, or no such file in it.
-            if !call.good(&[0, 1, 128]).ask()?.output.is_empty() {
-                return Ok(true);
-            }
+        let name = "merges knowledge entries by key and by block";
+        for (key, value) in [(NAME_KEY, name), (COMMAND_KEY, line)] {
+            self.call(&["config", "--local", "--replace-all", key]).value(value).ask()?;
         }
         Ok(false)
+    }
+
+    fn merge_driver_line(&self) -> Result<Option<String>> {
+        self.call(&["config", "--get", COMMAND_KEY]).good(&[0, 1]).line()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_of_a_command_line_is_found_whatever_its_name() {
+        for path in ["/bin/x", "/a b/c", "/it's", "/\"$(x)\"", "/100% %P %%O", "/a\\b\n", "/é !&;`"] {
+            let line = driver_line(Path::new(path)).unwrap();
+            assert_eq!(program_of(&line).as_deref(), Some(Path::new(path)), "{line}");
+        }
+        for path in ["ralph-memory", "bin/ralph-memory", ""] {
+            let error = driver_line(Path::new(path)).unwrap_err().to_string();
+            assert!(error.contains("the merge driver needs the full path of the program"), "{error}");
+        }
+        let own = driver_line(Path::new("/bin/x")).unwrap();
+        let bare = "ralph-memory merge-driver --marker-size %L --path %P %O %A %B";
+        for line in
+            [bare, "", "/bin/x", &format!("x; {own}"), &format!("{own};"), &own.replace("/bin/x", "/bin/x' y '")]
+        {
+            assert_eq!(program_of(line), None, "{line}");
+        }
     }
 }

@@ -25,7 +25,7 @@ use call::{GitCall, index_settings};
 use object::HashFormat;
 
 pub(crate) use busy::Repository;
-pub(crate) use driver::DRIVER;
+pub(crate) use driver::{DRIVER, MergeDriver, driver_line};
 pub(crate) use log::Touch;
 
 /// Git's answer about a folder.

@@ -95,8 +95,8 @@ impl EntryDraft<'_> {
     ///
     /// [`Error::Io`].
     pub fn begin(&self) -> Result<()> {
-        self.write(BASES, &self.entry.text)?;
-        self.write(DRAFTS, &self.entry.text)
+        self.write(BASES, self.entry.text.as_bytes())?;
+        self.write(DRAFTS, self.entry.text.as_bytes())
     }
 
     /// Merges what changed in the entry since the draft was begun into the kept text, and returns the number of conflicts
@@ -117,19 +117,17 @@ impl EntryDraft<'_> {
             return Ok(None);
         }
         let text = self.text()?;
-        let base = String::from_utf8_lossy(&base);
-        let refused = |reason: &str| {
-            self.uneditable(format!("`{}` changed since, and the two cannot be merged: {reason}", self.entry.id))
-        };
-        match merge(self.entry.path.as_relative(), &base, &self.entry.text, &text, MARKER) {
-            Merged::Text { text, conflicts } => {
+        match merge(self.entry.path.as_relative(), &base, self.entry.text.as_bytes(), text.as_bytes(), MARKER) {
+            Merged::One { bytes, conflicts } => {
                 // In this order: a draft that has the changes can be merged with them again.
-                self.write(DRAFTS, &text)?;
-                self.write(BASES, &self.entry.text)?;
+                self.write(DRAFTS, &bytes)?;
+                self.write(BASES, self.entry.text.as_bytes())?;
                 Ok(Some(conflicts))
             }
-            Merged::Apart => Err(refused("both have another title")),
-            Merged::Refused(reason) => Err(refused(&reason)),
+            Merged::Both { reason, .. } => {
+                let reason = format!("`{}` changed since, and the two cannot be merged: {reason}", self.entry.id);
+                Err(self.uneditable(reason))
+            }
         }
     }
 
@@ -164,12 +162,12 @@ impl EntryDraft<'_> {
         Ok(())
     }
 
-    fn write(&self, folder: &str, text: &str) -> Result<()> {
+    fn write(&self, folder: &str, bytes: &[u8]) -> Result<()> {
         let path = self.store.state().join(folder);
         let failed = |source| Error::Io { action: "write", path: path.join(&self.name), source };
         // It follows no link.
         self.store.make_state_folder(folder).map_err(failed)?;
-        write_private(&path, &self.name, |file| file.write_all(text.as_bytes())).map(drop).map_err(failed)
+        write_private(&path, &self.name, |file| file.write_all(bytes)).map(drop).map_err(failed)
     }
 
     fn uneditable(&self, reason: String) -> Error {

@@ -1,5 +1,7 @@
 //! What is wrong with a memory, how to fix it, and what git's merges need of it.
 
+use std::path::Path;
+
 use super::Memory;
 use crate::diagnostics::doctor::{Diagnosis, SemanticFacts};
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
@@ -102,29 +104,18 @@ impl Memory {
         diagnostics::fix(&self.workspace)
     }
 
-    /// Makes git merge entries with `program`: registers it in the configuration of the repository, and names the files
-    /// in `.ralph/.gitattributes`, which is committed. A second call changes nothing.
+    /// Makes git merge entries with `program`, the full path of `ralph-memory`: registers it in the configuration of the
+    /// repository, and names the files in `.ralph/.gitattributes`, which is committed. A second call changes nothing.
+    /// Where the program cannot be run later, git merges entries as text.
     ///
     /// # Errors
     ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the path is not a full one, or not UTF-8,
     /// [`Error::Git`](crate::Error::Git) where git or a repository is missing or git refuses,
     /// [`Error::Locked`](crate::Error::Locked), [`Error::Conflict`](crate::Error::Conflict) where another program saves
     /// `.gitattributes` at the same moment, and [`Error::Io`](crate::Error::Io).
-    pub fn register_merge_driver(&self, program: &str) -> Result<MergeDriverRegistration> {
+    pub fn register_merge_driver(&self, program: &Path) -> Result<MergeDriverRegistration> {
         let _operation = self.operation("doctor --register-merge-driver");
         self.workspace.register_merge_driver(program)
-    }
-
-    /// Writes the other side's version of the file at `path`, relative to `.ralph/`, beside it under a name of its own:
-    /// `<stem>-2.md`, or the next number that neither side has. Returns its path, relative to the folder that holds
-    /// `.ralph/`. `heads` are the commits that are merged, as far as they are known.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the path is not that of an entry,
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
-    pub fn keep_apart(&self, path: &str, text: &str, heads: &[String]) -> Result<String> {
-        let _operation = self.operation("merge-driver");
-        self.workspace.keep_apart(path, text, heads)
     }
 }

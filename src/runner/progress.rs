@@ -168,7 +168,9 @@ impl RunProgress {
         let cost_usd = recorded.attempt.head.cost_usd;
         self.spending.add(&recorded.attempt.head);
         self.refused.extend(recorded.refused);
-        self.problems.extend(recorded.problems);
+        let is_new = |problem: &Problem| !self.problems.contains(problem);
+        let new: Vec<Problem> = recorded.problems.into_iter().filter(is_new).collect();
+        self.problems.extend(new);
         let outcome = recorded.outcome;
         let done = outcome == Outcome::Done;
         let task = &iteration.task;

@@ -1,14 +1,14 @@
-//! Makes git merge entries with this program, and separates two entries that got the same name.
+//! Makes git merge entries with a program: registers it, and names the entries in `.gitattributes`.
 //!
-//! [`entry::merge`](mod@crate::entry::merge) merges two versions, and [`git`](crate::git) runs git; this file writes files
-//! of the memory for them, under its lock.
+//! [`git`](crate::git) knows the command line. The program merges with [`entry::merge`](mod@crate::entry::merge).
+
+use std::path::Path;
 
 use serde::Serialize;
 
 use super::Workspace;
-use crate::entry::path::display_path;
 use crate::error::{Error, Result};
-use crate::git::{DRIVER, Lookup, WorkTree};
+use crate::git::{DRIVER, Lookup, WorkTree, driver_line};
 use crate::store::Created;
 
 /// The files that the merge driver is for, and the folder of the attributes.
@@ -25,8 +25,8 @@ const MERGED: [&str; 3] = ["/knowledge/**/*.md", "/journal/**/*.md", "/archive/*
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// match memory.register_merge_driver("ralph-memory") {
-///     Ok(MergeDriverRegistration { command, .. }) => assert!(command.starts_with("ralph-memory merge-driver ")),
+/// match memory.register_merge_driver("/usr/bin/ralph-memory".as_ref()) {
+///     Ok(MergeDriverRegistration { command, .. }) => assert!(command.starts_with("'/usr/bin/ralph-memory' merge-driver ")),
 ///     // This folder is not in a work tree.
 ///     Err(error) => assert!(matches!(error, Error::Git { .. })),
 /// }
@@ -44,7 +44,8 @@ pub struct MergeDriverRegistration {
 
 impl Workspace {
     /// Implements [`Memory::register_merge_driver`](crate::Memory::register_merge_driver).
-    pub(crate) fn register_merge_driver(&self, program: &str) -> Result<MergeDriverRegistration> {
+    pub(crate) fn register_merge_driver(&self, program: &Path) -> Result<MergeDriverRegistration> {
+        let command = driver_line(program)?;
         let refused = |reason: &str| Error::Git { command: "config".to_owned(), reason: reason.to_owned() };
         let tree = match WorkTree::find(self.store.memory()) {
             Lookup::Found(tree) => tree,
@@ -52,13 +53,8 @@ impl Workspace {
             Lookup::NoWorkTree => return Err(refused("the memory is not in a work tree")),
             Lookup::Refused(reason) => return Err(refused(&reason)),
         };
-        // Git quotes the path for the shell itself.
-        let command = format!("{program} merge-driver --marker-size %L --path %P %O %A %B");
-        let was_registered = tree.merge_driver()?.as_ref() == Some(&command);
         let attributes = self.write_merge_attributes()?;
-        if !was_registered {
-            tree.register_merge_driver(&command)?;
-        }
+        let was_registered = tree.register_merge_driver(&command)?;
         Ok(MergeDriverRegistration { command, was_registered, attributes })
     }
 
@@ -85,24 +81,5 @@ impl Workspace {
             }
         }
         Ok(attributes)
-    }
-
-    /// Implements [`Memory::keep_apart`](crate::Memory::keep_apart).
-    pub(crate) fn keep_apart(&self, path: &str, text: &str, heads: &[String]) -> Result<String> {
-        let invalid = || Error::invalid(format!("`{path}`"), "it is not the path of an entry");
-        let stem =
-            path.strip_suffix(".md").filter(|_| crate::entry::Id::of_path(path).is_some()).ok_or_else(invalid)?;
-        let tree = self.work_tree();
-        // Git runs the driver while it has its own lock.
-        let lock = self.lock_within_git()?;
-        let mut number = 2_u32;
-        loop {
-            let candidate = format!("{stem}-{number}.md");
-            number = number.saturating_add(1);
-            let is_theirs = tree.as_ref().is_some_and(|tree| tree.other_side_has(&candidate, heads).unwrap_or(false));
-            if !is_theirs && self.store.create(&lock, &candidate, text.as_bytes())? == Created::Made {
-                return Ok(display_path(&candidate));
-            }
-        }
     }
 }

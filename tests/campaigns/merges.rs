@@ -1,12 +1,13 @@
 //! Random merges of two clones with the merge driver: no key, no tag and no statement is lost, every file is readable,
-//! and independent additions never conflict.
+//! and independent additions never conflict. Some drivers cannot run: git merges then, and loses nothing either.
 //!
 //! The tests run a few of them, and the program `campaigns` any number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use ralph_memory::internals::entry;
 
@@ -21,8 +22,10 @@ pub(crate) struct Outcome {
     pub(crate) conflicts: usize,
     /// How many values lost and are kept in comments.
     pub(crate) comments: usize,
-    /// How many entries were given a name of their own.
+    /// How many files have another entry between markers.
     pub(crate) apart: usize,
+    /// How many merges had no driver that runs.
+    pub(crate) without_driver: usize,
 }
 
 /// What one side did, as far as it can be looked for in the merge.
@@ -70,6 +73,8 @@ type Drafts = BTreeMap<String, Draft>;
 struct Clones {
     folder: PathBuf,
     program: PathBuf,
+    /// The program as it is registered.
+    link: PathBuf,
 }
 
 impl Clones {
@@ -116,8 +121,33 @@ impl Clones {
         self.write("ours", drafts);
         let ours = self.folder.join("ours");
         self.must("", &["clone", "--quiet", ours.to_str().unwrap(), "theirs"]);
-        let driver = format!("'{}' merge-driver --marker-size %L --path %P %O %A %B", self.program.display());
-        self.must("ours", &["config", "merge.ralph-memory.driver", &driver]);
+        self.replace_program(None);
+        symlink(&self.program, &self.link).unwrap();
+        let mut register = Command::new(&self.link);
+        register.args(["doctor", "--register-merge-driver", "--quiet"]).current_dir(&ours).env_clear();
+        register.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &self.folder).stdout(Stdio::null());
+        assert!(register.status().unwrap().success());
+        self.must("ours", &["add", "--all"]);
+        self.must("ours", &["commit", "--quiet", "--message", "m"]);
+        self.must("theirs", &["pull", "--quiet", "--ff-only"]);
+    }
+
+    /// Puts a script in the place of the registered program, or nothing.
+    fn replace_program(&self, script: Option<&str>) {
+        let _ = fs::remove_file(&self.link);
+        if let Some(script) = script {
+            fs::write(&self.link, script).unwrap();
+            fs::set_permissions(&self.link, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+
+    /// Returns what `git commit -a` would commit, after `git clean`.
+    fn committed(&self) -> BTreeMap<String, String> {
+        self.must("ours", &["add", "--update"]);
+        self.must("ours", &["clean", "--quiet", "-fd"]);
+        let untracked = self.git("ours", &["ls-files", "--others", "--exclude-standard"]);
+        assert!(untracked.stdout.is_empty(), "{untracked:?}");
+        self.files()
     }
 
     fn files(&self) -> BTreeMap<String, String> {
@@ -164,7 +194,16 @@ fn change(
 ) {
     let names: Vec<String> = drafts.keys().cloned().collect();
     let name = random.pick(&names).clone();
-    let kind = if only_adds { random.below(4) } else { random.below(9) };
+    let kind = if only_adds { random.below(4) } else { random.below(11) };
+    let other = format!("{whose}-{name}");
+    if kind == 9 && !drafts.contains_key(&other) {
+        // Another title, and the name that goes with it; statements stay.
+        let Some(mut entry) = drafts.remove(&name) else { return };
+        entry.title = format!("{} of {whose}", entry.title);
+        drafts.insert(other, entry);
+        done.has_changed = true;
+        return;
+    }
     let Some(entry) = drafts.get_mut(&name) else { return };
     entry.updated = entry.updated.max(1 + random.below(27));
     let title = entry.title.clone();
@@ -217,6 +256,7 @@ fn change(
         }
         6 => entry.keys[0].1 = random.below(100).to_string(),
         7 => entry.title = format!("{title} again"),
+        10 => entry.title = format!("{title} of {whose}"),
         _ => entry.style = random.below(3),
     }
     done.has_changed |= kind > 3;
@@ -233,7 +273,9 @@ fn statements(draft: &Draft) -> BTreeSet<String> {
 
 /// Makes so many random merges in a folder with the program's merge driver, and checks each.
 pub(crate) fn run(folder: &Path, program: &Path, merges: usize, seed: u64) -> Outcome {
-    let clones = Clones { folder: folder.to_owned(), program: program.to_owned() };
+    let link = folder.join("it's a 100% $(odd) place");
+    fs::create_dir_all(&link).unwrap();
+    let clones = Clones { folder: folder.to_owned(), program: program.to_owned(), link: link.join("ralph-memory") };
     let mut random = Random(seed);
     let mut outcome = Outcome::default();
     for number in 0..merges {
@@ -256,23 +298,41 @@ pub(crate) fn run(folder: &Path, program: &Path, merges: usize, seed: u64) -> Ou
         }
         clones.write("ours", &ours);
         clones.write("theirs", &theirs);
+        let broken = [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 101\n"), Some("#!/nowhere\n")];
+        let has_driver = random.below(4) > 0;
+        if !has_driver {
+            clones.replace_program(*random.pick(&broken));
+        }
         let merge = ["pull", "--quiet", "--no-rebase", "--no-edit", "--no-ff", "../theirs", "main"];
         let output = clones.git("ours", &merge);
-        let files = clones.files();
+        let files = clones.committed();
         let place = format!("seed {seed}, merge {number}: {output:?}\n{files:#?}");
-        check(&base, &our_done, &their_done, &files, output.status.success(), &place);
-        if !our_done.has_changed && !their_done.has_changed {
-            assert!(output.status.success(), "what was only added conflicts: {place}");
-        }
+        let is_clean = output.status.success();
+        check_statements(&base, &our_done, &their_done, &files, is_clean, &place);
         outcome.merges += 1;
-        outcome.conflicts += usize::from(!output.status.success());
+        if has_driver {
+            check_files(&our_done, &their_done, &files, &place);
+            let apart = files.values().filter(|text| text.contains("<<<<<<< ours\n=======\n---\n")).count();
+            if !our_done.has_changed && !their_done.has_changed && apart == 0 {
+                assert!(is_clean, "what was only added conflicts: {place}");
+            }
+            outcome.apart += apart;
+        }
+        outcome.without_driver += usize::from(!has_driver);
+        outcome.conflicts += usize::from(!is_clean);
         outcome.comments += files.values().map(|text| text.matches("# merge-conflict ").count()).sum::<usize>();
-        outcome.apart += files.keys().filter(|name| name.ends_with("-2.md")).count();
     }
     outcome
 }
 
-fn check(base: &Drafts, ours: &Done, theirs: &Done, files: &BTreeMap<String, String>, is_clean: bool, place: &str) {
+fn check_statements(
+    base: &Drafts,
+    ours: &Done,
+    theirs: &Done,
+    files: &BTreeMap<String, String>,
+    is_clean: bool,
+    place: &str,
+) {
     let all: String = files.values().map(String::as_str).collect();
     // Whatever one of the two wrote and neither took out is in a file; so is what was there before.
     let mut expected: BTreeSet<String> = base.values().flat_map(statements).collect();
@@ -281,26 +341,30 @@ fn check(base: &Drafts, ours: &Done, theirs: &Done, files: &BTreeMap<String, Str
         let is_removed = ours.removed.contains(&statement) || theirs.removed.contains(&statement);
         assert!(is_removed || all.contains(&statement), "`{statement}` is lost: {place}");
     }
+    // Where git renamed a file on both sides, it reports a conflict without markers.
+    let has_markers = all.contains("<<<<<<< ");
+    assert!(!(is_clean && has_markers), "a conflict ends with 0: {place}");
+}
+
+fn check_files(ours: &Done, theirs: &Done, files: &BTreeMap<String, String>, place: &str) {
     for (name, text) in files {
         let entry = entry::read(&format!("knowledge/{name}"), text.as_bytes());
         let errors = entry.head.problems.iter().filter(|problem| problem.code != "merge-conflict");
         assert!(entry.head.valid && errors.count() == 0, "{name} cannot be read: {:?} {place}", entry.head.problems);
         let head = text.split("---\n").nth(1).unwrap();
         assert!(!head.contains("<<<<") && !head.contains(">>>>"), "{place}");
-        assert!(is_clean || files.values().any(|text| text.contains("<<<<<<< ")), "{place}");
     }
     // A title may have changed since, so that the file is looked for by what it began with.
     let of_title = |title: &str| {
-        files.values().filter(|text| text.contains(&format!("title: \"{title}"))).cloned().collect::<String>()
+        let stem = title.split(" of ").next().unwrap().split(" again").next().unwrap();
+        files.values().filter(|text| text.contains(&format!("title: \"{stem}"))).cloned().collect::<String>()
     };
     for (title, tag) in ours.tags.iter().chain(&theirs.tags) {
-        let stem = title.trim_end_matches(" again");
-        let text = of_title(stem.trim_end_matches(" again"));
+        let text = of_title(title);
         assert!(text.contains(tag.as_str()), "the tag `{tag}` of `{title}` is lost: {place}");
     }
     for (title, key) in ours.keys.iter().chain(&theirs.keys) {
-        let stem = title.trim_end_matches(" again");
-        let text = of_title(stem);
+        let text = of_title(title);
         assert!(text.contains(&format!("\n{key}: ")), "the key `{key}` of `{title}` is lost: {place}");
     }
 }

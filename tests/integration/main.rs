@@ -85,6 +85,7 @@ mod loops; // a scripted agent, driven in three ways
 mod maintenance; // pruning and consolidating lose nothing
 mod mcp; // the MCP server, over pipes
 mod meaning; // semantic search, and servers that fail
+mod merged_by_git; // real merges with a driver that works or does not: no side is dropped
 #[path = "../campaigns/merges.rs"]
 mod merges; // random merges of two clones
 mod merging; // the merge driver

@@ -14,8 +14,10 @@ fn path() -> std::ffi::OsString {
 #[test]
 fn random_merges_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let Outcome { merges, conflicts, comments, apart } = merges::run(folder.path(), Path::new(PROGRAM), 15, 2);
-    assert!(merges == 15 && conflicts > 0 && comments > 0 && apart > 0, "{conflicts} {comments} {apart}");
+    let outcome = merges::run(folder.path(), Path::new(PROGRAM), 15, 12);
+    let Outcome { merges, conflicts, comments, apart, without_driver } = outcome;
+    let seen = [conflicts, comments, apart, without_driver];
+    assert!(merges == 15 && seen.iter().all(|count| *count > 0), "{outcome:?}");
 }
 
 fn driver(base: &TestBase, path: &str, versions: [&str; 3]) -> Ran {
@@ -42,24 +44,33 @@ fn the_driver_answers_git() {
         (Some(1), ".ralph/knowledge/t.md: both changed the same part of its body\n")
     );
     assert_eq!(base.read("ours"), file("T", "a", "<<<<<<< ours\nOne.\n=======\nTwo.\n>>>>>>> theirs"));
-    // Two entries of one name.
+    // What cannot be one entry: ours, and theirs at its end.
     let (one, two) = (file("One", "a", "A."), file("Two", "a", "A."));
-    base.write(".ralph/knowledge/sub/t-2.md", "taken");
-    let ran = driver(&base, ".ralph/knowledge/sub/t.md", ["", &one, &two]);
-    let told = ".ralph/knowledge/sub/t.md: two entries have this name; theirs is now .ralph/knowledge/sub/t-3.md: `git add` it\n";
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), told));
-    assert_eq!((base.read("ours"), base.read(".ralph/knowledge/sub/t-3.md")), (one.clone(), two));
-    // What cannot be merged stays as it is.
-    let ran = driver(&base, ".ralph/knowledge/t.md", [&old, &one, "---\ntitle: *x\n---\n"]);
-    let told = ".ralph/knowledge/t.md: not merged, ours stays: the frontmatter of their version cannot be read\n";
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), told));
-    assert_eq!(base.read("ours"), one);
+    let broken = "---\ntitle: *x\n---\n";
+    let end = "theirs is between conflict markers at the end of ours\n";
+    for (base_text, theirs, reason) in [
+        ("", two.as_str(), "these are two entries, with titles of their own"),
+        (&old, broken, "the frontmatter of their version cannot be read"),
+    ] {
+        let before = base.files("");
+        let ran = driver(&base, ".ralph/knowledge/sub/t.md", [base_text, &one, theirs]);
+        assert_eq!((ran.code, ran.stderr), (Some(1), format!(".ralph/knowledge/sub/t.md: {reason}; {end}")));
+        assert_eq!(base.read("ours"), format!("{one}\n<<<<<<< ours\n=======\n{theirs}>>>>>>> theirs\n"));
+        // Git adds the result, and nothing else.
+        assert_eq!(base.files(""), before);
+    }
     // Wrong usage.
     for path in ["src/main.rs", "knowledge/t.md", ""] {
         driver(&base, path, [&old, &one, &old]).says(2, "`--path` names a file below `.ralph/`");
     }
     let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "absent"]);
     ran.refuses(6, "cannot read `absent`");
+    // What cannot be written as a whole stays, for git to merge.
+    base.write("ours.merged/x", "").write("theirs", two);
+    let ours = base.read("ours");
+    let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "theirs"]);
+    ran.refuses(6, "cannot write `ours`");
+    assert_eq!(base.read("ours"), ours);
 }
 
 #[test]
@@ -100,7 +111,12 @@ fn the_doctor_registers_the_driver_on_request() {
     assert!(finding().starts_with("merges entries as text; "));
     base.write(".ralph/.gitattributes", "*.md -text\n/journal/**/*.md merge=union");
     let registered = doctor(&["--register-merge-driver", "--json"]).json(0);
-    let command = "ralph-memory merge-driver --marker-size %L --path %P %O %A %B";
+    let command = registered["command"].as_str().unwrap();
+    assert!(
+        command.starts_with(&format!("'{PROGRAM}' merge-driver --marker-size %L --path %P %O %A %B; ")),
+        "{command}"
+    );
+    assert!(command.contains(" git merge-file -q --marker-size=%L "), "{command}");
     assert_eq!(
         registered,
         json!({
@@ -124,4 +140,47 @@ fn the_doctor_registers_the_driver_on_request() {
         assert!(merge(path).ends_with("merge: ralph-memory"), "{path}");
     }
     assert!(merge(".ralph/README.md").ends_with("merge: unspecified"));
+}
+
+#[test]
+fn a_driver_that_may_drop_a_side_is_reported_and_replaced() {
+    let base = TestBase::new();
+    git(&base, &["init", "--quiet"]);
+    let run = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
+    let key = "merge.ralph-memory.driver";
+    let own = |program: &str| {
+        run(&["doctor", "--register-merge-driver"]).says(0, "registered");
+        let line = git(&base, &["config", key]);
+        line.replace(PROGRAM, program)
+    };
+    let bare = "ralph-memory merge-driver --marker-size %L --path %P %O %A %B".to_owned();
+    let unknown = "another merge driver than this version's is registered";
+    let missing = "merges entries as text: the merge driver `/nowhere/ralph-memory` cannot be run";
+    let not_executable = base.at(".ralph/README.md").display().to_string();
+    let cannot = format!("merges entries as text: the merge driver `{not_executable}` cannot be run");
+    for (line, message, code) in [
+        (bare.clone(), unknown, 1),
+        (format!("{PROGRAM} x; {}", own(PROGRAM)), unknown, 1),
+        (own("/nowhere/ralph-memory"), missing, 0),
+        (own(&not_executable), &cannot, 0),
+    ] {
+        // As often as a person may have tried.
+        git(&base, &["config", "--replace-all", key, &line]);
+        git(&base, &["config", "--add", key, &line]);
+        let ran = run(&["doctor"]);
+        assert_eq!(ran.code, Some(code), "{ran}");
+        assert!(ran.stdout.contains(message) && ran.stdout.contains("doctor --register-merge-driver"), "{ran}");
+        let checked = run(&["check", "--json"]).json(0);
+        let problem = &checked["problems"][0];
+        assert_eq!((&problem["code"], &problem["severity"]), (&json!("merge-driver"), &json!("warning")), "{checked}");
+        assert!(problem["message"].as_str().unwrap().contains(message), "{checked}");
+        assert!(
+            problem["hint"].as_str().unwrap().contains("`ralph-memory doctor --register-merge-driver`"),
+            "{checked}"
+        );
+        run(&["doctor", "--register-merge-driver"]).says(0, "registered: ");
+        assert_eq!(git(&base, &["config", "--get-all", key]), own(PROGRAM));
+        run(&["check", "--strict"]).says(0, "no problems in ");
+        assert!(run(&["doctor"]).stdout.contains("merges entries by key and by block"));
+    }
 }

@@ -2,14 +2,13 @@
 //! one fact in the place of another.
 
 use std::fs;
-use std::process::Output;
 use std::time::{Duration, SystemTime};
 
 use ralph_memory::memory::AddAction;
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope};
 
 use crate::random::Random;
-use crate::support::{PROGRAM, TestBase, git};
+use crate::support::{TestBase, git, try_git};
 use crate::test_cases::cases;
 
 /// A memory some days after the first of 2026.
@@ -50,8 +49,8 @@ fn codes(memory: &Memory) -> Vec<String> {
 fn repository() -> TestBase {
     let base = TestBase::new();
     git(&base, &["init", "--quiet", "--initial-branch", "main"]);
-    let driver = format!("'{PROGRAM}' merge-driver --marker-size %L --path %P %O %A %B");
-    git(&base, &["config", "merge.ralph-memory.driver", &driver]);
+    let path = std::env::var_os("PATH").unwrap();
+    base.with(["doctor", "--register-merge-driver"]).env("PATH", path).run().says(0, "registered");
     base
 }
 
@@ -62,11 +61,7 @@ fn commit(base: &TestBase) {
 
 /// Merges a branch, and returns whether git did so without a conflict, and what it says.
 fn merge(base: &TestBase, branch: &str) -> (bool, String) {
-    let mut command = std::process::Command::new("git");
-    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "merge", "--quiet", "--no-edit", branch]);
-    command.current_dir(base.root()).env_clear().env("HOME", base.home()).env("GIT_CONFIG_NOSYSTEM", "1");
-    let Output { status, stdout, stderr } = command.env("PATH", std::env::var_os("PATH").unwrap()).output().unwrap();
-    (status.success(), format!("{}{}", String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap()))
+    try_git(base, &["merge", "--quiet", "--no-edit", branch])
 }
 
 #[test]
@@ -90,12 +85,9 @@ fn an_edit_of_an_entry_that_another_branch_renamed_and_changed_is_a_conflict() {
         let (is_clean, said) = merge(&base, branch);
         assert!(!is_clean, "{said}");
         assert!(said.contains("one of the two changes belongs in `knowledge/compiler-cache`"), "{said}");
-        // The command that it names prints the change that has no live entry.
-        let hint = said.lines().find(|line| line.contains("`git show :")).unwrap();
-        let object = hint.split('`').nth(1).unwrap().strip_prefix("git show ").unwrap();
-        assert!(git(&base, &["show", object]).contains("new host"), "{hint}");
-        let version = object.rsplit_once(':').unwrap().1;
-        assert_eq!(git(&base, &["diff", "--name-only", "--diff-filter=U"]), version);
+        // The file has the change that has no live entry, and the old version that git merged it with.
+        let version = base.read(&git(&base, &["diff", "--name-only", "--diff-filter=U"]));
+        assert!(version.contains("new host") && version.matches("\ntitle: ").count() == 2, "{version}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -298,13 +298,23 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
 /// Runs git in a project, with an author's name and without settings, and returns what it prints.
 #[track_caller]
 pub(crate) fn git(base: &TestBase, arguments: &[&str]) -> String {
+    let output = git_output(base, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Runs git in the project, and returns whether it ended with 0, and all that it said.
+pub(crate) fn try_git(base: &TestBase, arguments: &[&str]) -> (bool, String) {
+    let Output { status, stdout, stderr } = git_output(base, arguments);
+    (status.success(), String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
+}
+
+fn git_output(base: &TestBase, arguments: &[&str]) -> Output {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
     let mut command = Command::new("git");
     command.args(identity).args(arguments).current_dir(base.root()).env_clear().env("HOME", base.home());
-    command.env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1");
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_EDITOR", "true");
+    command.output().unwrap()
 }
 
 /// Returns the ids of the entries that an answer lists.

@@ -269,19 +269,6 @@ fn no_command_of_a_message_runs_what_is_in_the_path_of_a_project() {
 }
 
 #[test]
-fn no_command_of_the_merge_driver_runs_what_is_in_a_path() {
-    let base = TestBase::new();
-    for (version, body) in [("base", "A."), ("ours", "B."), ("theirs", "C.")] {
-        base.write(version, format!("---\ntitle: T\ntags: [a]\n---\n\n{body}\n"));
-    }
-    for (name, _) in names() {
-        let path = format!(".ralph/archive/knowledge/{name}.md");
-        let ran = base.run(["merge-driver", "--path", &path, "base", "ours", "theirs"]);
-        assert_told(&run_all(&[ran]), &["git", "show"], &format!(":2:{path}"), name);
-    }
-}
-
-#[test]
 fn check_reports_names_that_a_shell_acts_on() {
     let base = TestBase::new();
     let fine = ["it's", "a b (c)", "größe", "x!y", "~root"];

@@ -13,7 +13,7 @@ use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 use crate::agent::Agent;
 use crate::program::{Content, content, differences};
 use crate::pty::Terminal;
-use crate::support::{TestBase, git};
+use crate::support::{PROGRAM, TestBase, git};
 use crate::test_cases::cases;
 
 /// A memory at a day of 2026.
@@ -93,7 +93,7 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
             called(base, "record_attempt", &arguments)
         }
         16 => failed(memory.fix().map(drop)),
-        17 => failed(memory.register_merge_driver("ralph-memory").map(drop)),
+        17 => failed(memory.register_merge_driver(PROGRAM.as_ref()).map(drop)),
         _ => {
             let message = format!("<learning category=\"gotcha\" tags=\"hook\">Seen {first} {second}.</learning>");
             let input = serde_json::json!({"session_id": format!("s-{first}-{second}"), "hook_event_name": "Stop",

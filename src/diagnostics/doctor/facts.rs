@@ -1,7 +1,7 @@
 //! The input of the doctor's rules: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
 
 use crate::error::Problem;
-use crate::git::Uncommitted;
+use crate::git::{MergeDriver, Uncommitted};
 use crate::hook::HookLog;
 use crate::store::{FolderState, LockState, Survey};
 
@@ -114,7 +114,7 @@ pub(crate) enum GitFacts {
         ignores_entries: bool,
         /// What is not committed.
         uncommitted: Uncommitted,
-        /// Whether it merges entries with the merge driver.
-        has_merge_driver: bool,
+        /// How it merges entries.
+        merge_driver: MergeDriver,
     },
 }

@@ -2,11 +2,17 @@
 
 use super::facts::GitFacts;
 use super::finding::{Finding, are, counted, error, ok, warning};
-use crate::git::Uncommitted;
+use crate::git::{MergeDriver, Uncommitted};
+
+/// How to register the merge driver.
+const REGISTER: &str = "`ralph-memory doctor --register-merge-driver`";
+/// What a command line can do that this program did not register.
+const UNKNOWN_DRIVER: &str = "another merge driver than this version's is registered: when it cannot run, git may drop one \
+                              side of a merge without conflict markers";
 
 /// Returns the findings about git.
 pub(super) fn git(git: &GitFacts) -> Vec<Finding> {
-    let (not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver) = match git {
+    let (not_ignored, tracked, ignores_entries, uncommitted, merge_driver) = match git {
         GitFacts::Missing => return vec![ok("git", "`git` is not installed")],
         GitFacts::NoWorkTree => return vec![ok("git", "the memory is not in a work tree")],
         GitFacts::Failed(reason) => {
@@ -14,8 +20,8 @@ pub(super) fn git(git: &GitFacts) -> Vec<Finding> {
                        is not a repository of yours, can let git run programs there, so remove them before you run git";
             return vec![warning("git", format!("does not answer: {reason}"), fix)];
         }
-        GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, has_merge_driver } => {
-            (not_ignored, tracked, *ignores_entries, uncommitted, *has_merge_driver)
+        GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, merge_driver } => {
+            (not_ignored, tracked, *ignores_entries, uncommitted, merge_driver)
         }
     };
     let mut findings = Vec::new();
@@ -40,13 +46,22 @@ pub(super) fn git(git: &GitFacts) -> Vec<Finding> {
         findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
     }
     findings.push(uncommitted_finding(uncommitted));
-    findings.push(if has_merge_driver {
-        ok("git-merge", "merges entries by key and by block")
-    } else {
-        let register = "`ralph-memory doctor --register-merge-driver` makes it merge by key and by block";
-        ok("git-merge", format!("merges entries as text; {register}"))
-    });
+    findings.push(merge_finding(merge_driver));
     findings
+}
+
+/// Returns the finding about the merge driver.
+pub(in crate::diagnostics) fn merge_finding(merge_driver: &MergeDriver) -> Finding {
+    let by_key = "makes it merge by key and by block";
+    match merge_driver {
+        MergeDriver::Works => ok("git-merge", "merges entries by key and by block"),
+        MergeDriver::Absent => ok("git-merge", format!("merges entries as text; {REGISTER} {by_key}")),
+        MergeDriver::Fails(program) => {
+            let detail = format!("merges entries as text: the merge driver `{}` cannot be run", program.display());
+            warning("git-merge", detail, format!("{REGISTER} {by_key} again"))
+        }
+        MergeDriver::Unknown => error("git-merge", UNKNOWN_DRIVER, format!("{REGISTER} replaces it")),
+    }
 }
 
 fn uncommitted_finding(uncommitted: &Uncommitted) -> Finding {

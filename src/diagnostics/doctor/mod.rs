@@ -10,6 +10,7 @@ mod hooks;
 
 use self::folders::folders;
 use self::git::git;
+pub(super) use self::git::merge_finding;
 use self::hooks::hooks;
 use crate::error::{Message, Problem};
 use crate::store::{LockState, Paths};
@@ -177,7 +178,7 @@ fn kept(problems: &[Problem]) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::Uncommitted;
+    use crate::git::{MergeDriver, Uncommitted};
     use crate::store::{FolderState, Survey};
 
     fn facts() -> MemoryFacts {
@@ -213,7 +214,7 @@ mod tests {
             tracked: Vec::new(),
             ignores_entries: false,
             uncommitted,
-            has_merge_driver: true,
+            merge_driver: MergeDriver::Works,
         }
     }
 
@@ -339,7 +340,7 @@ mod tests {
             tracked: vec!["cache/x".to_owned()],
             ignores_entries: true,
             uncommitted: Uncommitted::default(),
-            has_merge_driver: false,
+            merge_driver: MergeDriver::Absent,
         };
         check(
             |facts| facts.git = careless,

@@ -1,5 +1,7 @@
 //! Merges two versions of frontmatter, key by key.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::CONFLICT;
@@ -88,6 +90,27 @@ impl<'a> Version<'a> {
         Some(&self.head[key.start..self.end(key)])
     }
 
+    /// Returns the comments and blank lines below one of the keys, or above the first.
+    fn below(&self, at: Option<usize>) -> &'a str {
+        let start = at.map_or(0, |at| self.end(&self.keys[at]));
+        let next = self.keys.get(at.map_or(0, |at| at + 1));
+        &self.head[start..next.map_or(self.head.len(), |next| next.start)]
+    }
+
+    /// Returns the comment behind the value of a key.
+    fn beside(&self, name: &str) -> Option<&'a str> {
+        let key = self.keys.iter().find(|key| key.name == name)?;
+        let comment = self.head[key.value.end.max(key.colon_end)..self.end(key)].trim();
+        comment.starts_with('#').then_some(comment)
+    }
+
+    /// Returns all its comments but those within values.
+    fn comments(&self) -> HashSet<&'a str> {
+        let below = [None].into_iter().chain((0..self.keys.len()).map(Some)).map(|at| self.below(at));
+        let beside = self.keys.iter().filter_map(|key| self.beside(&key.name));
+        below.flat_map(str::lines).map(str::trim).filter(|line| line.starts_with('#')).chain(beside).collect()
+    }
+
     fn end(&self, key: &Key) -> usize {
         let value_end = key.value.end.max(key.colon_end);
         self.head[value_end..].find('\n').map_or(self.head.len(), |at| value_end + at + 1)
@@ -116,9 +139,13 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
     let mut head = String::new();
     let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
     let mut expected: Vec<(&str, Option<Value>)> = Vec::new();
-    let first = ours.keys.first().map_or(ours.head.len(), |key| key.start);
-    push(&mut head, &ours.head[..first], newline);
+    let old: HashSet<&str> = base.map(Version::comments).unwrap_or_default();
+    let known = &old | &ours.comments();
+    push(&mut head, ours.below(None), newline);
     for name in names {
+        if let Some(at) = theirs.keys.iter().position(|key| key.name == name) {
+            push_new(&mut head, theirs.below(at.checked_sub(1)), &known, newline);
+        }
         let decision = decide(name, base, ours, theirs);
         let (own, other) = (ours.lines(name).unwrap_or_default(), theirs.lines(name).unwrap_or_default());
         match &decision {
@@ -135,6 +162,11 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
         if let Some(lost) = lost {
             push(&mut head, &format!("{CONFLICT}{name}: {lost}\n"), newline);
         }
+        let is_theirs = own.is_empty() || matches!(decision, Decision::Theirs | Decision::TheirsOver);
+        let (kept, dropped) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
+        if dropped.beside(name) != kept.beside(name) {
+            push_new(&mut head, dropped.beside(name).unwrap_or_default(), &old, newline);
+        }
         match decision {
             Decision::Ours | Decision::OursOver => expected.push((name, ours.value(name).cloned())),
             Decision::Theirs | Decision::TheirsOver => expected.push((name, theirs.value(name).cloned())),
@@ -142,10 +174,10 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
         }
         // Comments and blank lines below one of our keys stay where they are.
         if let Some(at) = ours.keys.iter().position(|key| key.name == name) {
-            let end = ours.keys.get(at + 1).map_or(ours.head.len(), |next| next.start);
-            push(&mut head, &ours.head[ours.end(&ours.keys[at])..end], newline);
+            push(&mut head, ours.below(Some(at)), newline);
         }
     }
+    push_new(&mut head, theirs.below(theirs.keys.len().checked_sub(1)), &known, newline);
     for (name, items) in lists {
         head = with_items(&head, name, &items, newline)?;
     }
@@ -172,6 +204,13 @@ fn lost_title(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'
         _ => return None,
     };
     (fold(&own) != fold(&other)).then_some(lost)
+}
+
+/// Adds the comments of a text that are not known, each on a line of its own.
+fn push_new(head: &mut String, text: &str, known: &HashSet<&str>, newline: &str) {
+    for line in text.lines().map(str::trim).filter(|line| line.starts_with('#') && !known.contains(line)) {
+        push(head, &format!("{line}\n"), newline);
+    }
 }
 
 fn push(head: &mut String, text: &str, newline: &str) {

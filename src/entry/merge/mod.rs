@@ -1,8 +1,10 @@
 //! Merges two versions of an entry with a common base: git asks for it if two people, or two loops, changed the same
 //! file.
 //!
-//! Pure: texts in, a text out. Frontmatter is merged key by key, the body block by block. Only a body can have conflict
-//! markers: frontmatter with markers would be unreadable, and the entry could not be found.
+//! Pure: bytes in, bytes out. Frontmatter is merged key by key, the body block by block. Only a body can have conflict
+//! markers: frontmatter with markers would be unreadable, and the entry could not be found. Invariant: everything that a
+//! side wrote, and the other did not take out, is in the result. Git gives the result alone to `git add`, so whatever else
+//! were written, such as a file beside it, would be in no commit.
 
 mod body;
 mod head;
@@ -20,25 +22,31 @@ pub(crate) const CONFLICT: &str = "# merge-conflict ";
 /// use ralph_memory::entry::{Merged, merge};
 /// let ours = "---\ntitle: Retries\ntags: [http]\n---\n\nThree at most.\n";
 /// let theirs = "---\ntitle: Retention\ntags: [s3]\n---\n\nThirty days.\n";
-/// match merge("knowledge/re.md", "", ours, theirs, 7) {
-///     Merged::Text { conflicts, .. } => panic!("two entries were blended, with {conflicts} conflicts"),
-///     Merged::Apart => {} // `Memory::keep_apart` gives theirs a name of its own
-///     Merged::Refused(reason) => panic!("{reason}"),
+/// match merge("knowledge/re.md", b"", ours.as_bytes(), theirs.as_bytes(), 7) {
+///     Merged::One { conflicts, .. } => panic!("two entries were blended, with {conflicts} conflicts"),
+///     Merged::Both { bytes, reason } => {
+///         assert_eq!(reason, "these are two entries, with titles of their own");
+///         assert_eq!(String::from_utf8(bytes)?, format!("{ours}\n<<<<<<< ours\n=======\n{theirs}>>>>>>> theirs\n"));
+///     }
 /// }
+/// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
-    /// One text.
-    Text {
+    /// One file.
+    One {
         /// The merged file.
-        text: String,
+        bytes: Vec<u8>,
         /// The number of conflicts in its body, between markers.
         conflicts: usize,
     },
-    /// They are two entries under one name: ours stays, and theirs needs a name of its own.
-    Apart,
-    /// They cannot be merged, for this reason. Ours stays, and a person has to look at theirs.
-    Refused(String),
+    /// They cannot be one file, and a person has to decide.
+    Both {
+        /// Ours, and the whole of theirs between conflict markers at its end.
+        bytes: Vec<u8>,
+        /// Why they cannot be one file.
+        reason: String,
+    },
 }
 
 /// Merges `ours` and `theirs`, which both come from `base`, or from nothing if `base` is empty. `path` is the file's,
@@ -50,52 +58,70 @@ pub enum Merged {
 ///
 /// Two entries with different titles and no base, or that both got another title, are not blended, unless an alias says
 /// that they are one entry, which was renamed. Attempts and archived entries are not merged either, since they are written
-/// once. If such a file has a base, git took it for an entry that was moved, and a change of the entry is about to get
-/// lost: that is refused.
+/// once; if such a file has a base, git took it for an entry that was moved. Nor are files of which one cannot be read.
+/// Then ours stays, with the whole of theirs between conflict markers at its end.
 ///
 /// ```
 /// use ralph_memory::entry::{Merged, merge};
-/// let file = |tags: &str, body: &str| format!("---\ntitle: T\ntags: [{tags}]\n---\n\nA.\n{body}");
+/// let file = |tags: &str, body: &str| format!("---\ntitle: T\ntags: [{tags}]\n---\n\nA.\n{body}").into_bytes();
 /// let merged = merge("knowledge/t.md", &file("a", ""), &file("a, b", "\nOurs.\n"), &file("a, c", "\nTheirs.\n"), 7);
-/// let text = file("a, b, c", "\nOurs.\n\nTheirs.\n");
-/// assert_eq!(merged, Merged::Text { text, conflicts: 0 });
+/// assert_eq!(merged, Merged::One { bytes: file("a, b, c", "\nOurs.\n\nTheirs.\n"), conflicts: 0 });
 /// ```
-pub fn merge(path: &str, base: &str, ours: &str, theirs: &str, marker_size: usize) -> Merged {
-    let whole = |text: &str| Merged::Text { text: text.to_owned(), conflicts: 0 };
+pub fn merge(path: &str, base: &[u8], ours: &[u8], theirs: &[u8], marker_size: usize) -> Merged {
+    let whole = |bytes: &[u8]| Merged::One { bytes: bytes.to_vec(), conflicts: 0 };
     if ours == theirs || theirs == base {
         return whole(ours);
     }
     if ours == base {
         return whole(theirs);
     }
+    blended(path, base, ours, theirs, marker_size)
+        .unwrap_or_else(|reason| Merged::Both { bytes: beside(ours, theirs, marker_size), reason })
+}
+
+/// Returns ours, and the whole of theirs between conflict markers at its end.
+fn beside(ours: &[u8], theirs: &[u8], marker_size: usize) -> Vec<u8> {
+    let is_crlf = ours.split_inclusive(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r\n"));
+    let newline = if is_crlf { "\r\n" } else { "\n" };
+    let end = |bytes: &[u8]| if bytes.is_empty() || bytes.ends_with(b"\n") { "" } else { newline };
+    let [open, middle, close] = ["<", "=", ">"].map(|mark| mark.repeat(marker_size));
+    let open = format!("{}{newline}{open} ours{newline}{middle}{newline}", end(ours));
+    let close = format!("{}{close} theirs{newline}", end(theirs));
+    [ours, open.as_bytes(), theirs, close.as_bytes()].concat()
+}
+
+/// Merges two versions that both differ from the base, or returns why they cannot be one file.
+fn blended(path: &str, base: &[u8], ours: &[u8], theirs: &[u8], marker_size: usize) -> Result<Merged, String> {
+    let has_base = !base.trim_ascii().is_empty();
     if let Some(id) = written_once(path) {
-        return if base.trim().is_empty() { Merged::Apart } else { Merged::Refused(misplaced(path, &id)) };
+        return Err(if has_base { misplaced(path, &id) } else { "these are two files of one name".to_owned() });
     }
     // Without a readable base, nothing counts as removed.
-    let base_version = if base.trim().is_empty() { None } else { head::Version::read(base) };
-    let refused = |whose: &str| Merged::Refused(format!("the frontmatter of {whose} version cannot be read"));
-    let Some(ours_version) = head::Version::read(ours) else { return refused("our") };
-    let Some(theirs_version) = head::Version::read(theirs) else { return refused("their") };
+    let base_version = std::str::from_utf8(base).ok().filter(|_| has_base).and_then(head::Version::read);
+    let version = |bytes, whose: &str| {
+        let read = std::str::from_utf8(bytes).ok().and_then(head::Version::read);
+        read.ok_or_else(|| format!("the frontmatter of {whose} version cannot be read"))
+    };
+    let (ours_version, theirs_version) = (version(ours, "our")?, version(theirs, "their")?);
     let titles = [Some(&ours_version), Some(&theirs_version), base_version.as_ref()]
         .map(|version| version.map(|version| fold(&version.title())));
     let have_own_titles = titles[0] != titles[1] && titles[0] != titles[2] && titles[1] != titles[2];
     // An entry that was renamed keeps its old title as an alias.
     let was_called = |title: &String| ours_version.was_called(title) || theirs_version.was_called(title);
     if have_own_titles && !titles[2].as_ref().is_some_and(was_called) {
-        return Merged::Apart;
+        return Err("these are two entries, with titles of their own".to_owned());
     }
-    let Some(merged_head) = head::merge(base_version.as_ref(), &ours_version, &theirs_version) else {
-        return Merged::Refused("its frontmatter has a layout that cannot be merged safely".to_owned());
-    };
+    let merged_head = head::merge(base_version.as_ref(), &ours_version, &theirs_version)
+        .ok_or("its frontmatter has a layout that cannot be merged safely")?;
     let newline = ours_version.newline;
     let base_body = base_version.as_ref().map_or("", |version| version.body);
     let (body, conflicts) = body::merge(base_body, ours_version.body, theirs_version.body, marker_size, newline);
     let text = [ours_version.before, &merged_head, ours_version.fence, &body].concat();
     let is_whole = frontmatter::split(&text).is_ok_and(|split| text[split.head.clone()] == merged_head);
     if text.len() > MAX_FILE_BYTES || !is_whole {
-        return Merged::Refused("the merged entry would be over the size limit".to_owned());
+        return Err("the merged entry would be over the size limit".to_owned());
     }
-    Merged::Text { text, conflicts }
+    Ok(Merged::One { bytes: text.into_bytes(), conflicts })
 }
 
 /// Returns the id of a file that is written once: an attempt, or anything in the archive.
@@ -126,11 +152,33 @@ mod tests {
         format!("---\n{head}---\n\n{body}\n")
     }
 
+    /// Merges two versions into one, and returns it.
+    #[track_caller]
+    fn merge(path: &str, base: &str, ours: &str, theirs: &str) -> String {
+        match super::merge(path, base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 7) {
+            Merged::One { bytes, conflicts: 0 } => String::from_utf8(bytes).unwrap(),
+            merged @ (Merged::One { .. } | Merged::Both { .. }) => panic!("{merged:?}"),
+        }
+    }
+
+    /// Merges two versions that cannot be one, and returns why.
+    #[track_caller]
+    fn both(path: &str, base: &str, ours: &str, theirs: &str) -> String {
+        match super::merge(path, base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 7) {
+            Merged::Both { bytes, reason } => {
+                let expected = format!("{ours}\n<<<<<<< ours\n=======\n{theirs}>>>>>>> theirs\n");
+                assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+                reason
+            }
+            merged @ Merged::One { .. } => panic!("{merged:?}"),
+        }
+    }
+
     #[track_caller]
     fn heads(base: Option<&str>, ours: &str, theirs: &str, expected: &str) {
         let base = base.map(|base| file(base, "B.")).unwrap_or_default();
-        let merged = merge("knowledge/x.md", &base, &file(ours, "B."), &file(theirs, "B."), 7);
-        assert_eq!(merged, Merged::Text { text: file(expected, "B."), conflicts: 0 });
+        let merged = merge("knowledge/x.md", &base, &file(ours, "B."), &file(theirs, "B."));
+        assert_eq!(merged, file(expected, "B."));
     }
 
     const BASE: &str = "title: T\ntags: [a, b] # ours\ncategory: pitfall\nupdated_at: \"2026-01-01\"\n";
@@ -148,7 +196,14 @@ mod tests {
             Some("title: T\ntags: [a]\na: 1\nb: 1\nc: 1\n"),
             "title: T\ntags: [a]\na: 1\nc: 2\n",
             "title: T\ntags: [a]\n# why\nz: {k: [1, \"x\"]}\n",
-            "title: T\ntags: [a]\nc: 2\nz: {k: [1, \"x\"]}\n",
+            "title: T\ntags: [a]\nc: 2\n# why\nz: {k: [1, \"x\"]}\n",
+        );
+        // New comments of both sides stay.
+        heads(
+            Some("# old\ntitle: T # t\ntags: [a]\nk: 1 # k\n# last\n"),
+            "# old\ntitle: T # t\ntags: [a] # ours\nk: 2 # new\n# last\n",
+            "# theirs\ntitle: T # more\n# merge-conflict title: U\ntags: [b] # theirs\nk: 1 # other\n# end\n",
+            "# old\n# theirs\ntitle: T # t\n# more\n# merge-conflict title: U\ntags: [b] # ours\n# theirs\nk: 2 # new\n# other\n# last\n# end\n",
         );
         // Comments and quoting stay unchanged if possible.
         heads(
@@ -179,11 +234,10 @@ mod tests {
             "",
             &file("title: T\ntags: [a]\nk: 1\n", "B."),
             &file("title: t\ntags: [b]\nk: 2\n", "C."),
-            7,
         );
         let expected =
             file("title: T\n# merge-conflict title: t\ntags: [a, b]\nk: 1\n# merge-conflict k: 2\n", "B.\n\nC.");
-        assert_eq!(merged, Merged::Text { text: expected, conflicts: 0 });
+        assert_eq!(merged, expected);
     }
 
     #[test]
@@ -207,15 +261,16 @@ mod tests {
         let one = file("title: One\ntags: [a]\n", "A.");
         let two = file("title: Two\ntags: [a]\n", "A.");
         let base = file("title: Zero\ntags: [a]\n", "A.");
-        assert_eq!(merge("knowledge/x.md", "", &one, &two, 7), Merged::Apart);
-        assert_eq!(merge("knowledge/x.md", &base, &one, &two, 7), Merged::Apart);
+        for base in ["", &base] {
+            assert_eq!(both("knowledge/x.md", base, &one, &two), "these are two entries, with titles of their own");
+        }
         // A new title of one side is a change like any other.
         let changed = file("title: Zero\ntags: [b]\n", "A.");
         let text = file("title: One\ntags: [b]\n", "A.");
-        assert_eq!(merge("knowledge/x.md", &base, &one, &changed, 7), Merged::Text { text, conflicts: 0 });
+        assert_eq!(merge("knowledge/x.md", &base, &one, &changed), text);
         for path in ["journal/run-1/0001.md", "archive/knowledge/x.md", "archive/journal/run-1/0001.md"] {
-            assert_eq!(merge(path, "", &one, &changed, 7), Merged::Apart, "{path}");
-            assert_eq!(merge(path, &one, &one, &two, 7), Merged::Text { text: two.clone(), conflicts: 0 });
+            assert_eq!(both(path, "", &one, &changed), "these are two files of one name");
+            assert_eq!(merge(path, &one, &one, &two), two);
         }
     }
 
@@ -229,23 +284,20 @@ mod tests {
             "title: One\n# merge-conflict title: Two\ntags: [a]\naliases: [knowledge/zero, Zero, Two]\n",
             "A.\n\nB.",
         );
-        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &renamed("Two", "A.\n\nB."), 7);
-        assert_eq!(merged, Merged::Text { text: expected.clone(), conflicts: 0 });
+        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &renamed("Two", "A.\n\nB."));
+        assert_eq!(merged, expected.clone());
         // The other side may have changed its title by hand.
         let by_hand = file("title: Two\ntags: [a]\n", "A.\n\nB.");
-        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &by_hand, 7);
-        assert_eq!(merged, Merged::Text { text: expected, conflicts: 0 });
+        let merged = merge("knowledge/zero.md", &base, &renamed("One", "A."), &by_hand);
+        assert_eq!(merged, expected);
         // Without a base, it says nothing.
-        assert_eq!(merge("knowledge/zero.md", "", &renamed("One", "A."), &renamed("Two", "A."), 7), Merged::Apart);
+        both("knowledge/zero.md", "", &renamed("One", "A."), &renamed("Two", "A."));
     }
 
     #[test]
     fn an_entry_that_moved_into_the_archive_is_left_to_a_person() {
         let versions = ["Zero", "One", "Two"].map(|title| file(&format!("title: {title}\ntags: [a]\n"), "A."));
-        let reason = |path: &str| match merge(path, &versions[0], &versions[1], &versions[2], 7) {
-            Merged::Refused(reason) => reason,
-            merged => panic!("{merged:?}"),
-        };
+        let reason = |path: &str| both(path, &versions[0], &versions[1], &versions[2]);
         let version = reason("archive/knowledge/zero.20260101T000000Z.md");
         assert!(version.ends_with("one of the two changes belongs in `knowledge/zero`"), "{version}");
         assert!(reason("archive/knowledge/zero.md").contains("both changed `knowledge/zero`, and it was archived"));
@@ -256,17 +308,25 @@ mod tests {
     fn unreadable_versions_are_left_to_a_person() {
         let (good, base) = (file("title: T\ntags: [a]\n", "A."), file("title: T\ntags: [z]\n", "A."));
         for bad in ["no frontmatter\n", "---\ntitle: *x\n---\n", "---\ntitle: T\ntitle: U\n---\n"] {
-            assert!(matches!(merge("knowledge/x.md", &base, &good, bad, 7), Merged::Refused(_)), "{bad}");
-            assert!(matches!(merge("knowledge/x.md", &base, bad, &good, 7), Merged::Refused(_)), "{bad}");
+            let reason = both("knowledge/x.md", &base, &good, bad);
+            assert_eq!(reason, "the frontmatter of their version cannot be read", "{bad}");
+            let reason = both("knowledge/x.md", &base, bad, &good);
+            assert_eq!(reason, "the frontmatter of our version cannot be read", "{bad}");
         }
         // An unreadable base is like no base.
-        let merged = merge("knowledge/x.md", "broken", &good, &file("title: T\ntags: [b]\n", "A."), 7);
-        assert_eq!(merged, Merged::Text { text: file("title: T\ntags: [a, b]\n", "A."), conflicts: 0 });
+        let merged = merge("knowledge/x.md", "broken", &good, &file("title: T\ntags: [b]\n", "A."));
+        assert_eq!(merged, file("title: T\ntags: [a, b]\n", "A."));
         let large = file("title: T\ntags: [a]\n", &"x".repeat(MAX_FILE_BYTES - 100));
-        assert!(matches!(
-            merge("knowledge/x.md", "", &large, &file("title: T\ntags: [a]\n", &"y ".repeat(100)), 7),
-            Merged::Refused(_)
-        ));
+        let reason = both("knowledge/x.md", "", &large, &file("title: T\ntags: [a]\n", &"y ".repeat(100)));
+        assert_eq!(reason, "the merged entry would be over the size limit");
+    }
+
+    #[test]
+    fn the_other_version_is_kept_byte_by_byte() {
+        let expected: &[u8] = b"\xff\n\n<<<<<<<<< ours\n=========\n\0\n>>>>>>>>> theirs\n";
+        assert_eq!(beside(b"\xff", b"\0", 9), expected);
+        let expected: &[u8] = b"a\r\n\r\n<<<<<<<<< ours\r\n=========\r\nb\n>>>>>>>>> theirs\r\n";
+        assert_eq!(beside(b"a\r\n", b"b\n", 9), expected);
     }
 
     #[test]
@@ -274,7 +334,7 @@ mod tests {
         let ours = "\u{feff}---\r\ntitle: T\r\ntags: [a]\r\n---\r\n\r\nA.\r\n";
         let theirs = "---\ntitle: T\ntags: [a, b]\nfeature: x\n---\n\nA.\n\nB.\n";
         let expected = "\u{feff}---\r\ntitle: T\r\ntags: [a, b]\r\nfeature: x\r\n---\r\n\r\nA.\r\n\r\nB.\r\n";
-        let merged = merge("knowledge/x.md", "---\ntitle: T\ntags: [a]\n---\n\nA.\n", ours, theirs, 7);
-        assert_eq!(merged, Merged::Text { text: expected.to_owned(), conflicts: 0 });
+        let merged = merge("knowledge/x.md", "---\ntitle: T\ntags: [a]\n---\n\nA.\n", ours, theirs);
+        assert_eq!(merged, expected.to_owned());
     }
 }

@@ -122,7 +122,8 @@ impl<'a> RunLoop<'a> {
             recorded: &recorded,
             reason: reason.as_deref(),
         });
-        for problem in &recorded.problems {
+        // A problem that lasts is told once.
+        for problem in recorded.problems.iter().filter(|problem| !progress.problems.contains(problem)) {
             io.event(RunEvent::Warning(&problem.to_string()));
         }
         self.report_unknown(iteration.number, &recorded.attempt.head, io);

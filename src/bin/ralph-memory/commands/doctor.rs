@@ -9,9 +9,6 @@ use crate::report;
 use crate::session::Globals;
 use crate::ui::{PLAIN, Ui};
 
-/// How git calls this program: through `PATH`.
-const PROGRAM: &str = "ralph-memory";
-
 /// Check folders, index, locks and git, and say how to fix them; exit code 1 if something does not work
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -49,7 +46,7 @@ struct DoctorAnswer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &DoctorArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if args.register_merge_driver {
-        let registered = memory.register_merge_driver(PROGRAM)?;
+        let registered = memory.register_merge_driver(&setup::program()?)?;
         if ui.json {
             let MergeDriverRegistration { command, was_registered, attributes } = &registered;
             let action = if *was_registered { "unchanged" } else { "registered" };

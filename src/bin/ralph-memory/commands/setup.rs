@@ -155,17 +155,22 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
 pub(crate) fn in_project(project: PathBuf) -> anyhow::Result<Setup> {
     let project =
         std::path::absolute(&project).map_err(|source| Error::Io { action: "find", path: project, source })?;
+    let variable = |name: &str| std::env::var_os(name);
+    Ok(Setup::new(&project, &program()?, session::state_folders(), &variable))
+}
+
+/// Returns the full path of this program: the one by which it was started, which may be a link that stays when the program
+/// is upgraded, else that of its file.
+pub(crate) fn program() -> Result<PathBuf, Error> {
     let started = std::env::args_os().next().map(PathBuf::from).filter(|path| path.components().count() > 1);
-    let program = match started.map(std::path::absolute) {
-        Some(Ok(path)) => path,
+    match started.map(std::path::absolute) {
+        Some(Ok(path)) => Ok(path),
         _ => std::env::current_exe().map_err(|source| Error::Io {
             action: "find",
             path: env!("CARGO_PKG_NAME").into(),
             source,
-        })?,
-    };
-    let variable = |name: &str| std::env::var_os(name);
-    Ok(Setup::new(&project, &program, session::state_folders(), &variable))
+        }),
+    }
 }
 
 /// Returns the folder of the memory, else the named or the working one, and whether there is a memory.
