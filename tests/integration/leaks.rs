@@ -5,7 +5,13 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use ralph_memory::entry::Knowledge;
+use ralph_memory::error::Message;
+use ralph_memory::memory::Report;
+use ralph_memory::{Error, Memory, Task};
+
 use crate::secrets::{self, Sample};
+use crate::support::TestBase;
 
 /// The detector and its interface.
 fn detect(text: &str) -> Vec<Range<usize>> {
@@ -41,6 +47,79 @@ fn secrets_are_found_in_the_formats_that_programs_use() {
         assert!(secrets::percent(found, all) >= 95.0, "{kind}: {found} of {all}: {missed:#?}");
     }
     assert!(secrets::percent(alarms.len(), samples.len()) <= 0.5, "{alarms:#?}");
+}
+
+/// Returns the texts as a channel shows them: each between a line with its number and the next, one after another.
+fn by_case(shown: &str, count: usize) -> Vec<String> {
+    let after = |number: usize| shown.split_once(&format!("case {number};")).map_or("", |(_, after)| after);
+    (0..count).map(|number| after(number).split("case ").next().unwrap().to_owned()).collect()
+}
+
+/// What the channels show of these texts, by the name of the channel. What is refused shows nothing.
+fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
+    const REFUSED: &str = "[redacted: all]";
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    let added = |title: &str, body: &str| match memory.add(&Knowledge::new(title, ["a"], body)) {
+        Err(Error::Secret { .. }) => REFUSED.to_owned(),
+        _ => format!("{title}{body}"),
+    };
+    let numbered: String = texts.iter().enumerate().map(|(at, text)| format!("case {at};\n{text}\n\n")).collect();
+    let attempt = {
+        let iteration = memory.begin(&Task::new("Look"), &memory.new_run()).unwrap();
+        let half = numbered.floor_char_boundary(numbered.len() / 2);
+        let half = numbered[half..].find("case ").unwrap() + half;
+        let report = |text: &str| Report { notes: text.to_owned(), ..Report::default() };
+        memory.finish(&iteration, &report(&numbered[..half])).unwrap();
+        let iteration = memory.begin(&Task::new("Look"), &memory.new_run()).unwrap();
+        memory.finish(&iteration, &report(&numbered[half..])).unwrap();
+        base.files(".ralph/journal").iter().map(|file| base.read(file)).collect::<String>()
+    };
+    base.write("output", &numbered);
+    let run = ["run", "--task", "Look", "--agent", "sh -c 'cat > /dev/null; cat output'", "--format", "text"];
+    let output = base.with(run.iter().chain(&["--max-iterations", "1"])).env("PATH", std::env::var_os("PATH").unwrap());
+    let output = output.run().to_string();
+    let each = |show: &dyn Fn(&str) -> String| texts.iter().map(|text| show(text)).collect();
+    vec![
+        ("title", each(&|text| added(&text.replace('\n', " "), "b"))),
+        ("body", each(&|text| added("T", text))),
+        ("message", each(&|text| Message::from(text).to_string())),
+        ("text", each(&|text| ralph_memory::secret::redact(text, &[]))),
+        ("attempt", by_case(&attempt, texts.len())),
+        ("output", by_case(&output, texts.len())),
+    ]
+}
+
+/// Says how many of a hundred texts had something redacted so that `is_gone`, in each channel; and prints the others.
+fn measured(what: &str, texts: &[String], is_gone: impl Fn(usize, &str) -> bool) -> BTreeMap<&'static str, usize> {
+    let of_channel = channels(texts).into_iter().map(|(channel, shown)| {
+        let is_hit = |(number, shown): &(usize, &String)| shown.contains("[redacted: ") && is_gone(*number, shown);
+        let hits: Vec<usize> = shown.iter().enumerate().filter(is_hit).map(|(number, _)| number).collect();
+        println!("{what} by {channel}: {} of {}", hits.len(), texts.len());
+        for (number, text) in texts.iter().enumerate() {
+            println!("  {} {} {text}", if hits.contains(&number) { "+" } else { "-" }, number);
+        }
+        (channel, hits.len())
+    });
+    of_channel.collect()
+}
+
+#[test]
+fn described_shapes_are_found_in_each_channel() {
+    for (half, samples) in ["known", "held out"].into_iter().zip(secrets::shapes(1)) {
+        let texts: Vec<String> = samples.iter().map(|sample| sample.text.clone()).collect();
+        let of_channel = measured(half, &texts, |number, shown| {
+            !shown.replace('\n', " ").contains(&samples[number].text[samples[number].secret.clone()])
+        });
+        println!("{half}: {of_channel:?}");
+    }
+}
+
+#[test]
+fn harmless_texts_are_left_alone_in_each_channel() {
+    let texts = secrets::harmless(1);
+    let of_channel = measured("harmless", &texts, |_, _| true);
+    println!("harmless: {of_channel:?}");
 }
 
 fn bytes_of(sample: &Sample) -> (&str, &str) {
