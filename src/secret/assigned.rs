@@ -20,11 +20,14 @@ const MAX_BACK: usize = 400;
 const MAX_BETWEEN: (usize, usize) = (6, 60);
 
 /// The endings of names of values; the first are those of passwords, which people choose.
-const PASSWORDS: [&str; 8] = ["password", "passwd", "passphrase", "pwd", "passwort", "pass", "passcode", "pw"];
+const PASSWORDS: [&str; 9] = ["password", "passwd", "passphrase", "pwd", "passwort", "passcode", "pass", "psk", "pw"];
+/// Whose password it is, where a short ending follows without a joint: `dbpass`, `bindpw`.
+const OWNERS: [&str; 14] =
+    ["db", "bind", "root", "user", "admin", "smtp", "mail", "ftp", "ssh", "sql", "pg", "sudo", "ldap", "wifi"];
 const NAMES: [&str; 9] =
     ["secret", "token", "credential", "credentials", "creds", "authorization", "secretkeybase", "auth", "bearer"];
 /// The other words that a name which ends with `key` must contain.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 70] = [
     "api",
     "access",
     "secret",
@@ -49,9 +52,56 @@ const KEYS: [&str; 24] = [
     "client",
     "webhook",
     "hmac",
+    "fernet",
+    "preshared",
+    "admin",
+    "cipher",
+    "aes",
+    "unseal",
+    "recovery",
+    // Services whose name alone is before `key`.
+    "airtable",
+    "algolia",
+    "anthropic",
+    "aws",
+    "azure",
+    "brevo",
+    "cerebras",
+    "cohere",
+    "cosmos",
+    "cosmosdb",
+    "datadog",
+    "deepseek",
+    "elevenlabs",
+    "figma",
+    "gemini",
+    "google",
+    "grafana",
+    "groq",
+    "huggingface",
+    "langfuse",
+    "linear",
+    "mailgun",
+    "mapbox",
+    "mistral",
+    "notion",
+    "nvidia",
+    "openai",
+    "pinecone",
+    "posthog",
+    "replicate",
+    "resend",
+    "sendgrid",
+    "sentry",
+    "snyk",
+    "stripe",
+    "supabase",
+    "twilio",
+    "xai",
+    "voyage",
 ];
 /// Every name of a secret contains one of these.
-const STEMS: [&[u8]; 8] = [b"pass", b"pw", b"secret", b"token", b"cred", b"auth", b"bearer", b"key"];
+const STEMS: [&[u8]; 9] = [b"pass", b"pw", b"psk", b"secret", b"token", b"cred", b"auth", b"bearer", b"key"];
 /// Words after a name that say what the value is for.
 const FOR: [&str; 14] = [
     "prod",
@@ -125,7 +175,7 @@ pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(
         return Some(found);
     }
     let kind = kind_of(word, before).filter(|_| !is_in_arn(text, at))?;
-    let separator = separated(text, end);
+    let separator = separated(text, at, end);
     if let Some(start) = separator {
         let value = value_at(text, start, is_in_query(text, at));
         if is_secret(kind, &text[value.clone()]) {
@@ -192,7 +242,9 @@ fn kind_of_name(word: &str, before: &str) -> Option<ValueKind> {
     }
     let ends = |suffix: &&str| {
         // Other words end with `pass` and `auth`, too.
-        if suffix.len() <= 4 { parts.last().is_some_and(|part| part == suffix) } else { name.ends_with(*suffix) }
+        let is_short =
+            |part: &String| part.strip_suffix(suffix).is_some_and(|owner| owner.is_empty() || OWNERS.contains(&owner));
+        if suffix.len() <= 4 { parts.last().is_some_and(is_short) } else { name.ends_with(*suffix) }
     };
     if PASSWORDS.iter().any(ends) {
         return Some(ValueKind::Password);
@@ -244,12 +296,22 @@ fn skip(text: &str, at: usize, these: &str) -> usize {
     at + text[at..].len() - text[at..].trim_start_matches(|character| these.contains(character)).len()
 }
 
-/// Returns the start of the value that a separator joins to the name that ends at `at`.
-fn separated(text: &str, at: usize) -> Option<usize> {
+/// Returns the start of the value that a separator joins to the name from `start` to `at`.
+fn separated(text: &str, start: usize, at: usize) -> Option<usize> {
+    // An element of XML, and two arguments of a call.
+    if text[..start].ends_with('<') && text[at..].starts_with('>') {
+        return Some(at + 1);
+    }
+    if let Some(quote) = text[at..].chars().next().filter(|quote| matches!(quote, '"' | '\''))
+        && text[..start].strip_suffix(quote).is_some_and(|call| call.trim_end_matches(' ').ends_with('('))
+        && let Some(value) = text[at + 1..].strip_prefix(',')
+    {
+        return Some(skip(text, text.len() - value.len(), " "));
+    }
     // In a list of variables, the name is a value as well.
     let next = skip(text, at, "\"', \t\r\n");
     if let Some(rest) = text[next..].strip_prefix("value").map(|rest| rest.trim_start_matches(['"', '\'']))
-        && let Some(value) = rest.strip_prefix(':')
+        && let Some(value) = rest.strip_prefix([':', '='])
     {
         let start = text.len() - value.len();
         return Some(skip(text, start, " \t"));
@@ -270,7 +332,7 @@ fn separated(text: &str, at: usize) -> Option<usize> {
         .len();
     let mut start = skip(text, at + length, " \t*");
     // A prefix of strings, or the words before a header's value.
-    for prefix in ["Bearer ", "Basic ", "Token ", "token ", "bearer "] {
+    for prefix in ["Bearer ", "Basic ", "Token ", "token ", "bearer ", "SSWS ", "ApiKey ", "base64:"] {
         start += if text[start..].starts_with(prefix) { prefix.len() } else { 0 };
     }
     Some(if text[at..].starts_with(':') { below(text, start) } else { start })

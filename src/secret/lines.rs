@@ -18,7 +18,7 @@ const MAX_WORDS: usize = 3;
 
 /// What a text has, in lower case, in which a line decides what the next one is: names of secrets, commands that take one, rows of a
 /// table, and the ends of keys. Nearly no line has any of these, and all others are redacted alone.
-const CONTEXT: [&str; 18] = [
+const CONTEXT: [&str; 21] = [
     "pass",
     "pw",
     "secret",
@@ -37,6 +37,9 @@ const CONTEXT: [&str; 18] = [
     "-b",
     "|",
     "-----",
+    "private-",
+    "kty",
+    "psk",
 ];
 
 /// Redacts the lines of one output. Nothing is shown that [`redact`](super::redact) would replace in the whole text, except where a

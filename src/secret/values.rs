@@ -83,6 +83,7 @@ fn is_no_value(value: &str) -> bool {
         || is_call
         || is_variable
         || is_template(value)
+        || is_expression(value)
         || is_code(value)
         || value.contains("::")
         || value.contains("${")
@@ -112,6 +113,11 @@ fn is_code(value: &str) -> bool {
     is_index || is_chain || is_drive || value.contains("..") || is_place(value)
 }
 
+/// Returns whether a value is a regular expression: it has a range, a class or a repetition of any characters.
+fn is_expression(value: &str) -> bool {
+    ["[a-z", "[A-Z", "[0-9", "[^", "\\s", "\\S", "\\w", "\\d", "(?", ".*"].iter().any(|part| value.contains(part))
+}
+
 /// Returns whether a part of a value is a placeholder: a name in braces.
 fn is_template(value: &str) -> bool {
     let Some((_, rest)) = value.split_once('{') else { return false };
@@ -131,18 +137,20 @@ fn is_place(value: &str) -> bool {
 }
 
 /// Returns whether a value consists of words, numbers and separators, as names do.
-fn is_words(value: &str) -> bool {
-    let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ');
+pub(super) fn is_words(value: &str) -> bool {
+    let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ' | '|');
     let parts: Vec<&str> = value.split(is_joint).collect();
-    let odd: Vec<&&str> = parts.iter().filter(|part| !is_word(part)).collect();
-    // Some names end with a short id.
-    let is_id = || {
-        odd.iter()
-            .all(|part| part.len() <= 6 && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
+    let odd: Vec<&str> = parts.iter().copied().filter(|part| !is_word(part)).collect();
+    // Some names end with a short id, and those of Kubernetes with two.
+    let is_id = |longest| {
+        odd.iter().all(|part| {
+            part.len() <= longest && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        })
     };
     let n_words =
         parts.iter().filter(|part| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase())).count();
-    odd.is_empty() || odd.len() == 1 && n_words >= 3 && is_id()
+    let is_pod = || n_words >= 1 && !value.contains('_') && parts.ends_with(&odd) && is_id(10);
+    odd.is_empty() || odd.len() == 1 && n_words >= 3 && is_id(6) || odd.len() <= 2 && is_pod()
 }
 
 /// Returns whether this is a word, or several in camel case, with at most a short number after it.

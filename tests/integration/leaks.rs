@@ -8,6 +8,8 @@ use std::path::Path;
 use ralph_memory::entry::Knowledge;
 use ralph_memory::error::Message;
 use ralph_memory::memory::Report;
+use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
+use ralph_memory::transcript::Format;
 use ralph_memory::{Error, Memory, Task};
 
 use crate::secrets::{self, Sample};
@@ -76,9 +78,20 @@ fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
         base.files(".ralph/journal").iter().map(|file| base.read(file)).collect::<String>()
     };
     base.write("output", &numbered);
-    let run = ["run", "--task", "Look", "--agent", "sh -c 'cat > /dev/null; cat output'", "--format", "text"];
-    let output = base.with(run.iter().chain(&["--max-iterations", "1"])).env("PATH", std::env::var_os("PATH").unwrap());
-    let output = output.run().to_string();
+    let agent = format!("sh -c 'cat > /dev/null; cat {}'", base.at("output").display());
+    let options = RunOptions {
+        max_iterations: Some(1),
+        format: Format::Text,
+        ..RunOptions::new(CommandLine::parse("agent", &agent).unwrap())
+    };
+    let mut output = String::new();
+    let mut io = |event: RunEvent<'_>| {
+        if let RunEvent::Line(line) = event {
+            output.extend([line, "\n"]);
+        }
+    };
+    let task = Assignment::Task(Task::new("Look"));
+    Runner::new(&memory, options).run(&task, &mut RunProgress::default(), &mut io).unwrap();
     let each = |show: &dyn Fn(&str) -> String| texts.iter().map(|text| show(text)).collect();
     vec![
         ("title", each(&|text| added(&text.replace('\n', " "), "b"))),
