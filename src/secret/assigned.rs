@@ -269,7 +269,9 @@ fn has_stem(word: &str) -> bool {
         length += 1;
     }
     let letters = &letters[..length];
-    word.len() <= MAX_NAME && (0..length).any(|at| STEMS.iter().any(|stem| letters[at..].starts_with(stem)))
+    let begins =
+        |at: usize| b"pstcabk".contains(&letters[at]) && STEMS.iter().any(|stem| letters[at..].starts_with(stem));
+    word.len() <= MAX_NAME && (0..length).any(begins)
 }
 
 /// Splits a name at `_`, `-` and before capitals, in lower case.

@@ -254,12 +254,13 @@ fn encoded_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)>
 
 /// Finds the base 64 of a private key that begins at `start` without the line before it, as far as its lines are full.
 fn key_body(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
-    let rest = &text[start..floor(text, start + MAX_KEY_BYTES)];
-    let is_rsa = || rest.starts_with("MII") && rest.get(6..12).is_some_and(|at| at == "IBAAKC" || at == "IBADAN");
-    if !matches!(rest.as_bytes()[0], b'M' | b'b') || !KEY_BODIES.iter().any(|body| rest.starts_with(body)) && !is_rsa()
-    {
+    let beginning = &text.as_bytes()[start..];
+    let is_rsa = || beginning.starts_with(b"MII") && matches!(beginning.get(6..12), Some(b"IBAAKC" | b"IBADAN"));
+    let is_key = || KEY_BODIES.iter().any(|body| beginning.starts_with(body.as_bytes())) || is_rsa();
+    if !matches!(beginning[0], b'M' | b'b') || !is_key() {
         return None;
     }
+    let rest = &text[start..floor(text, start + MAX_KEY_BYTES)];
     let (mut length, mut full) = (0, 64);
     // A full line goes on in the next one, before which quotes, marks and indentation may be.
     while full >= 60 {

@@ -211,8 +211,8 @@ const TOKENS: &[Token] = &[
 
 /// The tokens by the first byte of their prefix.
 struct Index {
-    /// The second bytes of those prefixes, as bits. Nearly no word of a text begins with such a pair.
-    seconds: [u128; 128],
+    /// Hashes of the first three bytes of prefixes, as bits. Nearly no word of a text begins with such three.
+    starts: [u64; 128],
     /// The prefixes, the longest first.
     prefixes: [Vec<(&'static str, &'static Token)>; 128],
 }
@@ -220,17 +220,28 @@ struct Index {
 fn index() -> &'static Index {
     static INDEX: OnceLock<Index> = OnceLock::new();
     INDEX.get_or_init(|| {
-        let mut index = Index { seconds: [0; 128], prefixes: [const { Vec::new() }; 128] };
+        let mut index = Index { starts: [0; 128], prefixes: [const { Vec::new() }; 128] };
         for token in TOKENS {
             for prefix in token.1.split(' ') {
-                let first = usize::from(prefix.as_bytes()[0]);
-                index.seconds[first] |= 1 << prefix.as_bytes()[1];
-                index.prefixes[first].push((prefix, token));
+                let bytes = prefix.as_bytes();
+                // Any byte may follow a prefix of two.
+                for third in 0..=u8::MAX {
+                    let (word, bit) = start_of([bytes[0], bytes[1], *bytes.get(2).unwrap_or(&third)]);
+                    index.starts[word] |= bit;
+                }
+                index.prefixes[usize::from(bytes[0])].push((prefix, token));
             }
         }
         index.prefixes.iter_mut().for_each(|prefixes| prefixes.sort_by_key(|(prefix, _)| usize::MAX - prefix.len()));
         index
     })
+}
+
+/// Returns the place of a bit for three bytes.
+fn start_of(bytes: [u8; 3]) -> (usize, u64) {
+    let [first, second, third] = bytes.map(usize::from);
+    let hash = (first * 31 + second) * 31 + third;
+    (hash / 64 % 128, 1 << (hash % 64))
 }
 
 /// Returns the pattern and the length of the token at the start of `rest`, where a word begins.
@@ -239,12 +250,13 @@ pub(super) fn token(rest: &str) -> Option<(&'static str, usize)> {
 }
 
 fn prefixed(rest: &str) -> Option<(&'static str, usize)> {
-    let [first, second, ..] = *rest.as_bytes() else { return None };
+    let [first, second, third, ..] = *rest.as_bytes() else { return None };
     let index = index();
-    if index.seconds.get(usize::from(first))? >> second.min(127) & 1 == 0 {
+    let (word, bit) = start_of([first, second, third]);
+    if index.starts[word] & bit == 0 {
         return None;
     }
-    index.prefixes[usize::from(first)].iter().find_map(|(prefix, Token(pattern, _, alphabet, (least, most)))| {
+    index.prefixes.get(usize::from(first))?.iter().find_map(|(prefix, Token(pattern, _, alphabet, (least, most)))| {
         let value = rest.strip_prefix(prefix)?;
         let length = run(value, *alphabet, most + usize::from(*most != LONG));
         // A full stop or a separator at the end belongs to the sentence.
@@ -252,8 +264,8 @@ fn prefixed(rest: &str) -> Option<(&'static str, usize)> {
         // Names of programs consist of words, except those in capitals.
         let is_name = || alphabet & LOWER != 0 && is_words(start);
         let is_one = (*least..=*most).contains(&start.len()) && is_random(start) && !is_name();
-        let length = if length == LONG { run(value, *alphabet, MAX_KEY_BYTES) } else { start.len() };
-        is_one.then_some((*pattern, prefix.len() + length))
+        let whole = || if length == LONG { run(value, *alphabet, MAX_KEY_BYTES) } else { start.len() };
+        is_one.then(|| (*pattern, prefix.len() + whole()))
     })
 }
 
@@ -272,8 +284,9 @@ fn parts(rest: &str) -> Option<(&'static str, usize)> {
         _ => None,
     };
     // Nearly no word ends in one of these ways.
-    let head = run(rest, ALNUM, 45);
-    let may_be = matches!(head, 40 | 44) || rest[head..].starts_with(['.', '~', '-', '_', '!', '|']);
+    let head = rest.bytes().take(45).take_while(u8::is_ascii_alphanumeric).count();
+    let may_be =
+        head >= 4 && rest.as_bytes().get(head).map_or(head >= 40, |next| head >= 40 || b".~-_!|".contains(next));
     let known = || PARTS.iter().find_map(|(pattern, parts)| joined(rest, parts).map(|length| (*pattern, length)));
     found.or_else(|| if may_be { known() } else { None })
 }

@@ -17,10 +17,8 @@ pub(super) fn is_password(value: &str) -> bool {
     {
         return false;
     }
-    if is_words(value) {
-        return false;
-    }
-    classes(value) >= 3 && entropy(value) >= 2.5 || classes(value) >= 2 && length >= 12 && entropy(value) >= 3.0
+    (classes(value) >= 3 && entropy(value) >= 2.5 || classes(value) >= 2 && length >= 12 && entropy(value) >= 3.0)
+        && !is_words(value)
 }
 
 /// Returns whether a value can be a key or a token; `is_sure` if nothing else can be at its place.
@@ -29,7 +27,6 @@ pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
         || is_no_value(value)
         || !value.is_ascii()
         || value.bytes().any(|byte| byte.is_ascii_whitespace())
-        || is_words(value)
     {
         return false;
     }
@@ -44,7 +41,7 @@ pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
     let has_digits = n_digits > 0 || (classes(value) >= 2 && turns(value) * 4 >= value.len());
     let is_mixed =
         n_digits < value.len() && (classes(value) >= 3 || is_hex || value.len() >= if is_sure { 16 } else { 14 });
-    has_digits && is_mixed && entropy(value) >= least
+    has_digits && is_mixed && entropy(value) >= least && !is_words(value)
 }
 
 /// Returns how often the letters switch between lower case and upper case.

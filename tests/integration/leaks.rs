@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use ralph_memory::entry::Knowledge;
@@ -103,36 +103,33 @@ fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// Says how many of a hundred texts had something redacted so that `is_gone`, in each channel; and prints the others.
-fn measured(what: &str, texts: &[String], is_gone: impl Fn(usize, &str) -> bool) -> BTreeMap<&'static str, usize> {
-    let of_channel = channels(texts).into_iter().map(|(channel, shown)| {
-        let is_hit = |(number, shown): &(usize, &String)| shown.contains("[redacted: ") && is_gone(*number, shown);
-        let hits: Vec<usize> = shown.iter().enumerate().filter(is_hit).map(|(number, _)| number).collect();
-        println!("{what} by {channel}: {} of {}", hits.len(), texts.len());
-        for (number, text) in texts.iter().enumerate() {
-            println!("  {} {} {text}", if hits.contains(&number) { "+" } else { "-" }, number);
-        }
-        (channel, hits.len())
-    });
-    of_channel.collect()
-}
-
-#[test]
-fn described_shapes_are_found_in_each_channel() {
-    for (half, samples) in ["known", "held out"].into_iter().zip(secrets::shapes(1)) {
-        let texts: Vec<String> = samples.iter().map(|sample| sample.text.clone()).collect();
-        let of_channel = measured(half, &texts, |number, shown| {
-            !shown.replace('\n', " ").contains(&samples[number].text[samples[number].secret.clone()])
-        });
-        println!("{half}: {of_channel:?}");
+/// Checks, in each channel, how many of the texts have something redacted so that `is_gone`.
+#[track_caller]
+fn check_channels(texts: &[String], expected: RangeInclusive<usize>, is_gone: impl Fn(usize, &str) -> bool) {
+    for (channel, shown) in channels(texts) {
+        let is_hit = |number: &usize| shown[*number].contains("[redacted: ") && is_gone(*number, &shown[*number]);
+        let (hits, others): (Vec<usize>, Vec<usize>) = (0..texts.len()).partition(is_hit);
+        let odd = if *expected.start() > 0 { &others } else { &hits };
+        let odd: Vec<&String> = odd.iter().map(|number| &texts[*number]).collect();
+        assert!(expected.contains(&hits.len()), "{channel}: {} of {}: {odd:#?}", hits.len(), texts.len());
     }
 }
 
+/// Of 75 shapes that the patterns were made for 9 were found before, and of 75 that were held out 36.
+#[test]
+fn described_shapes_are_found_in_each_channel() {
+    for (samples, least) in secrets::shapes(1).iter().zip([74, 70]) {
+        let texts: Vec<String> = samples.iter().map(|sample| sample.text.clone()).collect();
+        check_channels(&texts, least..=texts.len(), |number, shown| {
+            !shown.contains(&texts[number][samples[number].secret.clone()])
+        });
+    }
+}
+
+/// Of 300 texts 16 were taken for a secret before.
 #[test]
 fn harmless_texts_are_left_alone_in_each_channel() {
-    let texts = secrets::harmless(1);
-    let of_channel = measured("harmless", &texts, |_, _| true);
-    println!("harmless: {of_channel:?}");
+    check_channels(&secrets::harmless(1), 0..=0, |_, _| true);
 }
 
 fn bytes_of(sample: &Sample) -> (&str, &str) {

@@ -48,7 +48,7 @@ pub(crate) const KNOWN: [Described; 75] = [
     ("gitleaks openshift-user-token", "⟦sha256~«url 42»«b62 1»⟧"),
     ("gitleaks plaid-api-token", "⟦access-sandbox-«uuid»⟧"),
     ("gitleaks planetscale-oauth-token", "⟦pscale_oauth_«url 42»«b62 1»⟧"),
-    ("gitleaks private-key", "«b64 64»\n«b64 64»\n«b64 64»\n⟦«b64 64»⟧\n«b64 40»==\n-----END RSA «»PRIVATE KEY-----"),
+    ("gitleaks private-key", "«b64 64»\n«b64 64»\n«b64 64»\n⟦«b64 64»⟧\n«b64 40»==\n-----END RSA PRIVATE «»KEY-----"),
     ("gitleaks readme-api-token", "⟦rdme_«b36 70»⟧"),
     ("gitleaks scalingo-api-token", "⟦tk-us-«url 47»«b62 1»⟧"),
     ("gitleaks settlemint-personal-access-token", "⟦sm_pat_«b62 16»⟧"),
