@@ -11,6 +11,7 @@
 mod assigned;
 #[cfg(feature = "runner")]
 mod lines;
+mod names;
 mod places;
 mod tokens;
 mod values;

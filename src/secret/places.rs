@@ -169,7 +169,7 @@ fn with_token(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<
     let is_command = |command: &&str| text[..end].strip_suffix(command).is_some_and(|before| before.len() < at);
     let value = WITH_TOKEN
         .iter()
-        .any(|command| is_command(&command))
+        .any(|command| is_command(command))
         .then(|| word(text, end + blanks(&text[end..floor(text, end + MAX_VALUE)])))?;
     is_key(&text[value.clone()], true).then_some(("api-key", value))
 }
@@ -194,7 +194,7 @@ fn private_jwk(text: &str, start: usize) -> Option<(&'static str, Range<usize>)>
     is_one.then_some(("private-key", start..start + length))
 }
 
-/// `Private-Lines: N`, and below it a key of PuTTY.
+/// `Private-Lines: N`, and below it a key of `PuTTY`.
 fn of_putty(text: &str, end: usize) -> Option<(&'static str, Range<usize>)> {
     let rest = &text[end..floor(text, end + MAX_KEY_BYTES)];
     let first = rest.strip_prefix(": ")?.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start();

@@ -1,13 +1,13 @@
 //! Tokens whose first characters name their service.
 //!
 //! Each row of the table ends with where its prefixes, alphabet and lengths come from: rules of Gitleaks
-//! (<https://github.com/gitleaks/gitleaks>), detectors of TruffleHog (<https://github.com/trufflesecurity/trufflehog>),
+//! (<https://github.com/gitleaks/gitleaks>), detectors of `TruffleHog` (<https://github.com/trufflesecurity/trufflehog>),
 //! or a page of the service's documentation.
 
 use std::sync::OnceLock;
 
 use super::MAX_KEY_BYTES;
-use super::values::is_words;
+use super::values::{is_random, is_words};
 
 /// The characters of a token, as bits.
 type Alphabet = u16;
@@ -292,10 +292,10 @@ fn parts(rest: &str) -> Option<(&'static str, usize)> {
 }
 
 /// A part of a token: an alphabet, and how many characters it has.
-type Part = (Alphabet, usize, usize);
+type TokenPart = (Alphabet, usize, usize);
 
 /// Tokens by their parts, and what joins these: after the first part, the second, and so on.
-const PARTS: &[(&str, &[(Part, &str)])] = &[
+const PARTS: &[(&str, &[(TokenPart, &str)])] = &[
     ("terraform-token", &[((ALNUM, 14, 14), ".atlasv1."), ((SAFE | BASE64, 60, LONG), "")]), // gitleaks hashicorp-tf-api-token
     ("azure-secret", &[((SAFE | DOT, 4, 4), "Q~"), ((SAFE | DOT | TILDE, 31, 34), "")]), // gitleaks azure-ad-client-secret
     ("mailchimp-key", &[((HEX, 32, 32), "-us"), ((DIGIT, 1, 2), "")]),                   // gitleaks mailchimp-api-key
@@ -317,7 +317,7 @@ fn telegram(rest: &str) -> Option<(&'static str, usize)> {
 }
 
 /// Returns the length of a token of these parts at the start of `rest`, which looks random and ends a word.
-fn joined(rest: &str, parts: &[(Part, &str)]) -> Option<usize> {
+fn joined(rest: &str, parts: &[(TokenPart, &str)]) -> Option<usize> {
     let mut length = 0;
     for ((alphabet, least, most), joint) in parts {
         let part = run(&rest[length..], *alphabet, *most);
@@ -348,68 +348,4 @@ fn discord(rest: &str) -> Option<(&'static str, usize)> {
     let key = run(time[time_length..].strip_prefix('.')?, SAFE, 46);
     let is_one = (23..=28).contains(&id) && (6..=7).contains(&time_length) && (27..=45).contains(&key);
     (is_one && is_random(&rest[..id])).then_some(("discord-token", id + time_length + key + 2))
-}
-
-/// Returns whether a token's characters vary like those of a real one, and are not a sequence as in an example.
-pub(super) fn is_random(value: &str) -> bool {
-    entropy(value) >= if value.len() < 24 { 2.5 } else { 3.0 } && !is_placeholder(value)
-}
-
-/// Returns whether a value is a placeholder that the reader has to replace.
-pub(super) fn is_placeholder(value: &str) -> bool {
-    const WORDS: [&str; 21] = [
-        "example",
-        "xxxx",
-        "changeme",
-        "change-me",
-        "change_me",
-        "placeholder",
-        "redacted",
-        "dummy",
-        "replace",
-        "insert",
-        "yourtoken",
-        "your-",
-        "your_",
-        "yourkey",
-        "notreal",
-        "not-real",
-        "fake",
-        "sample",
-        "...",
-        "****",
-        "todo",
-    ];
-    let lower = value.to_ascii_lowercase();
-    WORDS.iter().any(|word| lower.contains(word)) || counts_up(value)
-}
-
-/// Returns whether seven characters or more are consecutive in the alphabet or in counting, or are the same.
-fn counts_up(value: &str) -> bool {
-    const RUN: usize = 7;
-    let bytes = value.as_bytes();
-    let follows = |step: u8| {
-        let mut length = 1;
-        bytes.windows(2).any(|pair| {
-            let is_next = pair[1] == pair[0].wrapping_add(step) || (step == 1 && pair == b"90");
-            length = if is_next { length + 1 } else { 1 };
-            length >= RUN
-        })
-    };
-    follows(0) || follows(1)
-}
-
-/// Returns Shannon's entropy of the bytes, in bits per byte.
-pub(super) fn entropy(value: &str) -> f64 {
-    let mut counts = [0u32; 256];
-    for byte in value.bytes() {
-        counts[usize::from(byte)] += 1;
-    }
-    let total = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX).max(1));
-    counts
-        .iter()
-        .filter(|count| **count > 0)
-        .map(|count| f64::from(*count) / total)
-        .map(|share| -share * share.log2())
-        .sum()
 }

@@ -1,7 +1,5 @@
 //! Distinguishes secret values from placeholders and other text.
 
-use super::tokens::{entropy, is_placeholder};
-
 /// The shortest password, and the shortest key.
 const SHORTEST: (usize, usize) = (8, 14);
 
@@ -210,4 +208,68 @@ pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
+}
+
+/// Returns whether a token's characters vary like those of a real one, and are not a sequence as in an example.
+pub(super) fn is_random(value: &str) -> bool {
+    entropy(value) >= if value.len() < 24 { 2.5 } else { 3.0 } && !is_placeholder(value)
+}
+
+/// Returns whether a value is a placeholder that the reader has to replace.
+fn is_placeholder(value: &str) -> bool {
+    const WORDS: [&str; 21] = [
+        "example",
+        "xxxx",
+        "changeme",
+        "change-me",
+        "change_me",
+        "placeholder",
+        "redacted",
+        "dummy",
+        "replace",
+        "insert",
+        "yourtoken",
+        "your-",
+        "your_",
+        "yourkey",
+        "notreal",
+        "not-real",
+        "fake",
+        "sample",
+        "...",
+        "****",
+        "todo",
+    ];
+    let lower = value.to_ascii_lowercase();
+    WORDS.iter().any(|word| lower.contains(word)) || counts_up(value)
+}
+
+/// Returns whether seven characters or more are consecutive in the alphabet or in counting, or are the same.
+fn counts_up(value: &str) -> bool {
+    const RUN: usize = 7;
+    let bytes = value.as_bytes();
+    let follows = |step: u8| {
+        let mut length = 1;
+        bytes.windows(2).any(|pair| {
+            let is_next = pair[1] == pair[0].wrapping_add(step) || (step == 1 && pair == b"90");
+            length = if is_next { length + 1 } else { 1 };
+            length >= RUN
+        })
+    };
+    follows(0) || follows(1)
+}
+
+/// Returns Shannon's entropy of the bytes, in bits per byte.
+fn entropy(value: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    for byte in value.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX).max(1));
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / total)
+        .map(|share| -share * share.log2())
+        .sum()
 }
