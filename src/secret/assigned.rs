@@ -28,10 +28,13 @@ pub(super) struct Words {
 
 impl Words {
     /// Returns the value that begins at `at` and was found before.
+    #[inline]
     pub(super) fn value_at(&mut self, at: usize) -> Option<(&'static str, Range<usize>)> {
-        if self.ahead.is_empty() {
-            return None;
-        }
+        // It is asked for at every byte.
+        if self.ahead.is_empty() { None } else { self.found_at(at) }
+    }
+
+    fn found_at(&mut self, at: usize) -> Option<(&'static str, Range<usize>)> {
         while let Some(first) = self.ahead.first_entry().filter(|first| *first.key() <= at) {
             let (start, (pattern, end)) = first.remove_entry();
             if start == at {

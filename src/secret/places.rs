@@ -169,7 +169,7 @@ fn with_token(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<
     let is_command = |command: &&str| text[..end].strip_suffix(command).is_some_and(|before| before.len() < at);
     let value = WITH_TOKEN
         .iter()
-        .any(|command| is_command(command))
+        .any(is_command)
         .then(|| word(text, end + blanks(&text[end..floor(text, end + MAX_VALUE)])))?;
     is_key(&text[value.clone()], true).then_some(("api-key", value))
 }

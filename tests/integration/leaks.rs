@@ -75,18 +75,14 @@ fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
         }
     };
     let (titles, bodies) = texts.iter().map(|text| added(text).into()).unzip();
-    let numbered: String = texts.iter().enumerate().map(|(at, text)| format!("case {at};\n{text}\n\n")).collect();
-    let attempt = {
+    let numbered: Vec<String> = texts.iter().enumerate().map(|(at, text)| format!("case {at};\n{text}\n\n")).collect();
+    // An attempt has room for half of them.
+    for half in numbered.chunks(numbered.len().div_ceil(2)) {
         let iteration = memory.begin(&Task::new("Look"), &memory.new_run()).unwrap();
-        let half = numbered.floor_char_boundary(numbered.len() / 2);
-        let half = numbered[half..].find("case ").unwrap() + half;
-        let report = |text: &str| Report { notes: text.to_owned(), ..Report::default() };
-        memory.finish(&iteration, &report(&numbered[..half])).unwrap();
-        let iteration = memory.begin(&Task::new("Look"), &memory.new_run()).unwrap();
-        memory.finish(&iteration, &report(&numbered[half..])).unwrap();
-        base.files(".ralph/journal").iter().map(|file| base.read(file)).collect::<String>()
-    };
-    base.write("output", &numbered);
+        memory.finish(&iteration, &Report { notes: half.concat(), ..Report::default() }).unwrap();
+    }
+    let attempts: String = base.files(".ralph/journal").iter().map(|file| base.read(file)).collect();
+    base.write("output", numbered.concat());
     let agent = format!("sh -c 'cat > /dev/null; cat {}'", base.at("output").display());
     let options = RunOptions {
         max_iterations: Some(1),
@@ -107,7 +103,7 @@ fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
         ("body", bodies),
         ("message", each(&|text| Message::from(text).to_string())),
         ("text", each(&|text| ralph_memory::secret::redact(text, &[]))),
-        ("attempt", by_case(&attempt, texts.len())),
+        ("attempt", by_case(&attempts, texts.len())),
         ("output", by_case(&output, texts.len())),
     ]
 }

@@ -1,4 +1,4 @@
-//! Shapes of secrets, each with where its shape is described: the name of a rule of Gitleaks or TruffleHog, else a page of
+//! Shapes of secrets, each with where its shape is described: the name of a rule of Gitleaks or `TruffleHog`, else a page of
 //! documentation. [`HELD_OUT`] was written from that documentation before the patterns that find it.
 
 /// A shape: where it is described, and a template of a text with the secret between `⟦` and `⟧`.
