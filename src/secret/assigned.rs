@@ -6,69 +6,17 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::names::{MAX_NAME, ValueKind, kind_of};
 use super::values::{classes, is_basic, is_digest, is_key, is_password};
 use super::{MAX_KEY_BYTES, places};
 use crate::text::floor;
 
 /// The longest value that is examined, in bytes.
 const MAX_VALUE: usize = 300;
-/// The longest name, in bytes.
-const MAX_NAME: usize = 80;
 /// How far back the surroundings of a value are examined, in bytes.
 const MAX_BACK: usize = 400;
 /// How far after a name in a sentence its value may be, in words and in bytes.
 const MAX_BETWEEN: (usize, usize) = (6, 60);
-
-/// The endings of names of values; the first are those of passwords, which people choose.
-const PASSWORDS: [&str; 8] = ["password", "passwd", "passphrase", "pwd", "passwort", "pass", "passcode", "pw"];
-const NAMES: [&str; 9] =
-    ["secret", "token", "credential", "credentials", "creds", "authorization", "secretkeybase", "auth", "bearer"];
-/// The other words that a name which ends with `key` must contain.
-const KEYS: [&str; 24] = [
-    "api",
-    "access",
-    "secret",
-    "private",
-    "auth",
-    "account",
-    "encryption",
-    "signing",
-    "master",
-    "shared",
-    "app",
-    "application",
-    "service",
-    "license",
-    "jwt",
-    "session",
-    "cookie",
-    "deploy",
-    "storage",
-    "subscription",
-    "consumer",
-    "client",
-    "webhook",
-    "hmac",
-];
-/// Every name of a secret contains one of these.
-const STEMS: [&[u8]; 8] = [b"pass", b"pw", b"secret", b"token", b"cred", b"auth", b"bearer", b"key"];
-/// Words after a name that say what the value is for.
-const FOR: [&str; 14] = [
-    "prod",
-    "production",
-    "staging",
-    "stage",
-    "dev",
-    "development",
-    "test",
-    "testing",
-    "live",
-    "ci",
-    "value",
-    "primary",
-    "secondary",
-    "string",
-];
 
 /// The previous word: names such as `API key` have two.
 #[derive(Debug, Default)]
@@ -80,10 +28,13 @@ pub(super) struct Words {
 
 impl Words {
     /// Returns the value that begins at `at` and was found before.
+    #[inline]
     pub(super) fn value_at(&mut self, at: usize) -> Option<(&'static str, Range<usize>)> {
-        if self.ahead.is_empty() {
-            return None;
-        }
+        // It is asked for at every byte.
+        if self.ahead.is_empty() { None } else { self.found_at(at) }
+    }
+
+    fn found_at(&mut self, at: usize) -> Option<(&'static str, Range<usize>)> {
         while let Some(first) = self.ahead.first_entry().filter(|first| *first.key() <= at) {
             let (start, (pattern, end)) = first.remove_entry();
             if start == at {
@@ -92,13 +43,6 @@ impl Words {
         }
         None
     }
-}
-
-/// What kind of value a name announces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ValueKind {
-    Password,
-    Key,
 }
 
 /// Finds the value after the name that begins at `at`, if there is one and it looks like a secret.
@@ -125,14 +69,14 @@ pub(super) fn value_behind(text: &str, at: usize, words: &mut Words) -> Option<(
         return Some(found);
     }
     let kind = kind_of(word, before).filter(|_| !is_in_arn(text, at))?;
-    let separator = separated(text, end);
+    let separator = separated(text, at, end);
     if let Some(start) = separator {
         let value = value_at(text, start, is_in_query(text, at));
         if is_secret(kind, &text[value.clone()]) {
-            return Some((name_of(kind), whole(text, value)));
+            return Some((kind.name(), whole(text, value)));
         }
         for cell in places::column(text, at).into_iter().filter(|cell| is_secret(kind, &text[cell.clone()])) {
-            words.ahead.insert(cell.start, (name_of(kind), cell.end));
+            words.ahead.insert(cell.start, (kind.name(), cell.end));
         }
         return None;
     }
@@ -155,101 +99,30 @@ fn whole(text: &str, value: Range<usize>) -> Range<usize> {
     value.start..value.end + rest.take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte)).count()
 }
 
-fn name_of(kind: ValueKind) -> &'static str {
-    match kind {
-        ValueKind::Password => "password",
-        ValueKind::Key => "api-key",
-    }
-}
-
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
-}
-
-/// Returns the kind of a value with this name, if it is a secret. The end of a name decides: `token_count` is not one.
-fn kind_of(word: &str, before: &str) -> Option<ValueKind> {
-    if has_stem(word) { kind_of_name(word, before) } else { None }
-}
-
-fn kind_of_name(word: &str, before: &str) -> Option<ValueKind> {
-    let last = word.rsplit('.').find(|part| !part.is_empty())?;
-    let mut parts = split(last);
-    while parts.len() > 1
-        && parts
-            .last()
-            .is_some_and(|part| FOR.contains(&part.as_str()) || part.bytes().all(|byte| byte.is_ascii_digit()))
-    {
-        parts.pop();
-    }
-    // A kubeconfig says `client-key-data`.
-    if parts.ends_with(&["key".to_owned(), "data".to_owned()]) {
-        parts.pop();
-    }
-    let name = parts.concat();
-    let has = |part: &str| parts.iter().any(|own| own == part);
-    if has("public") || has("max") || has("min") || has("next") || has("page") || has("csrf") {
-        return None;
-    }
-    let ends = |suffix: &&str| {
-        // Other words end with `pass` and `auth`, too.
-        if suffix.len() <= 4 { parts.last().is_some_and(|part| part == suffix) } else { name.ends_with(*suffix) }
-    };
-    if PASSWORDS.iter().any(ends) {
-        return Some(ValueKind::Password);
-    }
-    if NAMES.iter().any(ends) {
-        return Some(ValueKind::Key);
-    }
-    let before = before.to_ascii_lowercase();
-    let is_key = name.ends_with("key")
-        && (KEYS.iter().any(|part| name.starts_with(part) || has(part)) || KEYS.contains(&before.as_str()));
-    is_key.then_some(ValueKind::Key)
-}
-
-/// Returns whether a word is short enough for a name and contains a stem, whatever joins its letters. Nearly no word of a
-/// text does, and all others are costlier.
-fn has_stem(word: &str) -> bool {
-    let mut letters = [0; MAX_NAME];
-    let mut length = 0;
-    for byte in word.bytes().filter(u8::is_ascii_alphanumeric) {
-        let Some(letter) = letters.get_mut(length) else { return false };
-        *letter = byte.to_ascii_lowercase();
-        length += 1;
-    }
-    let letters = &letters[..length];
-    word.len() <= MAX_NAME && (0..length).any(|at| STEMS.iter().any(|stem| letters[at..].starts_with(stem)))
-}
-
-/// Splits a name at `_`, `-` and before capitals, in lower case.
-fn split(name: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut was_lower = false;
-    for character in name.chars() {
-        let is_start = character.is_ascii_uppercase() && was_lower;
-        if matches!(character, '_' | '-') || is_start {
-            parts.push(String::new());
-        }
-        if character.is_ascii_alphanumeric()
-            && let Some(last) = parts.last_mut()
-        {
-            last.push(character.to_ascii_lowercase());
-        }
-        was_lower = character.is_ascii_lowercase() || character.is_ascii_digit();
-    }
-    parts.retain(|part| !part.is_empty());
-    parts
 }
 
 fn skip(text: &str, at: usize, these: &str) -> usize {
     at + text[at..].len() - text[at..].trim_start_matches(|character| these.contains(character)).len()
 }
 
-/// Returns the start of the value that a separator joins to the name that ends at `at`.
-fn separated(text: &str, at: usize) -> Option<usize> {
+/// Returns the start of the value that a separator joins to the name from `start` to `at`.
+fn separated(text: &str, start: usize, at: usize) -> Option<usize> {
+    // An element of XML, and two arguments of a call.
+    if text[..start].ends_with('<') && text[at..].starts_with('>') {
+        return Some(at + 1);
+    }
+    if let Some(quote) = text[at..].chars().next().filter(|quote| matches!(quote, '"' | '\''))
+        && text[..start].strip_suffix(quote).is_some_and(|call| call.trim_end_matches(' ').ends_with('('))
+        && let Some(value) = text[at + 1..].strip_prefix(',')
+    {
+        return Some(skip(text, text.len() - value.len(), " "));
+    }
     // In a list of variables, the name is a value as well.
     let next = skip(text, at, "\"', \t\r\n");
     if let Some(rest) = text[next..].strip_prefix("value").map(|rest| rest.trim_start_matches(['"', '\'']))
-        && let Some(value) = rest.strip_prefix(':')
+        && let Some(value) = rest.strip_prefix([':', '='])
     {
         let start = text.len() - value.len();
         return Some(skip(text, start, " \t"));
@@ -270,7 +143,7 @@ fn separated(text: &str, at: usize) -> Option<usize> {
         .len();
     let mut start = skip(text, at + length, " \t*");
     // A prefix of strings, or the words before a header's value.
-    for prefix in ["Bearer ", "Basic ", "Token ", "token ", "bearer "] {
+    for prefix in ["Bearer ", "Basic ", "Token ", "token ", "bearer ", "SSWS ", "ApiKey ", "base64:"] {
         start += if text[start..].starts_with(prefix) { prefix.len() } else { 0 };
     }
     Some(if text[at..].starts_with(':') { below(text, start) } else { start })
@@ -362,7 +235,7 @@ fn in_sentence(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, 
                 }
                 ValueKind::Key => is_key(word, false) && word.len() >= 20 && !is_digest(word),
             };
-            return is_secret.then_some((name_of(kind), at + value.start..at + value.end));
+            return is_secret.then_some((kind.name(), at + value.start..at + value.end));
         }
         // White space of other scripts does not belong to a word, and is longer than a byte.
         let least = start + line[start..].chars().next().map_or(1, char::len_utf8);
@@ -402,7 +275,7 @@ fn in_front(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, Ran
             ValueKind::Password => is_password(value),
             ValueKind::Key => is_key(value, false),
         };
-    is_secret.then_some((name_of(kind), line_start + start..line_start + value_end))
+    is_secret.then_some((kind.name(), line_start + start..line_start + value_end))
 }
 
 /// Returns whether the word at `at` is a part of a resource name of Amazon.
@@ -423,33 +296,4 @@ fn user_and_password(text: &str, at: usize) -> Option<(&'static str, Range<usize
     let colon = text[value.clone()].find(':')?;
     let password = value.start + colon + 1..value.end;
     is_password(&text[password.clone()]).then_some(("password", password))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn every_name_of_a_secret_has_a_stem() {
-        for name in PASSWORDS.into_iter().chain(NAMES).chain(["key"]) {
-            assert!(has_stem(name), "{name}");
-        }
-        assert!(!has_stem("connection") && !has_stem(&"key".repeat(MAX_NAME)));
-    }
-
-    proptest! {
-        /// Few letters, so that names of secrets occur.
-        #[test]
-        fn no_name_is_missed_for_its_stem(
-            start in "[a-z._-]{0,4}",
-            name in prop::sample::select([&PASSWORDS[..], &NAMES, &KEYS, &["API_KEY", "p-w", "to_ken", "passWord"]].concat()),
-            end in "(|Key|_key|-data|_prod|Value|[0-9]{1,3}|[._a-z-]{1,4})",
-            before in "(|client|API|the)",
-        ) {
-            let word = format!("{start}{name}{end}");
-            prop_assert_eq!(kind_of(&word, &before), kind_of_name(&word, &before), "{}", word);
-        }
-    }
 }

@@ -18,7 +18,7 @@ const MAX_WORDS: usize = 3;
 
 /// What a text has, in lower case, in which a line decides what the next one is: names of secrets, commands that take one, rows of a
 /// table, and the ends of keys. Nearly no line has any of these, and all others are redacted alone.
-const CONTEXT: [&str; 18] = [
+const CONTEXT: [&str; 21] = [
     "pass",
     "pw",
     "secret",
@@ -37,6 +37,9 @@ const CONTEXT: [&str; 18] = [
     "-b",
     "|",
     "-----",
+    "private-",
+    "kty",
+    "psk",
 ];
 
 /// Redacts the lines of one output. Nothing is shown that [`redact`](super::redact) would replace in the whole text, except where a
@@ -221,7 +224,7 @@ mod tests {
     proptest! {
         /// What comes line by line is redacted as the whole is.
         #[test]
-        fn lines_are_redacted_as_the_whole(parts in prop::collection::vec(0..9usize, 1..12)) {
+        fn lines_are_redacted_as_the_whole(parts in prop::collection::vec(0..12usize, 1..12)) {
             let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
             let all = parts.iter().map(|part| match part {
                 0 => key(3),
@@ -232,6 +235,9 @@ mod tests {
                 5 => "0123456789abcdef0123456789abcdef01234567".to_owned(),
                 6 => "password:\n  none, as it is optional".to_owned(),
                 7 => "machine example.com login me\npassword Gk7-pL2qz9rT".to_owned(),
+                8 => key(3).lines().skip(1).take(3).collect::<Vec<_>>().join("\n") + "\nAbC=",
+                9 => format!("Private-Lines: 2\n{}\nAbC=\nPrivate-MAC: 1", &key(1).lines().nth(1).unwrap()[..64]),
+                10 => ["{\n  \"kty\": \"OKP\",\n  \"d\": \"Gk7_pL2qz9rT", "w4Xn8vBc\"\n}"].concat(),
                 _ => "word".to_owned(),
             }).collect::<Vec<_>>().join("\n");
             // A line break beside a key may belong to it.

@@ -11,6 +11,7 @@
 mod assigned;
 #[cfg(feature = "runner")]
 mod lines;
+mod names;
 mod places;
 mod tokens;
 mod values;
@@ -30,8 +31,13 @@ const MAX_KEY_BYTES: usize = 20_000;
 const MAX_AUTHORITY: usize = 600;
 /// How far back the text before a word is examined, in bytes.
 const MAX_ESCAPE: usize = 16;
+/// The longest login before `@tcp(`, in bytes.
+const MAX_LOGIN: usize = 200;
 /// `-----BEGIN ` in base 64.
 const ENCODED_BEGIN: &str = "LS0tLS1CRUdJTiB";
+/// How the base 64 of private keys begins: of OpenSSH, and of SEC 1 and PKCS #8 with elliptic curves.
+const KEY_BODIES: [&str; 5] =
+    ["b3BlbnNzaC1rZXktdjE", "MHcCAQEEI", "MIGHAgEAMBMGByqGSM49", "MIG2AgEAMBAGByqGSM49", "MC4CAQAwBQYDK2V"];
 
 /// A secret in a text.
 ///
@@ -94,7 +100,7 @@ pub fn find(text: &str) -> Vec<Secret> {
         let byte = bytes[at];
         let token = |at: usize| {
             let known = tokens::token(&text[at..]).map(|(pattern, length)| (pattern, at..at + length));
-            known.or_else(|| encoded_key(text, at))
+            known.or_else(|| encoded_key(text, at)).or_else(|| key_body(text, at))
         };
         let ahead = words.value_at(at);
         let hit = match byte {
@@ -104,6 +110,7 @@ pub fn find(text: &str) -> Vec<Secret> {
                 end_of_private_key(text, at, found.last().map_or(0, |last: &Secret| last.range.end))
             }
             b':' if text[at..].starts_with("://") => password_in_url(text, at),
+            b'@' if text[at..].starts_with("@tcp(") || text[at..].starts_with("@unix(") => password_of_go(text, at),
             _ if byte.is_ascii_alphanumeric() && !is_inside_word(bytes, at) => {
                 let value =
                     |words| if is_inside_name(bytes, at) { None } else { assigned::value_behind(text, at, words) };
@@ -209,7 +216,7 @@ fn is_inside_name(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[at.saturating_sub(MAX_ESCAPE)..at];
     let joint = before.iter().rev().take_while(|byte| matches!(byte, b'_' | b'-' | b'.')).count();
     let name = before.len() - joint;
-    joint > 0 && (name == 0 || before[name - 1].is_ascii_alphanumeric())
+    joint > 0 && before[..name].last().map_or(joint == MAX_ESCAPE, u8::is_ascii_alphanumeric)
 }
 
 /// Finds the private key whose first line begins at `start`, up to its last line.
@@ -246,6 +253,33 @@ fn encoded_key(text: &str, start: usize) -> Option<(&'static str, Range<usize>)>
     (is_private && length >= 100).then_some(("private-key", start..start + length))
 }
 
+/// Finds the base 64 of a private key that begins at `start` without the line before it, as far as its lines are full.
+fn key_body(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
+    let beginning = &text.as_bytes()[start..];
+    let is_rsa = || beginning.starts_with(b"MII") && matches!(beginning.get(6..12), Some(b"IBAAKC" | b"IBADAN"));
+    let is_key = || KEY_BODIES.iter().any(|body| beginning.starts_with(body.as_bytes())) || is_rsa();
+    if !matches!(beginning[0], b'M' | b'b') || !is_key() {
+        return None;
+    }
+    let rest = &text[start..floor(text, start + MAX_KEY_BYTES)];
+    let (mut length, mut full) = (0, 64);
+    // A full line goes on in the next one, before which quotes, marks and indentation may be.
+    while full >= 60 {
+        let line = rest[length..].trim_start_matches([' ', '\t', '\r', '\n', '\\', '>', '"', ',', '|']);
+        let gap = &rest[length..rest.len() - line.len()];
+        let line = if gap.ends_with('\\') { line.trim_start_matches('n') } else { line };
+        full = line.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte)).count();
+        if length > 0 && !gap.contains(['\n', '\\']) || full == 0 {
+            break;
+        }
+        length = rest.len() - line.len() + full;
+    }
+    let end = rest[length..].trim_start_matches(['\n', '\r', '\\', 'n']);
+    let last = end.strip_prefix("-----END ").and_then(|label| label.find("-----").filter(|at| *at <= 40));
+    let end = last.map_or(length, |label| rest.len() - end.len() + label + 14);
+    (length >= 64).then_some(("private-key", start..start + end))
+}
+
 /// Finds the end of a private key whose beginning was cut off, and whose last line begins at `at`.
 fn end_of_private_key(text: &str, at: usize, from: usize) -> Option<(&'static str, Range<usize>)> {
     let line = &text[at + 9..floor(text, at + 9 + 60)];
@@ -272,9 +306,29 @@ fn password_in_url(text: &str, at: usize) -> Option<(&'static str, Range<usize>)
     let authority = &text[start..floor(text, start + MAX_AUTHORITY)];
     let length = authority.bytes().position(|byte| ends(&byte)).unwrap_or(authority.len());
     let user_info = &authority[..authority[..length].rfind('@')?];
-    let (user, password) = user_info.split_once(':')?;
+    let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
     let range = start + user.len() + 1..start + user_info.len();
-    (password != user && values::is_password(password)).then_some(("url-password", range))
+    // Sidekiq sells its gems from a URL with two numbers.
+    let is_number = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_number(user) && is_number(password) {
+        return Some(("url-password", start..range.end));
+    }
+    if password != user && values::is_password(password) {
+        return Some(("url-password", range));
+    }
+    // A token may be the user. That of Sentry is public.
+    let is_web = text[..at].ends_with("http") || text[..at].ends_with("https");
+    let is_token =
+        || user.len() >= 20 && values::is_key(user, true) && !authority[user_info.len()..length].contains("sentry");
+    (is_web && is_token()).then_some(("url-token", start..start + user.len()))
+}
+
+/// Finds the password in `user:password@tcp(host)`, a data source of Go, of which `@` is at `at`.
+fn password_of_go(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
+    let window = &text[floor(text, at.saturating_sub(MAX_LOGIN))..at];
+    let is_end = |character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '=' | '/');
+    let (user, password) = window.rsplit(is_end).next()?.split_once(':')?;
+    (password != user && values::is_password(password)).then_some(("url-password", at - password.len()..at))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::MAX_KEY_BYTES;
 use super::values::{is_key, is_password};
 use crate::text::floor;
 
@@ -14,17 +15,34 @@ const MAX_BACK: usize = 400;
 const MAX_COOKIES: (usize, usize) = (32, 4_096);
 /// How much of a table is examined below the name of a column: rows, bytes, columns.
 const MAX_TABLE: (usize, usize, usize) = (64, 8_192, 12);
-/// Commands that log in, and take the password after `-p` with or without a space between.
-const LOGINS: [&str; 8] = [
-    "docker login",
-    "podman login",
-    "nerdctl login",
-    "buildah login",
-    "skopeo login",
-    "registry login",
-    "oc login",
-    "sshpass",
+/// Commands that take a password after an option of one letter, with or without a space between.
+const LOGINS: [(&str, &[&str]); 4] = [
+    (
+        "p",
+        &[
+            "docker login",
+            "podman login",
+            "nerdctl login",
+            "buildah login",
+            "skopeo login",
+            "registry login",
+            "oc login",
+            "sshpass",
+            "mongosh",
+            "mongo",
+            "mongodump",
+            "mongorestore",
+            "cqlsh",
+        ],
+    ),
+    ("a", &["redis-cli", "valkey-cli"]),
+    ("w", &["ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami", "ldappasswd"]),
+    ("P", &["sqlcmd", "bcp"]),
 ];
+/// Commands that take a token as their only argument.
+const WITH_TOKEN: [&str; 4] = ["snyk auth", "wandb login", "vault login", "ngrok authtoken"];
+/// How far around the key of a JSON Web Key its `kty` is looked for, in bytes.
+const MAX_JWK: usize = 2_000;
 /// Commands that take it after `-p` without a space; with a space, `-p` prompts for it.
 const GLUED: [&str; 5] = ["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb"];
 
@@ -39,18 +57,26 @@ const STATEMENTS: [&str; 5] = ["create", "alter", "grant", "set", "user"];
 pub(super) fn value(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
     match &text[at..end] {
         "password" => in_netrc(text, at, end).or_else(|| behind_option(text, at, end)),
+        "passphrase" => behind_option(text, at, end),
+        "auth" | "login" | "authtoken" => with_token(text, at, end),
+        "d" | "k" if text[..at].ends_with('"') && text[end..].starts_with('"') => private_jwk(text, end + 1),
+        "thin" | "oci" if text[..at].ends_with("jdbc:oracle:") => behind_slash(text, end + 1),
+        "sqlplus" => behind_slash(text, end + 1),
+        "Private-Lines" => of_putty(text, end),
         word if word.eq_ignore_ascii_case("cookie") || word.eq_ignore_ascii_case("set-cookie") => {
             let is_option = text[..at].ends_with(" --") && text[end..].starts_with([' ', '=']);
             let colon =
                 text[end..].trim_start_matches(['"', '\'']).strip_prefix(':').map(|rest| text.len() - rest.len());
-            colon.or(is_option.then_some(end + 1)).and_then(|start| cookies(text, start))
+            colon
+                .or(is_option.then_some(end + 1))
+                .map_or_else(|| cookie_in_sentence(text, end), |start| cookies(text, start))
         }
         // `curl -b 'name=VALUE'`
         "b" if text[..at].ends_with(" -") && text[end..].starts_with([' ', '=']) && is_of_curl(&text[..at]) => {
             cookies(text, end + 1)
         }
         word if word.eq_ignore_ascii_case("by") => identified_by(text, at, end),
-        word if word.starts_with('p') && text[..at].ends_with(" -") => login(text, at),
+        word if word.starts_with(['p', 'a', 'w', 'P']) && text[..at].ends_with(" -") => login(text, at),
         _ => None,
     }
 }
@@ -132,8 +158,62 @@ fn login(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
                 && arguments.strip_suffix('-').is_some_and(are_arguments)
         })
     };
-    let is_login = LOGINS.iter().any(&is_one) || gap == 0 && GLUED.iter().any(is_one);
+    let option = &text[at..=at];
+    let is_login = LOGINS.iter().any(|(letter, commands)| *letter == option && commands.iter().any(&is_one))
+        || option == "p" && gap == 0 && GLUED.iter().any(is_one);
     is_login.then_some(found)
+}
+
+/// `snyk auth VALUE`.
+fn with_token(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
+    let is_command = |command: &&str| text[..end].strip_suffix(command).is_some_and(|before| before.len() < at);
+    let value = WITH_TOKEN
+        .iter()
+        .any(is_command)
+        .then(|| word(text, end + blanks(&text[end..floor(text, end + MAX_VALUE)])))?;
+    is_key(&text[value.clone()], true).then_some(("api-key", value))
+}
+
+/// `jdbc:oracle:thin:USER/VALUE@HOST`, of which the user begins at `start`.
+fn behind_slash(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
+    let login = text.get(start..floor(text, start + MAX_VALUE))?.split(char::is_whitespace).next()?;
+    let (user, password) = login.rsplit_once('@')?.0.split_once('/')?;
+    let start = start + user.len() + 1;
+    (!user.is_empty() && is_password(password)).then_some(("url-password", start..start + password.len()))
+}
+
+/// `"d":"VALUE"`, from behind the name: in a JSON Web Key, which says `kty`.
+fn private_jwk(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
+    let rest = &text[start..floor(text, start + MAX_VALUE)];
+    let opened = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let start = start + rest.len() - opened.len();
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let length = text.as_bytes()[start..].iter().take(MAX_JWK).take_while(|byte| is_base64(byte)).count();
+    let around = || &text[floor(text, start.saturating_sub(MAX_JWK))..floor(text, start + MAX_JWK)];
+    let is_one = is_key(&text[start..start + length], true) && around().contains("\"kty\"");
+    is_one.then_some(("private-key", start..start + length))
+}
+
+/// `Private-Lines: N`, and below it a key of `PuTTY`.
+fn of_putty(text: &str, end: usize) -> Option<(&'static str, Range<usize>)> {
+    let rest = &text[end..floor(text, end + MAX_KEY_BYTES)];
+    let first = rest.strip_prefix(": ")?.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start();
+    let is_line =
+        |line: &&str| line.trim_end().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    let length: usize = first.split_inclusive('\n').take_while(is_line).map(str::len).sum();
+    let key = first[..length].trim_end();
+    let start = end + rest.len() - first.len();
+    is_key(key.lines().next()?, true).then_some(("private-key", start..start + key.len()))
+}
+
+/// `the cookie name=VALUE`.
+fn cookie_in_sentence(text: &str, end: usize) -> Option<(&'static str, Range<usize>)> {
+    let pair = word(text, end + blanks(&text[end..floor(text, end + MAX_VALUE)]));
+    let (name, value) = text[pair.clone()].trim_start_matches('`').split_once('=')?;
+    let value = value.trim_end_matches([',', '.', ';', ')', '`']);
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    let start = pair.start + text[pair].find('=')? + 1;
+    (is_name && is_key(value, true) && !is_dated(value)).then_some(("cookie", start..start + value.len()))
 }
 
 /// Returns whether this can be between a command and one of its options: options, their values, hosts, and at most one

@@ -392,3 +392,81 @@ fn no_value_runs_past_a_closing_tag() {
     found(&format!("Cookie: sid={session}</failure-report>"), &[("cookie", &session)]);
     found(&format!("API_KEY='{session}</failure-report>'"), &[("api-key", &session)]);
 }
+
+/// Each of these is so short that a pattern which looks at all that follows takes minutes.
+#[test]
+fn hostile_lines_take_linear_time() {
+    for part in [
+        "a",
+        "A",
+        "0",
+        "-",
+        "ZXlK/",
+        "t1.Zx9/",
+        "sk-",
+        "pat.",
+        "live_aB3-",
+        "AAAAAAAAAAAAAAAAAAAAAAA ",
+        "0123abcd-",
+        "EAAC",
+        "eyJ",
+        "://",
+        "https://a:",
+        "@tcp(",
+        "jdbc:oracle:thin:a/",
+        " -p a1B2c3D4e ",
+        " -a a1B2c3D4e ",
+        "snyk auth ",
+        "\"d\":\"aZ3kQ9xR7mN2pL5v\" ",
+        "b3BlbnNzaC1rZXktdjE\n",
+        "MIIEvQIBADAN\n",
+        "Private-Lines: 1\n",
+        "-----BEGIN ",
+        "-----END ",
+        "cookie a=b ",
+        "password|",
+        "('key',",
+        "<key>",
+    ] {
+        let text = part.repeat((64 << 10) / part.len());
+        assert!(find(&text).len() <= text.len() / part.len(), "{part}");
+    }
+}
+
+#[test]
+fn keys_without_their_first_line_are_found_whole() {
+    let body = made(ALNUM, 188, 51);
+    for start in [["b3BlbnNz", "aC1rZXktdjE"], ["MIIEvQIB", "ADANBgkqhki"], ["MIIEpAIB", "AAKCAQEA"], ["MHcCAQ", "EEI"]]
+    {
+        let whole = start.concat() + &body;
+        let lines = format!("{}\n{}\n{}=", &whole[..64], &whole[64..128], &whole[128..150]);
+        found(&format!("its key:\n{lines}\nand more of it"), &[("private-key", &lines)]);
+        let escaped = lines.replace('\n', "\\n");
+        found(&format!("\"{escaped}\\n\", \"x\": 1"), &[("private-key", &escaped)]);
+        let end = format!("{lines}\n-----END {} KEY-----", "PRIVATE");
+        found(&format!("{end}\nafter"), &[("private-key", &end)]);
+    }
+    found(&format!("MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A{}", &body[..64]), &[]);
+}
+
+#[test]
+fn a_part_of_a_login_is_found_alone() {
+    let (password, token) = (made(ALNUM, 14, 61), made(HEX, 40, 62));
+    found(&format!("app:{password}@tcp(db:3306)/shop"), &[("url-password", &password)]);
+    found(&format!("jdbc:oracle:thin:scott/{password}@db:1521/x"), &[("url-password", &password)]);
+    found(&format!("https://{token}@host/x.git"), &[("url-token", &token)]);
+    found(&format!("the cookie sid={token}."), &[("cookie", &token)]);
+    found(&format!("<password>{password}</password>"), &[("password", &password)]);
+    found(&format!("define( 'DB_PASSWORD', '{password}' )"), &[("password", &password)]);
+    for text in [
+        "app:${DB_PASSWORD}@tcp(db:3306)/shop",
+        "jdbc:oracle:thin:scott/tiger@db:1521/x",
+        &format!("https://{}@o1.ingest.sentry.io/2", &token[..32]),
+        &format!("https://{}@host/{token}", "deploy"),
+        "the cookie theme=dark-high-contrast2",
+        "<password>${env.PASSWORD}</password>",
+        "assert_eq!('token', 'identifier')",
+    ] {
+        found(text, &[]);
+    }
+}

@@ -1,7 +1,5 @@
 //! Distinguishes secret values from placeholders and other text.
 
-use super::tokens::{entropy, is_placeholder};
-
 /// The shortest password, and the shortest key.
 const SHORTEST: (usize, usize) = (8, 14);
 
@@ -17,10 +15,8 @@ pub(super) fn is_password(value: &str) -> bool {
     {
         return false;
     }
-    if is_words(value) {
-        return false;
-    }
-    classes(value) >= 3 && entropy(value) >= 2.5 || classes(value) >= 2 && length >= 12 && entropy(value) >= 3.0
+    (classes(value) >= 3 && entropy(value) >= 2.5 || classes(value) >= 2 && length >= 12 && entropy(value) >= 3.0)
+        && !is_words(value)
 }
 
 /// Returns whether a value can be a key or a token; `is_sure` if nothing else can be at its place.
@@ -29,7 +25,6 @@ pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
         || is_no_value(value)
         || !value.is_ascii()
         || value.bytes().any(|byte| byte.is_ascii_whitespace())
-        || is_words(value)
     {
         return false;
     }
@@ -44,7 +39,7 @@ pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
     let has_digits = n_digits > 0 || (classes(value) >= 2 && turns(value) * 4 >= value.len());
     let is_mixed =
         n_digits < value.len() && (classes(value) >= 3 || is_hex || value.len() >= if is_sure { 16 } else { 14 });
-    has_digits && is_mixed && entropy(value) >= least
+    has_digits && is_mixed && entropy(value) >= least && !is_words(value)
 }
 
 /// Returns how often the letters switch between lower case and upper case.
@@ -83,6 +78,7 @@ fn is_no_value(value: &str) -> bool {
         || is_call
         || is_variable
         || is_template(value)
+        || is_expression(value)
         || is_code(value)
         || value.contains("::")
         || value.contains("${")
@@ -112,6 +108,11 @@ fn is_code(value: &str) -> bool {
     is_index || is_chain || is_drive || value.contains("..") || is_place(value)
 }
 
+/// Returns whether a value is a regular expression: it has a range, a class or a repetition of any characters.
+fn is_expression(value: &str) -> bool {
+    ["[a-z", "[A-Z", "[0-9", "[^", "\\s", "\\S", "\\w", "\\d", "(?", ".*"].iter().any(|part| value.contains(part))
+}
+
 /// Returns whether a part of a value is a placeholder: a name in braces.
 fn is_template(value: &str) -> bool {
     let Some((_, rest)) = value.split_once('{') else { return false };
@@ -131,18 +132,20 @@ fn is_place(value: &str) -> bool {
 }
 
 /// Returns whether a value consists of words, numbers and separators, as names do.
-fn is_words(value: &str) -> bool {
-    let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ');
+pub(super) fn is_words(value: &str) -> bool {
+    let is_joint = |character: char| matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | ' ' | '|');
     let parts: Vec<&str> = value.split(is_joint).collect();
-    let odd: Vec<&&str> = parts.iter().filter(|part| !is_word(part)).collect();
-    // Some names end with a short id.
-    let is_id = || {
-        odd.iter()
-            .all(|part| part.len() <= 6 && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()))
+    let odd: Vec<&str> = parts.iter().copied().filter(|part| !is_word(part)).collect();
+    // Some names end with a short id, and those of Kubernetes with two.
+    let is_id = |longest| {
+        odd.iter().all(|part| {
+            part.len() <= longest && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        })
     };
     let n_words =
         parts.iter().filter(|part| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase())).count();
-    odd.is_empty() || odd.len() == 1 && n_words >= 3 && is_id()
+    let is_pod = || n_words >= 1 && !value.contains('_') && parts.ends_with(&odd) && is_id(10);
+    odd.is_empty() || odd.len() == 1 && n_words >= 3 && is_id(6) || odd.len() <= 2 && is_pod()
 }
 
 /// Returns whether this is a word, or several in camel case, with at most a short number after it.
@@ -205,4 +208,68 @@ pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
+}
+
+/// Returns whether a token's characters vary like those of a real one, and are not a sequence as in an example.
+pub(super) fn is_random(value: &str) -> bool {
+    entropy(value) >= if value.len() < 24 { 2.5 } else { 3.0 } && !is_placeholder(value)
+}
+
+/// Returns whether a value is a placeholder that the reader has to replace.
+fn is_placeholder(value: &str) -> bool {
+    const WORDS: [&str; 21] = [
+        "example",
+        "xxxx",
+        "changeme",
+        "change-me",
+        "change_me",
+        "placeholder",
+        "redacted",
+        "dummy",
+        "replace",
+        "insert",
+        "yourtoken",
+        "your-",
+        "your_",
+        "yourkey",
+        "notreal",
+        "not-real",
+        "fake",
+        "sample",
+        "...",
+        "****",
+        "todo",
+    ];
+    let lower = value.to_ascii_lowercase();
+    WORDS.iter().any(|word| lower.contains(word)) || counts_up(value)
+}
+
+/// Returns whether seven characters or more are consecutive in the alphabet or in counting, or are the same.
+fn counts_up(value: &str) -> bool {
+    const RUN: usize = 7;
+    let bytes = value.as_bytes();
+    let follows = |step: u8| {
+        let mut length = 1;
+        bytes.windows(2).any(|pair| {
+            let is_next = pair[1] == pair[0].wrapping_add(step) || (step == 1 && pair == b"90");
+            length = if is_next { length + 1 } else { 1 };
+            length >= RUN
+        })
+    };
+    follows(0) || follows(1)
+}
+
+/// Returns Shannon's entropy of the bytes, in bits per byte.
+fn entropy(value: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    for byte in value.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX).max(1));
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / total)
+        .map(|share| -share * share.log2())
+        .sum()
 }

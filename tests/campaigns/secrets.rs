@@ -17,6 +17,8 @@ mod codes;
 mod decoys;
 #[path = "secrets/habits.rs"]
 mod habits;
+#[path = "secrets/harmless.rs"]
+mod harmless;
 #[path = "secrets/kinds.rs"]
 mod kinds;
 #[path = "secrets/lines.rs"]
@@ -25,6 +27,8 @@ mod lines;
 mod notes;
 #[path = "secrets/services.rs"]
 mod services;
+#[path = "secrets/shapes.rs"]
+mod shapes;
 #[path = "secrets/template.rs"]
 mod template;
 
@@ -165,6 +169,24 @@ pub(crate) fn habits(n: usize, seed: u64) -> Vec<Sample> {
         placed(kind, carrier, false, &marked)
     });
     habits.collect()
+}
+
+/// Makes a text of each described shape: those that the patterns were made for, and those held out.
+pub(crate) fn shapes(seed: u64) -> [Vec<Sample>; 2] {
+    let mut random = Random(seed ^ 0x54a9);
+    [("known", &shapes::KNOWN), ("held out", &shapes::HELD_OUT)].map(|(half, shapes)| {
+        let sample = |(source, template): &shapes::Described| {
+            placed(source, half, false, &template::marked(&mut random, template))
+        };
+        shapes.iter().map(sample).collect()
+    })
+}
+
+/// Makes two texts of each harmless template.
+pub(crate) fn harmless(seed: u64) -> Vec<String> {
+    let mut random = Random(seed ^ 0xa1a5);
+    let twice = harmless::HARMLESS.iter().chain(&harmless::HARMLESS);
+    twice.map(|template| template::fill(&mut random, template)).collect()
 }
 
 /// Takes the marks out of a text.

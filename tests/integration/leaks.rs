@@ -2,10 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
+use ralph_memory::entry::Knowledge;
+use ralph_memory::error::Message;
+use ralph_memory::memory::Report;
+use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
+use ralph_memory::transcript::Format;
+use ralph_memory::{Error, Memory, Task};
+
 use crate::secrets::{self, Sample};
+use crate::support::TestBase;
 
 /// The detector and its interface.
 fn detect(text: &str) -> Vec<Range<usize>> {
@@ -41,6 +49,92 @@ fn secrets_are_found_in_the_formats_that_programs_use() {
         assert!(secrets::percent(found, all) >= 95.0, "{kind}: {found} of {all}: {missed:#?}");
     }
     assert!(secrets::percent(alarms.len(), samples.len()) <= 0.5, "{alarms:#?}");
+}
+
+/// Returns the texts as a channel shows them: each between a line with its number and the next, one after another.
+fn by_case(shown: &str, count: usize) -> Vec<String> {
+    let after = |number: usize| shown.split_once(&format!("case {number};")).map_or("", |(_, after)| after);
+    (0..count).map(|number| after(number).split("case ").next().unwrap().to_owned()).collect()
+}
+
+/// What the channels show of these texts, by the name of the channel. What is refused shows nothing.
+fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
+    const REFUSED: &str = "[redacted: all]";
+    let base = TestBase::new();
+    let memory = Memory::open(&base.root()).unwrap();
+    // A text that is refused as a title may pass as a body.
+    let added = |text: &str| {
+        let title = text.replace('\n', " ");
+        match memory.add(&Knowledge::new(&title, ["a"], text)) {
+            Err(Error::Secret { what: "title", .. }) => match memory.add(&Knowledge::new("T", ["a"], text)) {
+                Err(Error::Secret { .. }) => [REFUSED.to_owned(), REFUSED.to_owned()],
+                _ => [REFUSED.to_owned(), text.to_owned()],
+            },
+            Err(Error::Secret { .. }) => [title, REFUSED.to_owned()],
+            _ => [title, text.to_owned()],
+        }
+    };
+    let (titles, bodies) = texts.iter().map(|text| added(text).into()).unzip();
+    let numbered: Vec<String> = texts.iter().enumerate().map(|(at, text)| format!("case {at};\n{text}\n\n")).collect();
+    // An attempt has room for half of them.
+    for half in numbered.chunks(numbered.len().div_ceil(2)) {
+        let iteration = memory.begin(&Task::new("Look"), &memory.new_run()).unwrap();
+        memory.finish(&iteration, &Report { notes: half.concat(), ..Report::default() }).unwrap();
+    }
+    let attempts: String = base.files(".ralph/journal").iter().map(|file| base.read(file)).collect();
+    base.write("output", numbered.concat());
+    let agent = format!("sh -c 'cat > /dev/null; cat {}'", base.at("output").display());
+    let options = RunOptions {
+        max_iterations: Some(1),
+        format: Format::Text,
+        ..RunOptions::new(CommandLine::parse("agent", &agent).unwrap())
+    };
+    let mut output = String::new();
+    let mut io = |event: RunEvent<'_>| {
+        if let RunEvent::Line(line) = event {
+            output.extend([line, "\n"]);
+        }
+    };
+    let task = Assignment::Task(Task::new("Look"));
+    Runner::new(&memory, options).run(&task, &mut RunProgress::default(), &mut io).unwrap();
+    let each = |show: &dyn Fn(&str) -> String| texts.iter().map(|text| show(text)).collect();
+    vec![
+        ("title", titles),
+        ("body", bodies),
+        ("message", each(&|text| Message::from(text).to_string())),
+        ("text", each(&|text| ralph_memory::secret::redact(text, &[]))),
+        ("attempt", by_case(&attempts, texts.len())),
+        ("output", by_case(&output, texts.len())),
+    ]
+}
+
+/// Checks, in each channel, how many of the texts have something redacted so that `is_gone`.
+#[track_caller]
+fn check_channels(texts: &[String], expected: RangeInclusive<usize>, is_gone: impl Fn(usize, &str) -> bool) {
+    for (channel, shown) in channels(texts) {
+        let is_hit = |number: &usize| shown[*number].contains("[redacted: ") && is_gone(*number, &shown[*number]);
+        let (hits, others): (Vec<usize>, Vec<usize>) = (0..texts.len()).partition(is_hit);
+        let odd = if *expected.start() > 0 { &others } else { &hits };
+        let odd: Vec<&String> = odd.iter().map(|number| &texts[*number]).collect();
+        assert!(expected.contains(&hits.len()), "{channel}: {} of {}: {odd:#?}", hits.len(), texts.len());
+    }
+}
+
+/// Of 75 shapes that the patterns were made for 9 were found before, and of 75 that were held out 36.
+#[test]
+fn described_shapes_are_found_in_each_channel() {
+    for (samples, least) in secrets::shapes(1).iter().zip([74, 70]) {
+        let texts: Vec<String> = samples.iter().map(|sample| sample.text.clone()).collect();
+        check_channels(&texts, least..=texts.len(), |number, shown| {
+            !shown.contains(&texts[number][samples[number].secret.clone()])
+        });
+    }
+}
+
+/// Of 300 texts 16 were taken for a secret before.
+#[test]
+fn harmless_texts_are_left_alone_in_each_channel() {
+    check_channels(&secrets::harmless(1), 0..=0, |_, _| true);
 }
 
 fn bytes_of(sample: &Sample) -> (&str, &str) {
