@@ -50,6 +50,8 @@ pub(crate) struct LineRedactor<'a> {
     allowed: &'a [String],
     /// The end of what was returned, as it came.
     before: String,
+    /// Where in it the last line ends that decides what the next one is; 0 if there is none.
+    decided: usize,
     /// Lines that may be of a private key.
     held: String,
     /// Whether the first of them is the first line of a key.
@@ -58,7 +60,7 @@ pub(crate) struct LineRedactor<'a> {
 
 impl<'a> LineRedactor<'a> {
     pub(crate) fn new(allowed: &'a [String]) -> LineRedactor<'a> {
-        LineRedactor { allowed, before: String::new(), held: String::new(), has_begun: false }
+        LineRedactor { allowed, before: String::new(), decided: 0, held: String::new(), has_begun: false }
     }
 
     /// Takes the next line, and returns the lines that can be shown now.
@@ -78,13 +80,18 @@ impl<'a> LineRedactor<'a> {
     /// Returns the lines that are held back: nothing follows them.
     pub(crate) fn finish(&mut self) -> Vec<String> {
         let text = format!("{}{}", self.before, self.held);
-        let lower = text.to_ascii_lowercase();
-        let from = if CONTEXT.iter().any(|word| lower.contains(word)) { 0 } else { self.before.len() };
+        // Looking for the words in all that came before would take longer than everything else.
+        let lower = self.held.to_ascii_lowercase();
+        if CONTEXT.iter().any(|word| lower.contains(word)) {
+            self.decided = text.len();
+        }
+        let from = if self.decided > 0 { 0 } else { self.before.len() };
         let looked_at = &text[from..];
         let mut secrets = find(looked_at);
         secrets.retain(|secret| !is_allowed(secret, self.allowed));
         let shown = redact_part(looked_at, self.before.len() - from..looked_at.len(), &secrets);
         context(&text).clone_into(&mut self.before);
+        self.decided = self.decided.saturating_sub(text.len() - self.before.len());
         self.held.clear();
         self.has_begun = false;
         shown.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
