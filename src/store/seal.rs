@@ -40,7 +40,7 @@ impl SealKey {
             block.iter_mut().zip(self.0).for_each(|(byte, key)| *byte ^= key);
             block
         };
-        let inner = parts.iter().fold(Sha256::new().chain_update(pad(0x36)), |hash, part| hash.chain_update(part));
+        let inner = parts.iter().fold(Sha256::new().chain_update(pad(0x36)), Sha256::chain_update);
         Sha256::new().chain_update(pad(0x5c)).chain_update(inner.finalize()).finalize().into()
     }
 

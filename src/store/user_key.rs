@@ -9,16 +9,18 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, open, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open, unlinkat};
 use rustix::process::geteuid;
 
-use super::folder::{Abilities, Folder, regular};
+use super::folder::{Abilities, Folder};
 use super::private::make_own_folder;
 use super::seal::{SUM_BYTES, SealKey};
 use super::temp::{Access, Durability, Temp, rename_new};
 
 /// The name of the file.
 const KEY: &str = "key";
+/// What a mode gives to others than the user.
+const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 /// The key of a process that has no folder for one.
 static OF_PROCESS: OnceLock<SealKey> = OnceLock::new();
 
@@ -95,10 +97,11 @@ impl UserKey {
 fn read(folder: &Path) -> io::Result<SealKey> {
     // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let mut file = regular(File::from(open(folder.join(KEY), flags, Mode::empty())?))?;
+    let mut file = File::from(open(folder.join(KEY), flags, Mode::empty())?);
     let stat = fstat(&file)?;
-    let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o077 == 0;
-    if !is_own || u64::try_from(stat.st_size) != Ok(SUM_BYTES as u64) {
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    let is_own = stat.st_uid == geteuid().as_raw() && Mode::from_raw_mode(stat.st_mode) & OTHERS == Mode::empty();
+    if !is_file || !is_own || u64::try_from(stat.st_size) != Ok(SUM_BYTES as u64) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a key that only its user can read"));
     }
     let mut key = [0; SUM_BYTES];

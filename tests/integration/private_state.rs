@@ -40,7 +40,7 @@ fn who_knows_all_about_the_files_cannot_seal_one() {
     let forged = text.replace("\"true\"", &format!("\"touch {}\"", evil.display()));
     assert_ne!(text, forged);
     let lock = fs::metadata(base.at(".ralph/state/lock")).unwrap();
-    let born = lock.created().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let born = lock.created().map_or(0, |born| born.duration_since(UNIX_EPOCH).unwrap().as_nanos());
     for born in [born, 0] {
         let key = xxh3_64(format!("{} {born}", lock.ino()).as_bytes());
         base.write(".ralph/state/run.json", format!("{forged}\n{:016x}\n", xxh3_64_with_seed(forged.as_bytes(), key)));
@@ -81,7 +81,8 @@ fn what_was_written_elsewhere_or_with_another_key_is_not_believed() {
 
 #[test]
 fn a_key_that_others_could_know_is_replaced() {
-    let spoil: [(&str, fn(&Path)); 6] = [
+    type Spoil = fn(&Path);
+    let spoil: [(&str, Spoil); 6] = [
         ("readable for others", |key| fs::set_permissions(key, fs::Permissions::from_mode(0o644)).unwrap()),
         ("short", |key| fs::write(key, [7; 31]).unwrap()),
         ("long", |key| fs::write(key, [7; 33]).unwrap()),
@@ -207,7 +208,8 @@ fn a_secret_in_a_task_reaches_its_agent_and_nothing_else() {
     base.write("tasks.md", format!("- [ ] {title}\n  Or with {TOKEN}, perhaps.\n- [ ] {title} again\n"));
     let commands =
         "status;context --task Other --dry-run;context --briefing;log;stats;list;show run-1;show t-1;check;doctor";
-    let shown: String = commands.split(';').map(|one| format!("$P {one} --no-pager\n$P {one} --json\n")).collect();
+    let shown: Vec<_> = commands.split(';').map(|one| format!("$P {one} --no-pager\n$P {one} --json\n")).collect();
+    let shown = shown.concat();
     base.write("agent.sh", format!("P={PROGRAM}\ncat > prompt\n($P status; {shown}) > shown 2>&1\ncat .ralph/state/live/* .ralph/state/iterations/* > kept\n"));
     let agent = format!("env KEY={TOKEN} sh agent.sh");
     let check = |arguments: &[&str]| {

@@ -50,7 +50,9 @@ fn entry_folders(facts: &MemoryFacts) -> Vec<Finding> {
         };
         findings.push(error("entries", format!("`{name}/` {detail}, so nothing in it is found"), hint));
     }
-    for path in &facts.survey.closed.named {
+    // Those of another user are closed, and have findings of their own.
+    let is_of_entries = |path: &&String| !["state", "cache"].contains(&path.split('/').next().unwrap_or_default());
+    for path in facts.survey.closed.named.iter().filter(is_of_entries) {
         let detail = format!("`{path}/` cannot be opened, so nothing in it is found");
         findings.push(error("entries", detail, open_it(path)));
     }

@@ -268,6 +268,9 @@ mod tests {
         let state = ("state", ERROR, "cannot be written, so no command can change anything");
         let slow = "cannot be written, so every search reads all files and indexes them in memory";
         check(|facts| facts.state = FolderState::Blocked, &[state]);
+        check(|facts| facts.survey.closed = Paths { count: 2, named: vec!["state".into(), "cache".into()] }, &[]);
+        let key = "your key for it cannot be kept: no process knows what another one began, undo has nothing to undo, and nothing is cached: full";
+        check(|facts| facts.key_problem = Some("full".to_owned()), &[("state", WARNING, key)]);
         check(|facts| facts.cache = FolderState::ReadOnly, &[("cache", WARNING, slow)]);
         check(|facts| facts.memory = FolderState::ReadOnly, &[state]);
         let both =

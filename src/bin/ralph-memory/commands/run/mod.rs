@@ -39,15 +39,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     let mut memory = globals.open()?;
     let before = SavedOptions::newest(&memory);
     let resumed = resumed(&memory, args, before.as_ref())?;
+    let of_run = before.clone().filter(|saved| resumed.as_ref().is_some_and(|last| last.run.id == saved.run_id));
     let (run, last) = match resumed {
-        Some(ResumedRun { run, task, is_done, progress }) => (run, Some((task, is_done, progress))),
+        Some(ResumedRun { run, task, is_done, progress }) => {
+            (run, Some((SavedOptions::as_given(of_run.as_ref(), task), is_done, progress)))
+        }
         None => (memory.new_run(), None),
     };
-    let of_run = before.clone().filter(|saved| args.resume && saved.run_id == run.id);
-    let last = last.map(|(task, is_done, progress)| match &of_run {
-        Some(saved) => (saved.as_given(task), is_done, progress),
-        None => (task, is_done, progress),
-    });
     let is_known = !args.resume || of_run.is_some();
     let args = &of_run.map_or_else(|| args.clone(), |saved| args.resumed(saved));
     let subject = args.subject()?;

@@ -45,9 +45,9 @@ impl SavedOptions {
         }
     }
 
-    /// Returns the last task of the run as it was given.
-    pub(crate) fn as_given(&self, last: Task) -> Task {
-        let given = self.task.as_ref().filter(|given| given.own_id() == last.own_id());
+    /// Returns the last task of a run as it was given, if the options have it.
+    pub(crate) fn as_given(saved: Option<&SavedOptions>, last: Task) -> Task {
+        let given = saved.and_then(|saved| saved.task.as_ref()).filter(|given| given.own_id() == last.own_id());
         let Some(Task { title, description, .. }) = given.cloned() else { return last };
         Task { title, description, ..last }
     }
