@@ -14,7 +14,7 @@ use super::remedies::{CurrentFailure, remedies};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{self, Briefing, BriefingMaterial, BriefingRequest, Budget, NumberedAttempt, OpenTask, Reference};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Head, Id, Scope, read};
+use crate::entry::{Head, Id, Scope};
 use crate::error::Result;
 use crate::history::{self, AttemptSummary, TaskRecord, Usage};
 use crate::index::Snapshot;
@@ -128,7 +128,7 @@ fn references<'a>(
 ) -> Vec<Reference> {
     let reference = |(row, id, head): &(RowId, Id, Head)| {
         let path = live.path(*row);
-        let entry = read(&path, &workspace.store.read(&path).ok()?.bytes);
+        let entry = workspace.read_beginning(&path)?;
         Some(Reference {
             id: id.clone(),
             title: entry.head.title,

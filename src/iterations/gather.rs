@@ -9,7 +9,7 @@ use super::recurring::recurring;
 use crate::catalog::{Area, Catalog};
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Task};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Entry, Head, Kind, Scope, read};
+use crate::entry::{Entry, Head, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::index::Snapshot;
@@ -196,7 +196,7 @@ fn matches(
 fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Reference>) {
     let read_hit = |hit: Hit| {
         let path = hit.entry.path.as_relative();
-        let entry = read(path, &workspace.store.read(path).ok()?.bytes);
+        let entry = workspace.read_beginning(path)?;
         Some((hit, entry))
     };
     let found: Vec<(Hit, Entry)> = hits.into_iter().filter_map(read_hit).collect();

@@ -4,7 +4,7 @@
 //! with the prompt whatever else matches, and an index that is not up to date is no reason to wait.
 
 use crate::context::{self, Reference};
-use crate::entry::{Id, Kind, read};
+use crate::entry::{Id, Kind};
 use crate::queries::hits;
 use crate::retrieve::{Hit, Query};
 use crate::text::floor;
@@ -36,7 +36,7 @@ pub(crate) fn reminder(workspace: &Workspace, prompt: &str, shown: &[String]) ->
     let references: Vec<Reference> = new
         .filter_map(|hit| {
             let path = hit.entry.path.as_relative();
-            let entry = read(path, &workspace.store.read(path).ok()?.bytes);
+            let entry = workspace.read_beginning(path)?;
             Some(Reference {
                 id: hit.entry.id.clone(),
                 title: entry.head.title,

@@ -111,7 +111,7 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
             None => create(workspace, &lock, catalog, knowledge).map(|added| Added { similar, ..added }),
         }?;
         let written = (added.action != AddAction::Unchanged).then(|| added.path.clone());
-        let suggested = suggested(catalog, &knowledge, added.path.as_str());
+        let suggested = suggested(catalog, knowledge, added.path.as_str());
         Ok((Added { problems: added.problems.into_iter().chain(suggested).collect(), ..added }, written))
     })?;
     added.problems.extend(doubts(&knowledge, added.path.as_str(), workspace.now()));
@@ -133,10 +133,10 @@ fn with_later_title(entry: &Head, knowledge: &Knowledge) -> Knowledge {
 /// Returns what became of an agent's wish to replace entries of people.
 fn suggested(catalog: &Catalog, knowledge: &Knowledge, path: &str) -> Option<Problem> {
     let is_of_person = |id: &&Id| catalog.row_of_id(id).is_some_and(|row| catalog.head(row).source.is_person());
-    let of_people: Vec<&Id> = match knowledge.source.is_person() {
-        true => Vec::new(),
-        false => knowledge.supersedes.iter().filter(is_of_person).collect(),
-    };
+    if knowledge.source.is_person() {
+        return None;
+    }
+    let of_people: Vec<&Id> = knowledge.supersedes.iter().filter(is_of_person).collect();
     let (first, n_more) = (of_people.first()?, of_people.len() - 1);
     let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
     let message = format!("a person wrote `{first}`{more}: that this entry replaces it is recorded as a suggestion");

@@ -152,6 +152,10 @@ fn add_writes_a_file() {
     exit 0
     --- stdout
     created knowledge/2026-11-20-wal-why
+
+    --- stderr
+    warning: .ralph/knowledge/events/2026-11-20-wal-why.md: a person wrote `knowledge/old`: that this entry replaces it is recorded as a suggestion
+    hint: nothing is hidden until a person confirms it; `ralph-memory check` tells them how
     ");
     assert_snapshot!(base.read(".ralph/knowledge/events/2026-11-20-wal-why.md"), @r#"
     ---

@@ -35,7 +35,7 @@ const INPUT_TIMEOUT: Duration = Duration::from_secs(3);
 const LIMITS: HookLimits = {
     let factor = if cfg!(debug_assertions) { 10 } else { 1 };
     HookLimits {
-        reading: Duration::from_millis(50 * factor),
+        reading: Duration::from_millis(100 * factor),
         processor: Duration::from_millis(400 * factor),
         clock: Duration::from_millis(1_000 * factor),
     }
