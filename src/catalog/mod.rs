@@ -34,10 +34,9 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
@@ -109,8 +108,6 @@ pub struct Catalog {
     n_reread: usize,
     root_problems: Vec<Problem>,
     by_id: OnceLock<Vec<(u32, RowId)>>,
-    /// The rows of the knowledge of each run, where the catalog is [prepared](Catalog::prepared).
-    by_run: Option<Arc<HashMap<String, Vec<RowId>>>>,
 }
 
 impl Catalog {
@@ -127,7 +124,7 @@ impl Catalog {
     pub fn rescan(self, store: &Store, index_id: Option<&str>, now: SystemTime) -> Scan {
         let is_current = self.index_id.as_deref() == index_id;
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
-        (catalog.by_id, catalog.by_run) = (OnceLock::new(), None);
+        catalog.by_id = OnceLock::new();
         catalog.n_reread = 0;
         catalog.root_problems = listing::root_problems(store, catalog.area);
         walk::run(catalog, store, nanoseconds(now))
@@ -139,7 +136,7 @@ impl Catalog {
     /// next scan, which lists the file's folder again too. For a file in a folder that is unknown to this catalog,
     /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
-        (self.by_id, self.by_run) = (OnceLock::new(), None);
+        self.by_id = OnceLock::new();
         self.n_reread = 0;
         let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
         let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
@@ -366,7 +363,6 @@ impl Catalog {
             n_reread: 0,
             root_problems: Vec::new(),
             by_id: OnceLock::new(),
-            by_run: None,
         };
         let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };
         let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id, key)) else {

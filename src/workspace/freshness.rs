@@ -158,20 +158,8 @@ impl Workspace {
 
     /// Returns the entries of an area, without the data for a search.
     pub(crate) fn catalog(&self, area: Area) -> Catalog {
-        if let Some([live, archive]) = &self.pinned {
-            let pinned = match area {
-                Area::Live => live,
-                Area::Archive => archive,
-            };
-            return pinned.clone();
-        }
         let committed = self.committed(area);
         self.read(Work::Reading, self.scan(area, committed.as_ref()), &mut |_, _| {})
-    }
-
-    /// Lets all calls that only list entries answer from the entries as they are now, and refuses those that change one.
-    pub(crate) fn pin(&mut self) {
-        self.pinned = Some([self.catalog(Area::Live).prepared(), self.catalog(Area::Archive).prepared()]);
     }
 
     /// Checks every file of an area, and opens none.

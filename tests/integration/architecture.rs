@@ -63,7 +63,7 @@ const CRATES: [(&str, &[&str]); 25] = [
     ("notify", &["src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),
     ("uuid", &["src/semantic/qdrant/"]),
-    ("sha2", &["src/semantic/qdrant/", "src/git/object.rs", "src/bin/ralph-memory/serve/links.rs"]),
+    ("sha2", &["src/semantic/qdrant/", "src/git/object.rs"]),
     ("sha1_smol", &["src/git/object.rs"]),
     ("clap", &["src/bin/"]),
     ("clap_complete", &["src/bin/"]),
