@@ -107,6 +107,8 @@ pub struct Catalog {
     changed: bool,
     n_reread: usize,
     root_problems: Vec<Problem>,
+    /// The number of the error if the system had too little of something to read a file; 0 if it had enough.
+    shortage: u8,
     by_id: OnceLock<Vec<(u32, RowId)>>,
 }
 
@@ -125,7 +127,7 @@ impl Catalog {
         let is_current = self.index_id.as_deref() == index_id;
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
         catalog.by_id = OnceLock::new();
-        catalog.n_reread = 0;
+        (catalog.n_reread, catalog.shortage) = (0, 0);
         catalog.root_problems = listing::root_problems(store, catalog.area);
         walk::run(catalog, store, nanoseconds(now))
     }
@@ -137,7 +139,7 @@ impl Catalog {
     /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
         self.by_id = OnceLock::new();
-        self.n_reread = 0;
+        (self.n_reread, self.shortage) = (0, 0);
         let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
         let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
         walk::run_at(self, store, nanoseconds(now), folder, name)
@@ -292,6 +294,15 @@ impl Catalog {
         Some((self.table.folder_path(at), error))
     }
 
+    /// Returns the error if entries that are there are missing from this catalog, since the system had too little of
+    /// something to look: files that may be open, or memory. What cannot be read for a reason of its own is a problem of
+    /// that file alone.
+    pub fn shortage(&self) -> Option<io::Error> {
+        let numbers = self.table.folders.iter().map(|folder| folder.unreadable).chain([self.shortage]);
+        let number = numbers.into_iter().find(|number| listing::is_shortage(*number))?;
+        Some(io::Error::from_raw_os_error(number.into()))
+    }
+
     /// Keeps the catalog in the cache, for the index commit with this id.
     ///
     /// The caller has the cache lock, and after taking it has read the index's commit id and scanned. With
@@ -362,6 +373,7 @@ impl Catalog {
             changed: false,
             n_reread: 0,
             root_problems: Vec::new(),
+            shortage: 0,
             by_id: OnceLock::new(),
         };
         let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };

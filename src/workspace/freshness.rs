@@ -136,6 +136,7 @@ impl Workspace {
         let catalog = self.read(Work::Reading, scan, &mut |path, entry| {
             failure = failure.take().or(builder.add(document(path, entry)).err());
         });
+        self.check_whole(&catalog)?;
         let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
         Ok((catalog, overlay))
     }
@@ -160,6 +161,13 @@ impl Workspace {
     pub(crate) fn catalog(&self, area: Area) -> Catalog {
         let committed = self.committed(area);
         self.read(Work::Reading, self.scan(area, committed.as_ref()), &mut |_, _| {})
+    }
+
+    /// Fails if entries are missing from a catalog that are there: an answer from it would be wrong, and not only lack what
+    /// is broken.
+    pub(crate) fn check_whole(&self, catalog: &Catalog) -> Result<()> {
+        let failed = |source| Error::Io { action: "read all of", path: self.store.memory().to_owned(), source };
+        catalog.shortage().map_or(Ok(()), |source| Err(failed(source)))
     }
 
     /// Checks every file of an area, and opens none.
@@ -262,6 +270,9 @@ impl Workspace {
             }
             writer.add(document(path, entry));
         });
+        if let Some(error) = catalog.shortage() {
+            return Err(error.into());
+        }
         added.sort_unstable();
         for path in catalog.stale_paths() {
             if added.binary_search(&path).is_err() {
