@@ -31,6 +31,7 @@ use crate::iterations::{
 };
 use crate::journal::{attempt_at, has_attempts, journal_path};
 use crate::settings::SessionRecording;
+use crate::store::remove_private;
 use crate::workspace::Workspace;
 
 pub use self::call::{HookCall, HookEvent};
@@ -435,6 +436,6 @@ fn reason(error: &Error) -> String {
 fn remove(kept: Option<PathBuf>) {
     if let Some(path) = kept {
         // If it stays, the next hook finds everything recorded, and removes it.
-        let _ = std::fs::remove_file(path);
+        let _ = remove_private(&path);
     }
 }

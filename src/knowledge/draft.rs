@@ -169,7 +169,7 @@ impl EntryDraft<'_> {
         let failed = |source| Error::Io { action: "write", path: path.join(&self.name), source };
         // It follows no link.
         self.store.make_state_folder(folder).map_err(failed)?;
-        write_private(&path, &self.name, |file| file.write_all(text.as_bytes())).map(drop).map_err(failed)
+        write_private(&path, &self.name, text.as_bytes()).map(drop).map_err(failed)
     }
 
     fn uneditable(&self, reason: String) -> Error {

@@ -44,7 +44,7 @@ pub use crate::queries::{
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
-pub use crate::store::OperationScope;
+pub use crate::store::{OperationScope, write_file};
 pub use crate::timeline::{
     AttemptTotals, DayStats, FeatureStats, Log, LogFilter, LoggedAttempt, ModelStats, NextModel, Overview, RunView,
     Stats, StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,

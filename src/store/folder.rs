@@ -133,6 +133,12 @@ impl Folder {
         Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
     }
 
+    /// Does the same, but a link in the last part of the path is an error.
+    pub(super) fn open_root_itself(path: &std::path::Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
+    }
+
     /// Opens the folder at `path` below this one; the empty path opens this folder again.
     pub(super) fn descend(&self, path: &str) -> io::Result<Folder> {
         if path.is_empty() {

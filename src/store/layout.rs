@@ -39,6 +39,11 @@ pub(super) struct Abilities {
     pub(super) hard_links: bool,
 }
 
+impl Abilities {
+    /// What is tried first, everywhere.
+    pub(super) const ALL: Abilities = Abilities { rename_flags: true, hard_links: true };
+}
+
 impl Store {
     /// Opens the memory in `root`, the folder that holds `.ralph/`.
     ///
@@ -62,8 +67,7 @@ impl Store {
             Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root, above: None }),
             Err(error) => return Err(explain("open", memory, error)),
         }
-        let abilities = Abilities { rename_flags: true, hard_links: true };
-        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default() })
+        Ok(Store { root, memory, root_folder, abilities: Abilities::ALL, undo_log: Arc::default() })
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::{Merged, merge};
+use ralph_memory::memory::write_file;
 use ralph_memory::{Error, Memory};
 
 use crate::error::UsageError;
@@ -55,7 +56,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
     match merge(path, &base, &ours, &theirs, args.marker_size.into()) {
         Merged::Text { text, conflicts } => {
             if text != ours {
-                write(&args.ours, &text)?;
+                // Git reads the file of this name after this program has ended.
+                write_file(&args.ours, text.as_bytes())?;
             }
             if conflicts == 0 {
                 return Ok(Exit::Done);
@@ -105,11 +107,6 @@ fn split(path: &str) -> Option<(&str, &str)> {
 fn read(path: &Path) -> Result<Option<String>, Error> {
     let bytes = fs::read(path).map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })?;
     Ok(String::from_utf8(bytes).ok())
-}
-
-/// Writes the result, which git reads after this program has ended. The file belongs to git.
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })
 }
 
 #[cfg(test)]
