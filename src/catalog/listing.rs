@@ -75,9 +75,14 @@ pub(super) fn open_and_list(store: &Store, path: &str, area: Area, start: i64) -
 const EIO: u8 = 5;
 
 /// Returns the number of an error of the system; that of an I/O error where it has none.
-fn os_number(error: &io::Error) -> u8 {
+pub(super) fn os_number(error: &io::Error) -> u8 {
     let number = error.raw_os_error().and_then(|number| u8::try_from(number).ok()).filter(|number| *number > 0);
     number.unwrap_or(EIO)
+}
+
+/// Returns whether this is the number of an error that has nothing to do with the file at which it occurred.
+pub(super) fn is_shortage(number: u8) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOMEM].iter().any(|errno| errno.raw_os_error() == i32::from(number))
 }
 
 pub(super) fn is_no_folder(error: &io::Error) -> bool {

@@ -34,10 +34,9 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
@@ -109,9 +108,9 @@ pub struct Catalog {
     n_reread: usize,
     n_left: usize,
     root_problems: Vec<Problem>,
+    /// The number of the error if the system had too little of something to read a file; 0 if it had enough.
+    shortage: u8,
     by_id: OnceLock<Vec<(u32, RowId)>>,
-    /// The rows of the knowledge of each run, where the catalog is [prepared](Catalog::prepared).
-    by_run: Option<Arc<HashMap<String, Vec<RowId>>>>,
 }
 
 impl Catalog {
@@ -128,8 +127,8 @@ impl Catalog {
     pub fn rescan(self, store: &Store, index_id: Option<&str>, now: SystemTime) -> Scan {
         let is_current = self.index_id.as_deref() == index_id;
         let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
-        (catalog.by_id, catalog.by_run) = (OnceLock::new(), None);
-        (catalog.n_reread, catalog.n_left) = (0, 0);
+        catalog.by_id = OnceLock::new();
+        (catalog.n_reread, catalog.n_left, catalog.shortage) = (0, 0, 0);
         catalog.root_problems = listing::root_problems(store, catalog.area);
         walk::run(catalog, store, nanoseconds(now))
     }
@@ -140,8 +139,8 @@ impl Catalog {
     /// next scan, which lists the file's folder again too. For a file in a folder that is unknown to this catalog,
     /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
-        (self.by_id, self.by_run) = (OnceLock::new(), None);
-        (self.n_reread, self.n_left) = (0, 0);
+        self.by_id = OnceLock::new();
+        (self.n_reread, self.n_left, self.shortage) = (0, 0, 0);
         let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
         let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
         walk::run_at(self, store, nanoseconds(now), folder, name)
@@ -301,6 +300,15 @@ impl Catalog {
         Some((self.table.folder_path(at), error))
     }
 
+    /// Returns the error if entries that are there are missing from this catalog, since the system had too little of
+    /// something to look: files that may be open, or memory. What cannot be read for a reason of its own is a problem of
+    /// that file alone.
+    pub fn shortage(&self) -> Option<io::Error> {
+        let numbers = self.table.folders.iter().map(|folder| folder.unreadable).chain([self.shortage]);
+        let number = numbers.into_iter().find(|number| listing::is_shortage(*number))?;
+        Some(io::Error::from_raw_os_error(number.into()))
+    }
+
     /// Keeps the catalog in the cache, for the index commit with this id.
     ///
     /// The caller has the cache lock, and after taking it has read the index's commit id and scanned. With
@@ -372,8 +380,8 @@ impl Catalog {
             n_reread: 0,
             n_left: 0,
             root_problems: Vec::new(),
+            shortage: 0,
             by_id: OnceLock::new(),
-            by_run: None,
         };
         let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };
         let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id, key)) else {

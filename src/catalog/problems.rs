@@ -1,8 +1,10 @@
 //! Problems of the files.
 
+use std::io;
+
 use super::table::{Code, ERROR};
 use super::{Catalog, RowId};
-use crate::error::{Findings, Problem, Severity};
+use crate::error::{Findings, INCOMPLETE, Problem, Severity};
 
 /// How many problems a query reports.
 const MAX_TOLD: usize = 10;
@@ -11,6 +13,9 @@ impl Catalog {
     /// Returns the problems of the first files that have any, those with errors first, at least ten problems if there
     /// are so many. One more problem counts the other files: a query must not take longer because files are faulty.
     pub fn problems(&self) -> Vec<Problem> {
+        if let Some(problem) = self.incomplete() {
+            return vec![problem];
+        }
         let mut findings = Findings::default();
         findings.extend(self.root_problems.iter().cloned());
         self.add_odd(&mut findings);
@@ -44,6 +49,10 @@ impl Catalog {
     /// Returns the problems of all files.
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
+        if let Some(problem) = self.incomplete() {
+            findings.add(problem);
+            return findings;
+        }
         findings.extend(self.root_problems.iter().cloned());
         for row in self.rows().filter(|&row| self.has_problem(row)) {
             let head = self.head(row);
@@ -54,6 +63,16 @@ impl Catalog {
         }
         self.add_odd(&mut findings);
         findings
+    }
+
+    /// Returns the problem of a catalog that lacks entries, beside which no other problem matters.
+    fn incomplete(&self) -> Option<Problem> {
+        let error = self.shortage()?;
+        let hint = match error.kind() {
+            io::ErrorKind::OutOfMemory => "free some memory, and run the command again",
+            _ => "close programs that have many files open, or raise the limit (`ulimit -n`)",
+        };
+        Some(Problem::error(".ralph/", INCOMPLETE, format!("not all entries can be read: {error}"), hint))
     }
 
     /// Adds anything that is not an entry, or a folder that cannot be listed.

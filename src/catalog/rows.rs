@@ -2,9 +2,7 @@
 //!
 //! Rows have hashes of these names, so hardly any head of another row is decoded.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::Catalog;
 use super::table::{self, RowId, number};
@@ -75,25 +73,8 @@ impl Catalog {
         folders.flat_map(|folder| self.table.rows_of(folder)).map(number).collect()
     }
 
-    /// Returns a catalog that is quick to copy, and whose copies need not compute again what takes long.
-    #[must_use]
-    pub fn prepared(mut self) -> Catalog {
-        self.rows_by_id();
-        let mut by_run: HashMap<String, Vec<RowId>> = HashMap::new();
-        for row in self.knowledge_rows() {
-            if let Some(run_id) = self.head(row).run_id {
-                by_run.entry(run_id).or_default().push(row);
-            }
-        }
-        self.by_run = Some(Arc::new(by_run));
-        self
-    }
-
     /// Returns the rows of the knowledge that was learned in a run, in their order.
     pub fn knowledge_of_run(&self, run_id: &str) -> Vec<RowId> {
-        if let Some(by_run) = &self.by_run {
-            return by_run.get(run_id).cloned().unwrap_or_default();
-        }
         let is_of_run = |row: &RowId| self.head(*row).run_id.as_deref() == Some(run_id);
         self.knowledge_rows().filter(is_of_run).collect()
     }

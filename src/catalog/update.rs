@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Catalog;
+use super::listing::{is_shortage, os_number};
 use super::scan::Scan;
 use super::table::{
     AGAIN, ALIASES, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, Row, RowId, SHADOWED, SUPERSEDES, UNREAD,
@@ -139,7 +140,12 @@ impl Scan {
                     Unreadable::Link => Code::Link,
                     Unreadable::NotAFile => Code::NotAFile,
                     Unreadable::TooLarge { .. } => Code::TooLarge,
-                    Unreadable::Io(_) => Code::Unreadable,
+                    Unreadable::Io(error) => {
+                        self.catalog.shortage = Some(os_number(&error))
+                            .filter(|number| is_shortage(*number))
+                            .unwrap_or(self.catalog.shortage);
+                        Code::Unreadable
+                    }
                 };
                 // There is no stat of this file, and reading it again does no harm.
                 let known = &mut self.catalog.table.rows[row as usize];

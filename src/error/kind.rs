@@ -66,8 +66,7 @@ impl Error {
         }
     }
 
-    /// Returns the error for an unusable argument of a run.
-    #[cfg(feature = "runner")]
+    /// Returns the error for an argument that cannot be used.
     pub(crate) fn unusable(message: impl Into<String>, hint: impl Into<String>) -> Error {
         Error::Unusable { message: message.into(), hint: hint.into() }
     }

@@ -15,7 +15,7 @@ pub use self::argument::Argument;
 pub(crate) use self::findings::Findings;
 pub use self::findings::{MAX_IN_ALL, MAX_OF_FILE, Tally};
 pub use self::kind::ErrorKind;
-pub use self::problem::{Message, Problem, Severity};
+pub use self::problem::{INCOMPLETE, Message, Problem, Severity};
 
 /// The result of a call that can be stopped by an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -270,7 +270,7 @@ pub enum Error {
         /// The agent's process.
         pid: u32,
     },
-    /// A run cannot use an argument: a command, a prompt template, a checklist, or a folder for logs.
+    /// An argument cannot be used: a command, a prompt template, a checklist, a folder for logs, or a file to write.
     #[error("{message}")]
     Unusable {
         /// The reason.

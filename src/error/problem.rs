@@ -15,6 +15,10 @@ const MAX_MESSAGE: usize = 1_000;
 /// may begin in it.
 const MAX_SEARCHED: usize = 24 * 1024;
 
+/// The code of the problem that an answer lacks entries, since the system had too little of something to read them all:
+/// files that may be open, or memory. Such an answer is wrong.
+pub const INCOMPLETE: &str = "incomplete";
+
 /// The severity of a [`Problem`].
 ///
 /// ```

@@ -20,6 +20,7 @@ use super::call::GitCall;
 use super::object::Object;
 use super::{WorkTree, names};
 use crate::error::{Error, IoContext as _, Result};
+use crate::store::OutsideFolder;
 
 /// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
 const MAX_FILE: u64 = 256 * 1024;
@@ -60,39 +61,44 @@ enum Located {
 }
 
 /// A private copy of a repository's index; removed at the end.
-pub(super) struct OwnIndex(PathBuf);
+pub(super) struct OwnIndex {
+    path: PathBuf,
+    folder: OutsideFolder,
+    name: String,
+}
 
 impl OwnIndex {
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for OwnIndex {
     fn drop(&mut self) {
         // A file that stays is small, and the next one has another name.
-        let _ = fs::remove_file(&self.0);
+        let _ = self.folder.discard(&self.name);
     }
 }
 
 /// Copies the index of a repository, `index`, to the folder `scratch`, so that git knows which files are unchanged. A
 /// new repository has no index.
 pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
-    fs::create_dir_all(scratch).io("create", scratch)?;
+    let folder = OutsideFolder::make(scratch).io("create", scratch)?;
     let scratch = fs::canonicalize(scratch).io("find", scratch)?;
     let name = format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
-    let own = OwnIndex(scratch.join(name));
-    match fs::copy(index, &own.0) {
-        Ok(_) => {
-            // Git reads files again that changed about as late as the index did. A copy that is younger than the index
-            // would hide such a change.
-            let time = fs::metadata(index).and_then(|stat| stat.modified()).io("read", index)?;
-            let copy = fs::File::options().write(true).open(&own.0).io("open", &own.0)?;
-            copy.set_modified(time).io("set the time of", &own.0)?;
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error).io("read", index),
-    }
+    let own = OwnIndex { path: scratch.join(&name), folder, name };
+    let mut from = match fs::File::open(index) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(own),
+        opened => opened.io("read", index)?,
+    };
+    // One that a process of the same number left.
+    let _ = own.folder.discard(&own.name);
+    let mut copy = own.folder.create_private(&own.name).io("create", &own.path)?;
+    io::copy(&mut from, &mut copy).io("copy", index)?;
+    // Git reads files again that changed about as late as the index did. A copy that is younger than the index would hide
+    // such a change.
+    let time = from.metadata().and_then(|stat| stat.modified()).io("read", index)?;
+    copy.set_modified(time).io("set the time of", &own.path)?;
     Ok(own)
 }
 
@@ -127,7 +133,7 @@ impl WorkTree {
         let made = place.make();
         if made.is_err() {
             // The disk may be full. Missing trees only cost a list of changed files.
-            let _ = fs::remove_dir_all(&place.objects);
+            let _ = OutsideFolder::open(&place.objects).and_then(|objects| objects.clear());
         }
         Ok(made?.as_str().to_owned())
     }
@@ -160,7 +166,7 @@ impl WorkTree {
     /// Prepares the folder for git's working files.
     fn scratch(&self, scratch: &Path) -> Result<Scratch<'_>> {
         let objects = scratch.join("objects");
-        fs::create_dir_all(&objects).io("create", &objects)?;
+        OutsideFolder::make(&objects).io("create", &objects)?;
         // Objects are small and short-lived, so they are not compressed.
         let (mut settings, has_modes) = self.index_settings()?;
         settings.push("core.looseCompression=0".to_owned());

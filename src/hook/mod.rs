@@ -34,6 +34,7 @@ use crate::iterations::{
 };
 use crate::journal::{attempt_at, journal_path};
 use crate::settings::SessionRecording;
+use crate::store::remove_private;
 use crate::workspace::Workspace;
 
 pub use self::call::{HookCall, HookEvent};
@@ -419,6 +420,6 @@ fn is_imported(workspace: &Workspace, message: &SessionMessage) -> bool {
 fn remove(kept: Option<PathBuf>) {
     if let Some(path) = kept {
         // If it stays, the next hook finds everything recorded, and removes it.
-        let _ = std::fs::remove_file(path);
+        let _ = remove_private(&path);
     }
 }

@@ -54,7 +54,12 @@ pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Resu
     } else {
         workspace.answer(&[Area::Live], answer).ok()
     };
-    Ok(answered.unwrap_or_else(|| brief(&workspace.catalog(Area::Live), None)))
+    if let Some(answered) = answered {
+        return Ok(answered);
+    }
+    let live = workspace.catalog(Area::Live);
+    workspace.check_whole(&live)?;
+    Ok(brief(&live, None))
 }
 
 /// Gathers the material of a briefing; remedies only with the data for a search.

@@ -101,6 +101,7 @@ pub(super) fn gather(
     let task = &Task { id: Some(task.own_id()), ..task.clone() };
     workspace.answer(&[Area::Live], |views, snapshot| {
         let archive = workspace.catalog(Area::Archive);
+        workspace.check_whole(&archive)?;
         let catalogs = [&views[0].catalog, &archive];
         let precedents = precedents(workspace, &catalogs, task, run);
         let Precedents { record, run_record, .. } = &precedents;

@@ -3,8 +3,6 @@
 //! The file is written before the memory is touched, and removed once the journal has the attempt. So an attempt
 //! survives everything in between: a full disk, a lock that stays taken, a removed `.ralph/`, a kill.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::ended::EndedAttempt;
@@ -14,7 +12,7 @@ use super::process_identity::ProcessIdentity;
 use super::state_folders::StateFolders;
 use crate::entry::Attempt;
 use crate::error::{Error, Problem};
-use crate::store::private_names;
+use crate::store::{private_names, remove_private, rename_private};
 use crate::workspace::Workspace;
 
 /// Returns the saved attempts of this memory, and the problems of files that should be some.
@@ -23,7 +21,11 @@ fn kept_and_unreadable(workspace: &Workspace, folders: &StateFolders) -> (Vec<Ke
     let root = canonical(workspace.root());
     let start = prefix(&root);
     for folder in &folders.0 {
-        let mut names = private_names(folder).unwrap_or_default();
+        let mut names = private_names(folder).unwrap_or_else(|error| {
+            let message = format!("saved attempts here cannot be read: {error}");
+            problems.push(problem(folder, message, "check who owns the folder, and its permissions".to_owned()));
+            Vec::new()
+        });
         names.retain(|name| name.starts_with(&start) && name.strip_suffix(".json").is_some());
         names.sort();
         for path in names.into_iter().map(|name| folder.join(name)) {
@@ -86,7 +88,7 @@ pub(super) fn not_recorded(
         (Ok(kept), ahead) => {
             // The first one may be in another folder, which cannot be written any more.
             if let Some(ahead) = ahead.filter(|ahead| *ahead != kept) {
-                let _ = fs::remove_file(ahead);
+                let _ = remove_private(&ahead);
             }
             Error::NotRecorded { root, kept, source }
         }
@@ -108,15 +110,15 @@ pub(super) fn settle(attempt: &Attempt, path: &Path) -> Option<Problem> {
     if !attempt.sections.has_cut_notes() {
         return forget(path);
     }
-    let renamed = path.with_extension("answer");
-    let whole = if fs::rename(path, &renamed).is_ok() { &renamed } else { path };
+    let renamed = rename_private(path, "answer");
+    let whole = renamed.as_deref().unwrap_or(path);
     let message = "the journal has the beginning of the agent's notes; this file has the whole answer".to_owned();
     let hint = "put the missing part into entries of its own, and delete the file".to_owned();
     Some(Problem { code: "notes-cut".to_owned(), ..problem(whole, message, hint) })
 }
 
 fn forget(path: &Path) -> Option<Problem> {
-    let error = fs::remove_file(path).err().filter(|error| error.kind() != io::ErrorKind::NotFound)?;
+    let error = remove_private(path).err()?;
     let message = format!("the attempt is in the journal, and its copy cannot be removed: {error}");
     Some(problem(path, message, "delete the file".to_owned()))
 }

@@ -134,8 +134,8 @@ impl StateFolders {
 pub(super) fn write_kept(folders: &StateFolders, file: &KeptFile) -> Result<PathBuf> {
     let mut failed = None;
     for folder in &folders.0 {
-        let write = |to: &mut dyn io::Write| Ok(serde_json::to_writer(to, file)?);
-        match write_private(folder, &file.name(), write) {
+        let bytes = serde_json::to_vec(file).map_err(io::Error::from);
+        match bytes.and_then(|bytes| write_private(folder, &file.name(), &bytes)) {
             Ok(path) => return Ok(path),
             Err(source) => failed = Some(Error::Io { action: "write to", path: folder.clone(), source }),
         }

@@ -4,7 +4,6 @@
 //! its user can read and write. So it survives a lock that stays taken, a full disk and a kill, and no file of a
 //! repository is taken for one.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -66,8 +65,8 @@ pub(crate) fn keep_message(workspace: &Workspace, folders: &StateFolders, messag
         redacted: message.is_redacted || text != message.text,
         text,
     };
-    let write = |to: &mut dyn io::Write| Ok(serde_json::to_writer(to, &file)?);
-    folders.0.iter().find_map(|folder| write_private(folder, &name, write).ok())
+    let bytes = serde_json::to_vec(&file).ok()?;
+    folders.0.iter().find_map(|folder| write_private(folder, &name, &bytes).ok())
 }
 
 /// Returns the saved messages of this memory that no process is recording, the oldest first, at most [`MAX_READ`].

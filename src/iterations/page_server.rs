@@ -65,7 +65,7 @@ pub(crate) fn claim_page(workspace: &Workspace, server: &PageServer) -> Result<O
     let key = workspace.store.make_state_key().map_err(failed)?;
     let mut text = serde_json::to_vec(server).map_err(|error| failed(error.into()))?;
     seal(&mut text, &key);
-    write_private(&workspace.store.state().join(FOLDER), FILE, |file| file.write_all(&text)).map_err(failed)?;
+    write_private(&workspace.store.state().join(FOLDER), FILE, &text).map_err(failed)?;
     Ok(None)
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn page_launcher(workspace: &Workspace, server: &PageServer) -> Resul
         "<!DOCTYPE html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0;url={address}\"><title>ralph-memory</title>\n"
     );
     let failed = |source| Error::Io { action: "write", path: folder.join(LAUNCHER), source };
-    write_private(&folder, LAUNCHER, |file| file.write_all(html.as_bytes())).map_err(failed)
+    write_private(&folder, LAUNCHER, html.as_bytes()).map_err(failed)
 }
 
 fn path(workspace: &Workspace) -> PathBuf {

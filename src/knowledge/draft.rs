@@ -167,7 +167,7 @@ impl EntryDraft<'_> {
         let failed = |source| Error::Io { action: "write", path: path.join(&self.name), source };
         // It follows no link.
         self.store.make_state_folder(folder).map_err(failed)?;
-        write_private(&path, &self.name, |file| file.write_all(bytes)).map(drop).map_err(failed)
+        write_private(&path, &self.name, bytes).map(drop).map_err(failed)
     }
 
     fn uneditable(&self, reason: String) -> Error {

@@ -23,6 +23,7 @@ pub(super) fn write_entry<T>(
     let mut attempt = 1;
     loop {
         let pending = workspace.begin_write();
+        workspace.check_whole(&pending.catalog)?;
         match write(&pending.catalog) {
             Err(Error::Conflict { kept: None, .. }) if attempt < ATTEMPTS => attempt += 1,
             Err(error) => return Err(error),

@@ -31,7 +31,7 @@ fn prune_with(
     max_hold: Duration,
     interrupt: &mut dyn FnMut(),
 ) -> Result<MaintenanceReport> {
-    let planned = planned_moves(workspace);
+    let planned = planned_moves(workspace)?;
     if dry_run {
         let moved = planned.into_iter().map(|planned| planned.entry).collect();
         return Ok(MaintenanceReport { moved, ..MaintenanceReport::default() });
@@ -44,8 +44,10 @@ fn prune_with(
 }
 
 /// Returns the entries that are to go to the archive, with their names there.
-fn planned_moves(workspace: &Workspace) -> Vec<PlannedMove> {
+fn planned_moves(workspace: &Workspace) -> Result<Vec<PlannedMove>> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    workspace.check_whole(&live)?;
+    workspace.check_whole(&archive)?;
     let now = workspace.now();
     let _comparing = workspace.doing(Work::Comparing, None);
     let catalogs = [&live, &archive];
@@ -62,7 +64,7 @@ fn planned_moves(workspace: &Workspace) -> Vec<PlannedMove> {
         let fingerprint = live.row_of_path(&decision.path).map_or(0, |row| live.fingerprint(row));
         PlannedMove::new(decision.id, decision.path, to, fingerprint, Some(decision.reason))
     });
-    planned.collect()
+    Ok(planned.collect())
 }
 
 fn candidates(live: &Catalog, now: DateTime<Utc>) -> Vec<PruneCandidate> {

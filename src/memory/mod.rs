@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::{Error, Result};
-use crate::queries::EntryViewer;
 use crate::secret;
 use crate::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
@@ -45,7 +44,7 @@ pub use crate::queries::{
 };
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
-pub use crate::store::OperationScope;
+pub use crate::store::{OperationScope, write_file};
 pub use crate::timeline::{
     AttemptTotals, DayStats, FeatureStats, Log, LogFilter, LoggedAttempt, ModelStats, NextModel, Overview, RunView,
     Stats, StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
@@ -77,8 +76,6 @@ pub struct Memory {
     pub(crate) workspace: Workspace,
     pub(crate) semantic: SemanticMemory,
     state_folders: StateFolders,
-    /// What [`Memory::show`] looks up, if the memory is pinned.
-    reader: Option<EntryViewer>,
 }
 
 impl Memory {
@@ -196,36 +193,8 @@ impl Memory {
             clock: Box::new(SystemTime::now),
             observer: None,
             is_hurried: false,
-            pinned: None,
         };
-        Memory { workspace, semantic, state_folders: StateFolders::default(), reader: None }
-    }
-
-    /// Lists the entries once, and lets all calls but searches answer from this list: for whoever asks about every entry,
-    /// such as an export. Each call otherwise looks at all files. Texts are still read when they are asked for, and
-    /// calls that change an entry fail with [`Error::Io`].
-    ///
-    /// ```
-    /// use ralph_memory::{Knowledge, Memory};
-    /// use ralph_memory::memory::EntryFilter;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// # let memory = Memory::open(root)?;
-    /// memory.add(&Knowledge::new("Retries", ["api"], "Only after a 503."))?;
-    /// let memory = memory.pinned();
-    /// for entry in memory.list(&EntryFilter::default()).entries {
-    ///     println!("{}", memory.show(&entry.id)?.entry.body);
-    /// }
-    /// assert!(memory.add(&Knowledge::new("Error codes", ["api"], "See [[Retries]].")).is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn pinned(mut self) -> Memory {
-        self.workspace.pin();
-        self.reader = Some(EntryViewer::new(&self.workspace));
-        self
+        Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
 
     /// Lets the memory take the time from `clock`, for what must come out the same each time.

@@ -19,10 +19,7 @@ impl Memory {
     /// [`Error::Invalid`](crate::Error::Invalid) where several entries had the id, and
     /// [`Error::Io`](crate::Error::Io).
     pub fn show(&self, id: &Id) -> Result<ShowResult> {
-        match &self.reader {
-            Some(reader) => reader.show(&self.workspace, id),
-            None => EntryViewer::new(&self.workspace).show(&self.workspace, id),
-        }
+        EntryViewer::new(&self.workspace).show(&self.workspace, id)
     }
 
     /// Returns the entries that the filter accepts, in the order of their paths. Files that are broken are among them as

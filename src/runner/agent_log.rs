@@ -3,13 +3,13 @@
 //! Nothing in it is redacted, so it never lies in the memory's folder, which is committed, and git ignores it where it is
 //! made in the project.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::random_name::random_name;
 use crate::error::{Error, Result};
+use crate::store::OutsideFolder;
 
 /// The memory's folder, and those in it that may lie elsewhere behind a link.
 const OWN: [&str; 4] = [".ralph", ".ralph/knowledge", ".ralph/journal", ".ralph/archive"];
@@ -53,14 +53,14 @@ impl AgentLog {
             ));
         }
         let make = || {
-            fs::create_dir_all(&real)?;
-            let probe = real.join(format!(".ralph-memory-{}", random_name()));
-            create(&probe)?;
-            fs::remove_file(&probe)?;
+            let opened = OutsideFolder::make(&real)?;
+            let probe = format!(".ralph-memory-{}", random_name());
+            opened.create_private(&probe)?;
+            opened.discard(&probe)?;
             let is_empty = fs::read_dir(&real)?.next().is_none();
             if is_empty && fs::canonicalize(root).is_ok_and(|root| real.starts_with(root)) {
                 // Else each attempt would seem to have made its own log.
-                fs::write(real.join(".gitignore"), "*\n")?;
+                opened.create(".gitignore", b"*\n")?;
             }
             Ok(())
         };
@@ -74,8 +74,10 @@ impl AgentLog {
             1 => format!("{run_id}-{number:04}.log"),
             time => format!("{run_id}-{number:04}-{time}.log"),
         });
-        for path in names.map(|name| self.folder.join(name)) {
-            match create(&path) {
+        let folder = OutsideFolder::open(&self.folder).map_err(|error| cannot_write(&self.folder, &error))?;
+        for name in names {
+            let path = self.folder.join(&name);
+            match folder.create_private(&name) {
                 Ok(file) => return Ok(AgentLogFile { path, file, failed: None }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(cannot_write(&path, &error)),
@@ -98,10 +100,6 @@ impl AgentLogFile {
         let failed = self.failed.as_ref()?;
         Some(format!("`{}` does not have all that the agent wrote: {failed}", self.path.display()))
     }
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 fn cannot_write(path: &Path, source: &io::Error) -> Error {

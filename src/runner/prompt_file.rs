@@ -1,17 +1,18 @@
 //! The prompt as a file that only this user can read, and that goes when the agent has ended.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::random_name::random_name;
 use crate::error::{Error, Result};
+use crate::store::OutsideFolder;
 
 /// A prompt in a file that only this user can read, and that goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct PromptFile {
     path: PathBuf,
+    folder: OutsideFolder,
+    name: String,
 }
 
 impl PromptFile {
@@ -21,16 +22,17 @@ impl PromptFile {
     }
 
     fn write_in(folder: &Path, prompt: &str) -> Result<PromptFile> {
+        let io_error = |source| Error::Io { action: "create a file in", path: folder.to_owned(), source };
+        let opened = OutsideFolder::open(folder).map_err(io_error)?;
         loop {
             // A file or a link that is there already is left alone, whoever guessed the name.
-            let path = folder.join(format!("ralph-memory-{}.md", random_name()));
-            let io_error = |source| Error::Io { action: "create", path: path.clone(), source };
-            let mut file = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            let name = format!("ralph-memory-{}.md", random_name());
+            let mut file = match opened.create_private(&name) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(io_error(error)),
             };
-            let written = PromptFile { path: path.clone() };
+            let written = PromptFile { path: folder.join(&name), folder: opened, name };
             file.write_all(prompt.as_bytes()).map_err(io_error)?;
             return Ok(written);
         }
@@ -46,12 +48,13 @@ impl PromptFile {
 impl Drop for PromptFile {
     fn drop(&mut self) {
         // The agent may have removed it.
-        let _ = fs::remove_file(&self.path);
+        let _ = self.folder.discard(&self.name);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

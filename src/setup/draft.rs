@@ -18,7 +18,7 @@ use super::{block, toml_config, yaml};
 use crate::store::{OutsideFolder, Unreadable};
 
 /// The largest file that is edited, in bytes.
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub(super) const BOM: &str = "\u{feff}";
 /// They distinguish a file that set-up has written from another one of the same name.
 const OWN_MARKS: [&str; 2] = ["ralph-memory setup writes this file", "\"name\": \"ralph-memory\""];

@@ -4,7 +4,6 @@
 //! recognised instead, so a lost record costs an empty line at most.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +18,7 @@ use super::locate::ClientPlace;
 use super::want::{Mark, Want};
 use crate::error::{Error, IoContext as _, Result};
 use crate::iterations::StateFolders;
-use crate::store::{OutsideFolder, private_names, read_if_begins, write_private};
+use crate::store::{OutsideFolder, private_names, read_if_begins, remove_private, write_private};
 
 /// How every record begins: the version of its form.
 const START: &[u8] = b"{\"format\":1,";
@@ -76,6 +75,13 @@ fn sweep(state: &Path) {
         && let Ok(folder) = OutsideFolder::open(state)
     {
         folder.sweep("");
+    }
+}
+
+/// Removes a folder that set-up has made, if it is empty.
+fn remove_if_empty(path: &Path) {
+    if let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) {
+        let _ = OutsideFolder::open(above).and_then(|above| above.remove_folder(name));
     }
 }
 
@@ -150,16 +156,16 @@ impl SetupRecord {
                 own = others(state, &name).find(|other| !other.own_folders.is_empty()).unwrap_or_default().own_folders;
             }
             let record = SetupRecord { own_folders: own, ..self.clone() };
-            let write = |file: &mut dyn io::Write| Ok(serde_json::to_writer(file, &record)?);
-            match write_private(state, &name, write) {
+            let bytes = serde_json::to_vec(&record).map_err(io::Error::from);
+            match bytes.and_then(|bytes| write_private(state, &name, &bytes)) {
                 Ok(_) => {
                     sweep(state);
                     *self = record;
                     return Ok(());
                 }
                 Err(source) => {
-                    for made in missing {
-                        let _ = fs::remove_dir(made);
+                    for made in &missing {
+                        remove_if_empty(made);
                     }
                     failed.get_or_insert(Error::Io { action: "write", path: state.join(&name), source });
                 }
@@ -172,17 +178,10 @@ impl SetupRecord {
         for folder in state.paths() {
             sweep(folder);
             let path = folder.join(name);
-            match fs::remove_file(&path) {
-                Err(error)
-                    if error.kind() == io::ErrorKind::NotFound || error.kind() == io::ErrorKind::NotADirectory =>
-                {
-                    continue;
+            if remove_private(&path).io("remove", path)? {
+                for own in self.own_folders.iter().rev() {
+                    remove_if_empty(own);
                 }
-                result => result.io("remove", path)?,
-            }
-            // Each is removed only if it is empty.
-            for own in self.own_folders.iter().rev() {
-                let _ = fs::remove_dir(own);
             }
         }
         Ok(())

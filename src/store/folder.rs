@@ -139,6 +139,12 @@ impl Folder {
         Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
     }
 
+    /// Does the same, but a link in the last part of the path is an error.
+    pub(super) fn open_root_itself(path: &std::path::Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
+    }
+
     /// Opens the folder at `path` below this one; the empty path opens this folder again.
     pub(super) fn descend(&self, path: &str) -> io::Result<Folder> {
         if path.is_empty() {
@@ -256,6 +262,11 @@ pub(super) struct Abilities {
     pub(super) rename_flags: bool,
     /// Whether a file can have two names.
     pub(super) hard_links: bool,
+}
+
+impl Abilities {
+    /// What is tried first, everywhere.
+    pub(super) const ALL: Abilities = Abilities { rename_flags: true, hard_links: true };
 }
 
 /// Refuses an open file that is not a regular one.

@@ -54,8 +54,8 @@ impl Store {
             Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root, above: None }),
             Err(error) => return Err(explain("open", memory, error)),
         }
-        let abilities = Abilities { rename_flags: true, hard_links: true };
-        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default(), user_key: UserKey::default() })
+        let (abilities, user_key) = (Abilities::ALL, UserKey::default());
+        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default(), user_key })
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.

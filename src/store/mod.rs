@@ -17,12 +17,10 @@ mod make_folders;
 mod moves;
 mod name;
 mod operation_log;
-#[cfg(feature = "setup")]
 mod outside;
 mod private;
 mod read;
 mod remove;
-#[cfg(any(feature = "runner", feature = "setup"))]
 mod replace_file;
 mod seal;
 mod source_folder;
@@ -47,12 +45,13 @@ pub(crate) use name::{archived_path, is_reserved_name};
 pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
 pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};
-#[cfg(feature = "setup")]
 pub(crate) use outside::OutsideFolder;
-pub(crate) use private::{open_own_file, private_names, read_if_begins, write_private};
-pub(crate) use read::Unreadable;
 #[cfg(feature = "runner")]
-pub(crate) use replace_file::replace_file;
+#[cfg(feature = "runner")]
+pub(crate) use outside::parent_of;
+pub use outside::write_file;
+pub(crate) use private::{open_own_file, private_names, read_if_begins, remove_private, rename_private, write_private};
+pub(crate) use read::Unreadable;
 pub(crate) use seal::SealKey;
 pub(crate) use source_folder::{SourceFiles, SourceFolder};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};

@@ -4,16 +4,18 @@
 //! neither written nor trusted.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, fchmod, fstat, open, openat, renameat, unlinkat};
+use rustix::fs::{Mode, OFlags, fchmod, fstat, open, renameat};
 use rustix::process::geteuid;
 
-use super::folder::{Folder, check_name, regular};
-use super::temp::{PRIVATE_FILE, temporary_name};
+use super::folder::{Abilities, Folder, check_name, regular};
+use super::layout::is_missing;
+use super::outside::parent_of;
+use super::temp::{Access, Durability, PRIVATE_FILE, Temp, rename_new};
 
 /// The mode of folders that are created.
 const FOLDER: u32 = 0o700;
@@ -25,22 +27,12 @@ const FOLDER: u32 = 0o700;
 ///
 /// `PermissionDenied` if the folder belongs to another user, and those of the file system. An older file is then
 /// unchanged.
-pub(crate) fn write_private(
-    folder: &Path,
-    name: &str,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<PathBuf> {
+pub(crate) fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     check_name(name)?;
     let opened = make_own_folder(folder)?;
-    let temporary = temporary_name();
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(openat(&opened, &temporary, flags, PRIVATE_FILE)?);
-    let mut buffer = BufWriter::new(&file);
-    let written = write(&mut buffer).and_then(|()| buffer.flush()).and_then(|()| file.sync_all());
-    let renamed = written.and_then(|()| Ok(renameat(&opened, &temporary, &opened, name)?));
-    renamed.inspect_err(|_| {
-        let _ = unlinkat(&opened, &temporary, AtFlags::empty());
-    })?;
+    let temp = Temp::write(&opened, bytes, Access::Mode(PRIVATE_FILE.as_raw_mode()), Durability::Synced)?;
+    renameat(&opened, temp.name(), &opened, name)?;
+    temp.keep();
     // The file is in place; the rest depends on the system.
     let _ = opened.sync();
     Ok(folder.join(name))
@@ -74,6 +66,33 @@ pub(super) fn make_private(opened: BorrowedFd<'_>, mode: u32) -> io::Result<()> 
         fchmod(opened, Mode::from_raw_mode(mode))?;
     }
     Ok(())
+}
+
+/// Removes a file that [`write_private`] has written; a missing one is not an error. Returns whether there was one.
+///
+/// # Errors
+///
+/// Those of the file system.
+pub(crate) fn remove_private(path: &Path) -> io::Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives such a file another extension, unless that name is taken, and returns its path.
+///
+/// # Errors
+///
+/// `AlreadyExists`, and those of the file system.
+pub(crate) fn rename_private(path: &Path, extension: &str) -> io::Result<PathBuf> {
+    let renamed = path.with_extension(extension);
+    let names = path.file_name().zip(renamed.file_name()).and_then(|(old, new)| old.to_str().zip(new.to_str()));
+    let (old, new) = names.ok_or(io::ErrorKind::InvalidFilename)?;
+    let folder = Folder::open_root(parent_of(path))?;
+    rename_new(Abilities::ALL, (&folder, old), (&folder, new))?;
+    Ok(renamed)
 }
 
 /// Returns the names of the files in a folder of this user; none if there is no such folder.
@@ -131,12 +150,11 @@ pub(crate) fn open_own_file(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file belongs to another user"))
 }
 
-/// Opens a folder of this user's.
+/// Opens a folder of this user's, which is not a link.
 fn open_own(folder: &Path) -> io::Result<Folder> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = open(folder, flags, Mode::empty())?;
-    if fstat(&opened)?.st_uid == geteuid().as_raw() {
-        return Ok(Folder::from(opened));
+    let opened = Folder::open_root_itself(folder)?;
+    if opened.owner()? == geteuid().as_raw() {
+        return Ok(opened);
     }
     Err(foreign())
 }
@@ -160,16 +178,31 @@ mod tests {
     fn saved_files_are_private() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("a/b");
-        let path = write_private(&folder, "x.json", |file| file.write_all(b"one")).unwrap();
+        let path = write_private(&folder, "x.json", b"one").unwrap();
         assert_eq!((mode(&path), mode(&folder), mode(&place.path().join("a"))), (0o600, 0o700, 0o700));
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        write_private(&folder, "x.json", |file| file.write_all(b"two")).unwrap();
+        write_private(&folder, "x.json", b"two").unwrap();
         assert_eq!((mode(&folder), fs::read_to_string(&path).unwrap().as_str()), (0o700, "two"));
-        assert!(write_private(&folder, "x.json", |_| Err(io::ErrorKind::StorageFull.into())).is_err());
-        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), private_names(&folder).unwrap().len()), ("two", 1));
+        assert_eq!(private_names(&folder).unwrap().len(), 1);
         symlink(&folder, place.path().join("link")).unwrap();
-        assert!(write_private(&place.path().join("link"), "x.json", |_| Ok(())).is_err());
+        assert!(write_private(&place.path().join("link"), "x.json", b"").is_err());
         assert!(private_names(&place.path().join("absent")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_of_a_person_is_not_replaced_by_a_renamed_one() {
+        let place = tempfile::tempdir().unwrap();
+        let path = write_private(&place.path().join("a"), "x.json", b"kept").unwrap();
+        let taken = path.with_extension("answer");
+        fs::write(&taken, "mine").unwrap();
+        assert_eq!(rename_private(&path, "answer").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            (fs::read_to_string(&taken).unwrap().as_str(), fs::read(&path).unwrap()),
+            ("mine", b"kept".to_vec())
+        );
+        fs::remove_file(&taken).unwrap();
+        assert_eq!(rename_private(&path, "answer").unwrap(), taken);
+        assert_eq!((remove_private(&taken).unwrap(), remove_private(&taken).unwrap()), (true, false));
     }
 
     #[test]

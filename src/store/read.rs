@@ -94,6 +94,18 @@ pub(super) fn read_open(folder: &Folder, path: &str) -> Result<(Vec<u8>, File), 
     Ok((read_all(&file, FileStat::from_raw(&raw).size, MAX_FILE_BYTES)?, file))
 }
 
+/// Opens the regular file at `path` below `folder` if it has exactly these bytes; `None` if it has others, and if there is
+/// none.
+pub(super) fn holds(folder: &Folder, path: &str, expected: &[u8]) -> io::Result<Option<File>> {
+    let read = open_regular(folder, path)
+        .and_then(|(file, raw)| Ok((read_all(&file, FileStat::from_raw(&raw).size, expected.len())?, file)));
+    match read {
+        Ok((bytes, file)) => Ok(Some(file).filter(|_| bytes == expected)),
+        Err(Unreadable::Io(error)) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Opens the file at `path` below `folder`, if it is a regular one.
 pub(super) fn open_regular(folder: &Folder, path: &str) -> Result<(File, Stat), Unreadable> {
     // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.

@@ -3,17 +3,16 @@
 //! As in `write.rs`, a version that an editor saves meanwhile is kept.
 
 use std::collections::BTreeSet;
-use std::io;
 
 use rustix::fs::{AtFlags, Stat, fstat, unlinkat};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, explain};
+use super::folder::explain;
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, read_below, read_open};
-use super::temp::{exchange_name, rename_new, temporary_name};
+use super::read::{Unreadable, read_open};
+use super::replace_file::remove_if;
 use super::write::parent_of;
 use crate::error::{Error, Result};
 
@@ -58,31 +57,12 @@ impl Store {
         };
         let mode = fstat(&file).ok().map(|stat| mode_of(&stat));
         let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint, mode };
-        let removed = self.before(&change, &bytes).and_then(|()| self.remove_if(&folder, name, &bytes));
+        let removed = self.before(&change, &bytes).and_then(|()| remove_if(&folder, name, self.abilities, &bytes));
         let is_removed = removed.map_err(|error| explain("remove", self.full_path(path), error))?;
         if is_removed {
             self.after(&change);
         }
         Ok(is_removed)
-    }
-
-    /// Removes a file under a name that no editor knows, if it has these bytes there; else it gets its name back. `false` means
-    /// that it was not removed.
-    fn remove_if(&self, folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<bool> {
-        let waiting = exchange_name(&temporary_name(), name, Some((bytes, bytes)));
-        rename_new(self.abilities, (folder, name), (folder, &waiting))?;
-        let removed = match read_below(folder, &waiting) {
-            Ok(found) if found.bytes == bytes => {
-                unlinkat(folder, &waiting, AtFlags::empty()).map(|()| true).map_err(io::Error::from)
-            }
-            Err(Unreadable::Io(error)) => Err(error),
-            Ok(_) | Err(_) => Ok(false),
-        };
-        if !matches!(removed, Ok(true)) {
-            // If this fails, `sweep` keeps what is not known.
-            rename_new(self.abilities, (folder, &waiting), (folder, name))?;
-        }
-        removed
     }
 
     /// Removes the folder at `path` if it is empty: nothing is lost, and a failure is harmless.
@@ -98,22 +78,4 @@ impl Store {
 #[allow(clippy::useless_conversion, reason = "systems differ in the type")]
 fn mode_of(stat: &Stat) -> u32 {
     u32::from(stat.st_mode & 0o777)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_an_editor_saved_before_the_removal_is_kept() {
-        let place = tempfile::tempdir().unwrap();
-        let store = Store::create_root(place.path()).unwrap();
-        let folder = store.folder("").unwrap();
-        let path = place.path().join(".ralph/a.md");
-        std::fs::write(&path, "saved").unwrap();
-        assert!(!store.remove_if(&folder, "a.md", b"read").unwrap());
-        assert_eq!(std::fs::read(&path).unwrap(), b"saved");
-        assert!(store.remove_if(&folder, "a.md", b"saved").unwrap());
-        assert_eq!(std::fs::read_dir(place.path().join(".ralph")).unwrap().count(), 0, "nothing is left");
-    }
 }

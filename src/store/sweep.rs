@@ -154,15 +154,16 @@ impl Store {
     }
 }
 
-/// Removes the temporary files in a folder outside of a memory of processes that have ended. Files that cannot be removed
-/// do no harm.
+/// Removes the temporary files in a folder outside of a memory of processes that have ended, but not what may be the only
+/// copy of a version. Files that cannot be removed do no harm.
 #[cfg(feature = "setup")]
 pub(super) fn sweep_outside(folder: &Folder) {
     for (name, kind) in folder.listing().unwrap_or_default() {
         let leftover = name.to_str().filter(|_| kind == FileKind::File).and_then(Leftover::parse);
-        // No file outside is exchanged.
-        if leftover.is_some_and(|leftover| leftover.exchange.is_none() && !is_alive(leftover.process)) {
-            let _ = unlinkat(folder, &name, AtFlags::empty());
+        let Some((name, leftover)) = name.to_str().zip(leftover) else { continue };
+        let is_known = |name| read_below(folder, name).is_ok_and(|file| leftover.is_known(&file.bytes));
+        if !is_alive(leftover.process) && (leftover.exchange.is_none() || is_known(name)) {
+            let _ = unlinkat(folder, name, AtFlags::empty());
         }
     }
 }

@@ -16,7 +16,8 @@ use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::name::{Stamp, archive_folder, stamped_name};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, read_below, read_open};
+use super::read::{Unreadable, holds, read_open};
+use super::replace_file::{WriteStep, put_back};
 use super::temp::{Access, Durability, Temp, exchange, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
@@ -36,17 +37,6 @@ pub struct Replaced {
     /// Where another program's version is kept that was saved between the last check and the exchange. It is for a
     /// person to look at: the new version does not contain it.
     pub conflict: Option<String>,
-}
-
-/// The step of a replacement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WriteStep {
-    /// The new bytes are on the disk, under a temporary name.
-    Written,
-    /// The last check found the old bytes unchanged.
-    Checked,
-    /// The two have exchanged names.
-    Exchanged,
 }
 
 impl Store {
@@ -188,7 +178,7 @@ impl Store {
             return Err(self.undo_exchange(path, &folder, name, temp, new, error));
         }
         // The displaced version is under the temporary name, which is removed when `temp` is dropped.
-        if matches!(read_below(&folder, temp.name()), Ok(displaced) if displaced.bytes == expected) {
+        if matches!(holds(&folder, temp.name(), expected), Ok(Some(_))) {
             self.after(&change);
             return Ok(Replaced { conflict: None });
         }
@@ -212,15 +202,15 @@ impl Store {
         new: &[u8],
         error: io::Error,
     ) -> Error {
-        let undone = exchange(self.abilities, (folder, temp.name()), (folder, name));
-        let is_ours = || matches!(read_below(folder, temp.name()), Ok(found) if found.bytes == new);
-        if matches!(undone, Ok(true)) && is_ours() {
-            return explain("replace", self.full_path(path), error);
-        }
-        // The file under the temporary name is not this program's.
         let full = self.full_path(path);
-        let kept = full.with_file_name(temp.keep());
-        Error::Conflict { path: full, kept: Some(kept) }
+        match put_back(folder, name, self.abilities, temp, new) {
+            None => explain("replace", full, error),
+            // The file under the temporary name is not this program's.
+            Some(kept) => {
+                let kept = Some(full.with_file_name(kept));
+                Error::Conflict { path: full, kept }
+            }
+        }
     }
 
     /// Moves a displaced version of the file at `path` to the archive, and returns its path.

@@ -52,6 +52,7 @@ pub(super) fn apply(
     }
     let lock = workspace.lock_entries()?;
     let pending = workspace.begin_write();
+    workspace.check_whole(&pending.catalog)?;
     let mut import = Import::new(workspace, request, &pending.catalog, Some(&lock));
     let items = import.all(facts, left_out)?;
     let Import { written, mut problems, .. } = import;

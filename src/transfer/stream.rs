@@ -71,6 +71,7 @@ pub(super) fn take_back(workspace: &Workspace, request: &ImportRequest) -> Resul
     let lock = workspace.lock_entries()?;
     let archive = workspace.catalog(Area::Archive);
     let pending = workspace.begin_write();
+    workspace.check_whole(&pending.catalog)?;
     for file in streamed {
         let item = one(workspace, request, Some(&lock), &[&pending.catalog, &archive], &name, &file)?;
         if item.action == ImportAction::Added {

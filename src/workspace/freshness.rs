@@ -159,6 +159,7 @@ impl Workspace {
         let catalog = self.read(Work::Reading, scan, &|| false, &mut |path, entry| {
             failure = failure.take().or(builder.add(document(path, entry)).err());
         });
+        self.check_whole(&catalog)?;
         let overlay = failure.map_or_else(|| builder.finish(), Err).map_err(|source| self.index_error(area, source))?;
         Ok((catalog, overlay))
     }
@@ -181,20 +182,15 @@ impl Workspace {
 
     /// Returns the entries of an area, without the data for a search.
     pub(crate) fn catalog(&self, area: Area) -> Catalog {
-        if let Some([live, archive]) = &self.pinned {
-            let pinned = match area {
-                Area::Live => live,
-                Area::Archive => archive,
-            };
-            return pinned.clone();
-        }
         let committed = self.committed(area);
         self.read(Work::Reading, self.scan(area, committed.as_ref()), &|| false, &mut |_, _| {})
     }
 
-    /// Lets all calls that only list entries answer from the entries as they are now, and refuses those that change one.
-    pub(crate) fn pin(&mut self) {
-        self.pinned = Some([self.catalog(Area::Live).prepared(), self.catalog(Area::Archive).prepared()]);
+    /// Fails if entries are missing from a catalog that are there: an answer from it would be wrong, and not only lack what
+    /// is broken.
+    pub(crate) fn check_whole(&self, catalog: &Catalog) -> Result<()> {
+        let failed = |source| Error::Io { action: "read all of", path: self.store.memory().to_owned(), source };
+        catalog.shortage().map_or(Ok(()), |source| Err(failed(source)))
     }
 
     /// Checks every file of an area, and opens none.
@@ -309,6 +305,9 @@ impl Workspace {
             }
             writer.add(document(path, entry));
         });
+        if let Some(error) = catalog.shortage() {
+            return Err(error.into());
+        }
         added.sort_unstable();
         for path in catalog.stale_paths() {
             if added.binary_search(&path).is_err() {

@@ -1,6 +1,5 @@
 //! The lock of the entry files, taken while git leaves the work tree alone.
 
-use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::Workspace;
 use super::activity::Work;
 use crate::entry::path::MEMORY_FOLDER;
-use crate::error::{Error, Problem, Result};
+use crate::error::{Problem, Result};
 use crate::git::{Lookup, Repository, WorkTree};
 use crate::store::Lock;
 
@@ -86,11 +85,6 @@ impl Workspace {
     /// Does what [`Workspace::lock_entries`] does without checking git: for calls that git itself started, and for
     /// files in `state/`, which git ignores.
     pub(crate) fn lock_within_git(&self) -> Result<Lock> {
-        if self.pinned.is_some() {
-            // What it would change is the list as it was.
-            let source = io::Error::new(io::ErrorKind::PermissionDenied, "it was pinned, for reading only");
-            return Err(Error::Io { action: "change", path: self.store.memory().to_owned(), source });
-        }
         let lock = self.wait_for_entries()?;
         if lock.was_abandoned() {
             // A leftover that cannot be removed does no harm, and `doctor` lists it.

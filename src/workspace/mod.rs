@@ -16,7 +16,6 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
-use crate::catalog::Catalog;
 use crate::error::Problem;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -45,8 +44,6 @@ pub struct Workspace {
     /// Whether a client waits for this process: it waits for a lock only briefly, for git and the index's lock not at
     /// all, and a search neither builds nor extends the index.
     pub(crate) is_hurried: bool,
-    /// The live and the archived entries of which all calls answer, where these were listed once for all.
-    pub(crate) pinned: Option<[Catalog; 2]>,
 }
 
 impl Workspace {

@@ -136,7 +136,6 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("doctor", 0, &["doctor", "--fix"]);
     let told = ["run", "--task", "T", "--agent", "echo '<task-done>T</task-done>'", "--max-iterations", "1"];
     ask("run", 1, &told);
-    ask("serve-export", 0, &["serve", "--export", "site"]);
     found.entry("serve").or_default().push(crate::serving::answer(&base));
     let mut ask = |name: &'static str, code: i32, arguments: &[&str]| -> Value {
         let told = answer(&base, code, arguments);

@@ -63,10 +63,7 @@ const CRATES: [(&str, &[&str]); 25] = [
     ("notify", &["src/watch/"]),
     ("ureq", &["src/semantic/http.rs"]),
     ("uuid", &["src/semantic/qdrant/"]),
-    (
-        "sha2",
-        &["src/store/seal.rs", "src/semantic/qdrant/", "src/git/object.rs", "src/bin/ralph-memory/serve/links.rs"],
-    ),
+    ("sha2", &["src/store/seal.rs", "src/semantic/qdrant/", "src/git/object.rs"]),
     ("sha1_smol", &["src/git/object.rs"]),
     ("clap", &["src/bin/"]),
     ("clap_complete", &["src/bin/"]),
@@ -85,6 +82,47 @@ const CRATES: [(&str, &[&str]); 25] = [
     ("maud", &["src/bin/ralph-memory/serve/"]),
     ("schemars", &["src/bin/ralph-memory/mcp/"]),
 ];
+/// The files that may write, rename or remove files: first those that do so outside of `.ralph/`, then those that know no
+/// place but `.ralph/`. Everything else calls them: they follow no link, and lose nothing that others save.
+const WRITERS: [&str; 15] = [
+    "outside.rs",
+    "private.rs",
+    "replace_file.rs",
+    "temp.rs",
+    "sweep.rs",
+    "init.rs",
+    "make_folders.rs",
+    "anchor.rs",
+    "cache.rs",
+    "derived.rs",
+    "lock.rs",
+    "remove.rs",
+    "write.rs",
+    "undo/mod.rs",
+    "folder.rs",
+];
+/// How the names begin of calls of `std` and `rustix` that write, rename or remove a file at a path.
+const WRITING: &[&str] = &[
+    "write",
+    "rename",
+    "copy",
+    "remove",
+    "create",
+    "hard_link",
+    "set_permissions",
+    "symlink",
+    "openat",
+    "unlink",
+    "mkdir",
+    "link",
+    "mknod",
+    "rmdir",
+    "chmod",
+    "OpenOptions",
+    "DirBuilder",
+];
+/// Files of tests alone.
+const OF_TESTS: [&str; 2] = ["src/catalog/model.rs", "src/bin/ralph-memory/reference.rs"];
 /// The most lines of a file before its tests.
 const MAX_LINES: usize = 450;
 
@@ -283,6 +321,27 @@ fn crate_faults(source: &Source) -> Vec<String> {
     faults
 }
 
+/// Returns the calls in a file that write, rename or remove files, and are not those of the store.
+fn write_faults(source: &Source) -> Vec<String> {
+    let is_writer = source.path.strip_prefix("src/store/").is_some_and(|file| WRITERS.contains(&file));
+    if is_writer || OF_TESTS.contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let code = source.before_tests();
+    let found = |place: &'static str, starts: &'static [&'static str]| {
+        let is_writing =
+            move |name: &String| starts.iter().any(|start| name.starts_with(start)) && name != "symlink_metadata";
+        names_behind(code, place).into_iter().filter(is_writing).map(move |name| format!("{place}::{name}"))
+    };
+    let by_path = found("fs", WRITING).chain(found("tempfile", &[""]));
+    let of_a_file =
+        found("File", &["create", "options"]).chain(found("OFlags", &["WRONLY", "RDWR", "CREATE", "TRUNC"]));
+    // Crates that write by a path.
+    let of_crates = ["generate_to"].into_iter().filter(|call| code.contains(call)).map(str::to_owned);
+    let calls = by_path.chain(of_a_file).chain(of_crates);
+    calls.map(|call| format!("{}: writes by `{call}`", source.path)).collect()
+}
+
 #[track_caller]
 fn check(faults: impl Fn(&Source) -> Vec<String>) {
     let sources = sources("src");
@@ -304,6 +363,11 @@ fn pure_modules_are_pure() {
 #[test]
 fn crates_stay_in_their_modules() {
     check(crate_faults);
+}
+
+#[test]
+fn files_are_written_by_the_store_alone() {
+    check(write_faults);
 }
 
 #[test]
@@ -343,7 +407,7 @@ fn files_are_short_and_have_headers() {
 fn violations_are_detected() {
     let faults = |path: &str, text: &str| {
         let source = Source::new(path.to_owned(), text);
-        let lists = [order_faults(&source), purity_faults(&source), crate_faults(&source)];
+        let lists = [order_faults(&source), purity_faults(&source), crate_faults(&source), write_faults(&source)];
         lists.concat().iter().map(|fault| fault.split_once(": ").unwrap().1.to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -369,5 +433,10 @@ fn violations_are_detected() {
     assert_eq!(faults("src/entry/edit.rs", "serde_yaml::from_str(x)"), ["names `serde_yaml`"]);
     assert_eq!(faults("src/memory/mod.rs", "use anyhow::Result;"), ["names `anyhow`"]);
     assert_eq!(faults("src/store/mod.rs", "use std::process::Command;"), ["runs a program"]);
+    assert_eq!(faults("src/git/x.rs", "std::fs::write(path, text)"), ["writes by `fs::write`"]);
+    assert_eq!(faults("src/git/x.rs", "use rustix::fs::{Mode, renameat};"), ["writes by `fs::renameat`"]);
+    assert_eq!(faults("src/git/x.rs", "File::create_new(path)"), ["writes by `File::create_new`"]);
+    assert_eq!(faults("src/store/new.rs", "let flags = OFlags::CREATE;"), ["writes by `OFlags::CREATE`"]);
+    assert_eq!(faults("src/store/outside.rs", "fs::create_dir_all(path)"), [""; 0]);
     assert_eq!(faults("src/unheard_of.rs", ""), ["`unheard_of` is not in the table"]);
 }

@@ -91,6 +91,7 @@ mod merges; // random merges of two clones
 mod merging; // the merge driver
 mod offered; // the MCP server that a run offers to its agent
 mod options; // options of every command: the folder, colours, quiet, the pager
+mod outside; // what is written outside of the memory, and what is not
 #[path = "../campaigns/own_disk.rs"]
 mod own_disk; // a process that may mount file systems
 mod owners; // a memory of another user is not used

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -344,17 +343,6 @@ fn a_task_that_is_not_done_leads_to_its_next_context() {
     assert!(of_task.contains(&format!("href=\"{address}\"")), "{of_task}");
     assert!(server.page(&address.replace("&amp;", "&")).contains("no key"));
     assert!(!server.page("task?id=t-benches").contains("context?task="));
-
-    base.run(["serve", "--export", "site"]).says(0, "wrote");
-    let exported = base.read("site/context.html");
-    let file =
-        exported.split("href=\"").filter_map(|rest| rest.split('"').next()).find(|to| to.starts_with("context/"));
-    let file = file.unwrap_or_else(|| panic!("{exported}"));
-    assert!(exported.contains("# Project Memory") && !exported.contains("<textarea"), "{exported}");
-    assert!(base.read(&format!("site/{file}")).contains("no key"));
-    assert!(base.read("site/task/t-open.html").contains(&format!("href=\"../{file}\"")));
-    assert!(!base.read("site/task/t-benches.html").contains("context/"));
-    assert!(base.read("site/index.html").contains("href=\"context.html\""));
 }
 
 #[test]
@@ -585,9 +573,6 @@ fn lists_say_what_they_leave_out() {
         "{second}"
     );
     assert!(server.page("features?page=9").contains("page 2 of 2"));
-    base.run(["serve", "--export", "site"]).says(0, "wrote");
-    assert!(base.read("site/features.html").contains("href=\"features-2.html\""));
-    assert!(base.read("site/features-2.html").contains("feature-100<"));
 }
 
 /// Returns hostile titles and bodies, many of each sort.
@@ -808,47 +793,6 @@ fn many_pages_at_once_are_all_answered() {
     });
 }
 
-#[test]
-fn an_export_has_the_pages_and_every_link_in_it_leads_to_a_file() {
-    let base = sample();
-    let exported = base.run(["serve", "--export", "out/site", "--json"]).json(0);
-    let files = base.files("out/site");
-    let pages: Vec<&String> = files.iter().filter(|file| file.strip_suffix(".html").is_some()).collect();
-    assert_eq!(exported["page_count"], pages.len());
-    let mut linked = 0;
-    for page in &pages {
-        let html = base.read(page);
-        assert_harmless(page, &html);
-        assert!(!html.contains("name=\"token\"") && html.contains("Content-Security-Policy"), "{page}");
-        let folder = base.at(page).parent().unwrap().to_owned();
-        for address in
-            html.split("href=\"").chain(html.split("src=\"")).skip(1).filter_map(|rest| rest.split('"').next())
-        {
-            if address.is_empty() || address.starts_with(['#', '<']) || address.contains(':') {
-                continue;
-            }
-            linked += 1;
-            let path = folder.join(address.split('#').next().unwrap());
-            assert!(path.is_file(), "{page} links {address}");
-        }
-    }
-    assert!(linked > 100, "{linked}");
-    let entry = base.read("out/site/entry/bench.html");
-    assert!(entry.contains("Benches need nightly") && entry.contains("href=\"../style.css\""), "{entry}");
-    assert!(base.read("out/site/search.html").contains("data-text=\"benches need nightly"));
-
-    // The text of a page is that of the server.
-    let server = PageProcess::start(&base);
-    let article = |html: &str| {
-        let article = html.split("<article").nth(1).and_then(|rest| rest.split("</article>").next()).unwrap();
-        article.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect::<String>()
-    };
-    assert_eq!(article(&entry), article(&server.page("entry?id=bench")));
-
-    base.run(["serve", "--export", "out/site"]).says(0, "wrote");
-    assert_eq!(base.files("out/site"), files, "the second export is like the first");
-}
-
 /// Writes an attempt that failed.
 fn failure(base: &TestBase, number: u32, task: &str, feature: &str, body: &str) {
     let at = format!("2026-11-01T{:02}:{:02}:00Z", 10 + number / 60, number % 60);
@@ -858,23 +802,7 @@ fn failure(base: &TestBase, number: u32, task: &str, feature: &str, body: &str) 
 }
 
 #[test]
-fn an_export_has_a_file_for_each_feature_and_each_task() {
-    let base = TestBase::new();
-    for (number, name) in [(1, "search"), (2, "knowledge/search")] {
-        failure(&base, number, &format!("{name}-task"), name, "");
-    }
-    base.run(["serve", "--export", "site"]).says(0, "wrote");
-    let files = base.files("site/feature");
-    assert_eq!((files.len(), base.files("site/task").len()), (2, 2), "{files:?}");
-    let page = base.read("site/feature/search.html");
-    assert!(
-        page.contains("<h1 dir=\"auto\">search</h1>") && page.contains("Task 1") && !page.contains("Task 2"),
-        "{page}"
-    );
-}
-
-#[test]
-fn lists_show_no_secret_and_an_export_says_that_files_contain_some() {
+fn lists_show_no_secret() {
     let base = TestBase::new();
     let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     for number in [1, 2] {
@@ -887,88 +815,4 @@ fn lists_show_no_secret_and_an_export_says_that_files_contain_some() {
     for page in ["features", "feature?name=search"] {
         assert!(server.page(page).contains("error: [redacted: github-token] was refused"), "{page}");
     }
-    let warning = "2 files of the memory contain what looks like a secret, and the pages show it; `ralph-memory check` says where";
-    let exported = base.run(["serve", "--export", "site"]);
-    assert!(exported.code == Some(0) && exported.stderr.contains(warning), "{}", exported.stderr);
-    let problems = base.run(["serve", "--export", "site", "--json"]).json(0)["problems"].clone();
-    assert_eq!((&problems[0]["code"], problems.as_array().unwrap().len()), (&"secret".into(), 2), "{problems}");
-}
-
-#[test]
-fn an_export_replaces_nothing_that_it_did_not_write() {
-    let base = sample();
-    base.write("out/notes.txt", "mine");
-    base.run(["serve", "--export", "out"]).refuses(2, "`notes.txt` in it is not of an export");
-    base.run(["serve", "--export", "site"]).says(0, "wrote");
-    base.write("site/entry/mine.html", "mine");
-    base.run(["serve", "--export", "site"]).refuses(2, "`entry/mine.html` in it is not of an export");
-    assert_eq!(base.read("site/entry/mine.html"), "mine");
-    fs::remove_file(base.at("site/entry/mine.html")).unwrap();
-    base.write("site/index.html", "changed");
-    base.run(["serve", "--export", "site"]).refuses(2, "`index.html` in it was changed since the export");
-    assert_eq!(base.read("site/index.html"), "changed");
-    std::os::unix::fs::symlink(base.at("out"), base.at("link")).unwrap();
-    base.run(["serve", "--export", "link"]).refuses(2, "it is not a folder");
-    base.run(["serve", "--export", "out/notes.txt"]).refuses(2, "it is not a folder");
-    base.run(["serve", "--export", ".."]).refuses(2, "cannot export");
-    assert_eq!(base.files("out"), ["out/notes.txt"]);
-    let left: Vec<_> = fs::read_dir(base.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(
-        left.iter()
-            .all(|name| !name.to_string_lossy().starts_with(".site") && !name.to_string_lossy().starts_with(".out")),
-        "{left:?}"
-    );
-}
-
-#[test]
-fn what_a_clone_says_of_an_export_lets_nothing_be_removed() {
-    let base = sample();
-    base.run(["serve", "--export", "site"]).says(0, "wrote");
-    let manifest = base.read("site/.ralph-memory-export");
-    base.write("docs/notes.md", "mine");
-    let header = manifest.lines().next().unwrap();
-    for line in ["notes.md", "00000000000000000000000000000000 notes.md"] {
-        base.write("docs/.ralph-memory-export", format!("{header}\n{line}\n"));
-        base.run(["serve", "--export", "docs"]).refuses(2, "`notes.md` in it");
-    }
-    assert_eq!(base.read("docs/notes.md"), "mine");
-    for make in [
-        |path: &Path| rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap(),
-        |path: &Path| {
-            std::os::unix::fs::symlink("/dev/zero", path).unwrap();
-        },
-    ] {
-        let path = base.at("docs/.ralph-memory-export");
-        fs::remove_file(&path).unwrap();
-        make(&path);
-        base.run(["serve", "--export", "docs"]).refuses(2, "in it is not of an export");
-    }
-}
-
-#[test]
-fn what_a_killed_export_left_is_removed_by_the_next() {
-    let base = sample();
-    base.run(["serve", "--export", "site"]).says(0, "wrote");
-    let mut child = std::process::Command::new("true").spawn().unwrap();
-    let ended = child.id();
-    child.wait().unwrap();
-    for (part, name) in [("new", "of-nobody"), ("new", ""), ("old", ""), ("new", "own")] {
-        let process = match name {
-            "own" => std::process::id().to_string(),
-            "" => ended.to_string(),
-            _ => name.to_owned(),
-        };
-        fs::create_dir_all(base.at(&format!(".site.{part}-{process}"))).unwrap();
-        fs::copy(
-            base.at("site/.ralph-memory-export"),
-            base.at(&format!(".site.{part}-{process}/.ralph-memory-export")),
-        )
-        .unwrap();
-        base.write(&format!(".site.{part}-{process}/index.html"), "half");
-    }
-    base.run(["serve", "--export", "site"]).says(0, "wrote");
-    let names = fs::read_dir(base.root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut left: Vec<String> = names.filter(|name| name.starts_with(".site")).collect();
-    left.sort();
-    assert_eq!(left, [format!(".site.new-{}", std::process::id()), ".site.new-of-nobody".to_owned()]);
 }

@@ -3,8 +3,8 @@
 use std::fs;
 
 use ralph_memory::entry::{Files, Outcome};
-use ralph_memory::memory::{EntryFilter, IterationView, Report, Run, Validated};
-use ralph_memory::{Id, Knowledge, Memory, Request, Task};
+use ralph_memory::memory::{IterationView, Report, Run, Validated};
+use ralph_memory::{Id, Memory, Request, Task};
 use serde_json::json;
 
 use crate::support::TestBase;
@@ -309,7 +309,7 @@ fn a_task_without_a_feature_sees_its_own_errors() {
 }
 
 #[test]
-fn a_pinned_memory_answers_as_before_and_changes_nothing() {
+fn links_usage_and_replacements_of_an_entry_are_shown() {
     let base = TestBase::new();
     let head = "title: Lock   order\ntags: [db]\naliases: [Order of locks]";
     base.write(
@@ -329,31 +329,14 @@ fn a_pinned_memory_answers_as_before_and_changes_nothing() {
         base.write(&format!(".ralph/journal/run-one/000{number}.md"), format!("---\n{head}\n---\n\n> Did it.\n"));
     }
     let memory = base.memory();
-    let pinned = base.memory().pinned();
-    let listed = memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
-    assert_eq!(pinned.list(&EntryFilter { archived: true, ..EntryFilter::default() }).entries, listed.entries);
-    assert_eq!(listed.entries.len(), 6);
-    for entry in &listed.entries {
-        assert_eq!(pinned.show(&entry.id).unwrap(), memory.show(&entry.id).unwrap(), "{}", entry.id);
-    }
-    let locks = pinned.show(&Id::parse("locks").unwrap()).unwrap().entry;
+    let locks = memory.show(&Id::parse("locks").unwrap()).unwrap().entry;
     assert_eq!(locks.backlinks.len(), 1, "the first link of each entry: {:?}", locks.backlinks);
     assert_eq!(locks.backlinks[0].line, 7);
     assert_eq!(locks.usage.unwrap().recalls, 2);
     let ids: Vec<Option<&str>> = locks.links.iter().map(|link| link.id.as_ref().map(Id::as_str)).collect();
     assert_eq!(ids, [Some("knowledge/retries"), None, Some("knowledge/locks")]);
-    let retries = pinned.show(&Id::parse("retries").unwrap()).unwrap().entry;
+    let retries = memory.show(&Id::parse("retries").unwrap()).unwrap().entry;
     assert_eq!(retries.superseded_by, [Id::parse("knowledge/new").unwrap()]);
-    assert_eq!(pinned.show(&Id::parse("new").unwrap()).unwrap().entry.versions.len(), 1);
-    assert_eq!(pinned.run("run-one"), memory.run("run-one"));
-    assert_eq!(pinned.task("t-one"), memory.task("t-one"));
-    assert_eq!(pinned.run("run-one").unwrap().knowledge.len(), 1);
-
-    let before = base.files(".ralph/knowledge");
-    base.entry("later", "Later", "db", "Written after the list.");
-    assert_eq!(pinned.list(&EntryFilter::default()).entries.len(), 5, "it does not look again");
-    assert_eq!(memory.list(&EntryFilter::default()).entries.len(), 6);
-    let refused = pinned.add(&Knowledge::new("Never", ["db"], "It is not written.")).unwrap_err();
-    assert!(refused.to_string().contains(".ralph"), "{refused}");
-    assert_eq!(base.files(".ralph/knowledge").len(), before.len() + 1);
+    assert_eq!(memory.show(&Id::parse("new").unwrap()).unwrap().entry.versions.len(), 1);
+    assert_eq!(memory.run("run-one").unwrap().knowledge.len(), 1);
 }

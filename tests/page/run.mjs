@@ -5,7 +5,6 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { attack, readable } from "./attack.mjs";
 import { Browser } from "./browser.mjs";
-import { exported, exportedSearch, files } from "./export.mjs";
 import { makeHostile } from "./hostile.mjs";
 import { everyPageByTab, journey } from "./keyboard.mjs";
 import { live, steady } from "./live.mjs";
@@ -13,7 +12,7 @@ import { many } from "./many.mjs";
 import { makeMemory } from "./memory.mjs";
 import { PAGES, axe, everywhere, visit } from "./pages.mjs";
 import { Program } from "./program.mjs";
-import { buttons, bytes, calm, crawl, fields, filters, mouse, times, typing, withoutScript } from "./use.mjs";
+import { buttons, calm, crawl, fields, filters, mouse, times, typing, withoutScript } from "./use.mjs";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -116,16 +115,6 @@ try {
   await group("Live: what is typed stays, slow pages, and the end of the server", (expect) => steady(browser, program, join(scratch, "steady"), expect));
   await site.stop();
 
-  await group("Exported, from file://", async (expect) => {
-    const target = join(scratch, "exported");
-    const before = bytes(folder);
-    program.run(folder, "serve", "--export", target);
-    expect("exporting changes nothing", bytes(folder) === before);
-    const pages = await exported(browser, target, expect);
-    await exportedSearch(browser, target, expect);
-    return `${pages} pages, ${files(target).length} files`;
-  });
-
   const hostile = join(scratch, "hostile");
   const ids = makeHostile(program.path, hostile, program.env);
   const hostileSite = await program.serve(hostile);
@@ -135,12 +124,6 @@ try {
   });
   await group("Hostile entries can be read, and the search typed into", (expect) => readable(browser, hostileSite, ids, expect));
   await hostileSite.stop();
-  await group("Hostile entries, exported", async (expect) => {
-    const target = join(scratch, "hostile-exported");
-    program.run(hostile, "serve", "--export", target);
-    const pages = await exported(browser, target, expect);
-    return `${pages} pages`;
-  });
 } finally {
   const asked = await browser.close();
   await group("The browser asked nobody but the page", async (expect) => {

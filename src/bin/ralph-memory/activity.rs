@@ -61,34 +61,10 @@ pub(crate) fn is_terminal() -> bool {
 /// Receives what the memory is doing.
 pub(crate) fn observe(activity: Activity) {
     let Activity { work, step, done, total } = activity;
-    show(ShownWork::Memory(work), step, done, total);
+    show(work, step, done, total);
 }
 
-/// The writing of pages, which lasts until this is dropped.
-#[cfg(feature = "page")]
-pub(crate) struct PagesActivity(ShownWork);
-
-#[cfg(feature = "page")]
-impl PagesActivity {
-    pub(crate) fn begin() -> PagesActivity {
-        show(ShownWork::Pages, Step::Began, 0, None);
-        PagesActivity(ShownWork::Pages)
-    }
-
-    /// Shows that so many pages of so many are written.
-    pub(crate) fn advance(&self, done: usize, total: usize) {
-        show(self.0, Step::Advanced, done, Some(total));
-    }
-}
-
-#[cfg(feature = "page")]
-impl Drop for PagesActivity {
-    fn drop(&mut self) {
-        show(self.0, Step::Ended, 0, None);
-    }
-}
-
-fn show(work: ShownWork, step: Step, done: usize, total: Option<usize>) {
+fn show(work: Work, step: Step, done: usize, total: Option<usize>) {
     let mut activities = lock(&ACTIVITIES);
     let was_idle = activities.open.is_empty();
     let now = Instant::now();
@@ -256,19 +232,10 @@ fn erase_at_signals() {
     });
 }
 
-/// What is done, by the memory or by this program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ShownWork {
-    Memory(Work),
-    /// Writes the pages of an export.
-    #[cfg_attr(not(feature = "page"), allow(dead_code, reason = "without pages nothing writes any"))]
-    Pages,
-}
-
 /// Work that is not over.
 #[derive(Debug)]
 struct OpenWork {
-    work: ShownWork,
+    work: Work,
     done: usize,
     total: Option<usize>,
     begun: Instant,
@@ -329,13 +296,8 @@ impl Activities {
     /// Returns the text of the line.
     fn text(&self, now: Instant) -> Option<String> {
         self.due().filter(|due| *due <= now)?;
-        // Each page takes many short steps, which say less than the number of pages.
-        let counted = self.open.iter().find(|open| open.work == ShownWork::Pages && open.total.is_some());
-        let OpenWork { work, done, total, begun } = counted.or(self.open.last())?;
-        let (what, noun) = match work {
-            ShownWork::Memory(work) => words(*work),
-            ShownWork::Pages => ("Writing", "pages"),
-        };
+        let OpenWork { work, done, total, begun } = self.open.last()?;
+        let (what, noun) = words(*work);
         Some(match total.filter(|total| *total > 0 && !noun.is_empty()) {
             Some(total) => format!("{what} {} of {} {noun}", grouped(*done.min(&total)), grouped(total)),
             None if noun.is_empty() => format!("{what} · {}", duration(now.saturating_duration_since(*begun))),
@@ -392,10 +354,10 @@ mod tests {
         }
 
         fn at(&mut self, milliseconds: u64, work: Work, step: Step, done: usize, total: Option<usize>) {
-            self.take(milliseconds, ShownWork::Memory(work), step, done, total);
+            self.take(milliseconds, work, step, done, total);
         }
 
-        fn take(&mut self, milliseconds: u64, work: ShownWork, step: Step, done: usize, total: Option<usize>) {
+        fn take(&mut self, milliseconds: u64, work: Work, step: Step, done: usize, total: Option<usize>) {
             let begun = self.start + Duration::from_millis(milliseconds);
             self.activities.take(OpenWork { work, done, total, begun }, step, begun);
         }
@@ -432,20 +394,6 @@ mod tests {
         work.check(3_500, Some("Reading 1,000 of 1,000 entries"));
         work.at(3_600, Work::Reading, Step::Ended, 1_001, Some(1_000));
         work.check(62_000, Some("Examining the memory · 1 min 2 s"));
-    }
-
-    #[test]
-    fn pages_are_shown_around_the_work_that_each_takes() {
-        let mut work = TimedWork::new();
-        work.take(0, ShownWork::Pages, Step::Began, 0, None);
-        work.check(1_000, Some("Writing pages · 1 s"));
-        work.at(1_000, Work::Checking, Step::Began, 0, Some(20));
-        work.check(1_100, Some("Checking 0 of 20 files"));
-        work.take(2_000, ShownWork::Pages, Step::Advanced, 12, Some(1_400));
-        work.check(2_000, Some("Writing 12 of 1,400 pages"));
-        work.at(2_100, Work::Checking, Step::Ended, 20, Some(20));
-        work.take(3_000, ShownWork::Pages, Step::Ended, 0, None);
-        work.check(3_000, None);
     }
 
     #[test]

@@ -135,17 +135,20 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
         Err(error) => return refuse(&mut ui, &error, &arguments),
     };
     let result = result.and_then(|exit| Ok(ui.out.flush().map(|()| exit)?));
-    result.unwrap_or_else(|error| {
-        let exit = error::exit(&error);
-        if exit != Exit::Done {
-            // If the answer could not be written, this cannot be written either.
-            let _ = ui.error(&error::report(&error)).and_then(|()| ui.out.flush());
-            if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
-                ui.warn(text);
-            }
+    result.unwrap_or_else(|error| fail(&mut ui, &error))
+}
+
+/// Shows an error, and returns the exit code; a reader that has gone away is none.
+fn fail(ui: &mut Ui<'_>, error: &anyhow::Error) -> Exit {
+    let exit = error::exit(error);
+    if exit != Exit::Done {
+        // If the answer could not be written, this cannot be written either.
+        let _ = ui.error(&error::report(error)).and_then(|()| ui.out.flush());
+        if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
+            ui.warn(text);
         }
-        exit
-    })
+    }
+    exit
 }
 
 /// Runs the command, and lets a pager show its answer if that is long. Notes and warnings follow below the answer: a
@@ -233,8 +236,12 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
     // The message repeats arguments, which may come from anywhere.
     let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
-    let _ = if coloured && safe == plain { write!(to, "{styled}") } else { write!(to, "{safe}") };
-    let _ = to.flush();
+    let shown = if coloured && safe == plain { write!(to, "{styled}") } else { write!(to, "{safe}") };
+    if let Err(error) = shown.and_then(|()| to.flush())
+        && !to_err
+    {
+        return fail(ui, &error.into());
+    }
     // clap repeats the agent's text; it is shown once.
     if to_err && let Some(hint) = record::rescue(arguments) {
         ui.note(&format!("hint: {hint}"));

@@ -4,8 +4,8 @@
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 
-use ralph_memory::Error;
-use ralph_memory::error::{ErrorKind, Message};
+use ralph_memory::error::{ErrorKind, INCOMPLETE, Message};
+use ralph_memory::{Error, Problem};
 use serde::Serialize;
 
 use crate::activity;
@@ -28,6 +28,21 @@ pub(crate) struct NothingFound {
     pub(crate) hint: String,
 }
 
+/// An answer that lacks entries, since the system had too little of something to read them all.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct IncompleteAnswer {
+    message: String,
+    hint: String,
+}
+
+/// Fails if the problems of an answer say that it lacks entries that are there.
+pub(crate) fn check_whole(problems: &[Problem]) -> Result<(), IncompleteAnswer> {
+    let found = problems.iter().find(|problem| problem.code == INCOMPLETE);
+    let failed = |problem: &Problem| IncompleteAnswer { message: problem.to_string(), hint: problem.hint.to_string() };
+    found.map_or(Ok(()), |problem| Err(failed(problem)))
+}
+
 /// An error in its displayed form.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ErrorReport {
@@ -48,6 +63,9 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     }
     if error.is::<NothingFound>() {
         return Exit::No;
+    }
+    if error.is::<IncompleteAnswer>() {
+        return Exit::Io;
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
         // The library names the file in every failure, so this one comes from writing the answer.
@@ -87,6 +105,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     }
     if let Some(nothing) = error.downcast_ref::<NothingFound>() {
         return Some(nothing.hint.clone());
+    }
+    if let Some(incomplete) = error.downcast_ref::<IncompleteAnswer>() {
+        return Some(incomplete.hint.clone());
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
         return io_hint(output).map(str::to_owned);

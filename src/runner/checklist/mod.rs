@@ -5,13 +5,12 @@
 
 mod items;
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use self::items::items;
 use crate::error::{Error, Result};
-use crate::store::replace_file;
+use crate::store::{OutsideFolder, Unreadable, parent_of};
 
 pub(super) use self::items::ChecklistItem;
 
@@ -108,8 +107,8 @@ fn find<'a>(items: &'a [ChecklistItem], wanted: &ChecklistItem) -> std::result::
 
 /// A checklist as it was read.
 struct Checklist {
-    /// Where it is, links followed.
-    path: PathBuf,
+    folder: OutsideFolder,
+    name: String,
     bytes: Vec<u8>,
     items: Vec<ChecklistItem>,
 }
@@ -121,35 +120,38 @@ impl Checklist {
             Error::unusable(message, "a checklist is a markdown file of at most 1 MiB")
         };
         let io_error = |source| Error::Io { action: "read", path: path.to_owned(), source };
-        let real = fs::canonicalize(path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => refuse("does not exist"),
-            _ => io_error(source),
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| refuse("is not a file"))?.to_owned();
+        let folder = match OutsideFolder::open(parent_of(path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(refuse("does not exist")),
+            opened => opened.map_err(io_error)?,
+        };
+        let bytes = folder.read(&name, MAX_BYTES).map_err(|unreadable| match unreadable {
+            Unreadable::Missing => refuse("does not exist"),
+            Unreadable::Link => refuse("is a link; name the file to which it leads"),
+            Unreadable::NotAFile => refuse("is not a file"),
+            Unreadable::TooLarge { .. } => refuse("is over 1 MiB"),
+            Unreadable::Io(source) => io_error(source),
         })?;
-        // Opening a pipe would wait for somebody to write to it.
-        if !fs::metadata(&real).map_err(io_error)?.is_file() {
-            return Err(refuse("is not a file"));
-        }
-        let mut bytes = Vec::new();
-        let limit = MAX_BYTES as u64 + 1;
-        File::open(&real).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(io_error)?;
-        if bytes.len() > MAX_BYTES {
-            return Err(refuse("is over 1 MiB"));
+        if folder.is_read_only(&name).map_err(io_error)? {
+            return Err(refuse("is read-only, and could not be ticked"));
         }
         let text = std::str::from_utf8(&bytes).map_err(|_| refuse("is not UTF-8"))?;
         let items = items(text);
-        Ok(Checklist { path: real, bytes, items })
+        Ok(Checklist { folder, name, bytes, items })
     }
 
     /// Replaces the bytes that were read. `false` means that they are no longer there. `path` is what the caller calls it.
     fn replace(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
         let io_error = |source| Error::Io { action: "write", path: path.to_owned(), source };
-        replace_file(&self.path, &self.bytes, bytes).map_err(io_error)
+        self.folder.replace(&self.name, &self.bytes, bytes).map_err(io_error)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::PathBuf;
 
     use super::*;
     use crate::error::ErrorKind;
@@ -248,18 +250,21 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_keeps_permissions_and_links() {
+    fn a_tick_keeps_permissions_and_follows_no_link_to_a_file() {
         let file = TaskFile::new("- [ ] a\n");
         fs::set_permissions(file.path(), fs::Permissions::from_mode(0o646)).unwrap();
         let other = tempfile::tempdir().unwrap();
-        let link = other.path().join("link.md");
+        let (link, folder) = (other.path().join("link.md"), other.path().join("folder"));
         symlink(file.path(), &link).unwrap();
-        let NextItem::Open(item) = next(&link).unwrap() else { panic!("all are ticked") };
-        assert_eq!(tick(&link, &item).unwrap(), TickResult::Now);
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let refused = next(&link).unwrap_err().to_string();
+        assert!(refused.contains("link.md` is a link; name the file to which it leads"), "{refused}");
+        symlink(file.folder.path(), &folder).unwrap();
+        let path = folder.join("tasks.md");
+        let NextItem::Open(item) = next(&path).unwrap() else { panic!("all are ticked") };
+        assert_eq!(tick(&path, &item).unwrap(), TickResult::Now);
         assert_eq!(fs::read_to_string(file.path()).unwrap(), "- [x] a\n");
         assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o646);
-        assert_eq!(next(&link).unwrap(), NextItem::AllTicked(1));
+        assert_eq!(next(&path).unwrap(), NextItem::AllTicked(1));
     }
 
     #[test]

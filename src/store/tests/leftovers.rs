@@ -3,8 +3,8 @@
 use std::fs;
 
 use super::{Fixture, now};
+use crate::store::replace_file::WriteStep;
 use crate::store::temp::{Leftover, exchange_name, temporary_name};
-use crate::store::write::WriteStep;
 
 /// The number of a process that cannot exist.
 const DEAD: u32 = u32::MAX;

@@ -5,6 +5,7 @@ mod locking;
 mod making;
 mod moving;
 mod opening;
+mod outside;
 mod replacing;
 mod surveying;
 

@@ -8,9 +8,9 @@ use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, 
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
 use crate::store::read::read_open;
+use crate::store::replace_file::WriteStep;
 use crate::store::temp::{Access, first_mode};
 use crate::store::write::Replaced;
-use crate::store::write::WriteStep;
 
 const A: &str = "knowledge/a.md";
 

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use ralph_memory::error::Tally;
 use serde::Serialize;
 
+use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::report;
 use crate::session::Globals;
@@ -48,6 +49,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
     let memory = globals.open()?;
     let checked = memory.check();
     let problems = &checked.problems;
+    check_whole(problems)?;
     match if ui.json { CheckFormat::Json } else { args.format } {
         CheckFormat::Human => {
             let mut lines = memory.source_lines();

@@ -1,5 +1,10 @@
 //! `export`: prints all of the memory.
 
+use std::io;
+
+use rustix::fs::{fstat, stat};
+use rustix::io::read;
+
 use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::Ui;
@@ -15,7 +20,18 @@ use crate::ui::Ui;
   ralph-memory export | ralph-memory import export - --root ~/src/project")]
 pub(crate) struct ExportArgs {}
 
+/// Returns whether nobody gets the stream. Rust opens `/dev/null`, for reading too, in the place of a standard output that
+/// is closed, as the shell's `>&-` does it; `> /dev/null` opens it for writing alone.
+fn is_closed() -> bool {
+    let out = io::stdout();
+    let is_null = || Ok::<_, io::Error>(fstat(&out)?.st_rdev == stat("/dev/null")?.st_rdev);
+    is_null().unwrap_or(false) && read(&out, &mut [0; 1]).is_ok()
+}
+
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &ExportArgs) -> anyhow::Result<Exit> {
+    if is_closed() {
+        return Err(io::Error::other("standard output is closed").into());
+    }
     let memory = globals.open()?;
     let mut exit = Exit::Done;
     for line in memory.export()? {

@@ -8,6 +8,7 @@ use ralph_memory::{Kind, Scope};
 use serde::Serialize;
 
 use crate::answers::{self, ListedEntry};
+use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
@@ -122,6 +123,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
         limit: None,
     };
     let mut listed = memory.list(&filter);
+    check_whole(&listed.problems)?;
     let in_all = listed.entries.len();
     listed.entries.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(in_all));
     if ui.json {

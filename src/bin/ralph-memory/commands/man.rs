@@ -3,10 +3,11 @@
 //! This module knows the commands as clap does, and nothing of memories. The pages are generated from the help alone,
 //! so the two agree.
 
+use std::io;
 use std::path::PathBuf;
-use std::{fs, io};
 
 use clap_mangen::Man;
+use ralph_memory::memory::write_file;
 
 use crate::exit::Exit;
 use crate::groups::GROUPS;
@@ -21,18 +22,32 @@ pub(crate) struct ManArgs {
 }
 
 pub(crate) fn run(args: &ManArgs, program: clap::Command) -> anyhow::Result<Exit> {
-    let cannot_write = |source| ralph_memory::Error::Io { action: "write", path: args.folder.clone(), source };
-    fs::create_dir_all(&args.folder).map_err(cannot_write)?;
-    clap_mangen::generate_to(program.clone(), &args.folder).map_err(cannot_write)?;
-    let page = program_page(program).map_err(cannot_write)?;
-    fs::write(args.folder.join("ralph-memory.1"), page).map_err(cannot_write)?;
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    let mut pages = vec![("ralph-memory.1".to_owned(), program_page(&program)?)];
+    for command in program.get_subcommands() {
+        add_pages(command, &mut pages)?;
+    }
+    for (name, page) in pages {
+        write_file(&args.folder.join(name), &page)?;
+    }
     Ok(Exit::Done)
 }
 
+/// Adds the pages of a command and of those below it, each with the name of its file.
+fn add_pages(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    if command.is_hide_set() {
+        return Ok(());
+    }
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    pages.push((man.get_filename(), page));
+    command.get_subcommands().try_for_each(|below| add_pages(below, pages))
+}
+
 /// Returns the page of the program, which lists the commands in groups as the help does.
-fn program_page(program: clap::Command) -> io::Result<Vec<u8>> {
-    let mut program = program.disable_help_subcommand(true);
-    program.build();
+fn program_page(program: &clap::Command) -> io::Result<Vec<u8>> {
     let man = Man::new(program.clone());
     let mut page = Vec::new();
     man.render_title(&mut page)?;

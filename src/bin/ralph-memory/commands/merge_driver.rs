@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::Error;
 use ralph_memory::entry::{Merged, merge};
+use ralph_memory::memory::write_file;
 
 use crate::error::UsageError;
 use crate::exit::Exit;
@@ -53,7 +54,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exi
         }
     };
     if merged != ours {
-        write(&args.ours, &merged)?;
+        // Git reads the file of this name after this program has ended.
+        write_file(&args.ours, &merged)?;
     }
     let Some(conflict) = conflict else { return Ok(Exit::Done) };
     ui.warn(&format!("{}: {conflict}", args.path));
@@ -67,19 +69,6 @@ fn within(path: &str) -> Option<&str> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|source| Error::Io { action: "read", path: path.to_owned(), source })
-}
-
-/// Writes the result, which git reads after this program has ended. The file belongs to git. It is replaced as a whole:
-/// where that fails, git merges what is in it.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(".merged");
-    let written = fs::write(&new, bytes).and_then(|()| fs::rename(&new, path));
-    written.map_err(|source| {
-        // It may not exist.
-        let _ = fs::remove_file(&new);
-        Error::Io { action: "write", path: path.to_owned(), source }
-    })
 }
 
 #[cfg(test)]

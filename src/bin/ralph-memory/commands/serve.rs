@@ -1,19 +1,18 @@
 //! `serve`: shows the memory in a browser.
 
-use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use ralph_memory::memory::{PageServer, ProcessIdentity};
-use ralph_memory::{Error, Memory, Problem};
+use ralph_memory::{Error, Memory};
 use serde::Serialize;
 
-use crate::activity::{self, PagesActivity};
+use crate::activity;
 use crate::error::UsageError;
 use crate::exit::Exit;
-use crate::serve::{self, ExportedSite};
+use crate::serve;
 use crate::session::Globals;
-use crate::ui::{ID, Ui, count};
+use crate::ui::{ID, Ui};
 
 /// The port that is tried first.
 const PORT: u16 = 7171;
@@ -26,8 +25,7 @@ const PORT: u16 = 7171;
 #[command(after_help = "Examples:
   ralph-memory serve
   ralph-memory serve --open
-  ralph-memory serve --port 0 --json
-  ralph-memory serve --export site")]
+  ralph-memory serve --port 0 --json")]
 pub(crate) struct ServeArgs {
     /// The port; 0 takes any that is free [default: 7171, else any that is free]
     #[arg(long, value_name = "N")]
@@ -35,15 +33,6 @@ pub(crate) struct ServeArgs {
     /// Open the page in your browser
     #[arg(long)]
     open: bool,
-    /// Write the pages into this folder instead of serving them, for a pull request or an archive
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["port", "open"])]
-    export: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct SiteExportAnswer {
-    folder: String,
-    page_count: usize,
 }
 
 #[derive(Serialize)]
@@ -57,9 +46,6 @@ struct ServeAnswer<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    if let Some(folder) = &args.export {
-        return export(ui, globals, memory, folder);
-    }
     let interrupt = activity::interrupt()?;
     if let Some(first) = memory.page_server() {
         return already_running(ui, &memory, &first, args.open);
@@ -91,43 +77,6 @@ fn already_running(ui: &mut Ui<'_>, memory: &Memory, first: &PageServer, opens: 
     announce(ui, first, true)?;
     open(ui, memory, first, opens);
     Ok(Exit::Done)
-}
-
-/// Writes the pages as files.
-fn export(ui: &mut Ui<'_>, globals: &Globals, memory: Memory, folder: &Path) -> anyhow::Result<Exit> {
-    let interrupt = activity::interrupt()?;
-    let secrets = secrets(&memory);
-    let shown = globals.shows_progress().then(PagesActivity::begin);
-    let report = |done, total| shown.iter().for_each(|shown| shown.advance(done, total));
-    let exported = serve::export(memory, folder, &interrupt, &report)?;
-    drop(shown);
-    let Some(ExportedSite { folder, pages }) = exported else { return Ok(Exit::Interrupted) };
-    let folder = folder.display().to_string();
-    if ui.json {
-        ui.json(SiteExportAnswer { folder, page_count: pages }, &secrets)?;
-    } else {
-        let folder = ui.styled(ID, &folder);
-        ui.line(format_args!("wrote {} to {folder}", count(pages, "page")))?;
-        warn_of(ui, &secrets);
-    }
-    Ok(Exit::Done)
-}
-
-/// Returns what looks like a secret in the files of the memory, which an export copies.
-fn secrets(memory: &Memory) -> Vec<Problem> {
-    let mut problems = memory.check().problems;
-    problems.retain(|problem| problem.code == "secret");
-    problems
-}
-
-fn warn_of(ui: &mut Ui<'_>, secrets: &[Problem]) {
-    let files: BTreeSet<&str> = secrets.iter().map(|problem| problem.path.as_str()).collect();
-    let contain = match files.len() {
-        0 => return,
-        1 => "1 file of the memory contains".to_owned(),
-        number => format!("{number} files of the memory contain"),
-    };
-    ui.warn(&format!("{contain} what looks like a secret, and the pages show it; `ralph-memory check` says where"));
 }
 
 /// Returns a listener on this machine's own interface.

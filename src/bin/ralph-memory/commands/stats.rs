@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::activity::grouped;
 use crate::commands::log::{minute, seconds};
+use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
@@ -46,6 +47,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &StatsArgs) -> anyho
     let memory = globals.open()?;
     let since = args.since.map(|since| since.from(globals.now()));
     let stats = memory.stats(&StatsFilter { feature: args.feature.clone(), since });
+    check_whole(&stats.problems)?;
     if ui.json {
         let Stats { total, features, errors, files, days, .. } = &stats;
         ui.json(StatsAnswer { total, features, errors, files, days }, &stats.problems)?;

@@ -5,6 +5,7 @@ use ralph_memory::memory::{Iteration, MemoryStatus};
 use serde::Serialize;
 
 use crate::answers::Begun;
+use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::{PLAIN, TITLE, Ui, count};
@@ -26,6 +27,7 @@ struct StatusAnswer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let status = memory.status();
+    check_whole(&status.problems)?;
     let open = memory.open_iterations();
     if ui.json {
         ui.json(StatusAnswer { status: &status, open: open.iter().map(Begun::of).collect() }, &status.problems)?;

@@ -11,7 +11,7 @@ use ralph_memory::{Id, Memory};
 use serde::Deserialize;
 
 use super::guard::refusal;
-use super::links::PageLinks;
+use super::links::with_query;
 use super::pages::{FormAction, unknown_id, unknown_operation};
 use super::site::SiteState;
 
@@ -68,8 +68,8 @@ fn perform(memory: &Memory, action: FormAction, id: &str) -> anyhow::Result<Stri
         FormAction::Undo => {
             let number = id.parse().map_err(|_| unknown_operation(id))?;
             memory.undo(Some(number), false)?;
-            return Ok(PageLinks::with_query("health", &[("done", action.as_str())]));
+            return Ok(with_query("health", &[("done", action.as_str())]));
         }
     };
-    Ok(PageLinks::with_query("entry", &[("id", id.as_str()), ("done", action.as_str())]))
+    Ok(with_query("entry", &[("id", id.as_str()), ("done", action.as_str())]))
 }

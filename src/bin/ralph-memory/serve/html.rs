@@ -11,7 +11,7 @@ use ralph_memory::text::shorten;
 use ralph_memory::{Id, Kind, Memory, Problem};
 
 use super::charts::bar;
-use super::links::{NamedPage, PageLinks};
+use super::links::{NamedPage, entry_address, with_query};
 use crate::activity::grouped;
 
 /// The longest title outside of its own page, in characters.
@@ -20,9 +20,8 @@ const MAX_TITLE: usize = 160;
 /// What a page is made from.
 pub(super) struct PageContext<'a> {
     pub(super) memory: &'a Memory,
-    pub(super) links: PageLinks<'a>,
-    /// What forms that change something carry; without one, there are no such forms.
-    pub(super) token: Option<&'a str>,
+    /// What forms that change something carry.
+    pub(super) token: &'a str,
     /// The state of the servers of semantic search, as far as it is known.
     pub(super) semantic: Option<SemanticStatus>,
 }
@@ -99,18 +98,18 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
 }
 
 /// Returns a link to an entry by its title.
-pub(super) fn entry_link(links: PageLinks<'_>, entry: &EntrySummary) -> Markup {
-    html! { a href=(links.entry(&entry.id)) { (isolated(&title(&entry.title))) } }
+pub(super) fn entry_link(entry: &EntrySummary) -> Markup {
+    html! { a href=(entry_address(&entry.id)) { (isolated(&title(&entry.title))) } }
 }
 
 /// Returns a link to an entry by its id.
-pub(super) fn id_link(links: PageLinks<'_>, id: &Id) -> Markup {
-    html! { a href=(links.entry(id)) { code { (isolated(&cut(id.as_str(), MAX_TITLE))) } } }
+pub(super) fn id_link(id: &Id) -> Markup {
+    html! { a href=(entry_address(id)) { code { (isolated(&cut(id.as_str(), MAX_TITLE))) } } }
 }
 
 /// Returns a link to the page of a task, a run or a feature.
-pub(super) fn named_link(links: PageLinks<'_>, page: NamedPage, name: &str, shown: &str) -> Markup {
-    html! { a href=(links.named(page, name)) { (isolated(&title(shown))) } }
+pub(super) fn named_link(page: NamedPage, name: &str, shown: &str) -> Markup {
+    html! { a href=(page.address(name)) { (isolated(&title(shown))) } }
 }
 
 /// A time, RFC 3339, as people read it. The text is exact and stays true; the script makes it relative to the clock of whoever looks, as
@@ -211,27 +210,27 @@ fn table_parts(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
 }
 
 /// Returns a list of entries, each with tags and dates.
-pub(super) fn entry_list(links: PageLinks<'_>, entries: &[EntrySummary]) -> Markup {
-    html! { ul.rows { @for entry in entries { li.row { (entry_row(links, entry)) } } } }
+pub(super) fn entry_list(entries: &[EntrySummary]) -> Markup {
+    html! { ul.rows { @for entry in entries { li.row { (entry_row(entry)) } } } }
 }
 
 /// Returns an entry in a list.
-pub(super) fn entry_row(links: PageLinks<'_>, entry: &EntrySummary) -> Markup {
+pub(super) fn entry_row(entry: &EntrySummary) -> Markup {
     html! {
-        p.row-title { (entry_link(links, entry)) " " (entry_badges(entry)) }
-        (entry_meta(links, entry))
+        p.row-title { (entry_link(entry)) " " (entry_badges(entry)) }
+        (entry_meta(entry))
     }
 }
 
 /// Returns what is known of an entry beside its title: what it is, the feature, when it changed, and its tags.
-pub(super) fn entry_meta(links: PageLinks<'_>, entry: &EntrySummary) -> Markup {
+pub(super) fn entry_meta(entry: &EntrySummary) -> Markup {
     let kind = if entry.kind == Kind::Journal { "attempt" } else { entry.kind.as_str() };
     html! {
         p.meta {
             @if let Some(category) = &entry.category { (isolated(&cut(category, 40))) } @else { (kind) }
-            @if let Some(feature) = &entry.feature { " · " (named_link(links, NamedPage::Feature, feature, feature)) }
+            @if let Some(feature) = &entry.feature { " · " (named_link(NamedPage::Feature, feature, feature)) }
             @if let Some(time) = entry.updated_at.as_deref().or(entry.created_at.as_deref()) { " · " (ShownTime(time)) }
-            (tags(links, &entry.tags))
+            (tags(&entry.tags))
         }
     }
 }
@@ -250,12 +249,11 @@ pub(super) fn entry_badges(entry: &EntrySummary) -> Markup {
 const MAX_TAGS: usize = 12;
 
 /// Returns the tags of an entry, each with a link to its list.
-pub(super) fn tags(links: PageLinks<'_>, tags: &[String]) -> Markup {
+pub(super) fn tags(tags: &[String]) -> Markup {
     html! {
         @for tag in tags.iter().take(MAX_TAGS) {
             " "
-            @if links.is_exported() { span.tag { (isolated(&cut(tag, 40))) } }
-            @else { a.tag href=(PageLinks::with_query("entries", &[("kind", "all"), ("tag", tag)])) { (isolated(&cut(tag, 40))) } }
+            a.tag href=(with_query("entries", &[("kind", "all"), ("tag", tag)])) { (isolated(&cut(tag, 40))) }
         }
         @if tags.len() > MAX_TAGS { " " span.quiet { "+" (tags.len() - MAX_TAGS) } }
     }
@@ -265,13 +263,13 @@ pub(super) fn tags(links: PageLinks<'_>, tags: &[String]) -> Markup {
 const MAX_PROBLEMS: usize = 5;
 
 /// Returns the problems that were found on the way.
-pub(super) fn problems(links: PageLinks<'_>, problems: &[Problem]) -> Markup {
+pub(super) fn problems(problems: &[Problem]) -> Markup {
     html! {
         @if !problems.is_empty() {
             aside.note aria-label="Problems" {
                 p { strong { (counted(problems.len(), "problem", "problems")) " found on the way" } }
                 ul { @for problem in problems.iter().take(MAX_PROBLEMS) { li { (isolated(&problem.to_string())) } } }
-                @if problems.len() > MAX_PROBLEMS { p { a href=(links.page("health")) { "All problems" } } }
+                @if problems.len() > MAX_PROBLEMS { p { a href=("health") { "All problems" } } }
             }
         }
     }

@@ -10,7 +10,7 @@ use maud::{Escaper, Markup, PreEscaped};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 use ralph_memory::Id;
 
-use super::links::PageLinks;
+use super::links::entry_address;
 
 /// How many elements may lie in each other. What is nested deeper is written without its tags.
 const MAX_DEPTH: usize = 24;
@@ -77,9 +77,9 @@ pub(super) enum LineBreaks {
 }
 
 /// Returns a body as HTML. `targets` are the entries to which links lead.
-pub(super) fn rendered(body: &str, links: PageLinks<'_>, targets: &Targets, breaks: LineBreaks) -> Markup {
+pub(super) fn rendered(body: &str, targets: &Targets, breaks: LineBreaks) -> Markup {
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
-    let mut writer = HtmlWriter::new(links, targets, breaks);
+    let mut writer = HtmlWriter::new(targets, breaks);
     if is_bracketed(&body) {
         writer.raw(&body);
     } else {
@@ -111,12 +111,11 @@ struct HtmlWriter<'a> {
     cell: usize,
     is_head: bool,
     breaks: LineBreaks,
-    links: PageLinks<'a>,
     targets: &'a Targets,
 }
 
 impl<'a> HtmlWriter<'a> {
-    fn new(links: PageLinks<'a>, targets: &'a Targets, breaks: LineBreaks) -> HtmlWriter<'a> {
+    fn new(targets: &'a Targets, breaks: LineBreaks) -> HtmlWriter<'a> {
         HtmlWriter {
             out: String::new(),
             closing: Vec::new(),
@@ -127,7 +126,6 @@ impl<'a> HtmlWriter<'a> {
             cell: 0,
             is_head: false,
             breaks,
-            links,
             targets,
         }
     }
@@ -259,7 +257,7 @@ impl<'a> HtmlWriter<'a> {
         let target = self.targets.get(destination).or_else(|| self.targets.get(destination.trim()));
         let is_wiki = matches!(kind, LinkType::WikiLink { .. });
         let address = match target {
-            Some(id) => Some((self.links.entry(id), "")),
+            Some(id) => Some((entry_address(id), "")),
             None if is_wiki => None,
             None => web_address(kind, destination).map(|address| (address, " rel=\"noopener noreferrer nofollow\"")),
         };
@@ -331,11 +329,7 @@ mod tests {
     #[track_caller]
     fn check(body: &str, expected: &str) {
         let targets = Targets::from([("wal".to_owned(), Id::parse("knowledge/wal-mode").unwrap())]);
-        assert_eq!(
-            rendered(body, PageLinks::SERVED, &targets, LineBreaks::Join).into_string().trim(),
-            expected,
-            "{body}"
-        );
+        assert_eq!(rendered(body, &targets, LineBreaks::Join).into_string().trim(), expected, "{body}");
     }
 
     #[test]
@@ -378,9 +372,7 @@ mod tests {
     fn nesting_is_limited() {
         for mark in ["> ", "- ", "1. ", "*", "**", "[", "![", "~~"] {
             let end = if mark.contains('[') { "](y)".repeat(10_000) } else { String::new() };
-            let html =
-                rendered(&(mark.repeat(10_000) + "x" + &end), PageLinks::SERVED, &Targets::new(), LineBreaks::Join)
-                    .into_string();
+            let html = rendered(&(mark.repeat(10_000) + "x" + &end), &Targets::new(), LineBreaks::Join).into_string();
             let (mut depth, mut most) = (0_usize, 0);
             for tag in html.split('<').skip(1) {
                 if tag.starts_with('/') {
@@ -397,8 +389,7 @@ mod tests {
 
     #[test]
     fn headings_skip_no_level() {
-        let html =
-            rendered("##### a\n\n# b\n\n#### c", PageLinks::SERVED, &Targets::new(), LineBreaks::Join).into_string();
+        let html = rendered("##### a\n\n# b\n\n#### c", &Targets::new(), LineBreaks::Join).into_string();
         assert_eq!(html.lines().map(|line| &line[..3]).collect::<Vec<_>>(), ["<h3", "<h3", "<h4"]);
     }
 }

@@ -2,16 +2,13 @@
 //!
 //! `guard` decides who may speak to the server, `server` has the connections and addresses, `site` what the answers share, `live` the
 //! stream of changes and `actions` the forms that change something. `pages` makes one page each from answers of the library, with the
-//! parts in `html`, `markdown`, `charts` and `links`; `layout` puts the frame around it. `export` writes the pages as files, and
-//! `export_folder` lets them replace an earlier export and nothing else.
+//! parts in `html`, `markdown`, `charts` and `links`; `layout` puts the frame around it.
 //!
 //! Pages contain text of entries, which may come from anywhere: it is escaped by type, and every page is sent with a policy that lets a
 //! browser run and load nothing but the two files in `assets/`.
 
 mod actions;
 mod charts;
-mod export;
-mod export_folder;
 mod guard;
 mod html;
 mod layout;
@@ -29,7 +26,6 @@ use ralph_memory::Memory;
 use ralph_memory::memory::PageServer;
 use ralph_memory::runner::Interrupt;
 
-pub(crate) use export::{ExportedSite, export};
 use guard::RequestGuard;
 use site::{OpenMemory, SiteState};
 

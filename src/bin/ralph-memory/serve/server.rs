@@ -41,7 +41,7 @@ const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 const ICON: &str = include_str!("assets/icon.svg");
 /// The files beside the pages, with their types.
-pub(super) const ASSETS: [(&str, &str, &str); 3] = [
+const ASSETS: [(&str, &str, &str); 3] = [
     ("style.css", "text/css; charset=utf-8", STYLE),
     ("page.js", "text/javascript; charset=utf-8", SCRIPT),
     ("icon.svg", "image/svg+xml", ICON),

@@ -15,7 +15,6 @@ use tokio::sync::{Semaphore, watch};
 use super::guard::RequestGuard;
 use super::html::{HtmlPage, PageContext};
 use super::layout::document;
-use super::links::PageLinks;
 use super::pages::error_page;
 use crate::error::UsageError;
 
@@ -95,10 +94,9 @@ impl SiteState {
             let _turn = turn;
             // Read before the page is made, so that a change in between is noticed.
             let generation = *site.changes.borrow();
-            let links = PageLinks::SERVED;
             let made = site.memory().and_then(|memory| make(&site.context(&memory)));
-            let (status, page) = made.map_or_else(|error| error_page(links, &error), |page| (status, page));
-            (status, document(&page, links, &site.project, Some(generation)))
+            let (status, page) = made.map_or_else(|error| error_page(&error), |page| (status, page));
+            (status, document(&page, &site.project, generation))
         });
         // A panic has printed what it is and where to report it.
         let (status, text) =
@@ -108,12 +106,7 @@ impl SiteState {
 
     fn context<'a>(&'a self, memory: &'a Memory) -> PageContext<'a> {
         let semantic = self.semantic.lock().unwrap_or_else(PoisonError::into_inner);
-        PageContext {
-            memory,
-            links: PageLinks::SERVED,
-            token: Some(self.guard.token()),
-            semantic: semantic.as_ref().map(|(_, status)| status.clone()),
-        }
+        PageContext { memory, token: self.guard.token(), semantic: semantic.as_ref().map(|(_, status)| status.clone()) }
     }
 
     /// Asks the servers of semantic search whether they work, unless they were asked recently. A server may take seconds to answer, so no
@@ -143,7 +136,7 @@ impl SiteState {
 }
 
 /// Returns the name of the folder that holds the memory.
-pub(super) fn project_name(memory: &Memory) -> String {
+fn project_name(memory: &Memory) -> String {
     let root = memory.root().canonicalize().unwrap_or_else(|_| memory.root().to_owned());
     root.file_name().map_or_else(|| "memory".to_owned(), |name| name.to_string_lossy().into_owned())
 }

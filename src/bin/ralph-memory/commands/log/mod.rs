@@ -10,6 +10,7 @@ use ralph_memory::memory::{IterationView, Log, LogFilter, LoggedAttempt};
 use ralph_memory::runner::{dollars, duration};
 use serde::Serialize;
 
+use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
@@ -105,6 +106,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow:
         return follow::follow(ui, memory, &filter, args.full);
     }
     let log = memory.log(&filter);
+    check_whole(&log.problems)?;
     if ui.json && args.full {
         let attempts = log.attempts.iter().filter_map(|attempt| memory.iteration(&attempt.id)).collect();
         ui.json(FullLogAnswer { attempts, attempt_count: log.in_all }, &log.problems)?;

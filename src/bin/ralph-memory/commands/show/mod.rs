@@ -4,10 +4,11 @@ mod entry;
 mod run;
 mod task;
 
+use ralph_memory::memory::EntryFilter;
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Kind, Memory};
 
-use crate::error::{NothingFound, UsageError};
+use crate::error::{NothingFound, UsageError, check_whole};
 use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
@@ -38,10 +39,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
     let memory = globals.open()?;
     let text = args.id.trim();
     if let Some(id) = text.strip_prefix("task:") {
-        return if show_task(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing("task", id)) };
+        return if show_task(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing(&memory, "task", id)) };
     }
     if let Some(id) = text.strip_prefix("run:") {
-        return if show_run(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing("run", id)) };
+        return if show_run(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing(&memory, "run", id)) };
     }
     let iteration = iteration(text);
     let id = iteration.as_ref().map_or_else(|| id(text), |(_, _, id)| Ok(id.clone()))?;
@@ -111,7 +112,10 @@ fn other(memory: &Memory, id: &str) -> Option<(&'static str, &'static str)> {
     task.or_else(|| is_run().then_some(("run", "ralph-memory show run:ID")))
 }
 
-fn missing(what: &str, id: &str) -> anyhow::Error {
+fn missing(memory: &Memory, what: &str, id: &str) -> anyhow::Error {
+    if let Err(error) = check_whole(&memory.list(&EntryFilter::default()).problems) {
+        return error.into();
+    }
     let hint = "`ralph-memory log` lists attempts with their tasks and runs".to_owned();
     NothingFound { message: format!("there is no {what} `{id}`"), hint }.into()
 }

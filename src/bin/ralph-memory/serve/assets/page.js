@@ -160,25 +160,6 @@
     form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(later); search(); });
   }
 
-  // The list of an exported search page.
-  const filter = $("filter");
-  if (filter) {
-    const rows = [...document.querySelectorAll("[data-text]")];
-    const apply = () => {
-      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let count = 0;
-      for (const row of rows) {
-        row.hidden = !words.every((word) => row.dataset.text.includes(word));
-        if (!row.hidden) count += 1;
-      }
-      $("count").textContent = count === 1 ? "1 entry" : count + " entries";
-    };
-    filter.addEventListener("input", apply);
-    filter.form.addEventListener("submit", (event) => event.preventDefault());
-    filter.form.hidden = false;
-    apply();
-  }
-
   // Keys.
   const rows = () => [...document.querySelectorAll("#content .row a:first-of-type, #content tbody tr a:first-of-type")]
     .filter((link, at, all) => {

@@ -5,10 +5,10 @@ use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LivePha
 
 use super::super::charts::{columns, outcome_class};
 use super::super::html::{
-    PageContext, ShownTime, badge, counted, cut, dash, dollars, duration, isolated, named_link, number, outcome_badge,
+    ShownTime, badge, counted, cut, dash, dollars, duration, isolated, named_link, number, outcome_badge,
     stacking_table, title, with_code,
 };
-use super::super::links::{NamedPage, PageLinks};
+use super::super::links::{NamedPage, entry_address};
 use super::super::markdown::{LineBreaks, Targets, rendered};
 use crate::ui::spent;
 
@@ -16,37 +16,30 @@ use crate::ui::spent;
 const MAX_FILES: usize = 200;
 
 /// Returns attempts as a table, each with its run.
-pub(super) fn attempt_table(links: PageLinks<'_>, caption: &str, attempts: &[LoggedAttempt]) -> Markup {
-    let run =
-        |attempt: &LoggedAttempt| html! { (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " " };
-    table_with(links, caption, "Run", attempts, &run)
+pub(super) fn attempt_table(caption: &str, attempts: &[LoggedAttempt]) -> Markup {
+    let run = |attempt: &LoggedAttempt| html! { (named_link(NamedPage::Run, &attempt.run_id, &attempt.run_id)) " " };
+    table_with(caption, "Run", attempts, &run)
 }
 
 /// Returns the attempts of one run as a table.
-pub(super) fn iteration_table(links: PageLinks<'_>, caption: &str, attempts: &[LoggedAttempt]) -> Markup {
-    table_with(links, caption, "Iteration", attempts, &|_| html! {})
+pub(super) fn iteration_table(caption: &str, attempts: &[LoggedAttempt]) -> Markup {
+    table_with(caption, "Iteration", attempts, &|_| html! {})
 }
 
-fn table_with(
-    links: PageLinks<'_>,
-    caption: &str,
-    last: &str,
-    attempts: &[LoggedAttempt],
-    run: &dyn Fn(&LoggedAttempt) -> Markup,
-) -> Markup {
-    let rows: Vec<Markup> = attempts.iter().map(|attempt| row(links, attempt, &run(attempt))).collect();
+fn table_with(caption: &str, last: &str, attempts: &[LoggedAttempt], run: &dyn Fn(&LoggedAttempt) -> Markup) -> Markup {
+    let rows: Vec<Markup> = attempts.iter().map(|attempt| row(attempt, &run(attempt))).collect();
     stacking_table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", last], &rows)
 }
 
-fn row(links: PageLinks<'_>, attempt: &LoggedAttempt, run: &Markup) -> Markup {
+fn row(attempt: &LoggedAttempt, run: &Markup) -> Markup {
     let feature = attempt.feature.as_deref();
     html! {
         tr role="row" {
             th scope="row" role="rowheader" {
-                (task_link(links, attempt.task_id.as_deref(), &attempt.task_title))
+                (task_link(attempt.task_id.as_deref(), &attempt.task_title))
                 @if feature.is_some() || !attempt.reason.is_empty() {
                     p.meta dir="auto" {
-                        @if let Some(feature) = feature { (named_link(links, NamedPage::Feature, feature, feature)) }
+                        @if let Some(feature) = feature { (named_link(NamedPage::Feature, feature, feature)) }
                         @if feature.is_some() && !attempt.reason.is_empty() { " · " }
                         (with_code(&attempt.reason))
                     }
@@ -59,17 +52,17 @@ fn row(links: PageLinks<'_>, attempt: &LoggedAttempt, run: &Markup) -> Markup {
             td.num role="cell" { (optional(attempt.cost_usd.map(dollars))) }
             td.line role="cell" {
                 (run)
-                a href=(links.entry(&attempt.id)) { span.sr { "iteration " } "#" (attempt.iteration) }
+                a href=(entry_address(&attempt.id)) { span.sr { "iteration " } "#" (attempt.iteration) }
             }
         }
     }
 }
 
 /// Returns a link to a task.
-pub(super) fn task_link(links: PageLinks<'_>, id: Option<&str>, name: &str) -> Markup {
+pub(super) fn task_link(id: Option<&str>, name: &str) -> Markup {
     let shown = if name.trim().is_empty() { id.unwrap_or_default() } else { name };
     html! {
-        @if let Some(id) = id { (named_link(links, NamedPage::Task, id, shown)) }
+        @if let Some(id) = id { (named_link(NamedPage::Task, id, shown)) }
         @else { (isolated(&title(shown))) }
     }
 }
@@ -113,19 +106,18 @@ pub(super) fn duration_chart(attempts: &[LoggedAttempt]) -> Markup {
 }
 
 /// Returns what goes on in a run.
-pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
-    let links = context.links;
+pub(super) fn live_card(run: &LiveRun) -> Markup {
     html! {
         section.card aria-label={ "Run " (run.run_id) } {
             h2 {
-                @if run.iteration.is_some() { (task_link(links, run.task_id.as_deref(), &run.task_title)) }
+                @if run.iteration.is_some() { (task_link(run.task_id.as_deref(), &run.task_title)) }
                 @else { "Between two iterations" }
             }
             p {
                 @if run.phase == LivePhase::Lost { (badge("bad", run.phase.as_str())) " " }
                 @else { span.badge.good.pulse { (run.phase.as_str()) } " " }
-                @if let Some(feature) = &run.feature { (named_link(links, NamedPage::Feature, feature, feature)) " · " }
-                (named_link(links, NamedPage::Run, &run.run_id, &run.run_id))
+                @if let Some(feature) = &run.feature { (named_link(NamedPage::Feature, feature, feature)) " · " }
+                (named_link(NamedPage::Run, &run.run_id, &run.run_id))
                 @if let Some(iteration) = run.iteration { " · iteration " (iteration) }
                 @if let Some(attempt) = run.attempt { " · attempt " (attempt) }
                 @if let Some(model) = &run.model { " · " (isolated(&cut(model, 60))) }
@@ -153,24 +145,24 @@ pub(super) fn live_card(context: &PageContext<'_>, run: &LiveRun) -> Markup {
 }
 
 /// Returns all of an attempt that a reader compares with others.
-pub(super) fn attempt_card(links: PageLinks<'_>, name: &str, attempt: &IterationView) -> Markup {
+pub(super) fn attempt_card(name: &str, attempt: &IterationView) -> Markup {
     html! {
         section.card aria-label=(name) {
-            h3 { a href=(links.entry(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
+            h3 { a href=(entry_address(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
             p.meta { (ShownTime(&attempt.started_at)) (circumstances(attempt, " · ")) }
-            (attempt_text(links, attempt))
-            p.meta { (named_link(links, NamedPage::Run, &attempt.run_id, &attempt.run_id)) " #" (attempt.iteration) }
+            (attempt_text(attempt))
+            p.meta { (named_link(NamedPage::Run, &attempt.run_id, &attempt.run_id)) " #" (attempt.iteration) }
         }
     }
 }
 
 /// Returns the content of an attempt, whose page has the rest beside it.
-pub(super) fn attempt_content(links: PageLinks<'_>, attempt: &IterationView) -> Markup {
+pub(super) fn attempt_content(attempt: &IterationView) -> Markup {
     html! {
         section.card aria-label="The attempt" {
             h3 { "Iteration " (attempt.iteration) }
             p.meta { (circumstances(attempt, "")) }
-            (attempt_text(links, attempt))
+            (attempt_text(attempt))
         }
     }
 }
@@ -190,7 +182,7 @@ fn circumstances(attempt: &IterationView, first: &str) -> Markup {
     }
 }
 
-fn attempt_text(links: PageLinks<'_>, attempt: &IterationView) -> Markup {
+fn attempt_text(attempt: &IterationView) -> Markup {
     let texts = [
         ("Summary", &attempt.summary),
         ("What was tried", &attempt.what_was_tried),
@@ -203,7 +195,7 @@ fn attempt_text(links: PageLinks<'_>, attempt: &IterationView) -> Markup {
     let outputs = [("Error", &attempt.error_output), ("Errors on the way", &attempt.errors)];
     html! {
         @for (label, text) in texts {
-            @if !text.trim().is_empty() { h4 { (label) } (rendered(text, links, &Targets::new(), LineBreaks::Keep)) }
+            @if !text.trim().is_empty() { h4 { (label) } (rendered(text, &Targets::new(), LineBreaks::Keep)) }
         }
         @for (label, text) in outputs {
             @if !text.trim().is_empty() { h4 { (label) } pre.wrap tabindex="0" dir="auto" { (text) } }

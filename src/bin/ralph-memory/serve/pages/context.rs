@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};
 use ralph_memory::context::{BriefingRequest, Request};
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{LogFilter, LoggedAttempt, TaskState};
+use ralph_memory::memory::{LogFilter, LoggedAttempt};
 use ralph_memory::text::estimate_tokens;
 use ralph_memory::{Budget, Context, Id, Task};
 use serde::Deserialize;
@@ -14,9 +14,9 @@ use super::super::html::{
     HtmlPage, PageContext, ShownTime, counted, entry_list, field_value, isolated, named_link, number, outcome_badge,
     problems, table, title,
 };
-use super::super::links::NamedPage;
+use super::super::links::{NamedPage, context_address};
 use super::entries::{list_field, text_field};
-use super::{ById, given, listed_in, nothing, refused};
+use super::{given, listed_in, refused};
 
 /// How many attempts are searched for tasks that are not done, the newest, and how many of these are listed.
 const MAX_SEARCHED: usize = 100;
@@ -71,12 +71,9 @@ impl ContextSection<'_> {
 
 /// Makes the page: the context of a task, or without one the tasks that are not done and the briefing of a session.
 pub(in crate::serve) fn context(context: &PageContext<'_>, fields: &ContextFields) -> anyhow::Result<HtmlPage> {
-    let is_exported = context.links.is_exported();
     let main = html! {
-        @if !is_exported {
-            p.lead { "What an agent would be told at the beginning of a task. Looking at it changes nothing." }
-            (form(fields))
-        }
+        p.lead { "What an agent would be told at the beginning of a task. Looking at it changes nothing." }
+        (form(fields))
         @if given(&fields.task).is_some() { (of_task(context, &fields.request())) }
         @else {
             (open_tasks(context))
@@ -84,28 +81,6 @@ pub(in crate::serve) fn context(context: &PageContext<'_>, fields: &ContextField
         }
     };
     Ok(HtmlPage { title: "Context".to_owned(), part: "context", main, is_live: false })
-}
-
-/// Makes the exported page of the context that the next attempt at a task would get.
-pub(in crate::serve) fn task_context(context: &PageContext<'_>, args: &ById) -> anyhow::Result<HtmlPage> {
-    let Some(task) = context.memory.task(&args.id) else { return Err(nothing("task", &args.id).into()) };
-    let named = Some(task.title.trim()).filter(|title| !title.is_empty()).unwrap_or(&task.id);
-    let asked = Task {
-        id: Some(task.id.clone()),
-        feature: task.feature.clone(),
-        section: task.section.clone(),
-        ..Task::new(named)
-    };
-    let main = html! {
-        p.lead {
-            "What an agent would be told at the next attempt at "
-            (named_link(context.links, NamedPage::Task, &task.id, named)) "."
-        }
-        @if task.state == TaskState::Done { p.quiet { "The task is done." } }
-        (of_task(context, &Request { task: asked, budget: None, by_tools: false }))
-    };
-    let heading = format!("Context of “{}”", title(named));
-    Ok(HtmlPage { title: heading, part: "context", main, is_live: false })
 }
 
 fn of_task(context: &PageContext<'_>, request: &Request) -> Markup {
@@ -127,12 +102,8 @@ fn open_tasks(context: &PageContext<'_>) -> Markup {
     }
     last.retain(|(_, attempt)| attempt.outcome != Outcome::Done);
     last.truncate(MAX_OPEN);
-    let address = |id: &str, attempt: &LoggedAttempt| {
-        if context.links.is_exported() {
-            return Some(context.links.named(NamedPage::Context, id));
-        }
-        context.links.context(id, &attempt.task_title, attempt.feature.as_deref(), None)
-    };
+    let address =
+        |id: &str, attempt: &LoggedAttempt| context_address(id, &attempt.task_title, attempt.feature.as_deref(), None);
     html! {
         @if !last.is_empty() {
             h2 { "Tasks that are not done" }
@@ -141,10 +112,10 @@ fn open_tasks(context: &PageContext<'_>) -> Markup {
                 li.row {
                     p.row-title {
                         @let name = if attempt.task_title.trim().is_empty() { *id } else { attempt.task_title.as_str() };
-                        a href=[address(id, attempt)] { (isolated(&title(name))) } " " (outcome_badge(attempt.outcome))
+                        a href=(address(id, attempt)) { (isolated(&title(name))) } " " (outcome_badge(attempt.outcome))
                     }
                     p.meta {
-                        @if let Some(feature) = &attempt.feature { (named_link(context.links, NamedPage::Feature, feature, feature)) " · " }
+                        @if let Some(feature) = &attempt.feature { (named_link(NamedPage::Feature, feature, feature)) " · " }
                         "last attempt " (ShownTime(&attempt.started_at))
                     }
                 }
@@ -164,7 +135,7 @@ fn briefing(context: &PageContext<'_>) -> Markup {
                     p.lead { "What an agent would be told before it has a task: " (size(&briefing.text)) "." }
                     pre.wrap tabindex="0" role="region" aria-label="The briefing" dir="auto" { (briefing.text.trim_end()) }
                 }
-                (problems(context.links, &briefing.problems))
+                (problems(&briefing.problems))
             }
             Err(reason) => { (refused(&reason.into())) }
         }
@@ -238,7 +209,7 @@ fn shown(page: &PageContext<'_>, context: &Context) -> Markup {
         (listed(page, "Knowledge in it", ["entry", "entries"], "", &context.entries))
         (listed(page, "Attempts in it", ["attempt", "attempts"], "", &context.attempts))
         (listed(page, "Left out", ["entry", "entries"], "These matched the task, and their section had no room for them. A larger budget, or a task in fewer words, brings in more.", &context.left_out))
-        (problems(page.links, &context.problems))
+        (problems(&context.problems))
     }
 }
 
@@ -247,7 +218,7 @@ fn listed(page: &PageContext<'_>, heading: &str, [one, many]: [&str; 2], why: &s
         @if !ids.is_empty() {
             h2 { (heading) " " span.quiet { "(" (counted(ids.len(), one, many)) ")" } }
             @if !why.is_empty() { p { (why) } }
-            (entry_list(page.links, &page.memory.summaries(ids)))
+            (entry_list(&page.memory.summaries(ids)))
         }
     }
 }

@@ -4,14 +4,13 @@ use std::cmp::Reverse;
 
 use maud::{Markup, html};
 use ralph_memory::Kind;
-use ralph_memory::entry::EntrySummary;
 use ralph_memory::memory::{EntryFilter, EntrySort, ListResult};
 use serde::Deserialize;
 
 use super::super::html::{
-    HtmlPage, PageContext, counted, cut, empty, entry_list, entry_row, field_value, isolated, pager, problems,
+    HtmlPage, PageContext, counted, cut, empty, entry_list, field_value, isolated, pager, problems,
 };
-use super::super::links::PageLinks;
+use super::super::links::with_query;
 use super::{given, listed_in};
 
 /// How many entries a page shows.
@@ -76,7 +75,7 @@ impl EntriesArgs {
             ("sort", sort),
             ("page", page),
         ];
-        PageLinks::with_query("entries", &fields)
+        with_query("entries", &fields)
     }
 }
 
@@ -114,33 +113,13 @@ pub(in crate::serve) fn entries(context: &PageContext<'_>, args: &EntriesArgs) -
                 @if last > 1 { ", page " (page) " of " (last) }
             }
             @if shown.is_empty() { (empty("No entry matches. Change the filters, or add knowledge with ralph-memory add.")) }
-            @else { (entry_list(context.links, &shown)) }
+            @else { (entry_list(&shown)) }
             (pager((page > 1).then(|| args.at(page - 1)), (page < last).then(|| args.at(page + 1))))
             (all_tags(args, &listed))
-            (problems(context.links, &listed.problems))
+            (problems(&listed.problems))
         }
     };
     Ok(HtmlPage { title: "Entries".to_owned(), part: "entries", main, is_live: true })
-}
-
-/// Makes the page of all entries, archived ones included, whose list a script filters.
-pub(in crate::serve) fn all_entries(context: &PageContext<'_>) -> HtmlPage {
-    let listed = context.memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
-    let words = |entry: &EntrySummary| {
-        let names = [entry.title.as_str(), entry.id.as_str(), entry.feature.as_deref().unwrap_or_default()];
-        names.into_iter().chain(entry.tags.iter().map(String::as_str)).collect::<Vec<_>>().join(" ").to_lowercase()
-    };
-    let main = html! {
-        form hidden {
-            div.field { label for="filter" { "Words of titles, tags, features and ids" } input.big id="filter" type="search" dir="auto" autocomplete="off"; }
-        }
-        p.lead id="count" role="status" { (counted(listed.entries.len(), "entry", "entries")) }
-        @if listed.entries.is_empty() { (empty("This memory has no entries.")) }
-        @else {
-            ul.rows { @for entry in &listed.entries { li.row data-text=(cut(&words(entry), 400)) { (entry_row(context.links, entry)) } } }
-        }
-    };
-    HtmlPage { title: "Search".to_owned(), part: "search", main, is_live: false }
 }
 
 fn filters(args: &EntriesArgs) -> Markup {

@@ -13,7 +13,7 @@ use similar::{ChangeTag, TextDiff};
 use super::super::html::{
     HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, id_link, isolated, named_link, problems, tags, title,
 };
-use super::super::links::{NamedPage, PageLinks};
+use super::super::links::{NamedPage, entry_address, with_query};
 use super::super::markdown::{LineBreaks, Targets, linked_files, rendered};
 use super::attempts::attempt_content;
 use super::{FormAction, button, said, unknown_id};
@@ -37,13 +37,6 @@ pub(in crate::serve) struct EntryArgs {
     done: String,
 }
 
-impl EntryArgs {
-    /// Returns the query for an entry.
-    pub(in crate::serve) fn of(id: &str) -> EntryArgs {
-        EntryArgs { id: id.to_owned(), ..EntryArgs::default() }
-    }
-}
-
 /// Makes the page.
 pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> anyhow::Result<HtmlPage> {
     let id = Id::parse(&args.id).ok_or_else(|| unknown_id(&args.id))?;
@@ -56,12 +49,12 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
         @if short.trim_end_matches('…') != whole && !whole.is_empty() && short.chars().count() < whole.chars().count() {
             details { summary { "Whole title" } p dir="auto" { (whole) } }
         }
-        @let badges = html! { (entry_badges(&entry.summary)) (tags(context.links, &entry.summary.tags)) };
+        @let badges = html! { (entry_badges(&entry.summary)) (tags(&entry.summary.tags)) };
         @if !badges.0.is_empty() { p { (badges) } }
-        (problems(context.links, &shown.problems))
+        (problems(&shown.problems))
         div.beside-facts {
             (text(context, entry))
-            section aria-labelledby="facts" { h2.sr id="facts" { "Facts" } (facts(context, entry)) }
+            section aria-labelledby="facts" { h2.sr id="facts" { "Facts" } (facts(entry)) }
         }
         (actions(context, entry))
         @if !entry.questions.is_empty() {
@@ -105,20 +98,20 @@ fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
     let attempt = (entry.summary.kind == Kind::Journal).then(|| context.memory.iteration(&entry.summary.id)).flatten();
     html! {
         @if let Some(attempt) = attempt {
-            div { h2.sr { "The attempt" } (attempt_content(context.links, &attempt)) }
+            div { h2.sr { "The attempt" } (attempt_content(&attempt)) }
         } @else {
             article.card.prose aria-labelledby="text" {
                 h2.sr id="text" { "Text" }
                 @if entry.body.trim().is_empty() { p.quiet { "This entry has no text." } }
-                @else { (rendered(&entry.body, context.links, &targets(context, entry), LineBreaks::Join)) }
+                @else { (rendered(&entry.body, &targets(context, entry), LineBreaks::Join)) }
             }
         }
     }
 }
 
-fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+fn facts(entry: &EntryView) -> Markup {
     let summary = &entry.summary;
-    let named = |page, name: &Option<String>| name.as_ref().map(|name| named_link(context.links, page, name, name));
+    let named = |page, name: &Option<String>| name.as_ref().map(|name| named_link(page, name, name));
     html! {
         dl.facts {
             (fact("Id", html! { code { (isolated(summary.id.as_str())) } }))
@@ -144,7 +137,7 @@ fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
                 ("Would be replaced, if you confirm it, by", &entry.would_be_superseded_by),
             ] {
                 @if !ids.is_empty() {
-                    (fact(label, html! { @for id in ids.iter().take(MAX_LISTED) { (id_link(context.links, id)) " " } }))
+                    (fact(label, html! { @for id in ids.iter().take(MAX_LISTED) { (id_link(id)) " " } }))
                 }
             }
         }
@@ -163,9 +156,7 @@ fn actions(context: &PageContext<'_>, entry: &EntryView) -> Markup {
         (FormAction::Archive, "Move to the archive")
     };
     html! {
-        @if context.token.is_some() {
-            div.actions { (button(context, action, entry.summary.id.as_str(), html! { (label) })) }
-        }
+        div.actions { (button(context, action, entry.summary.id.as_str(), html! { (label) })) }
     }
 }
 
@@ -211,7 +202,7 @@ fn links(context: &PageContext<'_>, label: &str, links: &[EntryLink]) -> Markup 
             ul {
                 @for link in links.iter().take(MAX_LISTED) {
                     li {
-                        @if let Some(id) = &link.id { a href=(context.links.entry(id)) { (isolated(&name(link, id))) } }
+                        @if let Some(id) = &link.id { a href=(entry_address(id)) { (isolated(&name(link, id))) } }
                         @else { span.dead { (isolated(&title(&link.text))) } " " (badge("warn", "leads nowhere")) }
                         span.quiet { ", line " (link.line) }
                     }
@@ -232,12 +223,10 @@ fn versions(context: &PageContext<'_>, entry: &EntryView, compare: &str) -> Mark
         ul {
             @for version in entry.versions.iter().rev().take(MAX_LISTED) {
                 li {
-                    a href=(context.links.entry(version)) { "Replaced " (version_name(version)) }
-                    @if !context.links.is_exported() {
-                        " "
-                        a href={ (PageLinks::with_query("entry", &[("id", entry.summary.id.as_str()), ("compare", version.as_str())])) "#versions" } {
-                            "compare" span.sr { " with " (version.as_str()) }
-                        }
+                    a href=(entry_address(version)) { "Replaced " (version_name(version)) }
+                    " "
+                    a href={ (with_query("entry", &[("id", entry.summary.id.as_str()), ("compare", version.as_str())])) "#versions" } {
+                        "compare" span.sr { " with " (version.as_str()) }
                     }
                 }
             }

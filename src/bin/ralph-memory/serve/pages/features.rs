@@ -2,7 +2,6 @@
 
 use chrono::Days;
 use maud::{Markup, html};
-use ralph_memory::Memory;
 use ralph_memory::memory::{DayStats, EntryFilter, FeatureStats, LogFilter, Stats, StatsFilter, TouchedFile};
 use serde::Deserialize;
 
@@ -11,7 +10,7 @@ use super::super::html::{
     HtmlPage, PageContext, ShownTime, badge, counted, cut, dollars, empty, entry_list, id_link, isolated, named_link,
     number, pager, problems, rate, table, time_or_dash, title,
 };
-use super::super::links::{NamedPage, PageLinks};
+use super::super::links::{NamedPage, with_query};
 use super::attempts::{attempt_table, figures, optional};
 use super::nothing;
 
@@ -31,7 +30,7 @@ const REST: &str = "ralph-memory stats --json";
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(in crate::serve) struct FeatureArgs {
-    pub(in crate::serve) name: String,
+    name: String,
 }
 
 /// The query of the list.
@@ -42,41 +41,19 @@ pub(in crate::serve) struct FeaturesArgs {
     page: String,
 }
 
-impl FeaturesArgs {
-    /// Returns the query of a page.
-    pub(in crate::serve) fn page(number: usize) -> FeaturesArgs {
-        FeaturesArgs { page: number.to_string() }
-    }
-}
-
-/// Returns the name of an exported page of the list.
-pub(in crate::serve) fn features_name(page: usize) -> String {
-    if page > 1 { format!("features-{page}") } else { "features".to_owned() }
-}
-
-/// Returns how many pages the list has.
-pub(in crate::serve) fn features_pages(memory: &Memory) -> usize {
-    memory.stats(&StatsFilter::default()).features.len().div_ceil(PER_PAGE).max(1)
-}
-
-fn at(links: PageLinks<'_>, page: usize) -> String {
+fn at(page: usize) -> String {
     let number = if page > 1 { page.to_string() } else { String::new() };
-    if links.is_exported() {
-        links.page(&features_name(page))
-    } else {
-        PageLinks::with_query("features", &[("page", &number)])
-    }
+    with_query("features", &[("page", &number)])
 }
 
 /// Makes the page of all features.
 pub(in crate::serve) fn features(context: &PageContext<'_>, args: &FeaturesArgs) -> anyhow::Result<HtmlPage> {
-    let (memory, links) = (context.memory, context.links);
-    let stats = memory.stats(&StatsFilter::default());
+    let stats = context.memory.stats(&StatsFilter::default());
     let in_all = stats.features.len();
     let last = in_all.div_ceil(PER_PAGE).max(1);
     let page = args.page.parse::<usize>().unwrap_or(1).clamp(1, last);
     let shown = stats.features.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE);
-    let rows: Vec<Markup> = shown.map(|feature| row(context, feature)).collect();
+    let rows: Vec<Markup> = shown.map(row).collect();
     let headings =
         ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
     let main = html! {
@@ -85,22 +62,22 @@ pub(in crate::serve) fn features(context: &PageContext<'_>, args: &FeaturesArgs)
             @if page == 1 { (figures(&stats.total.totals)) (days(&stats.days)) }
             @if last > 1 { p.lead { (counted(in_all, "feature", "features")) ", page " (page) " of " (last) } }
             (table("Features, the one with the last attempt first", &headings, &rows))
-            (pager((page > 1).then(|| at(links, page - 1)), (page < last).then(|| at(links, page + 1))))
+            (pager((page > 1).then(|| at(page - 1)), (page < last).then(|| at(page + 1))))
         }
-        @if page == 1 { (errors(context, &stats)) (files(&stats)) }
-        (problems(links, &stats.problems))
+        @if page == 1 { (errors(&stats)) (files(&stats)) }
+        (problems(&stats.problems))
     };
     Ok(HtmlPage { title: "Features".to_owned(), part: "features", main, is_live: true })
 }
 
-fn row(context: &PageContext<'_>, stats: &FeatureStats) -> Markup {
+fn row(stats: &FeatureStats) -> Markup {
     let totals = &stats.totals;
     let tokens = totals.tokens_in.into_iter().chain(totals.tokens_out).reduce(u64::saturating_add);
     let models: Vec<&str> = stats.models.iter().filter_map(|model| model.model.as_deref()).collect();
     html! {
         tr {
             th scope="row" {
-                @if let Some(feature) = &stats.feature { (named_link(context.links, NamedPage::Feature, feature, feature)) }
+                @if let Some(feature) = &stats.feature { (named_link(NamedPage::Feature, feature, feature)) }
                 @else { span.quiet { "without a feature" } }
             }
             td.num { (totals.attempts) }
@@ -158,16 +135,16 @@ pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -
         @if !log.attempts.is_empty() {
             h2 { "Attempts" }
             @if log.in_all > MAX_ATTEMPTS { p.quiet { "The last " (MAX_ATTEMPTS) " of " (log.in_all) "." } }
-            (attempt_table(context.links, "Attempts, newest first", &log.attempts))
+            (attempt_table("Attempts, newest first", &log.attempts))
         }
-        (errors(context, &stats))
+        (errors(&stats))
         (files(&stats))
         @if n_entries > 0 {
             h2 { "Knowledge " span.quiet { "(" (counted(n_entries, "entry", "entries")) ")" } }
-            (entry_list(context.links, &listed.entries))
+            (entry_list(&listed.entries))
             (more(n_entries, MAX_ENTRIES, "ralph-memory list --feature"))
         }
-        (problems(context.links, &stats.problems))
+        (problems(&stats.problems))
     };
     Ok(HtmlPage { title: title(&args.name), part: "features", main, is_live: true })
 }
@@ -220,7 +197,7 @@ fn parts(day: &DayStats) -> Vec<(&'static str, f64)> {
         .to_vec()
 }
 
-fn errors(context: &PageContext<'_>, stats: &Stats) -> Markup {
+fn errors(stats: &Stats) -> Markup {
     html! {
         @if !stats.errors.is_empty() {
             h2 { "Recurring errors" }
@@ -229,8 +206,8 @@ fn errors(context: &PageContext<'_>, stats: &Stats) -> Markup {
                     li.row {
                         p { (badge("bad", &format!("{}×", error.iterations))) " " code dir="auto" { (isolated(&error.example)) } }
                         p.meta {
-                            "First " (ShownTime(&error.first.started_at)) " in " (id_link(context.links, &error.first.id))
-                            ", last " (ShownTime(&error.last.started_at)) " in " (id_link(context.links, &error.last.id))
+                            "First " (ShownTime(&error.first.started_at)) " in " (id_link(&error.first.id))
+                            ", last " (ShownTime(&error.last.started_at)) " in " (id_link(&error.last.id))
                         }
                     }
                 }

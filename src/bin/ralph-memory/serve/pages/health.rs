@@ -7,6 +7,7 @@ use ralph_memory::memory::{EntryFilter, EntrySort, FindingState, SemanticStatus,
 use ralph_memory::{Id, Kind, Problem};
 
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, table, with_code};
+use super::super::links::entry_address;
 use super::now::semantic;
 use super::operations::operations;
 use super::{NoFields, done};
@@ -33,16 +34,16 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
             div { dt { "Warnings" } dd { (report.total.warnings) } }
             div { dt { "Notices" } dd { (report.total.notices) } }
         }
-        (group(context, "Problems in files", "No problem was found in the files.", &others))
+        (group("Problems in files", "No problem was found in the files.", &others))
         (doctor(context))
-        (group(context, "Duplicates", "No two entries say nearly the same.", &similar))
+        (group("Duplicates", "No two entries say nearly the same.", &similar))
         @if !useless.is_empty() || never_helped.is_empty() {
-            (group(context, "Of no use so far", "Nothing that contexts included looks useless.", &useless))
+            (group("Of no use so far", "Nothing that contexts included looks useless.", &useless))
         }
         @if !never_helped.is_empty() {
             h2 { "Never helped" }
             p.lead { (counted(never_helped.len(), "entry was", "entries were")) " in contexts of attempts that failed, and of none that succeeded." }
-            (entry_list(context.links, &never_helped[..never_helped.len().min(MAX_USELESS)]))
+            (entry_list(&never_helped[..never_helped.len().min(MAX_USELESS)]))
             @if never_helped.len() > MAX_USELESS { p.quiet { "and " (never_helped.len() - MAX_USELESS) " more; ralph-memory list --never-helped lists them" } }
         }
         (operations(context))
@@ -50,18 +51,18 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
     Ok(HtmlPage { title: "Health".to_owned(), part: "health", main, is_live: true })
 }
 
-fn group(context: &PageContext<'_>, heading: &str, none: &str, found: &[&Problem]) -> Markup {
+fn group(heading: &str, none: &str, found: &[&Problem]) -> Markup {
     html! {
         h2 { (heading) }
         @if found.is_empty() { p.quiet { (none) } }
         @else {
-            ul.rows { @for problem in found.iter().take(MAX_SHOWN) { li.row { (row(context, problem)) } } }
+            ul.rows { @for problem in found.iter().take(MAX_SHOWN) { li.row { (row(problem)) } } }
             @if found.len() > MAX_SHOWN { p.quiet { "and " (found.len() - MAX_SHOWN) " more; ralph-memory check lists them" } }
         }
     }
 }
 
-fn row(context: &PageContext<'_>, problem: &Problem) -> Markup {
+fn row(problem: &Problem) -> Markup {
     let (class, word) = match problem.severity {
         Severity::Error => ("bad", "error"),
         Severity::Warning => ("warn", "warning"),
@@ -71,7 +72,7 @@ fn row(context: &PageContext<'_>, problem: &Problem) -> Markup {
     html! {
         p.row-title {
             (badge(class, word)) " "
-            @if let Some(id) = id { a href=(context.links.entry(&id)) { (isolated(&problem.path)) } }
+            @if let Some(id) = id { a href=(entry_address(&id)) { (isolated(&problem.path)) } }
             @else { (isolated(&problem.path)) }
             @if let Some(line) = problem.line { span.quiet { ", line " (line) } }
         }

@@ -20,20 +20,19 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::html::{HtmlPage, PageContext, cut, hidden_value};
-use super::links::PageLinks;
 use crate::error::{self, NothingFound};
 use crate::exit::Exit;
 
-pub(super) use context::{ContextFields, context, task_context};
-pub(super) use entries::{all_entries, entries};
-pub(super) use entry::{EntryArgs, entry};
-pub(super) use features::{FeatureArgs, FeaturesArgs, feature, features, features_name, features_pages};
+pub(super) use context::context;
+pub(super) use entries::entries;
+pub(super) use entry::entry;
+pub(super) use features::{feature, features};
 pub(super) use health::health;
 pub(super) use now::now;
 pub(super) use run::run;
 pub(super) use search::search;
 pub(super) use task::task;
-pub(super) use timeline::{TimelineArgs, timeline, timeline_name, timeline_pages};
+pub(super) use timeline::timeline;
 
 /// What a form changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +121,7 @@ pub(super) fn missing() -> HtmlPage {
 }
 
 /// Returns the page for an error, with the status of the answer.
-pub(super) fn error_page(links: PageLinks<'_>, error: &anyhow::Error) -> (StatusCode, HtmlPage) {
+pub(super) fn error_page(error: &anyhow::Error) -> (StatusCode, HtmlPage) {
     let (status, title) = match error::exit(error) {
         Exit::No | Exit::NoMemory => (StatusCode::NOT_FOUND, "Not found"),
         Exit::Usage => (StatusCode::BAD_REQUEST, "This does not work"),
@@ -130,7 +129,7 @@ pub(super) fn error_page(links: PageLinks<'_>, error: &anyhow::Error) -> (Status
         Exit::Locked => (StatusCode::SERVICE_UNAVAILABLE, "Busy"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong"),
     };
-    let main = html! { (refused(error)) p { a href=(links.page("")) { "Go to the first page" } } };
+    let main = html! { (refused(error)) p { a href=("./") { "Go to the first page" } } };
     (status, HtmlPage { title: title.to_owned(), part: "-", main, is_live: false })
 }
 
@@ -164,12 +163,10 @@ fn refused(error: &anyhow::Error) -> Markup {
 /// Returns a form of one button that changes something: an entry by its id, or an operation by its number.
 fn button(context: &PageContext<'_>, action: FormAction, id: &str, label: Markup) -> Markup {
     html! {
-        @if let Some(token) = context.token {
-            form method="post" action=(action.as_str()) {
-                input type="hidden" name="token" value=(token);
-                input type="hidden" name="id" value=(hidden_value(id));
-                button { (label) }
-            }
+        form method="post" action=(action.as_str()) {
+            input type="hidden" name="token" value=(context.token);
+            input type="hidden" name="id" value=(hidden_value(id));
+            button { (label) }
         }
     }
 }

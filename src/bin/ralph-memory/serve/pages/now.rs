@@ -18,18 +18,18 @@ pub(in crate::serve) fn now(context: &PageContext<'_>, fields: &NoFields) -> any
         (done(context, &fields.done))
         (semantic(context))
         @if live.is_empty() { (empty("No run in progress.")) }
-        @for run in &live { (live_card(context, run)) }
-        (stuck(context, &stuck_tasks))
+        @for run in &live { (live_card(run)) }
+        (stuck(&stuck_tasks))
         h2 { "Last attempts" }
         @if log.attempts.is_empty() { (empty("No attempt yet. A run, or an agent with the memory's tools, records them.")) }
         @else {
-            (attempt_table(context.links, "The last attempts, newest first", &log.attempts))
+            (attempt_table("The last attempts, newest first", &log.attempts))
             @if log.in_all > log.attempts.len() {
-                p { a href=(context.links.page("timeline")) { "All " (counted(log.in_all, "attempt", "attempts")) } }
+                p { a href=("timeline") { "All " (counted(log.in_all, "attempt", "attempts")) } }
             }
         }
         (operations(context))
-        (problems(context.links, &log.problems))
+        (problems(&log.problems))
     };
     Ok(HtmlPage { title: "Now".to_owned(), part: "", main, is_live: true })
 }
@@ -59,14 +59,14 @@ fn detail(detail: &str) -> &str {
 }
 
 /// Returns the tasks that are stuck.
-fn stuck(context: &PageContext<'_>, tasks: &[StuckTask]) -> Markup {
+fn stuck(tasks: &[StuckTask]) -> Markup {
     html! {
         @if !tasks.is_empty() {
             h2 { "Stuck" }
             ul.rows {
                 @for task in tasks.iter().take(SHOWN) {
                     li.row {
-                        p.row-title { (task_link(context.links, Some(&task.id), &task.title)) " " (badge("bad", &format!("{} failures in a row", task.streak))) }
+                        p.row-title { (task_link(Some(&task.id), &task.title)) " " (badge("bad", &format!("{} failures in a row", task.streak))) }
                         @if !task.reason.is_empty() { p.meta dir="auto" { (task.reason) } }
                         @if let Some(next) = &task.next_model {
                             p.meta { "Next: " (isolated(&next.model)) ", " (isolated(&next.rationale)) }

@@ -13,7 +13,7 @@ const MAX_FILES: usize = 5;
 
 /// Returns the last operations; nothing where nothing can be taken back.
 pub(super) fn operations(context: &PageContext<'_>) -> Markup {
-    let operations = if context.token.is_some() { context.memory.operations().unwrap_or_default() } else { Vec::new() };
+    let operations = context.memory.operations().unwrap_or_default();
     html! {
         @if !operations.is_empty() {
             h2 { "Last changes" }

@@ -11,7 +11,6 @@ use super::{ById, nothing};
 /// Makes the page.
 pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::Result<HtmlPage> {
     let Some(run) = context.memory.run(&args.id) else { return Err(nothing("run", &args.id).into()) };
-    let links = context.links;
     let main = html! {
         dl.facts {
             @if run.is_session { (fact("Kind", html! { "session without a loop" })) }
@@ -19,15 +18,15 @@ pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::R
             @if let Some(time) = &run.ended_at { (fact("Last activity", html! { (ShownTime(time)) })) }
         }
         (figures(&run.totals))
-        @for live in &run.live { (live_card(context, live)) }
-        (tasks(context, &run))
+        @for live in &run.live { (live_card(live)) }
+        (tasks(&run))
         @if !run.attempts.is_empty() {
             h2 { "Iterations" }
             (duration_chart(&run.attempts))
-            (iteration_table(links, "Iterations, oldest first", &run.attempts))
+            (iteration_table("Iterations, oldest first", &run.attempts))
         }
-        @if !run.knowledge.is_empty() { h2 { "Learned in it" } (entry_list(links, &run.knowledge)) }
-        (problems(links, &run.problems))
+        @if !run.knowledge.is_empty() { h2 { "Learned in it" } (entry_list(&run.knowledge)) }
+        (problems(&run.problems))
     };
     Ok(HtmlPage {
         title: if run.id.starts_with("run-") { run.id } else { format!("Run {}", run.id) },
@@ -37,11 +36,11 @@ pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::R
     })
 }
 
-fn tasks(context: &PageContext<'_>, run: &RunView) -> Markup {
+fn tasks(run: &RunView) -> Markup {
     let row = |task: &ralph_memory::memory::TaskInRun| {
         html! {
             tr {
-                th scope="row" { (task_link(context.links, task.id.as_deref(), &task.title)) }
+                th scope="row" { (task_link(task.id.as_deref(), &task.title)) }
                 td { (outcome_badge(task.outcome)) }
                 td.num { (task.attempts) }
             }

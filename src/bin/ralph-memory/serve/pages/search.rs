@@ -9,7 +9,7 @@ use super::super::charts::bar;
 use super::super::html::{
     HtmlPage, PageContext, counted, empty, entry_badges, entry_meta, field_value, marked, problems, title,
 };
-use super::super::links::PageLinks;
+use super::super::links::{entry_address, with_query};
 use super::entries::{archive_field, kind, kind_field, list_field, text_field};
 use super::{given, listed_in};
 
@@ -73,7 +73,7 @@ impl SearchFields {
             ("archived", archived),
             ("n", &n),
         ];
-        PageLinks::with_query("search", &fields.map(|(name, value)| (name, value.as_str())))
+        with_query("search", &fields.map(|(name, value)| (name, value.as_str())))
     }
 
     fn has_filters(&self) -> bool {
@@ -153,19 +153,19 @@ fn results(context: &PageContext<'_>, fields: &SearchFields) -> anyhow::Result<M
             ol.rows { @for (hit, excerpt) in page.iter().zip(&excerpts) { li.row { (result(context, &fields.q, hit, excerpt, best)) } } }
             @if hits.len() > shown { p { a href=(fields.with(shown + STEP)) { "Show more" } } }
         }
-        (problems(context.links, &found.problems))
+        (problems(&found.problems))
     })
 }
 
 fn result(context: &PageContext<'_>, query: &str, hit: &Hit, excerpt: &str, best: f64) -> Markup {
-    let (memory, links) = (context.memory, context.links);
+    let memory = context.memory;
     html! {
         p.row-title {
-            a href=(links.entry(&hit.entry.id)) { bdi { (marked(memory, &title(&hit.entry.title), query)) } } " "
+            a href=(entry_address(&hit.entry.id)) { bdi { (marked(memory, &title(&hit.entry.title), query)) } } " "
             (entry_badges(&hit.entry))
         }
         @if !excerpt.is_empty() { p dir="auto" { (marked(memory, excerpt, query)) } }
-        (entry_meta(links, &hit.entry))
+        (entry_meta(&hit.entry))
         details {
             summary { "Score " (format!("{:.2}", hit.score)) span.sr { " of " bdi { (hit.entry.title.chars().take(80).collect::<String>()) } } }
             table {

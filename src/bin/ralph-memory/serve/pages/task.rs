@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use ralph_memory::memory::{TaskState, TaskView};
 
 use super::super::html::{HtmlPage, PageContext, badge, cut, entry_list, isolated, named_link, problems, title};
-use super::super::links::NamedPage;
+use super::super::links::{NamedPage, context_address};
 use super::attempts::{attempt_card, figures, live_card};
 use super::entry::fact;
 use super::{ById, nothing};
@@ -15,33 +15,33 @@ const MAX_SHOWN: usize = 30;
 /// Makes the page.
 pub(in crate::serve) fn task(context: &PageContext<'_>, args: &ById) -> anyhow::Result<HtmlPage> {
     let Some(task) = context.memory.task(&args.id) else { return Err(nothing("task", &args.id).into()) };
-    let (links, count) = (context.links, task.attempts.len());
+    let count = task.attempts.len();
     let heading = if task.title.trim().is_empty() { cut(&task.id, 100) } else { title(&task.title) };
     let main = html! {
-        (facts(context, &task))
+        (facts(&task))
         (figures(&task.totals))
-        @for run in &task.live { (live_card(context, run)) }
+        @for run in &task.live { (live_card(run)) }
         h2 { "Attempts" }
         @if count > MAX_SHOWN { p.quiet { "The last " (MAX_SHOWN) " of " (count) ", newest first." } }
         div.cards.wide {
             @for (number, attempt) in (1..).zip(&task.attempts).skip(count.saturating_sub(MAX_SHOWN)).collect::<Vec<_>>().into_iter().rev() {
-                (attempt_card(links, &format!("Attempt {number}"), attempt))
+                (attempt_card(&format!("Attempt {number}"), attempt))
             }
         }
-        @if !task.knowledge.is_empty() { h2 { "Learned during it" } (entry_list(links, &task.knowledge)) }
-        (problems(links, &task.problems))
+        @if !task.knowledge.is_empty() { h2 { "Learned during it" } (entry_list(&task.knowledge)) }
+        (problems(&task.problems))
     };
     Ok(HtmlPage { title: heading, part: "timeline", main, is_live: true })
 }
 
 /// Returns the address of the context of the next attempt, if there is to be one.
-fn next_context(context: &PageContext<'_>, task: &TaskView) -> Option<String> {
+fn next_context(task: &TaskView) -> Option<String> {
     let is_open = task.state != TaskState::Done;
     let (feature, section) = (task.feature.as_deref(), task.section.as_deref());
-    is_open.then(|| context.links.context(&task.id, &task.title, feature, section)).flatten()
+    is_open.then(|| context_address(&task.id, &task.title, feature, section))
 }
 
-fn facts(context: &PageContext<'_>, task: &TaskView) -> Markup {
+fn facts(task: &TaskView) -> Markup {
     let class = match task.state {
         TaskState::Done => "good",
         TaskState::Open => "plain",
@@ -56,11 +56,11 @@ fn facts(context: &PageContext<'_>, task: &TaskView) -> Markup {
             }))
             (fact("Id", html! { code { (isolated(&task.id)) } }))
             @if let Some(feature) = &task.feature {
-                (fact("Feature", named_link(context.links, NamedPage::Feature, feature, feature)))
+                (fact("Feature", named_link(NamedPage::Feature, feature, feature)))
             }
             @if let Some(section) = &task.section { (fact("Section", isolated(&cut(section, 100)))) }
             @if let Some(difficulty) = task.difficulty { (fact("Difficulty", html! { (difficulty.as_str()) })) }
-            @if let Some(context) = next_context(context, task) { (fact("Next attempt", html! { a href=(context) { "what the agent would be told" } })) }
+            @if let Some(context) = next_context(task) { (fact("Next attempt", html! { a href=(context) { "what the agent would be told" } })) }
             @if let Some(next) = &task.next_model {
                 (fact("Next model", html! { (isolated(&next.model)) span.quiet { ", " (isolated(&next.rationale)) } }))
             }

@@ -2,13 +2,12 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use maud::{Markup, html};
-use ralph_memory::Memory;
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::LogFilter;
 use serde::Deserialize;
 
 use super::super::html::{HtmlPage, PageContext, counted, empty, pager, problems};
-use super::super::links::PageLinks;
+use super::super::links::with_query;
 use super::attempts::{attempt_table, duration_chart};
 use super::entries::{choice_field, text_field};
 use super::given;
@@ -33,11 +32,6 @@ pub(in crate::serve) struct TimelineArgs {
 }
 
 impl TimelineArgs {
-    /// Returns the query of a page without filters.
-    pub(in crate::serve) fn page(number: usize) -> TimelineArgs {
-        TimelineArgs { page: number.to_string(), ..TimelineArgs::default() }
-    }
-
     fn filter(&self, page: usize) -> LogFilter {
         let text = |field: &str| given(field).map(str::to_owned);
         let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == self.outcome);
@@ -56,10 +50,7 @@ impl TimelineArgs {
         }
     }
 
-    fn at(&self, links: PageLinks<'_>, page: usize) -> String {
-        if links.is_exported() {
-            return links.page(&timeline_name(page));
-        }
+    fn at(&self, page: usize) -> String {
         let page = if page > 1 { page.to_string() } else { String::new() };
         let Self { feature, run, task, outcome, model, since, until, .. } = self;
         let fields = [
@@ -72,19 +63,8 @@ impl TimelineArgs {
             ("until", until),
             ("page", &page),
         ];
-        PageLinks::with_query("timeline", &fields.map(|(name, value)| (name, value.as_str())))
+        with_query("timeline", &fields.map(|(name, value)| (name, value.as_str())))
     }
-}
-
-/// Returns the name of an exported page.
-pub(in crate::serve) fn timeline_name(page: usize) -> String {
-    if page > 1 { format!("timeline-{page}") } else { "timeline".to_owned() }
-}
-
-/// Returns how many pages there are without filters.
-pub(in crate::serve) fn timeline_pages(memory: &Memory) -> usize {
-    let log = memory.log(&LogFilter { limit: Some(0), ..LogFilter::default() });
-    log.in_all.div_ceil(PER_PAGE).max(1)
 }
 
 fn day(field: &str) -> Option<DateTime<Utc>> {
@@ -100,7 +80,7 @@ pub(in crate::serve) fn timeline(context: &PageContext<'_>, args: &TimelineArgs)
     let mut oldest_first = log.attempts.clone();
     oldest_first.reverse();
     let main = html! {
-        @if !context.links.is_exported() { (filters(args)) }
+        (filters(args))
         div id="results" {
             p.lead role="status" {
                 (counted(log.in_all, "attempt", "attempts"))
@@ -109,10 +89,10 @@ pub(in crate::serve) fn timeline(context: &PageContext<'_>, args: &TimelineArgs)
             @if log.attempts.is_empty() { (empty("No attempt matches.")) }
             @else {
                 (duration_chart(&oldest_first))
-                (attempt_table(context.links, "Attempts, newest first", &log.attempts))
+                (attempt_table("Attempts, newest first", &log.attempts))
             }
-            (pager((page > 1).then(|| args.at(context.links, page - 1)), (page < last).then(|| args.at(context.links, page + 1))))
-            (problems(context.links, &log.problems))
+            (pager((page > 1).then(|| args.at(page - 1)), (page < last).then(|| args.at(page + 1))))
+            (problems(&log.problems))
         }
     };
     Ok(HtmlPage { title: "Timeline".to_owned(), part: "timeline", main, is_live: true })

@@ -1,0 +1,198 @@
+//! What is written outside of `.ralph/`, and what is not: nothing goes through a link, a pipe or a folder. Standard output
+//! that takes nothing, and a system that has too little of something, are errors.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::support::{Ran, TestBase};
+
+/// What is in the place of a file that a command writes.
+const OBSTACLES: [&str; 6] =
+    ["a link", "a dangling link", "a link to a folder", "a pipe", "a folder", "a read-only file"];
+/// The text of the file outside.
+const OUTSIDE: &str = "{}\n";
+
+fn put(base: &TestBase, path: &str, obstacle: &str) {
+    let (path, outside) = (base.at(path), base.home().join("outside"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&outside, OUTSIDE).unwrap();
+    match obstacle {
+        "a link" => symlink(outside, path).unwrap(),
+        "a dangling link" => symlink(base.home().join("absent"), path).unwrap(),
+        "a link to a folder" => symlink(base.home(), path).unwrap(),
+        "a pipe" => mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap(),
+        "a folder" => fs::create_dir(path).unwrap(),
+        _ => {
+            fs::write(&path, OUTSIDE).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+        }
+    }
+}
+
+/// Runs a command with each obstacle in the place of the file that it writes: it names the file, and the obstacle stays.
+#[track_caller]
+fn check(path: &str, code: i32, run: impl Fn(&TestBase) -> Ran) {
+    for obstacle in OBSTACLES {
+        let base = TestBase::new();
+        put(&base, path, obstacle);
+        let before = fs::symlink_metadata(base.at(path)).unwrap();
+        let in_home = fs::read_dir(base.home()).unwrap().count();
+        let ran = run(&base);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        let name = path.rsplit('/').next().unwrap();
+        assert!(ran.code == Some(code) && told.contains(name), "{obstacle}: {ran}");
+        let reasons = ["link", "not a regular file", "not a file", "read-only", "leads outside"];
+        assert!(reasons.iter().any(|reason| told.contains(reason)), "{obstacle}: {ran}");
+        let after = fs::symlink_metadata(base.at(path)).unwrap();
+        assert_eq!((before.file_type(), before.mode()), (after.file_type(), after.mode()), "{obstacle}");
+        assert_eq!(fs::read_to_string(base.home().join("outside")).unwrap(), OUTSIDE, "{obstacle}");
+        assert_eq!(fs::read_dir(base.home()).unwrap().count(), in_home, "{obstacle}");
+    }
+}
+
+trait FileMode {
+    fn mode(&self) -> u32;
+}
+
+impl FileMode for fs::Metadata {
+    fn mode(&self) -> u32 {
+        self.permissions().mode()
+    }
+}
+
+#[test]
+fn man_pages_are_written_through_nothing() {
+    check("man/ralph-memory.1", 2, |base| base.run(["man", "man"]));
+    check("man/ralph-memory-add.1", 2, |base| base.run(["man", "man"]));
+}
+
+#[test]
+fn a_checklist_is_ticked_through_nothing() {
+    let arguments =
+        ["run", "--task-file", "tasks.md", "--agent", "echo '<task-done>T</task-done>'", "--max-iterations", "1"];
+    check("tasks.md", 2, |base| base.run(arguments));
+}
+
+#[test]
+fn a_client_is_connected_through_nothing() {
+    check(".cursor/mcp.json", 4, |base| base.run(["setup", "cursor"]));
+}
+
+#[test]
+fn a_merge_is_written_through_nothing() {
+    let version = |text: &str| format!("---\ntitle: A\ntags: [b]\n---\n\n{text}\n");
+    for obstacle in ["a link", "a read-only file"] {
+        let base = TestBase::new();
+        put(&base, "ours", obstacle);
+        let there = if obstacle == "a link" { base.home().join("outside") } else { base.at("ours") };
+        fs::set_permissions(&there, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(&there, version("one")).unwrap();
+        if obstacle != "a link" {
+            fs::set_permissions(&there, fs::Permissions::from_mode(0o444)).unwrap();
+        }
+        base.write("base", version("one")).write("theirs", version("two"));
+        let driver = ["merge-driver", "--path", ".ralph/knowledge/a.md", "base", "ours", "theirs"];
+        base.run(driver).refuses(2, "cannot write `ours`");
+        assert_eq!(fs::read_to_string(there).unwrap(), version("one"));
+    }
+}
+
+/// What the program did that a shell ran.
+#[derive(Debug)]
+struct ShellRan {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs the program through a shell, with what the shell does to it first.
+fn shell(base: &TestBase, before: &str, arguments: &str, after: &str) -> ShellRan {
+    let line = format!("{before} exec \"$0\" {arguments} {after}");
+    let program = env!("CARGO_BIN_EXE_ralph-memory");
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line).arg(program).current_dir(base.root()).env_clear().stdin(Stdio::null());
+    command.env("HOME", base.home()).env("PATH", "/usr/bin:/bin");
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    ShellRan { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let base = TestBase::new();
+    base.entry("wal", "WAL mode", "db", "Readers do not block writers.");
+    let commands =
+        ["export", "search wal", "search wal --json", "list", "show wal", "check", "status", "completions bash"];
+    for command in commands.into_iter().chain(["--help", "help search", "--version", "doctor --json", "context"]) {
+        if !Path::new("/dev/full").exists() {
+            return;
+        }
+        let ran = shell(&base, "", command, "> /dev/full");
+        assert_eq!(ran.code, Some(6), "{command}: {ran:?}");
+        assert!(ran.stderr.contains("error: cannot write the answer"), "{command}: {ran:?}");
+        // A reader that has read enough is no error.
+        let ran = shell(&base, "", command, "| true");
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{command}");
+    }
+}
+
+#[test]
+fn an_export_into_nothing_is_an_error() {
+    let base = TestBase::new();
+    let ran = shell(&base, "", "export", ">&-");
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    assert!(ran.stderr.contains("caused by: standard output is closed"), "{ran:?}");
+    assert_eq!(shell(&base, "", "export", "> /dev/null").code, Some(0));
+    assert_eq!(shell(&base, "", "export", "<&- 2>&-").code, Some(0));
+}
+
+/// Each number of files that may be open gives the whole answer or an error, and never a part of the answer.
+#[test]
+fn a_lack_of_open_files_is_never_taken_for_a_lack_of_entries() {
+    let base = TestBase::new();
+    base.entry("wal", "WAL mode", "db", "Readers do not block writers.");
+    base.entry("vacuum", "Vacuum", "db", "It rewrites the file.");
+    base.write(".ralph/journal/run-1/0001.md", "---\nrun_id: run-1\niteration: 1\noutcome: done\nstarted_at: 2026-02-01T10:00:00Z\ntask_id: t-1\ntask_title: T\n---\n");
+    let commands = [
+        "search wal",
+        "list",
+        "list --json",
+        "log",
+        "stats --json",
+        "status",
+        "check",
+        "export",
+        "show wal",
+        "show task:t-1",
+        "context",
+        "prune --dry-run",
+    ];
+    for command in commands {
+        let whole = shell(&base, "", command, "");
+        assert_eq!(whole.code, Some(0), "{command}: {whole:?}");
+        let mut n_errors = 0;
+        for limit in 4..14 {
+            let ran = shell(&base, &format!("ulimit -n {limit};"), command, "");
+            match ran.code {
+                Some(6) => {
+                    n_errors += 1;
+                    assert!(ran.stderr.contains("Too many open files"), "{limit} {command}: {ran:?}");
+                    assert!(ran.stdout.is_empty() || ran.stdout.contains("\"error\""), "{limit} {command}: {ran:?}");
+                }
+                // The loader could not open a library.
+                Some(127) => {}
+                _ => assert_eq!((ran.code, lines(&ran)), (whole.code, lines(&whole)), "{limit} {command}: {ran:?}"),
+            }
+        }
+        assert!(n_errors > 0, "{command}: no limit was too low");
+    }
+}
+
+/// Returns how many lines an answer has; scores and times differ.
+fn lines(ran: &ShellRan) -> usize {
+    ran.stdout.lines().count()
+}
