@@ -10,11 +10,11 @@
 //! (`hostile-clone-sealed`), or runs all of the commands in each (`hostile-clone-whole`).
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -78,85 +78,102 @@ const MAX_CPU_MS: u64 = if cfg!(debug_assertions) { 10_000 } else { 2_000 };
 /// Of so many clones, one is traced, and the others are small.
 const TRACED: usize = 16;
 
-/// Makes so many clones below `place`: of sixteen, one is traced and runs a few steps, and the others are small.
-pub(crate) fn run(place: &Path, program: &Path, clones: usize, seed: u64) -> Outcome {
+/// Makes so many clones below `place`: of sixteen, one is traced and runs a few steps, and the others are small. With
+/// `every` all are traced and run every step.
+pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
+    let made = Made::new(place, program);
+    if every {
+        return made.traced(place, clones, every, seed);
+    }
     let traced = (clones / TRACED).max(1);
     let mut outcome = Outcome::default();
+    let half = |number: usize| {
+        let place = place.join(format!("traced-{number}"));
+        fs::create_dir(&place).unwrap();
+        let seed = seed.wrapping_mul(2).wrapping_add(number as u64);
+        made.traced(&place, (traced + number) / 2, false, seed)
+    };
+    let half = &half;
     std::thread::scope(|scope| {
-        let half = |number: usize| {
-            let place = place.join(format!("traced-{number}"));
-            fs::create_dir(&place).unwrap();
-            self::traced(&place, program, (traced + number) / 2, false, seed.wrapping_mul(2).wrapping_add(number as u64))
-        };
-        let other = scope.spawn(move || half(0));
-        outcome.add(half(1));
-        outcome.add(other.join().unwrap());
+        let halves = [0, 1].map(|number| scope.spawn(move || half(number)));
+        outcome.add(small::run(&made, place, clones - traced, None, seed));
+        for half in halves {
+            outcome.add(half.join().unwrap());
+        }
     });
-    outcome.add(small(place, program, clones - traced, None, seed));
     outcome
 }
 
-/// Makes so many small clones in which a stranger has sealed state with a guessed key.
+/// Makes so many small clones below `place` in which a stranger has sealed state with a guessed key.
 pub(crate) fn sealed(place: &Path, program: &Path, clones: usize, seed: u64) -> Outcome {
-    small(place, program, clones, Some(SEALS), seed)
+    small::run(&Made::new(place, program), place, clones, Some(SEALS), seed)
 }
 
-pub(crate) fn small(place: &Path, program: &Path, clones: usize, only: Option<&'static str>, seed: u64) -> Outcome {
-    let (template, own) = prepared(place, program);
-    small::run(place, program, &template, &own, clones, only, seed)
+pub(crate) fn measured(place: &Path, program: &Path, clones: usize, traced: bool, seed: u64) -> Outcome {
+    let made = Made::new(place, program);
+    if traced { made.traced(place, clones, false, seed) } else { small::run(&made, place, clones, None, seed) }
 }
 
-/// Makes what clones are made of, and a folder with the program under its own name.
-fn prepared(place: &Path, program: &Path) -> (Template, Own) {
-    let bin = place.join("bin");
-    fs::create_dir(&bin).unwrap();
-    symlink(program, bin.join("ralph-memory")).unwrap();
-    let template = Template::new(place, &|root| {
-        let mut index = Command::new(program);
-        index.args(["--now", NOW, "index"]).current_dir(root).env_clear();
-        index.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", place);
-        let built = index.output().unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    });
-    (template, Own::new(place, &bin.join("ralph-memory")))
+/// What all clones of a campaign are made of.
+struct Made<'a> {
+    program: &'a Path,
+    /// A folder with the program under its own name.
+    bin: PathBuf,
+    template: Template,
+    own: Own,
 }
 
-/// Makes so many repositories below `place`, and runs the program in a clone of each: every command and the
-/// server for agents, or, without `every`, a part of them, which is another part in the next clone.
-pub(crate) fn traced(place: &Path, program: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
-    let deck = Deck { random: Random(seed), left: Vec::new() };
-    let (template, own) = prepared(place, program);
-    let mut campaign = Campaign { place, program, own: &own, shell: Shell::new(place), deck, outcome: Outcome::default() };
-    for number in 0..clones {
-        let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
-
-        let place = place.join("one");
-        let _ = fs::remove_dir_all(&place);
-        fs::create_dir(&place).unwrap();
-        for name in ["base", "ours", "theirs"] {
-            fs::write(place.join(name), format!("---\ntitle: \"A\"\ntags: [{name}]\n---\n\n{name}\n")).unwrap();
-        }
-        fs::create_dir(campaign.place.join(HOME)).unwrap();
-        let outside = repository::outside(&place);
-        let clone = repository::make(&place, &template, &own, &outside, KINDS[number % KINDS.len()], &mut random);
-        campaign.outcome.traced += 1;
-        campaign.outcome.count(&clone.kinds);
-        let what = format!("seed {seed}, clone {number} ({})", clone.kinds.join(", "));
-
-        campaign.all(&clone, &outside, every, &mut random, &what);
+impl Made<'_> {
+    fn new<'a>(place: &Path, program: &'a Path) -> Made<'a> {
+        let bin = place.join("bin");
+        fs::create_dir(&bin).unwrap();
+        symlink(program, bin.join("ralph-memory")).unwrap();
+        let template = Template::new(place, &|root| {
+            let mut index = Command::new(program);
+            index.args(["--now", NOW, "index"]).current_dir(root).env_clear();
+            index.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", place);
+            let built = index.output().unwrap();
+            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        });
+        let own = Own::new(place, &bin.join("ralph-memory"));
+        Made { program, bin, template, own }
     }
-    campaign.outcome.printed = campaign.shell.found;
-    campaign.outcome.printed_run = campaign.shell.run;
-    campaign.outcome
-}
 
-/// The home of the user: files that are kept there for one clone must not appear in the next.
-const HOME: &str = "one/home";
+    /// Makes so many repositories below `place`, and runs the program in a clone of each: every command and the server for
+    /// agents, or, without `every`, a part of them, which is another part in the next clone.
+    fn traced(&self, place: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
+        let deck = Deck { random: Random(seed), left: Vec::new() };
+        let (shell, outcome) = (Shell::new(place), Outcome::default());
+        let mut campaign = Campaign { place, home: PathBuf::new(), made: self, shell, deck, outcome };
+        for number in 0..clones {
+            let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+            let place = repository::fresh(place, number);
+            let outside = repository::begin(&place);
+            campaign.home = place.join("home");
+            let kind = KINDS[number % KINDS.len()];
+            let clone = repository::make(&place, &self.template, &self.own, &outside, kind, &mut random);
+            campaign.outcome.traced += 1;
+            campaign.outcome.count(&clone.kinds);
+            let what = format!("seed {seed}, clone {number} ({})", clone.kinds.join(", "));
+            campaign.all(&clone, &outside, every, &mut random, &what);
+        }
+        campaign.outcome.printed = campaign.shell.found;
+        campaign.outcome.printed_run = campaign.shell.run;
+        campaign.outcome
+    }
+
+    /// Returns the variable PATH with the folder of the program first.
+    fn path(&self) -> OsString {
+        let own = std::env::var_os("PATH").unwrap();
+        std::env::join_paths(std::iter::once(self.bin.clone()).chain(std::env::split_paths(&own))).unwrap()
+    }
+}
 
 struct Campaign<'a> {
     place: &'a Path,
-    program: &'a Path,
-    own: &'a Own,
+    /// The home of the user. Each clone has one, so that what is kept there for one clone is not found in the next.
+    home: PathBuf,
+    made: &'a Made<'a>,
     shell: Shell,
     deck: Deck,
     outcome: Outcome,
@@ -213,8 +230,9 @@ struct Answer {
 impl Campaign<'_> {
     /// Runs steps in a clone, in an order of its own.
     fn all(&mut self, clone: &Clone, outside: &Path, every: bool, random: &mut Random, what: &str) {
-        let (place, home) = (self.place.join("one"), self.place.join(HOME));
-        let around = Around::new(&place, clone, &home, self.own, vec![clone.top.clone(), outside.to_owned()]);
+        let home = self.home.clone();
+        let place = home.parent().unwrap();
+        let around = Around::new(place, clone, &home, &self.made.own, vec![clone.top.clone(), outside.to_owned()]);
         let wanted = if every { N_CARDS } else { N_CARDS.div_ceil(KINDS.len()) };
         let mut order: Vec<_> = (0..wanted).map(|_| self.deck.deal()).collect();
         if random.below(2) == 0 {
@@ -277,7 +295,8 @@ impl Campaign<'_> {
         };
         let answer = Answer { code: testimony.code, stdout, stderr: said(&files[2]) };
         self.judge(&testimony, &answer, step.arguments[0], around, what);
-        if let Some(changed) = around.changed(&before, step.arguments[0]) {
+        let after = around.look();
+        if let Some(changed) = around.changed(&before, &after, step.arguments[0]) {
             self.fault(Class::Changed, format!("{what}: {changed}"));
         }
         let both = format!("{}{}", answer.stdout, answer.stderr);
@@ -311,7 +330,7 @@ impl Campaign<'_> {
                 self.fault(Class::Printed, format!("{what}: {wrong}"));
             }
         }
-        if let Some(changed) = around.changed(&before, "") {
+        if let Some(changed) = around.changed(&before, &around.look(), "") {
             self.fault(Class::Printed, format!("{what}: a command that it prints {changed}"));
         }
     }
@@ -475,22 +494,20 @@ impl Campaign<'_> {
 
     /// Returns the program as it is run without a tracer.
     fn command(&self, root: &Path, arguments: &[impl AsRef<OsStr>]) -> Command {
-        let mut command = Command::new(self.program);
+        let mut command = Command::new(self.made.program);
         command.args(["--now", NOW]).args(arguments);
         self.prepare(command, root)
     }
 
     /// Returns the program as it waits for a tracer.
     fn held(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
-        let mut command = held(self.program);
+        let mut command = held(self.made.program);
         command.args(["--now", NOW]).args(arguments);
         command
     }
 
     fn prepare(&self, mut command: Command, root: &Path) -> Command {
-        let own = std::env::var_os("PATH").unwrap();
-        let path = std::iter::once(self.place.join("bin")).chain(std::env::split_paths(&own));
-        command.env_clear().env("PATH", std::env::join_paths(path).unwrap()).env("HOME", self.place.join(HOME));
+        command.env_clear().env("PATH", self.made.path()).env("HOME", &self.home);
         command.current_dir(root);
         command
     }

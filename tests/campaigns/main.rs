@@ -329,9 +329,9 @@ fn hostile_clones(order: &Order, size: usize, kind: Hostile) -> Done {
     let mut told = Vec::new();
     order.report(size, |at| {
         let mut outcome = match kind {
-            Hostile::Mixed => hostile_clone::run(at.place, at.program, at.size, at.seed),
+            Hostile::Mixed => hostile_clone::run(at.place, at.program, at.size, false, at.seed),
             Hostile::Sealed => hostile_clone::sealed(at.place, at.program, at.size, at.seed),
-            Hostile::Whole => hostile_clone::traced(at.place, at.program, at.size, true, at.seed),
+            Hostile::Whole => hostile_clone::run(at.place, at.program, at.size, true, at.seed),
         };
         told = outcome.told();
         outcome.faults.clear();

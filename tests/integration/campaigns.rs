@@ -124,9 +124,12 @@ fn zz_measure() {
     let seed = number("SEED").unwrap_or(9) as u64;
     let begun = std::time::Instant::now();
     let outcome = match (number("TRACED"), number("SMALL")) {
-        (Some(n), _) => hostile_clone::traced(folder.path(), Path::new(PROGRAM), n, false, seed),
-        (_, Some(n)) => hostile_clone::small(folder.path(), Path::new(PROGRAM), n, None, seed),
-        _ => return,
+        (Some(n), _) => hostile_clone::measured(folder.path(), Path::new(PROGRAM), n, true, seed),
+        (_, Some(n)) => hostile_clone::measured(folder.path(), Path::new(PROGRAM), n, false, seed),
+        _ => match number("SEALED") {
+            Some(n) => hostile_clone::sealed(folder.path(), Path::new(PROGRAM), n, seed),
+            None => return,
+        },
     };
     for (class, faults) in &outcome.faults {
         for fault in faults {
@@ -145,7 +148,7 @@ fn zz_measure() {
 #[test]
 fn a_hostile_clone_does_no_harm() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = hostile_clone::run(folder.path(), Path::new(PROGRAM), 500, 9);
+    let outcome = hostile_clone::run(folder.path(), Path::new(PROGRAM), 500, false, 9);
     assert!(outcome.faults.is_empty(), "{}\n{outcome:?}", outcome.told().join("\n"));
     assert_eq!((outcome.clones(), outcome.traced), (500, 31), "{outcome:?}");
     assert!(outcome.pages > 0, "{outcome:?}");

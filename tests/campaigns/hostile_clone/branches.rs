@@ -25,18 +25,33 @@ enum Driver {
     Unregistered,
 }
 
+const DRIVERS: [Driver; 4] = [Driver::Found, Driver::NotInPath, Driver::Gone, Driver::Unregistered];
+
 /// What both branches do to the same entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     /// Each gives it a title of its own.
     TwoTitles,
+    /// Each gives it a title of its own, and both titles lead to the same file.
+    TwoTitlesOneFile,
     /// Both give it the same title.
     OneTitle,
     /// Both add an entry of the same title.
     Added,
     /// One gives it a title, the other changes its text.
     TitleAndText,
+    /// Both change its text.
+    Texts,
 }
+
+const CHANGES: [Change; 6] = [
+    Change::TwoTitles,
+    Change::TwoTitlesOneFile,
+    Change::OneTitle,
+    Change::Added,
+    Change::TitleAndText,
+    Change::Texts,
+];
 
 /// The repository, the programs, and a home.
 pub(super) struct Merge<'a> {
@@ -84,7 +99,8 @@ impl Merge<'_> {
         match what {
             Change::Added => self.program(self.bin, &["add", "--title", title, "--tags", word, "--body", &format!("{word} it is.")]),
             Change::TitleAndText if !is_ours => add(&entry),
-            Change::TwoTitles | Change::OneTitle | Change::TitleAndText => {
+            Change::Texts => add(&entry),
+            Change::TwoTitles | Change::TwoTitlesOneFile | Change::OneTitle | Change::TitleAndText => {
                 add(&entry);
                 self.program(self.bin, &["rename", "note-3", title]);
             }
@@ -93,12 +109,13 @@ impl Merge<'_> {
         self.must(&["commit", "--quiet", "--message", word]);
     }
 
-    /// Makes both branches, merges them, and returns how that was done, whether a word is lost, and which.
-    pub(super) fn run(&self, random: &mut Random) -> (String, Option<String>) {
+    /// Makes both branches, merges them, and returns how that was done, whether a word is lost, and which. Each kind of
+    /// change meets each kind of driver before one pair comes again.
+    pub(super) fn run(&self, number: usize, random: &mut Random) -> (String, Option<String>) {
         const OURS: &str = "zqours";
         const THEIRS: &str = "zqtheirs";
-        let driver = *random.pick(&[Driver::Found, Driver::Found, Driver::NotInPath, Driver::Gone, Driver::Unregistered]);
-        let what = *random.pick(&[Change::TwoTitles, Change::TwoTitles, Change::OneTitle, Change::Added, Change::TitleAndText]);
+        let driver = DRIVERS[number / CHANGES.len() % DRIVERS.len()];
+        let what = CHANGES[number % CHANGES.len()];
         let how = format!("{what:?}, driver {driver:?}");
         match driver {
             Driver::Found | Driver::NotInPath => self.program(self.bin, &["doctor", "--register-merge-driver"]),
@@ -108,13 +125,16 @@ impl Merge<'_> {
         if driver == Driver::Gone {
             fs::remove_file(self.gone.join("ralph-memory")).unwrap();
         }
-        // A name that is more than white space and signs, since a title has to be.
-        let titles = [0, 1].map(|number| format!("Title {number} {}", names::hostile(random).replace(char::is_control, " ")));
-        let their_title = if what == Change::TwoTitles { &titles[1] } else { &titles[0] };
+        let titles = ["One", "Another"].map(|start| format!("{start} {}", names::hostile(random).replace(char::is_control, " ")));
+        let their_title = match what {
+            Change::TwoTitles => titles[1].clone(),
+            Change::TwoTitlesOneFile => format!("{}!", titles[0].to_uppercase()),
+            _ => titles[0].clone(),
+        };
         self.must(&["add", "--all", "--", ".ralph"]);
         self.must(&["commit", "--quiet", "--allow-empty", "--message", "base"]);
         self.must(&["checkout", "--quiet", "-b", "theirs"]);
-        self.change(what, false, their_title, THEIRS);
+        self.change(what, false, &their_title, THEIRS);
         self.must(&["checkout", "--quiet", "-"]);
         self.change(what, true, &titles[0], OURS);
         let path: &[&Path] = if driver == Driver::Found { &[self.bin] } else { &[] };

@@ -96,6 +96,8 @@ impl Template {
             fs::remove_dir_all(few.join(".ralph").join(folder)).unwrap();
         }
         commit(&few);
+        // Few files are copied quickly.
+        git(&few, &["repack", "-a", "-d", "--quiet"]);
         Template {
             own: make("own", words, ENTRIES),
             foreign: make("foreign", ["zebra", "giraffe", "lion", "okapi", "gnu"], ENTRIES),
@@ -140,7 +142,7 @@ pub(crate) fn make(
     let (names, strangers) = plant(&kinds, &upstream, &project, template, own, outside, random);
     commit(&upstream);
     let clone = |name: &str| {
-        git(place, &["clone", "--quiet", "upstream", name]);
+        git(place, &["clone", "--quiet", "--template=", "upstream", name]);
         place.join(name)
     };
     let top = clone("clone");
@@ -251,7 +253,7 @@ fn plant(
 
 /// Commits all that is in a folder, as a repository of its own.
 fn commit(folder: &Path) {
-    git(folder, &["init", "--quiet"]);
+    git(folder, &["init", "--quiet", "--template="]);
     git(folder, &["add", "--all", "--force"]);
     git(folder, &["commit", "--quiet", "--message", "m"]);
 }
@@ -606,8 +608,30 @@ fn special(memory: &Path, without: &Path, random: &mut Random) {
     }
 }
 
-/// Makes a folder that no clone has any business with.
-pub(crate) fn outside(place: &Path) -> PathBuf {
+/// How many clones are kept before they are removed. ext4 looks at each file that was removed in the last minutes before it
+/// makes one, so it is dear to remove each clone before the next is made.
+const KEPT: usize = 250;
+
+/// Returns the folder for a clone of this number, and removes those of all earlier ones now and then.
+pub(super) fn fresh(place: &Path, number: usize) -> PathBuf {
+    let clones = place.join("clones");
+    if number.is_multiple_of(KEPT) {
+        let _ = fs::remove_dir_all(&clones);
+    }
+    clones.join(number.to_string())
+}
+
+/// Makes a folder for a clone, with what is given to a merge, a home, and a folder that no clone has any business with,
+/// which is returned.
+pub(super) fn begin(place: &Path) -> PathBuf {
+    for name in ["base", "ours", "theirs"] {
+        put(&place.join(name), format!("---\ntitle: \"A\"\ntags: [{name}]\n---\n\n{name}\n"));
+    }
+    fs::create_dir(place.join("home")).unwrap();
+    outside(place)
+}
+
+fn outside(place: &Path) -> PathBuf {
     let outside = place.join("outside");
     put(&outside.join("canary.md"), format!("---\ntitle: \"{CANARY}\"\ntags: [nightly]\n---\n\nNightly {CANARY}.\n"));
     put(&outside.join("emptied"), "not empty");

@@ -2,7 +2,7 @@
 //! is outside of the memory is listed before and after each step. Each printed command is tried.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -11,14 +11,14 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::branches::Merge;
-use super::clients::{self, Own};
+use super::clients;
 use super::forged::FORGED;
 use super::outcome::{Class, Outcome};
 use super::printed::Shell;
-use super::repository::{self, BRANCHES, CLIENTS, Clone, NAMES, OUTER_LINKS, SEALS, Template};
+use super::repository::{self, BRANCHES, CLIENTS, Clone, NAMES, OUTER_LINKS, SEALS};
 use super::steps::{ANY, Hand, OF_KIND, Step};
-use super::surroundings::Around;
-use super::{CANARY, MARK, SECRET, names};
+use super::surroundings::{Around, Listing};
+use super::{CANARY, MARK, Made, SECRET, names};
 use crate::program::{NOW, files};
 use crate::random::Random;
 
@@ -27,62 +27,38 @@ const FIRST: [&str; 20] = [
     NAMES, CLIENTS, OUTER_LINKS, BRANCHES, NAMES, CLIENTS, SEALS, NAMES, CLIENTS, OUTER_LINKS, BRANCHES, NAMES, CLIENTS,
     NAMES, "links", NAMES, CLIENTS, OUTER_LINKS, SEALS, NAMES,
 ];
-/// How many threads make clones: more than there are processors, since a thread often waits for a disk.
-const THREADS: usize = 4;
+/// How many threads make clones, beside those that make traced ones: a thread often waits for a disk.
+const THREADS: usize = 3;
 /// How long a run may take before it is ended, whatever it waits for.
 const TIME_OUT: Duration = Duration::from_secs(60);
 /// An editor that leaves an entry that cannot be read, so that the program says how to go on.
 const EDITOR: &str = "#!/bin/sh\nprintf -- '---\\ntitle: [\\n' > \"$1\"\n";
 
-/// What every thread needs.
-struct Shared<'a> {
-    program: &'a Path,
-    template: &'a Template,
-    own: &'a Own,
-    /// A folder with the program under its own name, and an editor.
-    bin: PathBuf,
-    seed: u64,
-    only: Option<&'static str>,
-}
-
 /// Makes so many small clones below `place`, all of one kind if `only` names one.
-pub(super) fn run(
-    place: &Path,
-    program: &Path,
-    template: &Template,
-    own: &Own,
-    clones: usize,
-    only: Option<&'static str>,
-    seed: u64,
-) -> Outcome {
-    let bin = place.join("bin");
-    let editor = bin.join("zqeditor");
+pub(super) fn run(made: &Made<'_>, place: &Path, clones: usize, only: Option<&'static str>, seed: u64) -> Outcome {
+    let editor = made.bin.join("zqeditor");
     fs::write(&editor, EDITOR).unwrap();
     fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let shared = Shared { program, template, own, bin, seed, only };
     let next = AtomicUsize::new(0);
     let mut outcome = Outcome::default();
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
-            .map(|thread| {
-                let place = place.join(format!("small-{thread}"));
-                let (shared, next) = (&shared, &next);
-                scope.spawn(move || {
-                    fs::create_dir(&place).unwrap();
-                    let mut part = Part { shared, place: &place, shell: Shell::new(&place), hand: Hand::new(), outcome: Outcome::default() };
-                    loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= clones {
-                            break;
-                        }
-                        part.clone(number);
+        let thread = |thread: usize| {
+            let place = place.join(format!("small-{thread}"));
+            let next = &next;
+            scope.spawn(move || {
+                fs::create_dir(&place).unwrap();
+                let (shell, outcome) = (Shell::new(&place), Outcome::default());
+                let mut part = Part { made, place: &place, only, seed, shell, hand: Hand::new(), outcome };
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= clones {
+                        return part.done();
                     }
-                    part.outcome.printed = part.shell.found;
-                    part.outcome.printed_run = part.shell.run;
-                    part.outcome
-                })
+                    part.clone(number);
+                }
             })
-            .collect();
+        };
+        let threads: Vec<_> = (0..THREADS).map(thread).collect();
         for thread in threads {
             outcome.add(thread.join().unwrap());
         }
@@ -92,30 +68,39 @@ pub(super) fn run(
 
 /// The part of the campaign that one thread does.
 struct Part<'a> {
-    shared: &'a Shared<'a>,
+    made: &'a Made<'a>,
     place: &'a Path,
+    only: Option<&'static str>,
+    seed: u64,
     shell: Shell,
     hand: Hand,
     outcome: Outcome,
 }
 
+/// What a step runs in.
+struct World<'a> {
+    clone: &'a Clone,
+    around: &'a Around<'a>,
+    home: &'a Path,
+}
+
 impl Part<'_> {
+    /// Returns what came of it.
+    fn done(mut self) -> Outcome {
+        self.outcome.printed = self.shell.found;
+        self.outcome.printed_run = self.shell.run;
+        self.outcome
+    }
+
     /// Makes a clone, and runs its steps.
     fn clone(&mut self, number: usize) {
-        let shared = self.shared;
-        let mut random = Random(shared.seed.wrapping_mul(7_000_003).wrapping_add(number as u64));
+        let mut random = Random(self.seed.wrapping_mul(7_000_003).wrapping_add(number as u64));
         let random = &mut random;
-        let place = self.place.join("one");
-        let _ = fs::remove_dir_all(&place);
-        let home = place.join("home");
-        fs::create_dir_all(&home).unwrap();
-        for name in ["base", "ours", "theirs"] {
-            fs::write(place.join(name), format!("---\ntitle: \"A\"\ntags: [{name}]\n---\n\n{name}\n")).unwrap();
-        }
-        let outside = repository::outside(&place);
-        let first = shared.only.unwrap_or(FIRST[number % FIRST.len()]);
+        let place = repository::fresh(self.place, self.outcome.small);
+        let (outside, home) = (repository::begin(&place), place.join("home"));
+        let first = self.only.unwrap_or(FIRST[number % FIRST.len()]);
         let folder = if first == NAMES && random.below(3) == 0 { names::folder(random) } else { "clone".to_owned() };
-        let mut clone = repository::make_small(place.join(&folder), shared.template, shared.own, &outside, first, random);
+        let mut clone = repository::make_small(place.join(&folder), &self.made.template, &self.made.own, &outside, first, random);
         if folder != "clone" {
             clone.names.hostile.push(folder.into());
         }
@@ -124,28 +109,32 @@ impl Part<'_> {
         for stranger in &clone.strangers {
             *self.outcome.strangers.entry(stranger.how()).or_default() += 1;
         }
-        let what = format!("seed {}, small clone {number} ({})", shared.seed, clone.kinds.join(", "));
+        let what = format!("seed {}, small clone {number} ({})", self.seed, clone.kinds.join(", "));
         if first == BRANCHES {
-            self.merge(&clone, &home, &what, random);
+            let before = FIRST[..number % FIRST.len()].iter().filter(|kind| **kind == BRANCHES).count();
+            let per_round = FIRST.iter().filter(|kind| **kind == BRANCHES).count();
+            self.merge(number / FIRST.len() * per_round + before, &clone, &place, &what, random);
         }
-        let around = Around::new(&place, &clone, &home, shared.own, vec![place.clone()]);
+        let around = Around::new(&place, &clone, &home, &self.made.own, vec![place.clone()]);
+        let mut seen = around.look();
         for at in 0..OF_KIND + ANY {
             let step = self.hand.deal(if at < OF_KIND { first } else { "" }, random);
-            self.step(step, &clone, &around, &home, random, &format!("{what}, step {at}"));
+            let world = World { clone: &clone, around: &around, home: &home };
+            seen = self.step(step, &world, &seen, random, &format!("{what}, step {at}"));
         }
         self.taken_over(&clone, &what);
     }
 
     /// Merges two branches of the clone.
-    fn merge(&mut self, clone: &Clone, home: &Path, what: &str, random: &mut Random) {
-        let gone = self.place.join("one/gone");
+    fn merge(&mut self, number: usize, clone: &Clone, place: &Path, what: &str, random: &mut Random) {
+        let (gone, home) = (place.join("gone"), place.join("home"));
         fs::create_dir_all(&gone).unwrap();
-        let own = self.shared.bin.join("ralph-memory");
+        let own = self.made.bin.join("ralph-memory");
         let to = gone.join("ralph-memory");
         // A link to it would be told as the program that it leads to.
         let real = own.canonicalize().unwrap();
         fs::hard_link(&real, &to).or_else(|_| fs::copy(&real, &to).map(drop)).unwrap();
-        let (how, lost) = Merge { root: &clone.root, home, bin: &self.shared.bin, gone: &gone }.run(random);
+        let (how, lost) = Merge { root: &clone.root, home: &home, bin: &self.made.bin, gone: &gone }.run(number, random);
         let _ = fs::remove_dir_all(&gone);
         *self.outcome.merges.entry(how).or_default() += 1;
         if let Some(lost) = lost {
@@ -154,12 +143,13 @@ impl Part<'_> {
     }
 
     /// Runs a step, and judges it.
-    fn step(&mut self, step: &Step, clone: &Clone, around: &Around<'_>, home: &Path, random: &mut Random, what: &str) {
+    /// `before` is how everything was; how it is then is returned.
+    fn step(&mut self, step: &Step, world: &World<'_>, before: &Listing, random: &mut Random, what: &str) -> Listing {
+        let World { clone, around, home } = world;
         *self.outcome.steps.entry(format!("{:?}", step.arguments)).or_default() += 1;
         let arguments: Vec<String> =
             step.arguments.iter().map(|argument| clone.names.filled(argument, random)).collect();
         let what = format!("{what}: {arguments:?}");
-        let before = around.look();
         let (status, stdout, stderr) = self.run(step, &arguments, &clone.root, home);
         let code = status.code();
         self.outcome.ran(code);
@@ -167,12 +157,14 @@ impl Part<'_> {
         if !(matches!(code, Some(0..=6)) || step.is_endless && code == Some(130)) {
             fault(Class::Ended, format!("it ended with {status}: {stderr}"));
         }
-        if let Some(changed) = around.changed(&before, step.arguments[0]) {
+        let mut after = around.look();
+        if let Some(changed) = around.changed(before, &after, step.arguments[0]) {
             fault(Class::Changed, changed);
         }
         if [&clone.root, &clone.root.join(".ralph")].iter().any(|folder| folder.join(MARK).exists()) {
             fault(Class::Started, "a program of the clone ran".to_owned());
             let _ = fs::remove_file(clone.root.join(MARK));
+            after = around.look();
         }
         // Both print entries as in their files.
         let is_verbatim = ["show", "export"].contains(&step.arguments[0]);
@@ -187,26 +179,29 @@ impl Part<'_> {
         }
         // What is told of all clones alike, and examples.
         if ["--help", "completions", "man", "export"].contains(&step.arguments[0]) {
-            return;
+            return after;
         }
-        let before = around.look();
+        let n_run = self.shell.run;
         for answer in [&stdout, &stderr] {
             for wrong in self.shell.try_all(answer, &clone.root, &clone.names.hostile) {
                 self.outcome.fault(Class::Printed, format!("{what}: {wrong}"));
             }
         }
-        if let Some(changed) = around.changed(&before, "") {
+        if self.shell.run == n_run {
+            return after;
+        }
+        let now = around.look();
+        if let Some(changed) = around.changed(&after, &now, "") {
             self.outcome.fault(Class::Printed, format!("{what}: a command that it prints {changed}"));
         }
+        now
     }
 
     /// Runs the program, and returns how it ended, and its outputs.
     fn run(&self, step: &Step, arguments: &[String], root: &Path, home: &Path) -> (ExitStatus, String, String) {
-        let own = std::env::var_os("PATH").unwrap();
-        let path = std::iter::once(self.shared.bin.clone()).chain(std::env::split_paths(&own));
-        let mut command = Command::new(self.shared.program);
+        let mut command = Command::new(self.made.program);
         command.args(["--now", NOW]).args(arguments).current_dir(root).env_clear();
-        command.env("PATH", std::env::join_paths(path).unwrap()).env("HOME", home).env("EDITOR", "zqeditor");
+        command.env("PATH", self.made.path()).env("HOME", home).env("EDITOR", "zqeditor");
         command.env("GIT_CONFIG_NOSYSTEM", "1");
         let files = ["in", "out", "err"].map(|name| self.place.join(name));
         fs::write(&files[0], step.input).unwrap();
@@ -267,8 +262,10 @@ pub(super) fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         let mut stdout = BufReader::new(stdout);
-        let _ = stdout.read_line(&mut line);
-        let _ = kill_process(Pid::from_child(child), Signal::TERM);
+        // One that says nothing has ended by itself.
+        if stdout.read_line(&mut line).is_ok_and(|read| read > 0) {
+            let _ = kill_process(Pid::from_child(child), Signal::TERM);
+        }
         let _ = std::io::copy(&mut stdout, &mut std::io::sink());
     }
     line

@@ -84,8 +84,7 @@ impl<'a> Around<'a> {
     }
 
     /// Returns what a command changed that it must not.
-    pub(super) fn changed(&self, before: &Listing, command: &str) -> Option<String> {
-        let now = self.look();
+    pub(super) fn changed(&self, before: &Listing, now: &Listing, command: &str) -> Option<String> {
         let names: BTreeSet<&PathBuf> = before.keys().chain(now.keys()).collect();
         let differs = |name: &&PathBuf| before.get(*name) != now.get(*name);
         let changed: Vec<_> = names
@@ -113,7 +112,7 @@ impl<'a> Around<'a> {
                 let is_untimed = is_folder || path.starts_with(self.git.join("objects"));
                 let changed = if is_untimed { (0, 0) } else { (stat.mtime(), stat.mtime_nsec()) };
                 let size = if is_folder { 0 } else { stat.size() };
-                let leads_to = fs::read_link(&path).ok();
+                let leads_to = if stat.is_symlink() { fs::read_link(&path).ok() } else { None };
                 if is_folder {
                     folders.push(path.clone());
                 }
