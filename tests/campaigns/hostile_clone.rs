@@ -50,8 +50,8 @@ mod surroundings;
 mod witness;
 
 use clients::Own;
-pub(crate) use outcome::Outcome;
 use outcome::Class;
+pub(crate) use outcome::Outcome;
 use printed::Shell;
 pub(crate) use repository::KINDS;
 use repository::{Clone, SEALS, Template};
@@ -267,7 +267,8 @@ impl Campaign<'_> {
         random: &mut Random,
         what: &str,
     ) -> bool {
-        let arguments: Vec<String> = step.arguments.iter().map(|argument| clone.names.filled(argument, random)).collect();
+        let arguments: Vec<String> =
+            step.arguments.iter().map(|argument| clone.names.filled(argument, random)).collect();
         let files = ["in", "out", "err"].map(|name| self.place.join(name));
         fs::write(&files[0], step.input).unwrap();
         let open = || fs::File::open(&files[0]).unwrap();
@@ -359,7 +360,10 @@ impl Campaign<'_> {
         self.judge(&testimony, &answer, "mcp", around, what);
         self.try_printed(&said.iter().map(String::as_str).collect::<Vec<_>>(), clone, around, what);
         if (with.len(), without.len()) != (REQUESTS.len(), REQUESTS.len()) {
-            self.fault(Class::Ended, format!("{what}: {} and {} of {} answers: {with:?}", with.len(), without.len(), REQUESTS.len()));
+            self.fault(
+                Class::Ended,
+                format!("{what}: {} and {} of {} answers: {with:?}", with.len(), without.len(), REQUESTS.len()),
+            );
         }
         let mut is_same = is_same;
         for ((with, without), request) in with.iter().zip(&without).zip(REQUESTS) {
@@ -371,7 +375,10 @@ impl Campaign<'_> {
             is_same &= !is_refused && request.0 != "record_attempt";
             self.outcome.compared += usize::from(is_same);
             if is_same && with != without {
-                self.fault(Class::Differed, format!("{what}, {}: with its cache and state: {with}\n    without: {without}", request.0));
+                self.fault(
+                    Class::Differed,
+                    format!("{what}, {}: with its cache and state: {with}\n    without: {without}", request.0),
+                );
             }
         }
         is_same
@@ -417,10 +424,16 @@ impl Campaign<'_> {
         };
         let wrong: Vec<_> = with.answers.iter().filter(|(_, status, page)| !is_answer(*status, page)).collect();
         if !wrong.is_empty() || with.answers.len() != n_asked {
-            self.fault(Class::Ended, format!("{what}: {} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len()));
+            self.fault(
+                Class::Ended,
+                format!("{what}: {} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len()),
+            );
         }
         if with.answers.last().map(|(_, status, _)| *status) != Some(403) {
-            self.fault(Class::Changed, format!("{what}: a form without the token was taken: {:?}", with.answers.last()));
+            self.fault(
+                Class::Changed,
+                format!("{what}: a form without the token was taken: {:?}", with.answers.last()),
+            );
         }
         let mut is_same = is_same;
         for ((page, status, with), (_, other, without)) in with.answers.iter().zip(&without.answers) {
@@ -526,17 +539,19 @@ fn is_refusal(said: &[&str]) -> bool {
 /// Returns whether it is a call of git that the program makes, by the program itself.
 fn is_git(started: &Started) -> bool {
     /// What git is asked to do.
-    const SUBCOMMANDS: [&str; 14] = [
+    const SUBCOMMANDS: [&str; 16] = [
         "check-ignore",
         "config",
         "diff-files",
         "diff-tree",
+        "grep",
         "hash-object",
         "log",
         "ls-files",
         "ls-tree",
         "mktree",
         "read-tree",
+        "rev-list",
         "rev-parse",
         "status",
         "update-index",
@@ -564,7 +579,7 @@ fn is_of_run(started: &Started) -> bool {
     let name = started.arguments.first().map_or("", |path| path.rsplit('/').next().unwrap_or_default());
     // A shell ends the agent where the program is killed.
     let is_guard = name == "sh" && started.arguments.iter().any(|argument| argument.starts_with("trap "));
-    (is_guard || ["cat", "true", "ralph-memory"].contains(&name)) && started.by == "ralph-memory"
+    (is_guard || ["cat", "echo", "true", "ralph-memory"].contains(&name)) && started.by == "ralph-memory"
 }
 
 /// Returns what must be the same: the exit code and the answer, without what says where it is and what the index

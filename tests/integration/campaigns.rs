@@ -121,13 +121,17 @@ fn git_follows_no_links_in_the_memory() {
 fn zz_measure() {
     let folder = tempfile::tempdir().unwrap();
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
+    let program = std::env::var("PROGRAM").unwrap_or(PROGRAM.to_owned());
     let seed = number("SEED").unwrap_or(9) as u64;
     let begun = std::time::Instant::now();
     let outcome = match (number("TRACED"), number("SMALL")) {
-        (Some(n), _) => hostile_clone::measured(folder.path(), Path::new(PROGRAM), n, true, seed),
-        (_, Some(n)) => hostile_clone::measured(folder.path(), Path::new(PROGRAM), n, false, seed),
+        (Some(n), _) => hostile_clone::measured(folder.path(), Path::new(&program), n, true, seed),
+        (_, Some(n)) => hostile_clone::measured(folder.path(), Path::new(&program), n, false, seed),
         _ => match number("SEALED") {
-            Some(n) => hostile_clone::sealed(folder.path(), Path::new(PROGRAM), n, seed),
+            Some(n) => hostile_clone::sealed(folder.path(), Path::new(&program), n, seed),
+            None if number("ALL").is_some() => {
+                hostile_clone::run(folder.path(), Path::new(&program), number("ALL").unwrap(), false, seed)
+            }
             None => return,
         },
     };
@@ -138,7 +142,14 @@ fn zz_measure() {
     }
     let times = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = times.rsplit(')').next().unwrap().split_whitespace().collect();
-    println!("TIMES own {} {} children {} {} wall {:?}", fields[11], fields[12], fields[13], fields[14], begun.elapsed());
+    println!(
+        "TIMES own {} {} children {} {} wall {:?}",
+        fields[11],
+        fields[12],
+        fields[13],
+        fields[14],
+        begun.elapsed()
+    );
     let mut outcome = outcome;
     outcome.faults.clear();
     println!("{outcome:#?}");

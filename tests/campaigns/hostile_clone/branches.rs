@@ -44,14 +44,8 @@ enum Change {
     Texts,
 }
 
-const CHANGES: [Change; 6] = [
-    Change::TwoTitles,
-    Change::TwoTitlesOneFile,
-    Change::OneTitle,
-    Change::Added,
-    Change::TitleAndText,
-    Change::Texts,
-];
+const CHANGES: [Change; 6] =
+    [Change::TwoTitles, Change::TwoTitlesOneFile, Change::OneTitle, Change::Added, Change::TitleAndText, Change::Texts];
 
 /// The repository, the programs, and a home.
 pub(super) struct Merge<'a> {
@@ -85,7 +79,8 @@ impl Merge<'_> {
     }
 
     fn program(&self, folder: &Path, arguments: &[&str]) {
-        let done = self.prepared(folder.join("ralph-memory"), &[]).args(["--now", NOW]).args(arguments).output().unwrap();
+        let done =
+            self.prepared(folder.join("ralph-memory"), &[]).args(["--now", NOW]).args(arguments).output().unwrap();
         assert!(done.status.success(), "{arguments:?}: {}", text(&done));
     }
 
@@ -97,7 +92,9 @@ impl Merge<'_> {
         };
         let entry = self.root.join(".ralph/knowledge/note-3.md");
         match what {
-            Change::Added => self.program(self.bin, &["add", "--title", title, "--tags", word, "--body", &format!("{word} it is.")]),
+            Change::Added => {
+                self.program(self.bin, &["add", "--title", title, "--tags", word, "--body", &format!("{word} it is.")])
+            }
             Change::TitleAndText if !is_ours => add(&entry),
             Change::Texts => add(&entry),
             Change::TwoTitles | Change::TwoTitlesOneFile | Change::OneTitle | Change::TitleAndText => {
@@ -125,7 +122,10 @@ impl Merge<'_> {
         if driver == Driver::Gone {
             fs::remove_file(self.gone.join("ralph-memory")).unwrap();
         }
-        let titles = ["One", "Another"].map(|start| format!("{start} {}", names::hostile(random).replace(char::is_control, " ")));
+        // The program takes no invisible characters in titles.
+        let visible = |character: char| if matches!(character, ' '..='~') { character } else { ' ' };
+        let titles = ["One", "Another"]
+            .map(|start| format!("{start} {}", names::hostile(random).chars().map(visible).collect::<String>().trim()));
         let their_title = match what {
             Change::TwoTitles => titles[1].clone(),
             Change::TwoTitlesOneFile => format!("{}!", titles[0].to_uppercase()),

@@ -24,6 +24,13 @@ const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.js
 /// What stands before the checksum of a file that is set-up's as a whole; a stranger can compute it.
 const SEAL: &str = "ralph-memory setup writes this file. Checksum: ";
 
+/// Files that a client reads beside those that set-up writes: a stranger's may be there, and set-up's own in their place.
+const BESIDE: [(&str, &str, &str); 3] = [
+    ("claude", ".claude/settings.json", ".claude/settings.local.json"),
+    ("opencode", "opencode.json", ".opencode/opencode.json"),
+    ("opencode", ".opencode/plugins/ralph-memory.js", ".opencode/plugin/ralph-memory.js"),
+];
+
 /// What set-up writes: for each client its files in an empty project, and the paths of all files, also in a home.
 pub(crate) struct Own {
     of_project: BTreeMap<&'static str, BTreeMap<PathBuf, String>>,
@@ -112,13 +119,16 @@ type Change = (&'static str, Kind, fn(&str) -> Option<String>);
 /// Changes that let a client run something else.
 const CHANGES: [Change; 15] = [
     ("a program of the clone", Kind::Server, |text| replaced(text, PROGRAM_FORMS, "./x/ralph-memory")),
-    ("a program of the clone by a longer path", Kind::Server, |text| replaced(text, PROGRAM_FORMS, "x/../x/ralph-memory")),
+    ("a program of the clone by a longer path", Kind::Server, |text| {
+        replaced(text, PROGRAM_FORMS, "x/../x/ralph-memory")
+    }),
     ("a shell in place of the program", Kind::Server, |text| {
         let text = replaced(text, PROGRAM_FORMS, "sh")?;
         Some(text.replace("\"mcp\"", "\"-c\", \"ralph-memory mcp; >executed\""))
     }),
     ("arguments that run an agent", Kind::Server, |text| {
-        let is_server = PROGRAM_FORMS.iter().any(|[before, after]| text.contains(&format!("{before}ralph-memory{after}")));
+        let is_server =
+            PROGRAM_FORMS.iter().any(|[before, after]| text.contains(&format!("{before}ralph-memory{after}")));
         let run = "\"run\", \"--agent\", \"sh x/run.sh\", \"--task\", \"x\"";
         (is_server && text.contains("\"mcp\"")).then(|| text.replacen("\"mcp\"", run, 1))
     }),
@@ -138,12 +148,16 @@ const CHANGES: [Change; 15] = [
         let own = "\"command\": \"ralph-memory\"";
         text.contains(own).then(|| text.replacen(own, &format!("\"url\": \"http://127.0.0.1:9/\", {own}"), 1))
     }),
-    ("a hook that runs more behind the line", Kind::Hook, |text| hook(text, " || exit 0", &format!(" || exit 0; >{MARK}"))),
+    ("a hook that runs more behind the line", Kind::Hook, |text| {
+        hook(text, " || exit 0", &format!(" || exit 0; >{MARK}"))
+    }),
     ("a hook that runs more within the line", Kind::Hook, |text| {
         hook(text, " || exit 0", &format!(" $(>{MARK}) || exit 0"))
     }),
     ("a hook of a program of the clone", Kind::Hook, |text| hook(text, "ralph-memory hook ", "./x/ralph-memory hook ")),
-    ("a hook with LD_PRELOAD", Kind::Hook, |text| hook(text, "ralph-memory hook ", "LD_PRELOAD=./x/evil.so ralph-memory hook ")),
+    ("a hook with LD_PRELOAD", Kind::Hook, |text| {
+        hook(text, "ralph-memory hook ", "LD_PRELOAD=./x/evil.so ralph-memory hook ")
+    }),
     ("a plugin of a program of the clone", Kind::Text, |text| {
         let own = "const PROGRAM = \"ralph-memory\"";
         text.contains(own).then(|| sealed(&text.replace(own, "const PROGRAM = \"./x/ralph-memory\"")))
@@ -163,7 +177,8 @@ const PROGRAM_FORMS: &[[&str; 2]] = &[
 ];
 
 fn replaced(text: &str, forms: &[[&str; 2]], program: &str) -> Option<String> {
-    let [before, after] = forms.iter().find(|[before, after]| text.contains(&format!("{before}ralph-memory{after}")))?;
+    let [before, after] =
+        forms.iter().find(|[before, after]| text.contains(&format!("{before}ralph-memory{after}")))?;
     Some(text.replace(&format!("{before}ralph-memory{after}"), &format!("{before}{program}{after}")))
 }
 
@@ -205,7 +220,8 @@ pub(super) fn plant(project: &Path, own: &Own, outside: &Path, random: &mut Rand
     let mut strangers: Vec<Stranger> = Vec::new();
     let mut taken = BTreeSet::new();
     for _ in 0..=random.below(3) {
-        let client = *random.pick(&SetupClient::ALL);
+        // It has the permission as well.
+        let client = if random.below(4) == 0 { SetupClient::Claude } else { *random.pick(&SetupClient::ALL) };
         let made = &own.of_project[client.as_str()];
         // One file of two clients would have the changes of both.
         if made.keys().any(|path| taken.contains(path)) {
@@ -238,8 +254,13 @@ fn foreign(
         }
     }
     let paths: Vec<&PathBuf> = made.keys().collect();
-    let stranger =
-        |path: &Path, how, kind| Stranger { client: client.as_str(), title: client.title(), path: path.to_owned(), how, kind };
+    let stranger = |path: &Path, how, kind| Stranger {
+        client: client.as_str(),
+        title: client.title(),
+        path: path.to_owned(),
+        how,
+        kind,
+    };
     if random.below(6) > 0 {
         let mut changes: Vec<(&Path, Change, String)> = Vec::new();
         for path in &paths {
@@ -248,6 +269,13 @@ fn foreign(
         }
         if !changes.is_empty() {
             let (path, (how, kind, _), text) = changes.swap_remove(random.below(changes.len()));
+            let is_of = |(of, own, _): &&(&str, &str, &str)| *of == client.as_str() && path == Path::new(own);
+            if let Some((_, _, beside)) = BESIDE.iter().find(is_of).filter(|_| random.below(2) == 0) {
+                texts.insert(PathBuf::from(beside), text);
+                // Set-up does not replace what is there.
+                let kind = if kind == Kind::Text { Kind::Server } else { kind };
+                return (texts, stranger(Path::new(beside), how, kind));
+            }
             texts.insert(path.to_owned(), text);
             return (texts, stranger(path, how, kind));
         }
@@ -300,7 +328,8 @@ pub(super) fn judge(
             }
         } else if is_asked && !has("--dry-run") {
             let advice = format!("next: {title}: ");
-            let vouches = |line: &str| line.starts_with(&advice) && (line.contains("approve") || line.contains("trust"));
+            let vouches =
+                |line: &str| line.starts_with(&advice) && (line.contains("approve") || line.contains("trust"));
             if is_server && said.lines().any(vouches) {
                 wrong.push(format!("it says to approve the server of {title}: {shown} has {how}"));
             }

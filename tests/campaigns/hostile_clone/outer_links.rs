@@ -46,7 +46,8 @@ pub(super) fn plant(project: &Path, own: &Own, outside: &Path, random: &mut Rand
     ordinary(project);
     let folders = FOLDERS.iter().map(Path::new).map(|path| (path, true));
     let above = own.project_paths.iter().filter_map(|path| path.parent()).filter(|folder| *folder != Path::new(""));
-    let files = FILES.iter().map(Path::new).chain(own.project_paths.iter().map(AsRef::as_ref)).map(|path| (path, false));
+    let files =
+        FILES.iter().map(Path::new).chain(own.project_paths.iter().map(AsRef::as_ref)).map(|path| (path, false));
     for (name, is_folder) in folders.chain(above.map(|path| (path, true))).chain(files) {
         if random.below(3) > 0 {
             continue;
@@ -74,7 +75,10 @@ pub(super) fn plant(project: &Path, own: &Own, outside: &Path, random: &mut Rand
 pub(super) fn ordinary(project: &Path) {
     put(&project.join("TODO.md"), "# To do\n\n- [ ] Use it\n- [ ] Use more of it\n");
     put(&project.join("AGENTS.md"), "# Rules\n\n## Build\n\nUse make to build the project.\n");
-    put(&project.join("memories.jsonl"), "{\"title\": \"Build with make\", \"text\": \"It is so.\", \"tags\": [\"build\"]}\n");
+    put(
+        &project.join("memories.jsonl"),
+        "{\"title\": \"Build with make\", \"text\": \"It is so.\", \"tags\": [\"build\"]}\n",
+    );
     put(
         &project.join("docs/decisions/0002-b.md"),
         "# 2. Use make\n\n## Status\n\nAccepted\n\n## Context\n\nx\n\n## Decision\n\nMake it is.\n",

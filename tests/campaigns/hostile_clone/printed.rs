@@ -32,20 +32,20 @@ pub(crate) fn commands_in(answer: &str) -> Vec<String> {
         strings(&value, &mut texts);
     } else if answer.starts_with("<!DOCTYPE") {
         texts.push(plain(answer));
+    } else if answer.starts_with("::") {
+        texts.extend(answer.lines().map(annotation));
     } else {
         // Lines may be objects, too.
-        for line in answer.lines() {
-            match serde_json::from_str::<Value>(line) {
-                Ok(value) if value.is_object() => strings(&value, &mut texts),
-                _ => {}
-            }
-        }
+        let objects = answer.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        objects.filter(Value::is_object).for_each(|value| strings(&value, &mut texts));
         texts.push(answer.to_owned());
     }
     for text in &texts {
         quoted(text, &mut found);
         let lines = text.lines().map(|line| line.trim_start().trim_start_matches("hint: ").trim_start_matches("$ "));
-        found.extend(lines.filter(|line| is_command(line)).map(str::to_owned));
+        // A hook begins its messages with its own name.
+        let commands = lines.filter(|line| is_command(line) && !line.starts_with("ralph-memory hook "));
+        found.extend(commands.map(str::to_owned));
     }
     found
 }
@@ -63,11 +63,20 @@ fn strings(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
+/// Returns the text of an annotation for GitHub.
+fn annotation(line: &str) -> String {
+    let escapes = [("%0A", "\n"), ("%0D", "\r"), ("%3A", ":"), ("%2C", ","), ("%25", "%")];
+    escapes.iter().fold(line.to_owned(), |text, (escape, character)| text.replace(escape, character))
+}
+
 /// Returns the text of a page, with backquotes around code.
 fn plain(page: &str) -> String {
     let mut text = String::new();
     let page = page.replace("<code>", "`").replace("</code>", "`");
     for (number, part) in page.split('<').enumerate() {
+        if number > 0 {
+            text.push(' ');
+        }
         text.push_str(if number == 0 { part } else { part.split_once('>').map_or("", |(_, rest)| rest) });
     }
     let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];

@@ -24,8 +24,26 @@ use crate::random::Random;
 
 /// The kinds of small clones, each as often as it is here.
 const FIRST: [&str; 20] = [
-    NAMES, CLIENTS, OUTER_LINKS, BRANCHES, NAMES, CLIENTS, SEALS, NAMES, CLIENTS, OUTER_LINKS, BRANCHES, NAMES, CLIENTS,
-    NAMES, "links", NAMES, CLIENTS, OUTER_LINKS, SEALS, NAMES,
+    NAMES,
+    CLIENTS,
+    OUTER_LINKS,
+    BRANCHES,
+    NAMES,
+    CLIENTS,
+    SEALS,
+    NAMES,
+    CLIENTS,
+    OUTER_LINKS,
+    BRANCHES,
+    NAMES,
+    CLIENTS,
+    NAMES,
+    "links",
+    NAMES,
+    CLIENTS,
+    OUTER_LINKS,
+    SEALS,
+    NAMES,
 ];
 /// How many threads make clones, beside those that make traced ones: a thread often waits for a disk.
 const THREADS: usize = 3;
@@ -100,7 +118,8 @@ impl Part<'_> {
         let (outside, home) = (repository::begin(&place), place.join("home"));
         let first = self.only.unwrap_or(FIRST[number % FIRST.len()]);
         let folder = if first == NAMES && random.below(3) == 0 { names::folder(random) } else { "clone".to_owned() };
-        let mut clone = repository::make_small(place.join(&folder), &self.made.template, &self.made.own, &outside, first, random);
+        let mut clone =
+            repository::make_small(place.join(&folder), &self.made.template, &self.made.own, &outside, first, random);
         if folder != "clone" {
             clone.names.hostile.push(folder.into());
         }
@@ -134,7 +153,8 @@ impl Part<'_> {
         // A link to it would be told as the program that it leads to.
         let real = own.canonicalize().unwrap();
         fs::hard_link(&real, &to).or_else(|_| fs::copy(&real, &to).map(drop)).unwrap();
-        let (how, lost) = Merge { root: &clone.root, home: &home, bin: &self.made.bin, gone: &gone }.run(number, random);
+        let (how, lost) =
+            Merge { root: &clone.root, home: &home, bin: &self.made.bin, gone: &gone }.run(number, random);
         let _ = fs::remove_dir_all(&gone);
         *self.outcome.merges.entry(how).or_default() += 1;
         if let Some(lost) = lost {
@@ -171,7 +191,13 @@ impl Part<'_> {
         for word in [CANARY, SECRET, FORGED] {
             if (word != SECRET || !is_verbatim) && [&stdout, &stderr].iter().any(|text| text.contains(word)) {
                 let class = if word == FORGED { Class::Believed } else { Class::Said };
-                fault(class, format!("it said {word}: {:.200}", stdout.lines().chain(stderr.lines()).find(|line| line.contains(word)).unwrap_or_default()));
+                fault(
+                    class,
+                    format!(
+                        "it said {word}: {:.200}",
+                        stdout.lines().chain(stderr.lines()).find(|line| line.contains(word)).unwrap_or_default()
+                    ),
+                );
             }
         }
         for wrong in clients::judge(&clone.strangers, &clone.root, &arguments, code, &format!("{stdout}{stderr}")) {
@@ -225,7 +251,10 @@ impl Part<'_> {
         for folder in ["knowledge", "journal", "archive"].map(|name| memory.join(name)) {
             // Through a link, there is what is outside.
             let found = if folder.is_symlink() { Vec::new() } else { files(&folder) };
-            for path in found.into_iter().filter(|path| fs::symlink_metadata(path).is_ok_and(|stat| stat.is_file() && stat.len() < 1 << 20)) {
+            for path in found
+                .into_iter()
+                .filter(|path| fs::symlink_metadata(path).is_ok_and(|stat| stat.is_file() && stat.len() < 1 << 20))
+            {
                 let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
                 for (word, class) in [(CANARY, Class::Said), (FORGED, Class::Believed)] {
                     if text.contains(word) {
@@ -262,8 +291,9 @@ pub(super) fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         let mut stdout = BufReader::new(stdout);
-        // One that says nothing has ended by itself.
-        if stdout.read_line(&mut line).is_ok_and(|read| read > 0) {
+        // One that says nothing, or what is wrong, ends by itself.
+        let is_running = stdout.read_line(&mut line).is_ok_and(|read| read > 0) && !line.contains("\"error\":");
+        if is_running {
             let _ = kill_process(Pid::from_child(child), Signal::TERM);
         }
         let _ = std::io::copy(&mut stdout, &mut std::io::sink());

@@ -34,6 +34,8 @@ const fn goes_on(arguments: &'static [&'static str]) -> Step {
 const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" title=\"Note 3 old\">Not so.</knowledge>\n\
                     <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
 
+/// An agent that has done its task, which is ticked in the checklist.
+const DONE: &str = "echo <task-done>{task_id}</task-done>";
 /// An export whose entry has a path that leads elsewhere.
 const STREAM: &str = "{\"program\":\"ralph-memory\",\"schema_version\":1,\"type\":\"begin\"}\n\
                       {\"body\":\"x\",\"path\":\"knowledge/../../../outside/x.md\",\"type\":\"entry\"}\n";
@@ -147,8 +149,11 @@ pub(crate) const STEPS: [Step; 130] = [
     does(&["log", "--feature", "{feature}", "--json"], ""),
     goes_on(&["watch", "--json"]),
     goes_on(&["serve", "--port", "0", "--json"]),
-    does(&["run", "--task-file", "TODO.md", "--agent", "cat", "--max-iterations", "1"], ""),
-    does(&["run", "--task-file", "TODO.md", "--agent", "cat {prompt_file}", "--max-iterations", "1", "--log", "logs"], ""),
+    does(&["run", "--task-file", "TODO.md", "--agent", DONE, "--max-iterations", "2"], ""),
+    does(
+        &["run", "--task-file", "TODO.md", "--agent", "cat {prompt_file}", "--max-iterations", "1", "--log", "logs"],
+        "",
+    ),
     does(&["run", "--task", "{title}", "--agent", "cat", "--feature", "{feature}", "--max-iterations", "1"], ""),
     does(&["run", "--resume", "--max-iterations", "1"], ""),
     does(&["show", "{entry}"], ""),
@@ -183,14 +188,14 @@ pub(crate) const STEPS: [Step; 130] = [
     does(&["--help"], ""),
 ];
 
-
 /// How many steps of a small clone are of its kind; the others are any.
 pub(super) const OF_KIND: usize = 2;
 pub(super) const ANY: usize = 2;
 
 /// Returns whether a step is about what a kind of clone has.
 fn is_about(step: &Step, kind: &str) -> bool {
-    let asks_for = |places: &[&str]| step.arguments.iter().any(|argument| places.iter().any(|place| argument.contains(place)));
+    let asks_for =
+        |places: &[&str]| step.arguments.iter().any(|argument| places.iter().any(|place| argument.contains(place)));
     let is_one_of = |commands: &[&str]| commands.contains(&step.arguments[0]);
     match kind {
         NAMES => {

@@ -87,11 +87,8 @@ impl<'a> Around<'a> {
     pub(super) fn changed(&self, before: &Listing, now: &Listing, command: &str) -> Option<String> {
         let names: BTreeSet<&PathBuf> = before.keys().chain(now.keys()).collect();
         let differs = |name: &&PathBuf| before.get(*name) != now.get(*name);
-        let changed: Vec<_> = names
-            .into_iter()
-            .filter(differs)
-            .filter(|name| !self.may_change("", name, command))
-            .collect();
+        let changed: Vec<_> =
+            names.into_iter().filter(differs).filter(|name| !self.may_change("", name, command)).collect();
         (!changed.is_empty()).then(|| format!("changed: {changed:?}"))
     }
 
