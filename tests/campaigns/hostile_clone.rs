@@ -109,11 +109,6 @@ pub(crate) fn sealed(place: &Path, program: &Path, clones: usize, seed: u64) -> 
     small::run(&Made::new(place, program), place, clones, Some(SEALS), seed)
 }
 
-pub(crate) fn measured(place: &Path, program: &Path, clones: usize, traced: bool, seed: u64) -> Outcome {
-    let made = Made::new(place, program);
-    if traced { made.traced(place, clones, false, seed) } else { small::run(&made, place, clones, None, seed) }
-}
-
 /// What all clones of a campaign are made of.
 struct Made<'a> {
     program: &'a Path,
@@ -127,7 +122,10 @@ impl Made<'_> {
     fn new<'a>(place: &Path, program: &'a Path) -> Made<'a> {
         let bin = place.join("bin");
         fs::create_dir(&bin).unwrap();
-        symlink(program, bin.join("ralph-memory")).unwrap();
+        // Clones have links to it, which lead to a file of their own file system.
+        let copy = bin.join("copy");
+        fs::hard_link(program, &copy).or_else(|_| fs::copy(program, &copy).map(drop)).unwrap();
+        symlink(&copy, bin.join("ralph-memory")).unwrap();
         let template = Template::new(place, &|root| {
             let mut index = Command::new(program);
             index.args(["--now", NOW, "index"]).current_dir(root).env_clear();
@@ -591,6 +589,10 @@ fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
         plain.split(KEPT).map(|rest| if plain.starts_with(rest) { rest } else { rest.get(16..).unwrap_or(rest) });
     let plain: String = plain.collect();
     let mut json: Value = serde_json::from_str(&plain).unwrap_or(Value::String(plain));
+    // Files that came with a clone use up numbers.
+    for operation in json.get_mut("operations").and_then(Value::as_array_mut).into_iter().flatten() {
+        operation["number"] = Value::Null;
+    }
     if let Some(status) = json.get_mut("counts").and_then(Value::as_object_mut) {
         status.remove("not_indexed");
     }

@@ -148,11 +148,8 @@ impl Part<'_> {
     fn merge(&mut self, number: usize, clone: &Clone, place: &Path, what: &str, random: &mut Random) {
         let (gone, home) = (place.join("gone"), place.join("home"));
         fs::create_dir_all(&gone).unwrap();
-        let own = self.made.bin.join("ralph-memory");
-        let to = gone.join("ralph-memory");
-        // A link to it would be told as the program that it leads to.
-        let real = own.canonicalize().unwrap();
-        fs::hard_link(&real, &to).or_else(|_| fs::copy(&real, &to).map(drop)).unwrap();
+        // A symbolic link would be told as what it leads to.
+        fs::hard_link(self.made.bin.join("copy"), gone.join("ralph-memory")).unwrap();
         let (how, lost) =
             Merge { root: &clone.root, home: &home, bin: &self.made.bin, gone: &gone }.run(number, random);
         let _ = fs::remove_dir_all(&gone);
