@@ -280,12 +280,15 @@ impl<'a> Campaign<'a> {
         match traced.code {
             Some(0) => {}
             Some(6) => {
-                let first = traced.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+                // An undo that stops half-way says so first.
+                let reason =
+                    |line: &&str| ["error: cannot ", "caused by: cannot "].iter().any(|at| line.starts_with(at));
+                let first = traced.stderr.lines().find(reason).unwrap_or_default();
                 let root = format!("`{}", copy.display());
                 // What the folder of an index is, Tantivy asks without listening to the answer.
                 let is_told = !(self.case.name.starts_with("index") && injected.does == Does::Looks);
                 let why = if is_told { format!("(os error {})\nhint: ", injected.error as i32) } else { String::new() };
-                if !(first.starts_with("error: cannot ") && first.contains(&root) && traced.stderr.contains(&why)) {
+                if !(first.contains(&root) && traced.stderr.contains(&why)) {
                     faults.push("it does not say what was attempted, on what, why, and what to do".to_owned());
                 }
             }

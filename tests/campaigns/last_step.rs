@@ -208,6 +208,8 @@ impl Place<'_> {
             }
             Trouble::Locked => return lock(),
             Trouble::NoState => {
+                // With the key of the user.
+                fs::rename(self.base.join("home/.local"), self.base.join("gone")).unwrap();
                 fs::write(self.base.join("home/.local"), "in the way").unwrap();
                 return lock();
             }
