@@ -1,16 +1,19 @@
-//! Repositories with arbitrary committed files under `.ralph/` are cloned, and then every command and every tool of the
-//! server runs in the clone under a tracer, and a browser visits each page. No program but `git` is started, with the arguments of the table below; git
-//! starts none; there is no socket, no write outside of `.ralph/`, and none in `.git`; answers are those of a clone
-//! without `cache/` and `state/`; each command ends in time, in little memory, and never with a crash.
+//! Repositories with arbitrary committed files under `.ralph/`, and beside it what else a stranger would commit, are
+//! cloned, and then every command and every tool of the server runs in the clone under a tracer, and a browser visits each
+//! page. No program but `git` is started, with the arguments of the table below; git starts none; there is no socket, no
+//! write outside of `.ralph/`, and none in `.git`; answers are those of a clone without `cache/` and `state/`; each command
+//! ends in time, in little memory, and never with a crash. What they print as a command does nothing else when it is run.
 //!
-//! Kinds of hostility and commands are dealt like cards: twelve clones have every kind and run every command. The tests
-//! make two times twelve. The program `campaigns` makes any number (`hostile-clone`), or runs all of the commands in
-//! each (`hostile-clone-whole`).
+//! Kinds of hostility and commands are dealt like cards: as many traced clones as there are kinds have every kind and run
+//! every command. Beside them are [small] clones, which cost a tenth: the tests make 32 traced ones and 468 small ones. The
+//! program `campaigns` makes any number in the same proportion (`hostile-clone`), small ones with forged state alone
+//! (`hostile-clone-sealed`), or runs all of the commands in each (`hostile-clone-whole`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -21,13 +24,40 @@ use crate::calls::held;
 use crate::program::NOW;
 use crate::random::Random;
 
+#[path = "hostile_clone/branches.rs"]
+mod branches;
+#[path = "hostile_clone/clients.rs"]
+mod clients;
+#[path = "hostile_clone/forged.rs"]
+mod forged;
+#[path = "hostile_clone/names.rs"]
+mod names;
+#[path = "hostile_clone/outcome.rs"]
+mod outcome;
+#[path = "hostile_clone/outer_links.rs"]
+mod outer_links;
+#[path = "hostile_clone/printed.rs"]
+mod printed;
 #[path = "hostile_clone/repository.rs"]
 mod repository;
+#[path = "hostile_clone/small.rs"]
+mod small;
+#[path = "hostile_clone/steps.rs"]
+mod steps;
+#[path = "hostile_clone/surroundings.rs"]
+mod surroundings;
 #[path = "hostile_clone/witness.rs"]
 mod witness;
 
+use clients::Own;
+use outcome::Class;
+pub(crate) use outcome::Outcome;
+use printed::Shell;
 pub(crate) use repository::KINDS;
-use repository::{Clone, Template};
+use repository::{Clone, SEALS, Template};
+pub(crate) use steps::STEPS;
+use steps::Step;
+use surroundings::{Around, KEPT};
 use witness::{Started, Testimony, witness};
 
 /// A word of every file outside, which no answer may have.
@@ -45,176 +75,104 @@ const MAX_PAGE_MEMORY_KB: u64 = MAX_MEMORY_KB * 3 / 2;
 /// multiple of what people run.
 const MAX_CPU_MS: u64 = if cfg!(debug_assertions) { 10_000 } else { 2_000 };
 
-/// What came of a campaign.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    /// How many repositories were cloned, and how many of each kind.
-    pub(crate) clones: usize,
-    pub(crate) kinds: BTreeMap<&'static str, usize>,
-    /// How many runs were watched, and how many of each step.
-    pub(crate) runs: usize,
-    pub(crate) steps: BTreeMap<String, usize>,
-    /// How many commands refused to write because something else is in place of the lock.
-    pub(crate) refused: usize,
-    /// How many answers were compared with those of a clone without cache and state.
-    pub(crate) compared: usize,
-    /// How often git was run.
-    pub(crate) gits: usize,
-    /// How the commands ended.
-    pub(crate) codes: BTreeMap<i32, usize>,
-    /// How many pages a browser got, how often no server started for it, and the longest that one took to end, in milliseconds.
-    pub(crate) pages: usize,
-    pub(crate) unserved: usize,
-    pub(crate) end_ms: u128,
-    /// The most memory, in kilobytes, and CPU time, in milliseconds, that a command took.
-    pub(crate) peak_kb: u64,
-    pub(crate) cpu_ms: u64,
-    /// What must not be.
-    pub(crate) faults: Vec<String>,
-}
+/// Of so many clones, one is traced, and the others are small.
+const TRACED: usize = 16;
 
-/// A command, and what it reads.
-pub(crate) struct Step {
-    pub(crate) arguments: &'static [&'static str],
-    input: &'static str,
-    /// Whether its answer is the same wherever and whenever it is asked.
-    is_compared: bool,
-    /// Whether it names a run at random, so that answers behind it differ.
-    is_random: bool,
-}
-
-const fn asks(arguments: &'static [&'static str]) -> Step {
-    Step { arguments, input: "", is_compared: true, is_random: false }
-}
-
-const fn does(arguments: &'static [&'static str], input: &'static str) -> Step {
-    Step { arguments, input, is_compared: false, is_random: false }
-}
-
-const fn begins_a_run(arguments: &'static [&'static str], input: &'static str) -> Step {
-    Step { arguments, input, is_compared: false, is_random: true }
-}
-
-const SAID: &str = "<journal>It parses.</journal>\n<knowledge tags=\"nightly\" title=\"Note 3 old\">Not so.</knowledge>\n\
-                    <learning category=\"pitfall\" tags=\"unicode\">Mind the BOM.</learning>\n<task-done>t-1</task-done>\n";
-
-/// Commands, most of them in several ways; beside them the server for agents runs, which is asked [`REQUESTS`], and that for
-/// browsers, which is visited.
-pub(crate) const STEPS: [Step; 62] = [
-    asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
-    asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
-    asks(&["search", "old words", "--archived", "--explain", "--json"]),
-    asks(&["list", "--json"]),
-    asks(&["list", "--archived", "--json"]),
-    does(&["list"], ""),
-    asks(&["list", "--never-helped", "--sort", "used", "--json"]),
-    asks(&["log", "--limit", "50", "--json"]),
-    does(&["log", "--full"], ""),
-    asks(&["stats", "--json"]),
-    does(&["stats"], ""),
-    asks(&["show", "task:t-1", "--json"]),
-    does(&["show", "run:run-0000000a"], ""),
-    asks(&["show", "note-1", "--json"]),
-    asks(&["show", "hostile-0", "--json"]),
-    does(&["show", "linked"], ""),
-    asks(&[
-        "context",
-        "--task",
-        "Use the nightly toolchain",
-        "--task-id",
-        "t-1",
-        "--run",
-        "run-0000000a",
-        "--dry-run",
-        "--json",
-    ]),
-    does(&["context", "--task", "Use the nightly toolchain", "--dry-run"], ""),
-    asks(&["context", "--json"]),
-    begins_a_run(&["context", "--task", "Use the nightly toolchain", "--task-id", "t-1"], ""),
-    begins_a_run(&["record", "--task-id", "t-1"], SAID),
-    asks(&["context", "--task", "Use it", "--task-id", "t-2", "--run", "run-0000000c", "--json"]),
-    does(&["record", "--run", "run-0000000c", "--json"], SAID),
-    does(&["record", "--run", "run-0000000d", "--task-id", "t-3", "--outcome", "failed"], "No."),
-    begins_a_run(&["run", "--task", "Use it", "--agent", "cat", "--verify", "true", "--max-iterations", "2"], ""),
-    begins_a_run(&["run", "--resume", "--agent", "cat", "--max-iterations", "1"], ""),
-    does(&["status"], ""),
-    asks(&["status", "--json"]),
-    does(&["doctor"], ""),
-    does(&["doctor", "--json"], ""),
-    does(&["check"], ""),
-    does(&["check", "--strict", "--format", "json"], ""),
-    does(&["check", "--format", "sarif"], ""),
-    does(&["check", "--format", "github"], ""),
-    asks(&["add", "--title", "Added", "--tags", "nightly", "--body", "It is new.", "--json"]),
-    asks(&["add", "--title", "Another", "--tags", "old", "--body", "It is another.", "--json"]),
-    asks(&["note", "--event", "decision", "--summary", "We take it.", "--json"]),
-    asks(&["supersede", "note-4", "note-6", "--json"]),
-    asks(&["promote", "note-7", "feature:x", "--json"]),
-    asks(&["prune", "--json"]),
-    asks(&["consolidate", "--dry-run", "--json"]),
-    asks(&["consolidate", "--json"]),
-    does(&["restore", "note-4"], ""),
-    does(&["rename", "note-3", "A note with another title"], ""),
-    does(&["edit", "note-4"], ""),
-    does(&["archive", "note-4"], ""),
-    asks(&["undo", "--list", "--json"]),
-    does(&["undo"], ""),
-    does(&["index"], ""),
-    does(&["index", "--rebuild"], ""),
-    does(&["init"], ""),
-    does(&["doctor", "--register-merge-driver"], ""),
-    does(&["merge-driver", "--path", ".ralph/knowledge/note-1.md", "../base", "../ours", "../theirs"], ""),
-    does(&["hook", "session-start"], r#"{"session_id": "s-1", "source": "startup", "transcript_path": "/dev/zero"}"#),
-    does(&["hook", "prompt"], r#"{"session_id": "s-1", "prompt": "Which nightly toolchain do the old notes use?"}"#),
-    does(&["hook", "stop"], r#"{"session_id": "s-1", "last_assistant_message": "<task-failed>t-9</task-failed>"}"#),
-    does(&["hook", "session-end"], r#"{"session_id": "s-1", "transcript_path": "/dev/zero"}"#),
-    does(&["import", "rules", "--dry-run"], ""),
-    does(&["setup", "claude", "--check"], ""),
-    does(&["completions", "bash"], ""),
-    does(&["man", "../man"], ""),
-    does(&["--help"], ""),
-];
-
-/// Makes so many repositories below `place`, and runs the program in a clone of each: every command and the
-/// server for agents, or, without `every`, a twelfth of them, which is another twelfth in the next clone.
+/// Makes so many clones below `place`: of sixteen, one is traced and runs a few steps, and the others are small. With
+/// `every` all are traced and run every step.
 pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
-    let deck = Deck { random: Random(seed), left: Vec::new() };
-    let mut campaign = Campaign { place, program, deck, outcome: Outcome::default() };
-    let template = Template::new(place, &|root| {
-        let built = campaign.command(root, &["index"]).output().unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    });
-    for number in 0..clones {
-        let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
-
-        let place = place.join("one");
-        let _ = fs::remove_dir_all(&place);
-        fs::create_dir(&place).unwrap();
-        for name in ["base", "ours", "theirs"] {
-            fs::write(place.join(name), format!("---\ntitle: \"A\"\ntags: [{name}]\n---\n\n{name}\n")).unwrap();
-        }
-        fs::create_dir(campaign.place.join(HOME)).unwrap();
-        let outside = repository::outside(&place);
-        let clone = repository::make(&place, &template, &outside, KINDS[number % KINDS.len()], &mut random);
-        campaign.outcome.clones += 1;
-        for kind in &clone.kinds {
-            *campaign.outcome.kinds.entry(kind).or_default() += 1;
-        }
-        let what = format!("seed {seed}, clone {number} ({})", clone.kinds.join(", "));
-
-        campaign.all(&clone, &outside, every, &mut random, &what);
+    let made = Made::new(place, program);
+    if every {
+        return made.traced(place, clones, every, seed);
     }
-    campaign.outcome
+    let traced = (clones / TRACED).max(1);
+    let mut outcome = Outcome::default();
+    let half = |number: usize| {
+        let place = place.join(format!("traced-{number}"));
+        fs::create_dir(&place).unwrap();
+        let seed = seed.wrapping_mul(2).wrapping_add(number as u64);
+        made.traced(&place, [traced / 2, traced.div_ceil(2)][number], false, seed)
+    };
+    let half = &half;
+    std::thread::scope(|scope| {
+        let halves = [0, 1].map(|number| scope.spawn(move || half(number)));
+        outcome.add(small::run(&made, place, clones - traced, None, seed));
+        for half in halves {
+            outcome.add(half.join().unwrap());
+        }
+    });
+    outcome
 }
 
-/// The home of the user: files that are kept there for one clone must not appear in the next.
-const HOME: &str = "one/home";
-/// Where the program keeps what could not be written, in the home of the user.
-const KEPT: &str = ".local/state/ralph-memory/";
+/// Makes so many small clones below `place` in which a stranger has sealed state with a guessed key.
+pub(crate) fn sealed(place: &Path, program: &Path, clones: usize, seed: u64) -> Outcome {
+    small::run(&Made::new(place, program), place, clones, Some(SEALS), seed)
+}
+
+/// What all clones of a campaign are made of.
+struct Made<'a> {
+    program: &'a Path,
+    /// A folder with the program under its own name.
+    bin: PathBuf,
+    template: Template,
+    own: Own,
+}
+
+impl Made<'_> {
+    fn new<'a>(place: &Path, program: &'a Path) -> Made<'a> {
+        let bin = place.join("bin");
+        fs::create_dir(&bin).unwrap();
+        // Clones have links to it, which lead to a file of their own file system.
+        let copy = bin.join("copy");
+        fs::hard_link(program, &copy).or_else(|_| fs::copy(program, &copy).map(drop)).unwrap();
+        symlink(&copy, bin.join("ralph-memory")).unwrap();
+        let template = Template::new(place, &|root| {
+            let mut index = Command::new(program);
+            index.args(["--now", NOW, "index"]).current_dir(root).env_clear();
+            index.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", place);
+            let built = index.output().unwrap();
+            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        });
+        let own = Own::new(place, &bin.join("ralph-memory"));
+        Made { program, bin, template, own }
+    }
+
+    /// Makes so many repositories below `place`, and runs the program in a clone of each: every command and the server for
+    /// agents, or, without `every`, a part of them, which is another part in the next clone.
+    fn traced(&self, place: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
+        let deck = Deck { random: Random(seed), left: Vec::new() };
+        let (shell, outcome) = (Shell::new(place), Outcome::default());
+        let mut campaign = Campaign { place, home: PathBuf::new(), made: self, shell, deck, outcome };
+        for number in 0..clones {
+            let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+            let place = repository::fresh(place, number);
+            let outside = repository::begin(&place);
+            campaign.home = place.join("home");
+            let kind = KINDS[number % KINDS.len()];
+            let clone = repository::make(&place, &self.template, &self.own, &outside, kind, &mut random);
+            campaign.outcome.traced += 1;
+            campaign.outcome.count(&clone.kinds);
+            let what = format!("seed {seed}, clone {number} ({})", clone.kinds.join(", "));
+            campaign.all(&clone, &outside, every, &mut random, &what);
+        }
+        campaign.outcome.printed = campaign.shell.found;
+        campaign.outcome.printed_run = campaign.shell.run;
+        campaign.outcome
+    }
+
+    /// Returns the variable PATH with the folder of the program first.
+    fn path(&self) -> OsString {
+        let own = std::env::var_os("PATH").unwrap();
+        std::env::join_paths(std::iter::once(self.bin.clone()).chain(std::env::split_paths(&own))).unwrap()
+    }
+}
 
 struct Campaign<'a> {
     place: &'a Path,
-    program: &'a Path,
+    /// The home of the user. Each clone has one, so that what is kept there for one clone is not found in the next.
+    home: PathBuf,
+    made: &'a Made<'a>,
+    shell: Shell,
     deck: Deck,
     outcome: Outcome,
 }
@@ -242,7 +200,7 @@ impl Card {
 /// How many cards of a browser there are: several clones have settings with which no server starts.
 const N_BROWSERS: usize = 4;
 /// How many cards there are.
-const N_CARDS: usize = STEPS.len() + 1 + N_BROWSERS;
+pub(crate) const N_CARDS: usize = STEPS.len() + 1 + N_BROWSERS;
 
 /// Deals the cards: each comes once before one comes again, and a browser now and then.
 struct Deck {
@@ -270,7 +228,9 @@ struct Answer {
 impl Campaign<'_> {
     /// Runs steps in a clone, in an order of its own.
     fn all(&mut self, clone: &Clone, outside: &Path, every: bool, random: &mut Random, what: &str) {
-        let around = Around::new(self.place, clone, outside);
+        let home = self.home.clone();
+        let place = home.parent().unwrap();
+        let around = Around::new(place, clone, &home, &self.made.own, vec![clone.top.clone(), outside.to_owned()]);
         let wanted = if every { N_CARDS } else { N_CARDS.div_ceil(KINDS.len()) };
         let mut order: Vec<_> = (0..wanted).map(|_| self.deck.deal()).collect();
         if random.below(2) == 0 {
@@ -283,48 +243,99 @@ impl Campaign<'_> {
             let what = format!("{what}, step {number}: {name}");
             *self.outcome.steps.entry(name).or_default() += 1;
             is_same &= match card {
-                Card::Command(step) => self.step(step, clone, &around, is_same, &what),
+                Card::Command(step) => self.step(step, clone, &around, is_same, random, &what),
                 Card::Agent => self.server(clone, &around, is_same, &what),
                 Card::Browser => self.page(clone, &around, is_same, &what),
             };
         }
-        if let Some(changed) = around.changed() {
-            self.fault(format!("{what}: {changed}"));
-        }
     }
 
-    fn fault(&mut self, fault: String) {
-        self.outcome.faults.push(fault);
+    fn fault(&mut self, class: Class, fault: String) {
+        self.outcome.fault(class, fault);
     }
 
     /// Runs one command in both clones, and compares the answers where `is_same`. Returns whether the memories can
     /// be compared afterwards.
-    fn step(&mut self, step: &Step, clone: &Clone, around: &Around, is_same: bool, what: &str) -> bool {
+    fn step(
+        &mut self,
+        step: &Step,
+        clone: &Clone,
+        around: &Around<'_>,
+        is_same: bool,
+        random: &mut Random,
+        what: &str,
+    ) -> bool {
+        let arguments: Vec<String> =
+            step.arguments.iter().map(|argument| clone.names.filled(argument, random)).collect();
         let files = ["in", "out", "err"].map(|name| self.place.join(name));
         fs::write(&files[0], step.input).unwrap();
         let open = || fs::File::open(&files[0]).unwrap();
-        let output = self.command(&clone.without, step.arguments).stdin(open()).output().unwrap();
-        let without = Answer { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) };
-        let mut command = self.prepare(self.held(step.arguments), &clone.root);
-        command.stdin(open()).stdout(fs::File::create(&files[1]).unwrap()).stderr(fs::File::create(&files[2]).unwrap());
-        let testimony = witness(&mut command, |_| {});
+        let mut command = self.command(&clone.without, &arguments);
+        command.stdin(open());
+        let without = if step.is_endless {
+            let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+            let stdout = small::first_line(&mut child);
+            Answer { code: child.wait().unwrap().code(), stdout, stderr: String::new() }
+        } else {
+            let output = command.output().unwrap();
+            Answer { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+        };
+        let mut command = self.prepare(self.held(&arguments), &clone.root);
+        command.stdin(open()).stderr(fs::File::create(&files[2]).unwrap());
         let said = |path: &Path| text(&fs::read(path).unwrap());
-        let answer = Answer { code: testimony.code, stdout: said(&files[1]), stderr: said(&files[2]) };
+        let before = around.look();
+        let (testimony, stdout) = if step.is_endless {
+            let mut stdout = String::new();
+            let testimony = witness(command.stdout(Stdio::piped()), |child| stdout = small::first_line(child));
+            (testimony, stdout)
+        } else {
+            let testimony = witness(command.stdout(fs::File::create(&files[1]).unwrap()), |_| {});
+            (testimony, said(&files[1]))
+        };
+        let answer = Answer { code: testimony.code, stdout, stderr: said(&files[2]) };
         self.judge(&testimony, &answer, step.arguments[0], around, what);
+        let after = around.look();
+        if let Some(changed) = around.changed(&before, &after, step.arguments[0]) {
+            self.fault(Class::Changed, format!("{what}: {changed}"));
+        }
+        let both = format!("{}{}", answer.stdout, answer.stderr);
+        for wrong in clients::judge(&clone.strangers, &clone.root, &arguments, answer.code, &both) {
+            self.fault(Class::Vouched, format!("{what}: {wrong}"));
+        }
+        // What is told of all clones alike, and examples.
+        if !["--help", "completions", "man", "export"].contains(&step.arguments[0]) {
+            self.try_printed(&[&answer.stdout, &answer.stderr], clone, around, what);
+        }
         let is_refused = matches!(answer.code, Some(4 | 6)) && is_refusal(&[&answer.stdout, &answer.stderr]);
         self.outcome.refused += usize::from(is_refused);
         if is_same && step.is_compared && !is_refused {
             self.outcome.compared += 1;
             let (with, without) = (told(&answer, &clone.root), told(&without, &clone.without));
             if with != without {
-                self.fault(format!("{what}: with its cache and state: {with:?}\n    without: {without:?}"));
+                self.fault(
+                    Class::Differed,
+                    format!("{what}: with its cache and state: {with:?}\n    without: {without:?}"),
+                );
             }
         }
         is_same && !step.is_random && !is_refused
     }
 
+    /// Runs the commands that answers print.
+    fn try_printed(&mut self, answers: &[&str], clone: &Clone, around: &Around<'_>, what: &str) {
+        let before = around.look();
+        for answer in answers {
+            for wrong in self.shell.try_all(answer, &clone.root, &clone.names.hostile) {
+                self.fault(Class::Printed, format!("{what}: {wrong}"));
+            }
+        }
+        if let Some(changed) = around.changed(&before, &around.look(), "") {
+            self.fault(Class::Printed, format!("{what}: a command that it prints {changed}"));
+        }
+    }
+
     /// Does the same with all that the server for agents can be asked.
-    fn server(&mut self, clone: &Clone, around: &Around, is_same: bool, what: &str) -> bool {
+    fn server(&mut self, clone: &Clone, around: &Around<'_>, is_same: bool, what: &str) -> bool {
         let piped = |command: &mut Command| {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         };
@@ -345,8 +356,12 @@ impl Campaign<'_> {
         let said: Vec<String> = with.iter().zip(REQUESTS).map(said).collect();
         let answer = Answer { code: testimony.code, stdout: said.join("\n"), stderr: String::new() };
         self.judge(&testimony, &answer, "mcp", around, what);
+        self.try_printed(&said.iter().map(String::as_str).collect::<Vec<_>>(), clone, around, what);
         if (with.len(), without.len()) != (REQUESTS.len(), REQUESTS.len()) {
-            self.fault(format!("{what}: {} and {} of {} answers: {with:?}", with.len(), without.len(), REQUESTS.len()));
+            self.fault(
+                Class::Ended,
+                format!("{what}: {} and {} of {} answers: {with:?}", with.len(), without.len(), REQUESTS.len()),
+            );
         }
         let mut is_same = is_same;
         for ((with, without), request) in with.iter().zip(&without).zip(REQUESTS) {
@@ -358,14 +373,17 @@ impl Campaign<'_> {
             is_same &= !is_refused && request.0 != "record_attempt";
             self.outcome.compared += usize::from(is_same);
             if is_same && with != without {
-                self.fault(format!("{what}, {}: with its cache and state: {with}\n    without: {without}", request.0));
+                self.fault(
+                    Class::Differed,
+                    format!("{what}, {}: with its cache and state: {with}\n    without: {without}", request.0),
+                );
             }
         }
         is_same
     }
 
     /// Does the same with all that a browser can ask for.
-    fn page(&mut self, clone: &Clone, around: &Around, is_same: bool, what: &str) -> bool {
+    fn page(&mut self, clone: &Clone, around: &Around<'_>, is_same: bool, what: &str) -> bool {
         let arguments = ["serve", "--port", "0", "--json"];
         let piped = |command: &mut Command| {
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -387,11 +405,12 @@ impl Campaign<'_> {
         let said: Vec<String> = with.answers.iter().map(said).collect();
         let answer = Answer { code: testimony.code, stdout: said.join("\n"), stderr: with.stderr.clone() };
         self.judge(&testimony, &answer, "serve", around, what);
+        self.try_printed(&said.iter().map(String::as_str).collect::<Vec<_>>(), clone, around, what);
         self.outcome.end_ms = self.outcome.end_ms.max(with.ended_in.as_millis());
         if with.answers.is_empty() {
             self.outcome.unserved += 1;
             if with.stderr.trim().is_empty() || !without.answers.is_empty() && is_same {
-                self.fault(format!("{what}: no server, and {:?}", with.stderr));
+                self.fault(Class::Ended, format!("{what}: no server, and {:?}", with.stderr));
             }
             return is_same;
         }
@@ -403,10 +422,16 @@ impl Campaign<'_> {
         };
         let wrong: Vec<_> = with.answers.iter().filter(|(_, status, page)| !is_answer(*status, page)).collect();
         if !wrong.is_empty() || with.answers.len() != n_asked {
-            self.fault(format!("{what}: {} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len()));
+            self.fault(
+                Class::Ended,
+                format!("{what}: {} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len()),
+            );
         }
         if with.answers.last().map(|(_, status, _)| *status) != Some(403) {
-            self.fault(format!("{what}: a form without the token was taken: {:?}", with.answers.last()));
+            self.fault(
+                Class::Changed,
+                format!("{what}: a form without the token was taken: {:?}", with.answers.last()),
+            );
         }
         let mut is_same = is_same;
         for ((page, status, with), (_, other, without)) in with.answers.iter().zip(&without.answers) {
@@ -431,71 +456,69 @@ impl Campaign<'_> {
                     String::from_utf8_lossy(text.as_bytes().get(at.saturating_sub(50)..).unwrap_or_default())
                         .into_owned()
                 });
-                self.fault(format!("{what}, {page}: with its cache and state: {status} {with:.300}\n    without: {other} {without:.300}"));
+                self.fault(Class::Differed, format!("{what}, {page}: with its cache and state: {status} {with:.300}\n    without: {other} {without:.300}"));
             }
         }
         is_same
     }
 
     /// Checks the effects of a run, and its output.
-    fn judge(&mut self, testimony: &Testimony, answer: &Answer, command: &str, around: &Around, what: &str) {
-        self.outcome.runs += 1;
+    fn judge(&mut self, testimony: &Testimony, answer: &Answer, command: &str, around: &Around<'_>, what: &str) {
+        self.outcome.ran(answer.code);
         self.outcome.peak_kb = self.outcome.peak_kb.max(testimony.peak_kb);
         self.outcome.cpu_ms = self.outcome.cpu_ms.max(testimony.cpu_ms);
-        *self.outcome.codes.entry(answer.code.unwrap_or(-1)).or_default() += 1;
         let mut wrong = Vec::new();
-        // A server ends by a signal.
-        if !(matches!(answer.code, Some(0..=6)) || command == "serve" && answer.code == Some(130)) {
-            wrong.push(format!("it ended with {:?}: {}", answer.code, answer.stderr));
+        // What goes on ends by a signal.
+        if !(matches!(answer.code, Some(0..=6)) || ["serve", "watch"].contains(&command) && answer.code == Some(130)) {
+            wrong.push((Class::Ended, format!("it ended with {:?}: {}", answer.code, answer.stderr)));
         }
         for started in &testimony.started {
             self.outcome.gits += usize::from(is_git(started));
-            let is_meant = is_git(started) || command == "run" && is_of_run(started);
-            if !is_meant {
-                wrong.push(format!("it started {started:?}"));
+            let is_sqlite = command == "import" && started.arguments.first().is_some_and(|name| name == "sqlite3");
+            if !(is_git(started) || is_sqlite || command == "run" && is_of_run(started)) {
+                wrong.push((Class::Started, format!("it started {started:?}")));
             }
         }
-        // Git gives an object that it is to store and has already a new time, which keeps it from being pruned.
         let changed: BTreeSet<_> =
             testimony.changed.iter().filter(|(call, path)| !around.may_change(call, path, command)).collect();
         if !changed.is_empty() {
-            wrong.push(format!("it changed {changed:?}"));
+            wrong.push((Class::Changed, format!("it changed {changed:?}")));
         }
         let most_kb = if command == "serve" { MAX_PAGE_MEMORY_KB } else { MAX_MEMORY_KB };
         if testimony.peak_kb > most_kb {
-            wrong.push(format!("it took {} kB", testimony.peak_kb));
+            wrong.push((Class::Took, format!("it took {} kB", testimony.peak_kb)));
         }
         if testimony.cpu_ms > MAX_CPU_MS {
-            wrong.push(format!("it took {} ms of CPU", testimony.cpu_ms));
+            wrong.push((Class::Took, format!("it took {} ms of CPU", testimony.cpu_ms)));
         }
-        // `show` prints the requested entry as in its file.
-        let words = if command == "show" { &[CANARY][..] } else { &[CANARY, SECRET] };
-        for word in words {
-            if answer.stdout.contains(*word) || answer.stderr.contains(*word) {
-                wrong.push(format!("it said {word}"));
+        // Both print entries as in their files.
+        let is_verbatim = ["show", "export"].contains(&command);
+        for (word, class) in [(CANARY, Class::Said), (SECRET, Class::Said), (forged::FORGED, Class::Believed)] {
+            if (word != SECRET || !is_verbatim) && (answer.stdout.contains(word) || answer.stderr.contains(word)) {
+                wrong.push((class, format!("it said {word}")));
             }
         }
-        for wrong in wrong {
-            self.fault(format!("{what}: {wrong}"));
+        for (class, wrong) in wrong {
+            self.fault(class, format!("{what}: {wrong}"));
         }
     }
 
     /// Returns the program as it is run without a tracer.
-    fn command(&self, root: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.program);
+    fn command(&self, root: &Path, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(self.made.program);
         command.args(["--now", NOW]).args(arguments);
         self.prepare(command, root)
     }
 
     /// Returns the program as it waits for a tracer.
-    fn held(&self, arguments: &[&str]) -> Command {
-        let mut command = held(self.program);
+    fn held(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = held(self.made.program);
         command.args(["--now", NOW]).args(arguments);
         command
     }
 
     fn prepare(&self, mut command: Command, root: &Path) -> Command {
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.place.join(HOME));
+        command.env_clear().env("PATH", self.made.path()).env("HOME", &self.home);
         command.current_dir(root);
         command
     }
@@ -514,17 +537,19 @@ fn is_refusal(said: &[&str]) -> bool {
 /// Returns whether it is a call of git that the program makes, by the program itself.
 fn is_git(started: &Started) -> bool {
     /// What git is asked to do.
-    const SUBCOMMANDS: [&str; 14] = [
+    const SUBCOMMANDS: [&str; 16] = [
         "check-ignore",
         "config",
         "diff-files",
         "diff-tree",
+        "grep",
         "hash-object",
         "log",
         "ls-files",
         "ls-tree",
         "mktree",
         "read-tree",
+        "rev-list",
         "rev-parse",
         "status",
         "update-index",
@@ -552,7 +577,7 @@ fn is_of_run(started: &Started) -> bool {
     let name = started.arguments.first().map_or("", |path| path.rsplit('/').next().unwrap_or_default());
     // A shell ends the agent where the program is killed.
     let is_guard = name == "sh" && started.arguments.iter().any(|argument| argument.starts_with("trap "));
-    (is_guard || ["cat", "true", "ralph-memory"].contains(&name)) && started.by == "ralph-memory"
+    (is_guard || ["cat", "echo", "true", "ralph-memory"].contains(&name)) && started.by == "ralph-memory"
 }
 
 /// Returns what must be the same: the exit code and the answer, without what says where it is and what the index
@@ -564,6 +589,10 @@ fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
         plain.split(KEPT).map(|rest| if plain.starts_with(rest) { rest } else { rest.get(16..).unwrap_or(rest) });
     let plain: String = plain.collect();
     let mut json: Value = serde_json::from_str(&plain).unwrap_or(Value::String(plain));
+    // Files that came with a clone use up numbers.
+    for operation in json.get_mut("operations").and_then(Value::as_array_mut).into_iter().flatten() {
+        operation["number"] = Value::Null;
+    }
     if let Some(status) = json.get_mut("counts").and_then(Value::as_object_mut) {
         status.remove("not_indexed");
     }
@@ -620,106 +649,4 @@ fn ask(child: &mut Child) -> Vec<String> {
         answers.extend(answer(at + 1));
     }
     answers
-}
-
-/// What lies around a memory: what it may change, and what must stay as it is.
-struct Around {
-    /// The memory, the file that `doctor` registers a merge driver in, and the result of a merge.
-    memory: PathBuf,
-    config: PathBuf,
-    objects: PathBuf,
-    /// Where `init` puts what explains the memory to an agent.
-    skills: PathBuf,
-    ours: PathBuf,
-    /// Where `man` writes its pages: in the repository if the memory is in a folder of it.
-    man: PathBuf,
-    /// Where the program keeps what could not be written.
-    kept: PathBuf,
-    /// Folders of which nothing may change, and how they were.
-    folders: Vec<PathBuf>,
-    before: BTreeMap<PathBuf, Seen>,
-}
-
-/// What a file system says of a file or a folder, and the bytes of a file.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    mode: u32,
-    size: u64,
-    modified: (i64, i64),
-    bytes: Vec<u8>,
-}
-
-impl Around {
-    fn new(place: &Path, clone: &Clone, outside: &Path) -> Around {
-        let folders = vec![clone.top.clone(), outside.to_owned()];
-        let mut around = Around {
-            memory: fs::canonicalize(clone.root.join(".ralph")).unwrap(),
-            config: clone.top.join(".git/config"),
-            objects: clone.top.join(".git/objects"),
-            skills: clone.root.join(".claude"),
-            ours: place.join("one/ours"),
-            man: clone.root.parent().unwrap().join("man"),
-            kept: place.join(HOME).join(KEPT),
-            folders,
-            before: BTreeMap::new(),
-        };
-        around.before = around.look();
-        around
-    }
-
-    /// Returns whether a command may make, change or remove what is at a path.
-    fn may_change(&self, call: &str, path: &Path, command: &str) -> bool {
-        (call == "utimensat" && path.starts_with(&self.objects))
-            || call == "socket" && command == "serve"
-            || path.starts_with(&self.memory) && path != self.memory
-            || path.starts_with("/dev/null")
-            || path.starts_with("/dev/tty")
-            // Pipes and memory have names of this form.
-            || path.to_str().is_some_and(|path| path.starts_with("pipe:") || path.starts_with("/memfd:"))
-            || self.kept.ancestors().take(3).any(|folder| path == folder)
-            || path.starts_with(&self.kept)
-            // What `run` gives to an agent lies in the folder for temporary files.
-            || (command == "run" && path.starts_with(std::env::temp_dir()) && !self.folders.iter().any(|folder| path.starts_with(folder)))
-            || (command == "doctor" && path.parent() == self.config.parent() && path.file_stem() == self.config.file_stem())
-            || (command == "init" && path.starts_with(&self.skills))
-            || (command == "merge-driver" && path.parent() == self.ours.parent())
-            || (command == "man" && path.starts_with(&self.man))
-    }
-
-    /// Returns what is no longer as it was.
-    fn changed(&self) -> Option<String> {
-        let now = self.look();
-        let names: BTreeSet<&PathBuf> = self.before.keys().chain(now.keys()).collect();
-        let changed: Vec<_> = names.into_iter().filter(|name| self.before.get(*name) != now.get(*name)).collect();
-        (!changed.is_empty()).then(|| format!("changed: {changed:?}"))
-    }
-
-    fn look(&self) -> BTreeMap<PathBuf, Seen> {
-        let mut seen = BTreeMap::new();
-        let mut folders = self.folders.clone();
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
-                let path = entry.path();
-                // Commands write there that are asked to.
-                if [&self.memory, &self.config, &self.skills, &self.man].contains(&&path) {
-                    continue;
-                }
-                let stat = fs::symlink_metadata(&path).unwrap();
-                let is_folder = stat.is_dir();
-                // A folder has a new time where a name in it is replaced, and so has an object that git has already.
-                let modified = if is_folder || path.starts_with(&self.objects) {
-                    (0, 0)
-                } else {
-                    (stat.mtime(), stat.mtime_nsec())
-                };
-                let bytes = if stat.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
-                let size = if is_folder { 0 } else { stat.size() };
-                if is_folder {
-                    folders.push(path.clone());
-                }
-                seen.insert(path, Seen { mode: stat.mode(), size, modified, bytes });
-            }
-        }
-        seen
-    }
 }

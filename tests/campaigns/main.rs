@@ -59,7 +59,7 @@ struct Campaign {
     run: fn(&Order) -> Done,
 }
 
-const CAMPAIGNS: [Campaign; 27] = [
+const CAMPAIGNS: [Campaign; 28] = [
     counted("kill-entries", |order| order.report(10_000, |at| kills::entries(at.place, at.program, at.size, at.seed))),
     counted("kill-commits", |order| order.report(5_000, |at| kills::commits(at.place, at.program, at.size, at.seed))),
     counted("writers", |order| order.report(2_000, |at| crowds::writers(at.place, at.program, at.size))),
@@ -80,8 +80,9 @@ const CAMPAIGNS: [Campaign; 27] = [
     counted("git-matrix", |order| order.report(64, |at| git_matrix::run(at.place, at.program, at.size, at.seed))),
     counted("paths", |order| order.report(100_000, |at| paths::run(at.place, at.program, at.size, at.seed))),
     counted("hooks", |order| order.report(10_000, |at| hook_inputs::run(at.place, at.program, at.size, at.seed))),
-    counted("hostile-clone", |order| hostile_clones(order, 10_000, false)),
-    counted("hostile-clone-whole", |order| hostile_clones(order, 500, true)),
+    counted("hostile-clone", |order| hostile_clones(order, 10_000, Hostile::Mixed)),
+    counted("hostile-clone-sealed", |order| hostile_clones(order, 1_000, Hostile::Sealed)),
+    counted("hostile-clone-whole", |order| hostile_clones(order, 500, Hostile::Whole)),
     Campaign { name: "faults", arguments: "[all|SEED [COMMAND]]", run: faults },
     Campaign { name: "last-step", arguments: "", run: last_steps },
     Campaign { name: "kill-undo", arguments: "", run: kill_undo },
@@ -312,15 +313,31 @@ fn kill_undo(order: &Order) -> Done {
     if n_faults > 0 { Err(format!("{n_faults} faults").into()) } else { Ok(()) }
 }
 
+/// Which hostile clones are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hostile {
+    /// Some traced, most small.
+    Mixed,
+    /// Small ones with forged state. The folder for temporary files decides the file system: see the README.
+    Sealed,
+    /// Traced ones, and all commands in each.
+    Whole,
+}
+
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn hostile_clones(order: &Order, size: usize, every: bool) -> Done {
-    let mut n_faults = 0;
+fn hostile_clones(order: &Order, size: usize, kind: Hostile) -> Done {
+    let mut told = Vec::new();
     order.report(size, |at| {
-        let outcome = hostile_clone::run(at.place, at.program, at.size, every, at.seed);
-        n_faults = report::faults(&outcome.faults).unwrap();
+        let mut outcome = match kind {
+            Hostile::Mixed => hostile_clone::run(at.place, at.program, at.size, false, at.seed),
+            Hostile::Sealed => hostile_clone::sealed(at.place, at.program, at.size, at.seed),
+            Hostile::Whole => hostile_clone::run(at.place, at.program, at.size, true, at.seed),
+        };
+        told = outcome.told();
+        outcome.faults.clear();
         outcome
     })?;
-    if n_faults > 0 { Err(format!("{n_faults} faults").into()) } else { Ok(()) }
+    if report::faults(&told)? > 0 { Err("there are faults".into()) } else { Ok(()) }
 }
 
 const ONLY_LINUX: &str = "only Linux on x86-64 lets its calls be stopped here";
@@ -341,6 +358,6 @@ fn kill_undo(_: &Order) -> Done {
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn hostile_clones(_: &Order, _: usize, _: bool) -> Done {
+fn hostile_clones(_: &Order, _: usize, _: Hostile) -> Done {
     Err(ONLY_LINUX.into())
 }

@@ -20,6 +20,8 @@ const MARK: &str = "done";
 
 /// A file system that holds 1 MiB.
 pub(crate) const SMALL: &[&str] = &["-t", "tmpfs", "-o", "size=1m", "tmpfs"];
+/// A disk in memory, on which many small files are quickly made and removed.
+pub(crate) const MEMORY: &[&str] = &["-t", "tmpfs", "tmpfs"];
 /// A disk with times no finer than the kernel's ticks, as many had before Linux 6.13.
 pub(crate) const COARSE: &[&str] = &["-t", "ramfs", "ramfs"];
 

@@ -11,7 +11,7 @@ use ralph_memory::{Memory, Task};
 use crate::cli::commands;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use crate::hostile_clone;
-use crate::own_disk::{COARSE, SMALL, got_there, own_disk};
+use crate::own_disk::{COARSE, MEMORY, SMALL, got_there, own_disk};
 use crate::support::{PROGRAM, TestBase, git};
 use crate::{clocks, corruption, full_disk, paths};
 
@@ -119,37 +119,43 @@ fn git_follows_no_links_in_the_memory() {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn a_hostile_clone_does_no_harm() {
-    let half = |seed| {
-        let folder = tempfile::tempdir().unwrap();
-        hostile_clone::run(folder.path(), Path::new(PROGRAM), 12, false, seed)
-    };
-    let outcomes = std::thread::scope(|scope| {
-        let other = scope.spawn(|| half(10));
-        [half(9), other.join().unwrap()]
-    });
-    for outcome in outcomes {
-        assert!(outcome.faults.is_empty(), "{} faults:\n{}", outcome.faults.len(), outcome.faults.join("\n"));
-        assert_eq!((outcome.clones, outcome.runs), (12, 72), "{outcome:?}");
-        assert!(outcome.pages > 0, "{outcome:?}");
-        assert_eq!(outcome.kinds.len(), hostile_clone::KINDS.len(), "{outcome:?}");
-        assert_eq!(outcome.steps.len(), hostile_clone::STEPS.len() + 2, "{outcome:?}");
-        assert!(outcome.compared > 12 && outcome.gits > 20, "{outcome:?}");
-    }
+    let own = ["campaigns::a_hostile_clone_does_no_harm", "--exact"];
+    let Some(place) = own_disk(MEMORY, &own) else { return };
+    let outcome = hostile_clone::run(&place.join("disk"), Path::new(PROGRAM), 500, false, 9);
+    assert!(outcome.faults.is_empty(), "{}\n{outcome:?}", outcome.told().join("\n"));
+    assert_eq!((outcome.clones(), outcome.traced), (500, 31), "{outcome:?}");
+    assert!(outcome.pages > 0, "{outcome:?}");
+    // All but the kind that small ones alone have.
+    assert_eq!(outcome.kinds.len(), hostile_clone::KINDS.len() + 1, "{outcome:?}");
+    assert_eq!(outcome.steps.len(), hostile_clone::STEPS.len() + 2, "{outcome:?}");
+    assert!(outcome.compared > 24 && outcome.gits > 40, "{outcome:?}");
+    assert!(outcome.printed > outcome.printed_run && outcome.printed_run > 100, "{outcome:?}");
+    // Each change of two branches with each driver, and nearly each change of a stranger's file.
+    assert!(outcome.merges.len() == 24 && outcome.strangers.len() > 12, "{outcome:?}");
+    got_there(&place);
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn no_forged_state_is_believed_where_files_have_no_birth_times() {
+    let own = ["campaigns::no_forged_state_is_believed_where_files_have_no_birth_times", "--exact"];
+    let Some(place) = own_disk(COARSE, &own) else { return };
+    let place = place.join("disk");
+    assert!(fs::metadata(&place).unwrap().created().is_err(), "this file system has times of birth");
+    let outcome = hostile_clone::sealed(&place, Path::new(PROGRAM), 24, 11);
+    assert!(outcome.faults.is_empty(), "{}\n{outcome:?}", outcome.told().join("\n"));
+    assert_eq!(outcome.small, 24, "{outcome:?}");
+    got_there(place.parent().unwrap());
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn every_command_runs_in_hostile_clones() {
     /// Commands that are no steps, each with the reason.
-    const NO_STEPS: [(&str, &str); 4] = [
-        ("export", "prints every entry as in its file, with what looks like a secret"),
-        ("mcp", "runs as the server, beside the steps"),
-        ("serve", "is visited by a browser, beside the steps"),
-        ("watch", "goes on until it is ended"),
-    ];
+    const NO_STEPS: [(&str, &str); 1] = [("mcp", "runs as the server, beside the steps")];
     let run: BTreeSet<&str> = hostile_clone::STEPS.iter().map(|step| step.arguments[0]).collect();
-    // `man` is for packages, and hidden.
-    let expected: BTreeSet<&str> = commands().into_iter().chain(["man", "--help"]).collect();
+    // These are hidden: `man` is for packages, and shells run `complete`.
+    let expected: BTreeSet<&str> = commands().into_iter().chain(["complete", "man", "--help"]).collect();
     let others: BTreeSet<&str> = NO_STEPS.into_iter().map(|(command, _)| command).collect();
     assert_eq!(run.intersection(&others).collect::<Vec<_>>(), Vec::<&&str>::new());
     assert_eq!(run.union(&others).copied().collect::<BTreeSet<_>>(), expected);

@@ -10,12 +10,25 @@ use ralph_memory::entry::Outcome as Ended;
 use ralph_memory::memory::{Report, Run};
 use ralph_memory::{Knowledge, Memory, Task};
 
-use super::{CANARY, MARK, SECRET};
+use super::clients::{self, Own, Stranger};
+use super::names::{self, Names};
+use super::{CANARY, MARK, SECRET, forged, outer_links};
 use crate::program::{copy, files};
 use crate::random::Random;
 
+/// Names that a shell would run.
+pub(super) const NAMES: &str = "names";
+/// Set-up files of a stranger.
+pub(super) const CLIENTS: &str = "set-up files";
+/// Links beside the memory that lead outside.
+pub(super) const OUTER_LINKS: &str = "folders of links";
+/// State that a stranger sealed with a guessed key.
+pub(super) const SEALS: &str = "guessed seals";
+/// Two branches that both retitled an entry; in small clones alone.
+pub(super) const BRANCHES: &str = "retitled branches";
+
 /// The kinds of hostility, by the names under which they are counted.
-pub(crate) const KINDS: [&str; 12] = [
+pub(crate) const KINDS: [&str; 16] = [
     "bare repository",
     "bare repository around it",
     "attributes",
@@ -28,9 +41,15 @@ pub(crate) const KINDS: [&str; 12] = [
     "entries",
     "folders in the way",
     "special files",
+    NAMES,
+    CLIENTS,
+    OUTER_LINKS,
+    SEALS,
 ];
-/// How many entries the template has: more than it takes for a search to make an index.
+/// How many entries the template has: more than it takes for a search to make an index; and how many of them a small one
+/// has.
 const ENTRIES: usize = 45;
+const FEW: usize = 8;
 /// The size of what is too large to be read, in bytes. Such files have no blocks on the disk.
 const GIANT: u64 = 3 << 30;
 
@@ -38,17 +57,19 @@ const GIANT: u64 = 3 << 30;
 pub(crate) struct Template {
     own: PathBuf,
     foreign: PathBuf,
+    /// A repository with few entries and no cache, for small clones.
+    few: PathBuf,
 }
 
 impl Template {
     /// Makes them in folders below `place`; `index` builds the cache of a project.
     pub(crate) fn new(place: &Path, index: &dyn Fn(&Path)) -> Template {
-        let make = |name: &str, words: [&str; 5]| {
+        let make = |name: &str, words: [&str; 5], entries: usize| {
             let root = place.join(name);
             fs::create_dir_all(root.join("src")).unwrap();
             fs::write(root.join("src/a.rs"), "fn a() {}\n").unwrap();
             Memory::init(&root).unwrap();
-            for number in 0..ENTRIES {
+            for number in 0..entries {
                 let (one, two) = (words[number % 5], words[number * number % 5]);
                 let text =
                     format!("---\ntitle: \"Note {number} {one}\"\ntags: [{two}]\n---\n\nAbout {one} and {two}.\n");
@@ -69,9 +90,18 @@ impl Template {
             index(&root);
             root
         };
+        let words = ["nightly", "toolchain", "old", "seven", "words"];
+        let few = make("few", words, FEW);
+        for folder in ["cache", "state"] {
+            fs::remove_dir_all(few.join(".ralph").join(folder)).unwrap();
+        }
+        commit(&few);
+        // Few files are copied quickly.
+        git(&few, &["repack", "-a", "-d", "--quiet"]);
         Template {
-            own: make("own", ["nightly", "toolchain", "old", "seven", "words"]),
-            foreign: make("foreign", ["zebra", "giraffe", "lion", "okapi", "gnu"]),
+            own: make("own", words, ENTRIES),
+            foreign: make("foreign", ["zebra", "giraffe", "lion", "okapi", "gnu"], ENTRIES),
+            few,
         }
     }
 }
@@ -86,11 +116,22 @@ pub(crate) struct Clone {
     pub(crate) without: PathBuf,
     /// What it has.
     pub(crate) kinds: Vec<&'static str>,
+    /// What things in it are called.
+    pub(super) names: Names,
+    /// What strangers wrote for clients of agents.
+    pub(super) strangers: Vec<Stranger>,
 }
 
 /// Creates a repository of this kind, and of others by chance, below `place`, and clones it. `outside` is an unrelated
 /// folder.
-pub(crate) fn make(place: &Path, template: &Template, outside: &Path, first: &str, random: &mut Random) -> Clone {
+pub(crate) fn make(
+    place: &Path,
+    template: &Template,
+    own: &Own,
+    outside: &Path,
+    first: &str,
+    random: &mut Random,
+) -> Clone {
     let kinds: Vec<&'static str> = KINDS.into_iter().filter(|kind| *kind == first || random.below(4) == 0).collect();
     let has = |kind: &str| kinds.contains(&kind);
     let upstream = place.join("upstream");
@@ -98,41 +139,10 @@ pub(crate) fn make(place: &Path, template: &Template, outside: &Path, first: &st
     let project_of = |top: &Path| if is_below { top.join("sub") } else { top.to_owned() };
     let project = project_of(&upstream);
     copy(&template.own, &project, &|path| path.ends_with(".ralph/cache") || path.ends_with(".ralph/state"));
-    let memory = project.join(".ralph");
-    for kind in &kinds {
-        match *kind {
-            "bare repository" => bare(&memory, outside, random),
-            "bare repository around it" => bare(&project, outside, random),
-            "attributes" => {
-                let text = "* filter=x diff=x merge=x ident eol=crlf\n";
-                put(&upstream.join(".gitattributes"), text);
-                put(&memory.join(".gitattributes"), text);
-                put(
-                    &upstream.join(".gitmodules"),
-                    "[submodule \"x\"]\n\tpath = .ralph\n\turl = ext::sh -c touch% x\n\tupdate = !touch x\n",
-                );
-            }
-            "state" => state(&memory, template, outside, random),
-            "scratch" => scratch(&memory, outside, random),
-            "cache" => cache(&memory, template, random),
-            "journal" => journal(&memory, random),
-            "configuration" => configuration(&memory, random),
-            "entries" => entries(&memory, random),
-            _ => {}
-        }
-    }
-    // Last, since nothing can be written through them.
-    if has("folders in the way") {
-        in_the_way(&memory, random);
-    }
-    if has("links") {
-        links(&memory, outside, random);
-    }
-    git(place, &["init", "--quiet", "upstream"]);
-    git(&upstream, &["add", "--all", "--force"]);
-    git(&upstream, &["commit", "--quiet", "--message", "m"]);
+    let (names, strangers) = plant(&kinds, &upstream, &project, template, own, outside, random);
+    commit(&upstream);
     let clone = |name: &str| {
-        git(place, &["clone", "--quiet", "upstream", name]);
+        git(place, &["clone", "--quiet", "--template=", "upstream", name]);
         place.join(name)
     };
     let top = clone("clone");
@@ -146,7 +156,106 @@ pub(crate) fn make(place: &Path, template: &Template, outside: &Path, first: &st
     if has("special files") {
         special(&root.join(".ralph"), &without.join(".ralph"), random);
     }
-    Clone { root, top, without, kinds }
+    // Who packs an archive can only guess what is sealed here.
+    if has(SEALS) {
+        forged::plant(&root.join(".ralph"), outside, random);
+    }
+    Clone { root, top, without, kinds, names, strangers }
+}
+
+/// The kinds that small clones have beside their first, by chance: those that cost little.
+const BESIDE: [&str; 9] =
+    ["attributes", "state", "scratch", "journal", "links", "folders in the way", NAMES, CLIENTS, OUTER_LINKS];
+
+/// Makes a small clone of this kind, and of others by chance, in the folder `top`: few entries, no upstream and no second
+/// clone. In half of them what is hostile is known to git, as in a clone; in the others it is not, as in an archive.
+pub(super) fn make_small(
+    top: PathBuf,
+    template: &Template,
+    own: &Own,
+    outside: &Path,
+    first: &'static str,
+    random: &mut Random,
+) -> Clone {
+    let others = BESIDE.into_iter().filter(|kind| *kind != first && first != BRANCHES);
+    let mut kinds = vec![first];
+    for kind in others {
+        if random.below(6) == 0 {
+            kinds.push(kind);
+        }
+    }
+    copy(&template.few, &top, &|_| false);
+    let (mut names, strangers) = plant(&kinds, &top, &top, template, own, outside, random);
+    if first == NAMES && random.below(2) == 0 {
+        let git = top.join(".git");
+        names.hostile.extend(names::branch(&git, random).map(Into::into));
+    }
+    if random.below(2) == 0 && first != BRANCHES {
+        git(&top, &["add", "--all", "--force"]);
+    }
+    if first == SEALS {
+        forged::plant(&top.join(".ralph"), outside, random);
+    }
+    Clone { root: top.clone(), without: top.clone(), top, kinds, names, strangers }
+}
+
+/// Puts what these kinds have into a work tree.
+fn plant(
+    kinds: &[&'static str],
+    top: &Path,
+    project: &Path,
+    template: &Template,
+    own: &Own,
+    outside: &Path,
+    random: &mut Random,
+) -> (Names, Vec<Stranger>) {
+    let memory = project.join(".ralph");
+    let (mut names, mut strangers) = (Names::plain(), Vec::new());
+    outer_links::ordinary(project);
+    for kind in kinds {
+        match *kind {
+            "bare repository" => bare(&memory, outside, random),
+            "bare repository around it" => bare(project, outside, random),
+            "attributes" => {
+                let text = "* filter=x diff=x merge=x ident eol=crlf\n";
+                put(&top.join(".gitattributes"), text);
+                put(&memory.join(".gitattributes"), text);
+                put(
+                    &top.join(".gitmodules"),
+                    "[submodule \"x\"]\n\tpath = .ralph\n\turl = ext::sh -c touch% x\n\tupdate = !touch x\n",
+                );
+            }
+            "state" => state(&memory, template, outside, random),
+            "scratch" => scratch(&memory, outside, random),
+            "cache" => cache(&memory, template, random),
+            "journal" => journal(&memory, random),
+            "configuration" => configuration(&memory, random),
+            "entries" => entries(&memory, random),
+            NAMES => names = names::plant(&memory, random),
+            CLIENTS => strangers = clients::plant(project, own, outside, random),
+            _ => {}
+        }
+    }
+    // Last, since nothing can be written through them.
+    if kinds.contains(&OUTER_LINKS) {
+        outer_links::plant(project, own, outside, random);
+        strangers.retain(|stranger| stranger.is_there(project));
+    }
+    if kinds.contains(&"folders in the way") {
+        in_the_way(&memory, random);
+    }
+    if kinds.contains(&"links") {
+        links(&memory, outside, random);
+    }
+    names.clients = strangers.iter().map(|stranger| stranger.client).collect();
+    (names, strangers)
+}
+
+/// Commits all that is in a folder, as a repository of its own.
+fn commit(folder: &Path) {
+    git(folder, &["init", "--quiet", "--template="]);
+    git(folder, &["add", "--all", "--force"]);
+    git(folder, &["commit", "--quiet", "--message", "m"]);
 }
 
 /// Runs git as the author of the repository does, without settings.
@@ -161,7 +270,7 @@ fn git(folder: &Path, arguments: &[&str]) {
 }
 
 /// Writes a file and the folders above it, where nothing is in the way.
-fn put(path: &Path, text: impl AsRef<[u8]>) {
+pub(super) fn put(path: &Path, text: impl AsRef<[u8]>) {
     if fs::create_dir_all(path.parent().unwrap()).is_ok() {
         let _ = fs::write(path, text);
     }
@@ -499,8 +608,30 @@ fn special(memory: &Path, without: &Path, random: &mut Random) {
     }
 }
 
-/// Makes a folder that no clone has any business with.
-pub(crate) fn outside(place: &Path) -> PathBuf {
+/// How many clones are kept before they are removed. ext4 looks at each file that was removed in the last minutes before it
+/// makes one, so it is dear to remove each clone before the next is made.
+const KEPT: usize = 250;
+
+/// Returns the folder for a clone of this number, and removes those of all earlier ones now and then.
+pub(super) fn fresh(place: &Path, number: usize) -> PathBuf {
+    let clones = place.join("clones");
+    if number.is_multiple_of(KEPT) {
+        let _ = fs::remove_dir_all(&clones);
+    }
+    clones.join(number.to_string())
+}
+
+/// Makes a folder for a clone, with what is given to a merge, a home, and a folder that no clone has any business with,
+/// which is returned.
+pub(super) fn begin(place: &Path) -> PathBuf {
+    for name in ["base", "ours", "theirs"] {
+        put(&place.join(name), format!("---\ntitle: \"A\"\ntags: [{name}]\n---\n\n{name}\n"));
+    }
+    fs::create_dir(place.join("home")).unwrap();
+    outside(place)
+}
+
+fn outside(place: &Path) -> PathBuf {
     let outside = place.join("outside");
     put(&outside.join("canary.md"), format!("---\ntitle: \"{CANARY}\"\ntags: [nightly]\n---\n\nNightly {CANARY}.\n"));
     put(&outside.join("emptied"), "not empty");
