@@ -91,7 +91,7 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
         let place = place.join(format!("traced-{number}"));
         fs::create_dir(&place).unwrap();
         let seed = seed.wrapping_mul(2).wrapping_add(number as u64);
-        made.traced(&place, (traced + number) / 2, false, seed)
+        made.traced(&place, [traced / 2, traced.div_ceil(2)][number], false, seed)
     };
     let half = &half;
     std::thread::scope(|scope| {

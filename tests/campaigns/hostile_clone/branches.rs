@@ -93,7 +93,7 @@ impl Merge<'_> {
         let entry = self.root.join(".ralph/knowledge/note-3.md");
         match what {
             Change::Added => {
-                self.program(self.bin, &["add", "--title", title, "--tags", word, "--body", &format!("{word} it is.")])
+                self.program(self.bin, &["add", "--title", title, "--tags", word, "--body", &format!("{word} it is.")]);
             }
             Change::TitleAndText if !is_ours => add(&entry),
             Change::Texts => add(&entry),

@@ -205,14 +205,15 @@ fn wrong_argument(call: &[OsString], names: &[OsString]) -> Option<String> {
         let bytes = argument.as_bytes();
         let has = |part: &[u8]| !part.is_empty() && bytes.windows(part.len()).any(|window| window == part);
         is_behind_options |= argument == "--";
+        let shown = argument.to_string_lossy();
         if !has(TOKEN.as_bytes()) {
             continue;
         }
         if !names.iter().any(|name| has(name.as_bytes())) {
-            return Some(format!("with {argument:?}, which is nobody's name"));
+            return Some(format!("with {shown:?}, which is nobody's name"));
         }
         if bytes.starts_with(b"-") && !is_behind_options && names.iter().any(|name| name == OsStr::from_bytes(bytes)) {
-            return Some(format!("in which the name {argument:?} is an option"));
+            return Some(format!("in which the name {shown:?} is an option"));
         }
     }
     None
