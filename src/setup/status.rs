@@ -102,7 +102,9 @@ impl Setup {
         for scope in scopes {
             if let Some(danger) = self.dangers(client, scope).first() {
                 let state = if scope == SetupScope::Project { FindingState::Error } else { FindingState::Warning };
-                let hint = format!("`ralph-memory setup {client} --scope {} --check` says what to do", scope.as_str());
+                let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
+                let check = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
+                let hint = format!("{check} says what to do");
                 return Some(finding(state, danger.to_string(), Some(hint)));
             }
         }

@@ -19,6 +19,7 @@ use self::links::KnownNames;
 use crate::entry::{EntryNames, Id, Kind, NamedEntry, Source, is_ahead};
 use crate::error::{Findings, Problem, Severity};
 use crate::retrieve::{Replacements, circles, replaced};
+use crate::text::printed_command;
 
 pub(crate) use self::live_entry::LiveEntry;
 pub(crate) use self::names::unsafe_name;
@@ -72,7 +73,9 @@ fn suggested(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
     let items: HashMap<&Id, &LiveEntry> = live.iter().filter(|item| item.counts).map(|item| (&item.id, item)).collect();
     let suggestion = |(new, old): &(Id, Id)| {
         let message = format!("an agent wants this entry to replace `{old}`, which a person wrote and which stays");
-        let hint = format!("confirm with `ralph-memory supersede {old} {new}`, or remove it from `supersedes`");
+        let ids = [("OLD", old.as_str()), ("NEW", new.as_str())];
+        let confirm = printed_command("ralph-memory supersede OLD NEW", &ids);
+        let hint = format!("confirm with {confirm}, or remove it from `supersedes`");
         Some(items.get(new)?.warning(None, "suggested-replacement", message, hint))
     };
     pairs.iter().filter_map(suggestion).collect()
