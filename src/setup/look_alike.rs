@@ -221,9 +221,9 @@ fn judged(
 ) -> Result<Judgement, String> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     let tree = match content {
-        Content::Json { .. } => json::tree(text)?,
-        Content::Toml { .. } => toml_config::tree(text)?,
-        Content::Yaml { .. } => yaml::tree(text)?,
+        Content::Json { .. } => json::tree(text),
+        Content::Toml { .. } => toml_config::tree(text),
+        Content::Yaml { .. } => yaml::tree(text),
         // Anybody can compute the checksum of such a file.
         Content::Owned(own) | Content::Script(own) if scope == SetupScope::Project => {
             let is_own = is_as_left || text.replace("\r\n", "\n") == *own;
@@ -240,14 +240,19 @@ fn judged(
         _ => return Ok(Judgement::default()),
     };
     let mut judge = Judge { scope, wants, found: Judgement::default() };
-    judge.look(&mut Vec::new(), &tree);
+    match tree {
+        Ok(tree) => judge.look(&mut Vec::new(), &tree),
+        Err(reason) if names_program(text) => {
+            return Ok(Judgement::of_one(format!("it names ralph-memory, and cannot be read: {reason}")));
+        }
+        Err(reason) => return Err(reason),
+    }
     Ok(judge.found)
 }
 
 /// Returns whether something in a file with this text looks like set-up's, and is not.
 pub(super) fn has_look_alike(scope: SetupScope, file: &ClientFile, text: &str) -> bool {
-    let judgement = judged(scope, &file.content, &own_wants(scope), text, false);
-    judgement.map_or_else(|_| names_program(text), |judgement| !judgement.look_alikes.is_empty())
+    judged(scope, &file.content, &own_wants(scope), text, false).is_ok_and(|found| !found.look_alikes.is_empty())
 }
 
 impl Setup {

@@ -149,6 +149,8 @@ const HOSTILE: &[(&str, &str, &str, &str)] = &[
         "`shell_environment_policy.set.PATH`",
     ),
     ("opencode", "opencode.json", r#"{"plugin": ["ralph-memory@1.0.0"]}"#, "ralph-memory@1.0.0"),
+    // A client may read what this program does not.
+    ("claude", ".mcp.json", "{\"mcpServers\": {\"ralph-memory\": {\"command\": \"./x\"}}}\0", "and cannot be read"),
     // Some clients run what is in a skill.
     (
         "claude",
