@@ -30,7 +30,7 @@ impl Setup {
     /// If files were written before, the error is an [`Error::PartlySetUp`] that names them.
     pub fn apply(&self, plan: SetupPlan) -> Result<()> {
         let SetupPlan { files, scope, record, known: planned_from, is_removal, .. } = plan;
-        let folder = self.folder(scope);
+        let folder = self.bases.folder(scope);
         let _lock = lock(&folder)?;
         let known = SetupRecord::read(&self.state, scope, &folder);
         let mut record = record.beside(&planned_from, known.clone());
@@ -72,7 +72,7 @@ impl Setup {
         }
         remove_folders(&mut record, true);
         // The first error is the one to report.
-        let _ = record.save(&self.state, scope, &self.folder(scope));
+        let _ = record.save(&self.state, scope, &self.bases.folder(scope));
         if written.is_empty() { source } else { Error::PartlySetUp { written, source: Box::new(source) } }
     }
 }

@@ -30,6 +30,15 @@ impl ConfigValue {
         ConfigValue::Text(text.into())
     }
 
+    /// Returns whether it runs this program by an entry in a file of the user's own.
+    pub(super) fn is_of_user(&self) -> bool {
+        match self {
+            ConfigValue::Command(command) => command.is_users,
+            ConfigValue::List(items) => items.iter().any(ConfigValue::is_of_user),
+            _ => false,
+        }
+    }
+
     /// Returns the value as JSON. Its first line is not indented, and the others at least by `indent`.
     pub(super) fn to_json(&self, layout: Layout<'_>, indent: &str) -> String {
         let mut out = String::new();

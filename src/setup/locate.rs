@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use super::SetupScope;
+
 /// A folder below which a client has files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Base {
@@ -82,6 +84,15 @@ impl Bases {
     /// Returns a path as it is named: in the project, from its folder.
     pub(super) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.project).unwrap_or(path)
+    }
+
+    /// Returns the folder that a scope is about.
+    pub(super) fn folder(&self, scope: SetupScope) -> PathBuf {
+        let folder = match scope {
+            SetupScope::Project => self.project.clone(),
+            SetupScope::User => self.home.clone().unwrap_or_default(),
+        };
+        folder.canonicalize().unwrap_or(folder)
     }
 
     /// Returns whether there is something at a path.

@@ -14,29 +14,28 @@ use super::hook_line::PROGRAM;
 use super::locate::Base;
 use super::planned::LOOK_ALIKE;
 use super::recognised::{Recognition, is_own_element, presence_of};
-use super::seal::is_of_setup;
-use super::table::{ClientFile, Content, claude_hooks, files};
+use super::record::SetupRecord;
+use super::table::{ClientFile, Content, files};
 use super::want::{Mark, Presence, Want};
 use super::{Setup, SetupOptions, SetupScope, json, toml_config, yaml};
 use crate::error::Problem;
 use crate::text::{invisible, with_invisible_shown};
 
-/// Files of a project that a client reads beside those that set-up writes for it, and the file of set-up's whose
-/// entries they may have.
-const BESIDE: &[(SetupClient, &str, &str)] = &[
-    (SetupClient::Claude, ".claude/settings.local.json", ".claude/settings.json"),
-    (SetupClient::Cursor, ".claude/settings.json", ".claude/settings.json"),
-    (SetupClient::Cursor, ".claude/settings.local.json", ".claude/settings.json"),
-    (SetupClient::OpenCode, ".opencode/opencode.json", "opencode.json"),
-    (SetupClient::OpenCode, ".opencode/opencode.jsonc", "opencode.json"),
-    (SetupClient::Copilot, ".mcp.json", ".mcp.json"),
-    (SetupClient::Copilot, ".github/hooks/ralph-memory-vscode.json", ".github/hooks/ralph-memory-vscode.json"),
-    (SetupClient::Copilot, ".claude/settings.json", ".claude/settings.json"),
-    (SetupClient::Copilot, ".claude/settings.local.json", ".claude/settings.json"),
-    (SetupClient::VsCode, ".mcp.json", ".mcp.json"),
-    (SetupClient::VsCode, ".github/hooks/ralph-memory.json", ".github/hooks/ralph-memory.json"),
-    (SetupClient::Devin, ".claude/settings.json", ".claude/settings.json"),
-    (SetupClient::Devin, ".claude/settings.local.json", ".claude/settings.json"),
+/// Files of a project that a client reads beside those that set-up writes for it.
+const BESIDE: &[(SetupClient, &str)] = &[
+    (SetupClient::Claude, ".claude/settings.local.json"),
+    (SetupClient::Cursor, ".claude/settings.json"),
+    (SetupClient::Cursor, ".claude/settings.local.json"),
+    (SetupClient::OpenCode, ".opencode/opencode.json"),
+    (SetupClient::OpenCode, ".opencode/opencode.jsonc"),
+    (SetupClient::Copilot, ".mcp.json"),
+    (SetupClient::Copilot, ".github/hooks/ralph-memory-vscode.json"),
+    (SetupClient::Copilot, ".claude/settings.json"),
+    (SetupClient::Copilot, ".claude/settings.local.json"),
+    (SetupClient::VsCode, ".mcp.json"),
+    (SetupClient::VsCode, ".github/hooks/ralph-memory.json"),
+    (SetupClient::Devin, ".claude/settings.json"),
+    (SetupClient::Devin, ".claude/settings.local.json"),
 ];
 /// Files of a project that a client loads as a plugin of this name. Set-up writes none of them.
 const PLUGINS: &[(SetupClient, &str)] = &[
@@ -47,27 +46,28 @@ const PLUGINS: &[(SetupClient, &str)] = &[
     (SetupClient::OpenCode, ".opencode/plugin/ralph-memory.ts"),
     (SetupClient::OpenCode, ".opencode/plugins/ralph-memory.ts"),
 ];
+/// Lists of what a client runs or loads, other than hooks.
+const RUN_LISTS: [&str; 2] = ["notify", "plugin"];
 /// The most that are named of one file.
 const MAX_NAMED: usize = 10;
-
-/// Something that looks like set-up's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct LookAlike {
-    /// The file, as it is shown.
-    shown: PathBuf,
-    /// What is in it.
-    what: String,
-}
 
 /// What is found in one file.
 #[derive(Debug, Default)]
 struct Judgement {
+    /// What looks like set-up's, and is not.
     look_alikes: Vec<String>,
     /// Whether it has hooks or servers of others, which do not look like set-up's.
     has_others: bool,
 }
 
-/// A file of one scope, and what set-up may have written into it.
+impl Judgement {
+    fn of_one(what: impl Into<String>) -> Judgement {
+        Judgement { look_alikes: vec![what.into()], has_others: true }
+    }
+}
+
+/// A file of one scope, and everything that set-up may have written in that scope: a person may have moved an entry to
+/// another file.
 struct Judge<'a> {
     scope: SetupScope,
     wants: &'a [Want],
@@ -87,8 +87,13 @@ impl Judge<'_> {
             }
             ConfigTree::List(items) => {
                 for item in items {
-                    if !self.is_own(path, item) {
-                        self.look_at_element(path, item);
+                    match item {
+                        _ if self.is_own(path, item) => {}
+                        ConfigTree::Map(_) if self.is_of_hooks(path) => self.look_at_run(path, item),
+                        ConfigTree::Text(_) if RUN_LISTS.iter().any(|key| path == &[*key]) => {
+                            self.look_at_run(path, item);
+                        }
+                        _ => self.look(path, item),
                     }
                 }
             }
@@ -110,7 +115,7 @@ impl Judge<'_> {
             _ if !servers.is_empty() && is_name_like(key) => self.add(path, value),
             _ if !servers.is_empty() => self.found.has_others = true,
             // These count for every program that the client starts, and decide which one the name is.
-            [top] if is_project && top == "env" && rules_programs(key) => self.add(path, value),
+            _ if is_project && rules_programs(key) => self.add(path, value),
             [top] if is_project && top == "enabledPlugins" && *value == ConfigTree::Flag(true) => {
                 self.found.has_others = true;
                 if key.split('@').next().is_some_and(is_name_like) {
@@ -121,13 +126,10 @@ impl Judge<'_> {
         }
     }
 
-    fn look_at_element(&mut self, path: &mut Vec<String>, item: &ConfigTree) {
-        if !self.is_of_hooks(path) || !matches!(item, ConfigTree::Map(_)) {
-            return self.look(path, item);
-        }
+    fn look_at_run(&mut self, path: &[String], value: &ConfigTree) {
         self.found.has_others = true;
-        if item.texts().into_iter().any(names_program) {
-            self.add(path, item);
+        if value.texts().into_iter().any(names_program) {
+            self.add(path, value);
         }
     }
 
@@ -192,48 +194,68 @@ fn quoted(value: &ConfigTree) -> String {
     }
 }
 
-/// Looks through the text of a file of this form, into which set-up may have written these things.
-fn judged(scope: SetupScope, content: &Content, wants: &[Want], text: &str) -> Judgement {
+/// Returns whether a client may run something that is in a skill: a command in its text, or what another key than those
+/// of set-up's skill says at its head.
+fn may_run(skill: &str) -> bool {
+    // YAML ends a line at these, too.
+    let ends = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
+    let is_known =
+        |line: &str| (line.starts_with("name: ") || line.starts_with("description: ")) && !line.contains(ends);
+    let mut lines = skill.lines();
+    let has_head = skill.trim_start().starts_with("---");
+    let is_text = || lines.next() == Some("---") && lines.take_while(|line| *line != "---").all(|line| is_known(line));
+    (has_head && !is_text()) || skill.contains("!`") || skill.contains("```!")
+}
+
+/// Looks through the text of a file of this form, which may be as set-up has left it here by its record.
+///
+/// # Errors
+///
+/// Why it cannot be read. A client may read it.
+fn judged(
+    scope: SetupScope,
+    content: &Content,
+    wants: &[Want],
+    text: &str,
+    is_as_left: bool,
+) -> Result<Judgement, String> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     let tree = match content {
         Content::Json { .. } => json::tree(text),
         Content::Toml { .. } => toml_config::tree(text),
         Content::Yaml { .. } => yaml::tree(text),
-        Content::Script(own) => {
-            let is_other = scope == SetupScope::Project && !is_of_setup(text, own);
-            let what = "it is a program under the name of the plugin, with another text".to_owned();
-            return Judgement { look_alikes: is_other.then_some(what).into_iter().collect(), has_others: false };
+        // Anybody can compute the checksum of such a file.
+        Content::Owned(own) | Content::Script(own) if scope == SetupScope::Project => {
+            let is_own = is_as_left || text.replace("\r\n", "\n") == *own;
+            return Ok(match content {
+                Content::Script(_) if !is_own => {
+                    Judgement::of_one("it is a program under the name of the plugin, with another text")
+                }
+                Content::Owned(_) if !is_own && may_run(text) => {
+                    Judgement::of_one("it is a skill that may run something")
+                }
+                _ => Judgement::default(),
+            });
         }
-        Content::Block | Content::ClaudeBlock | Content::Owned(_) => return Judgement::default(),
-    };
-    // A client may read more than this program does.
-    let tree = match tree {
-        Ok(tree) => tree,
-        Err(error) => {
-            let what = names_program(text).then(|| format!("it names ralph-memory, and cannot be read: {error}"));
-            return Judgement { look_alikes: what.into_iter().collect(), has_others: true };
-        }
+        _ => return Ok(Judgement::default()),
     };
     let mut judge = Judge { scope, wants, found: Judgement::default() };
-    judge.look(&mut Vec::new(), &tree);
-    judge.found
+    match tree {
+        Ok(tree) => judge.look(&mut Vec::new(), &tree),
+        Err(reason) if names_program(text) => {
+            return Ok(Judgement::of_one(format!("it names ralph-memory, and cannot be read: {reason}")));
+        }
+        Err(reason) => return Err(reason),
+    }
+    Ok(judge.found)
 }
 
 /// Returns whether something in a file with this text looks like set-up's, and is not.
 pub(super) fn has_look_alike(scope: SetupScope, file: &ClientFile, text: &str) -> bool {
-    let wants = own_wants(scope, file.base, file.paths[0]);
-    !judged(scope, &file.content, &wants, text).look_alikes.is_empty()
+    judged(scope, &file.content, &own_wants(scope), text, false).is_ok_and(|found| !found.look_alikes.is_empty())
 }
 
 impl Setup {
-    /// Returns what looks like set-up's in the files of a client, and is not.
-    fn look_alikes(&self, client: SetupClient, scope: SetupScope) -> Vec<LookAlike> {
-        let look_alike = |(shown, judgement): (PathBuf, Judgement)| {
-            judgement.look_alikes.into_iter().map(move |what| LookAlike { shown: shown.clone(), what })
-        };
-        self.judgements(client, scope).into_iter().flat_map(look_alike).collect()
-    }
-
     /// Returns an error for each thing that looks like set-up's in the files of a client, and is not.
     pub(super) fn dangers(&self, client: SetupClient, scope: SetupScope) -> Vec<Problem> {
         let hint = match scope {
@@ -243,12 +265,15 @@ impl Setup {
             }
             SetupScope::User => "remove the entry, or give it another name, and run the command again",
         };
-        let danger = |LookAlike { shown, what }: LookAlike| {
+        let danger = |shown: &PathBuf, what: &String| {
             let reason = "danger: this looks like ralph-memory and is not what set-up writes";
-            let message = format!("{}: {reason}: {}", client.title(), with_invisible_shown(&what));
-            Problem::error(self.bases.relative(&shown).display().to_string(), LOOK_ALIKE, message, hint)
+            let message = format!("{}: {reason}: {}", client.title(), with_invisible_shown(what));
+            Problem::error(self.bases.relative(shown).display().to_string(), LOOK_ALIKE, message, hint)
         };
-        self.look_alikes(client, scope).into_iter().map(danger).collect()
+        let found = self.judgements(client, scope);
+        let dangers =
+            found.iter().flat_map(|(shown, found)| found.look_alikes.iter().map(move |what| danger(shown, what)));
+        dangers.collect()
     }
 
     /// Returns whether the files of a client have hooks or servers of others.
@@ -257,40 +282,43 @@ impl Setup {
     }
 
     fn judgements(&self, client: SetupClient, scope: SetupScope) -> Vec<(PathBuf, Judgement)> {
-        let all = table_of(client, scope);
-        let own = all.iter().flat_map(|file| file.paths.iter().map(move |path| (file, *path, file.paths[0])));
-        let mut found: Vec<(PathBuf, Judgement)> = Vec::new();
-        for (file, path, like) in own {
-            found.extend(self.judgement(scope, (file.base, path), &file.content, like));
-        }
-        if scope == SetupScope::User || self.bases.home.as_ref() == Some(&self.bases.project) {
-            return found;
-        }
+        let (table, wants) = (table_of(client, scope), own_wants(scope));
+        let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
         let form = Content::Json { comments: true, wants: Vec::new() };
-        for (_, path, like) in BESIDE.iter().filter(|(reader, ..)| *reader == client) {
-            found.extend(self.judgement(scope, (Base::Project, path), &form, like));
+        let is_apart = scope == SetupScope::Project && self.bases.home.as_ref() != Some(&self.bases.project);
+        let beside = |list: &'static [(SetupClient, &'static str)]| {
+            list.iter().filter(move |(reader, _)| is_apart && *reader == client).map(|(_, path)| *path)
+        };
+        let own = table.iter().flat_map(|file| {
+            let chosen = self.chosen(file);
+            file.paths.iter().map(move |path| (file.base, *path, &file.content, *path == chosen))
+        });
+        let others = beside(BESIDE).map(|path| (Base::Project, path, &form, false));
+        let mut found: Vec<(PathBuf, Judgement)> = Vec::new();
+        for (base, path, content, is_edited) in own.chain(others) {
+            let judgement = self.bases.locate(base, path).and_then(|place| {
+                let mut draft = Draft::default();
+                let file = draft.file(&place, PathBuf::new())?;
+                let is_as_left = file.is_as_recorded(record.of(&place));
+                let text = file.original.as_deref();
+                text.map_or_else(|| Ok(Judgement::default()), |text| judged(scope, content, &wants, text, is_as_left))
+            });
+            let judgement = judgement.unwrap_or_else(|reason| match scope {
+                // Set-up refuses a client of which it cannot edit a file.
+                SetupScope::Project if !is_edited => {
+                    Judgement::of_one(format!("it cannot be read here, though the client may read it: {reason}"))
+                }
+                _ => Judgement::default(),
+            });
+            found.push((self.bases.shown(base, path), judgement));
         }
-        for (_, path) in PLUGINS.iter().filter(|(reader, _)| *reader == client) {
-            let what = "a plugin of this name, which set-up does not write into a project".to_owned();
-            let judgement = Judgement { look_alikes: vec![what], has_others: true };
+        for path in beside(PLUGINS) {
             let shown = self.bases.shown(Base::Project, path);
-            found.extend(shown.symlink_metadata().is_ok().then_some((shown, judgement)));
+            let what = "a plugin of this name, which set-up does not write into a project";
+            found.extend(shown.symlink_metadata().is_ok().then(|| (shown, Judgement::of_one(what))));
         }
         found.dedup_by(|one, other| one.0 == other.0);
         found
-    }
-
-    fn judgement(
-        &self,
-        scope: SetupScope,
-        (base, path): (Base, &str),
-        content: &Content,
-        like: &str,
-    ) -> Option<(PathBuf, Judgement)> {
-        let location = self.bases.locate(base, path).ok()?;
-        let mut draft = Draft::default();
-        let text = draft.file(&location, PathBuf::new()).ok()?.original.take()?;
-        Some((self.bases.shown(base, path), judged(scope, content, &own_wants(scope, base, like), &text)))
     }
 }
 
@@ -298,17 +326,10 @@ fn table_of(client: SetupClient, scope: SetupScope) -> Vec<ClientFile> {
     files(client, scope, PROGRAM, SetupOptions { each_prompt: true, allow_tools: true })
 }
 
-/// Returns everything that set-up may have written for the clients that use a file: a person may have moved a hook to
-/// another file of the client.
-fn own_wants(scope: SetupScope, base: Base, path: &str) -> Vec<Want> {
-    let tables = SetupClient::ALL.into_iter().map(|client| (client, table_of(client, scope)));
-    let uses = |file: &ClientFile| file.base == base && file.paths.contains(&path);
-    let users = tables.filter(|(_, table)| table.iter().any(uses));
-    let wants = users.flat_map(|(client, table)| {
-        let hooks = (client == SetupClient::Claude).then(|| claude_hooks(scope));
-        table.into_iter().flat_map(|file| file.content.wants()).chain(hooks.into_iter().flatten())
-    });
-    wants.collect()
+/// Returns everything that set-up may have written in a scope.
+fn own_wants(scope: SetupScope) -> Vec<Want> {
+    let files = SetupClient::ALL.into_iter().flat_map(|client| table_of(client, scope));
+    files.flat_map(|file| file.content.wants()).collect()
 }
 
 #[cfg(test)]
@@ -326,6 +347,21 @@ mod tests {
         for line in ["ralph-memory hook stop", "x; ./RALPH-MEMORY", "'ralph-memory'", "other-ralph-memory run"] {
             assert!(names_program(line), "{line}");
         }
+        let skill = |head: &str, text: &str| format!("---\nname: x\n{head}---\n{text}\n");
+        for (head, text, expected) in [
+            ("description: Look: `it`!\n", "Call `x`!", false),
+            ("description: x\r\n", "Text.\r\n---\r\nhooks:", false),
+            ("hooks:\n", "", true),
+            ("allowed-tools: Bash\n", "", true),
+            ("description: x\rhooks: y\n", "", true),
+            ("description: x\u{2028}hooks: y\n", "", true),
+            ("--- \nhooks: y\n", "", true),
+            ("", "!`x`", true),
+            ("", "```!\nx\n```", true),
+        ] {
+            assert_eq!(may_run(&skill(head, text)), expected, "{head:?} {text:?}");
+        }
+        assert!(may_run("\n---\nhooks: y\n---\n"));
         for line in ["/src/ralph-memory/check", "mcp__ralph-memory__search", "ralph-memory-shared mcp", ""] {
             assert!(!names_program(line), "{line}");
         }

@@ -171,15 +171,6 @@ impl Setup {
     /// Returns the clients for which set-up has changed files here, by its record; none if there is no record, for example
     /// in a clone.
     pub fn recorded(&self, scope: SetupScope) -> Vec<SetupClient> {
-        SetupRecord::read(&self.state, scope, &self.folder(scope)).clients()
-    }
-
-    /// Returns the folder that a scope is about.
-    fn folder(&self, scope: SetupScope) -> PathBuf {
-        let folder = match scope {
-            SetupScope::Project => self.bases.project.clone(),
-            SetupScope::User => self.bases.home.clone().unwrap_or_default(),
-        };
-        folder.canonicalize().unwrap_or(folder)
+        SetupRecord::read(&self.state, scope, &self.bases.folder(scope)).clients()
     }
 }

@@ -134,7 +134,7 @@ impl Setup {
     }
 
     fn draft(&self, scope: SetupScope) -> Draft {
-        let known = SetupRecord::read(&self.state, scope, &self.folder(scope));
+        let known = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
         Draft { record: known.clone(), known, ..Draft::default() }
     }
 

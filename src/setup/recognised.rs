@@ -38,7 +38,8 @@ pub(super) fn matches(
             items.len() == wanted.len() && pairs.all(|(item, wanted)| matches(item, wanted, how, program))
         }
         (ConfigTree::Map(members), ConfigValue::Map(wanted)) => {
-            let is_free = |key: &str, value: &ConfigTree| how == Recognition::Runs && is_free(key, value);
+            let is_users = wanted.iter().any(|(_, value)| value.is_of_user());
+            let is_free = |key: &str, value: &ConfigTree| how == Recognition::Runs && is_free(key, value, is_users);
             let there = members.iter().filter(|(key, value)| !is_free(key, value)).count();
             let mut needed =
                 wanted.iter().filter(|(key, value)| !scalar(value).is_some_and(|value| is_free(key, &value)));
@@ -52,13 +53,16 @@ pub(super) fn matches(
     }
 }
 
-/// Returns whether a member has no say in what runs: a switch, a limit, the occasion, the usual kind of server, or
-/// nothing at all. Clients write such members themselves.
-fn is_free(key: &str, value: &ConfigTree) -> bool {
+/// Returns whether a member has no say in what runs: a switch, a limit, the occasion, the usual kind of server, where it
+/// came from, or nothing at all. In a file of the user's own, what the server may do without a question is one's choice
+/// as well. Clients write such members themselves.
+fn is_free(key: &str, value: &ConfigTree, is_users: bool) -> bool {
     match (key, value) {
-        ("enabled" | "disabled", ConfigTree::Flag(_))
-        | ("timeout" | "timeoutSec", ConfigTree::Number(_))
-        | ("matcher", ConfigTree::Text(_)) => true,
+        ("enabled" | "disabled" | "required" | "gallery", ConfigTree::Flag(_))
+        | ("timeout" | "timeoutSec" | "startup_timeout_sec" | "tool_timeout_sec", ConfigTree::Number(_))
+        | ("enabled_tools" | "disabled_tools" | "disabledTools", ConfigTree::List(_))
+        | ("matcher" | "gallery" | "version" | "description", ConfigTree::Text(_)) => true,
+        ("autoApprove" | "alwaysAllow" | "trust", _) if is_users => true,
         ("type", ConfigTree::Text(kind)) => ["stdio", "local"].contains(&kind.as_str()),
         (_, value) => value.is_empty(),
     }

@@ -103,8 +103,8 @@ impl Setup {
             if let Some(danger) = self.dangers(client, scope).first() {
                 let state = if scope == SetupScope::Project { FindingState::Error } else { FindingState::Warning };
                 let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
-                let look = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
-                let hint = format!("{look} says what to do");
+                let check = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
+                let hint = format!("{check} says what to do");
                 return Some(finding(state, danger.to_string(), Some(hint)));
             }
         }

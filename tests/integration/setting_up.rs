@@ -497,8 +497,12 @@ fn files_of_another_version_are_updated_in_a_clone() {
         format!("{}{:016x}{}", &text[..at], xxhash_rust::xxh3::xxh3_64(rest.as_bytes()), &text[at + 16..])
     };
     let (base, own) = clone_of(&|text| seal(text.replace("Whatever", "What").replace("Earlier", "Older")));
-    setup(&base, &["claude", "opencode", "--check"]).says(1, "lacks the current version");
-    setup(&base, &["claude", "opencode"]).says(0, "edited   .opencode/plugins/ralph-memory.js");
+    setup(&base, &["claude", "--check"]).says(1, "lacks the current version");
+    setup(&base, &["claude"]).says(0, "edited   .claude/skills/ralph-memory/SKILL.md");
+    // A checksum does not say who wrote a program.
+    setup(&base, &["opencode"]).says(4, "it is a program under the name of the plugin, with another text");
+    fs::remove_file(base.at(paths[1])).unwrap();
+    setup(&base, &["opencode"]).says(0, "created  .opencode/plugins/ralph-memory.js");
     assert_eq!(paths.map(|path| base.read(path)), own);
     setup(&base, &["claude", "opencode", "--remove"]).says(0, "deleted  .opencode/plugins/ralph-memory.js");
 

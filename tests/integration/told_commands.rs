@@ -252,6 +252,25 @@ fn no_command_of_a_message_runs_what_is_in_a_name() {
 }
 
 #[test]
+fn what_an_agent_wants_to_replace_is_told_without_what_a_shell_runs() {
+    let base = TestBase::new();
+    for (name, word) in names() {
+        base.entry(name, &format!("Of a person {word}"), "x", "It is 80.");
+        let head = format!(
+            "title: Of an agent {word}\ntags: [x]\nsource: agent\nsupersedes: ['knowledge/{}']",
+            name.replace('\'', "''")
+        );
+        base.write(&format!(".ralph/knowledge/{word}.md"), format!("---\n{head}\n---\n\nIt is 81.\n"));
+    }
+    let checked = base.run(["check"]);
+    assert!(checked.stdout.contains("an agent wants this entry to replace"), "{checked}");
+    let calls = run_all(&[checked]);
+    for name in ORDINARY {
+        assert_told(&calls, &["ralph-memory", "supersede"], &format!("knowledge/{name}"), name);
+    }
+}
+
+#[test]
 fn no_command_of_a_message_runs_what_is_in_the_path_of_a_project() {
     for (name, _) in names() {
         let base = TestBase::without_memory();

@@ -73,8 +73,8 @@ fn suggested(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
     let items: HashMap<&Id, &LiveEntry> = live.iter().filter(|item| item.counts).map(|item| (&item.id, item)).collect();
     let suggestion = |(new, old): &(Id, Id)| {
         let message = format!("an agent wants this entry to replace `{old}`, which a person wrote and which stays");
-        let confirm =
-            printed_command("ralph-memory supersede OLD NEW", &[("OLD", old.as_str()), ("NEW", new.as_str())]);
+        let ids = [("OLD", old.as_str()), ("NEW", new.as_str())];
+        let confirm = printed_command("ralph-memory supersede OLD NEW", &ids);
         let hint = format!("confirm with {confirm}, or remove it from `supersedes`");
         Some(items.get(new)?.warning(None, "suggested-replacement", message, hint))
     };
