@@ -15,7 +15,7 @@ const NAME_KEY: &str = "merge.ralph-memory.name";
 /// The command line after the program. Git takes every exit status up to 128 for a conflict, even that of a shell that
 /// finds no program, and the file is then still ours: whoever commits it drops the other side. So git's own merge takes
 /// over where the program does not end with 0 or 1. Git quotes the path for the shell itself.
-const ARGUMENTS: &str = " merge-driver --marker-size %L --path %P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) \
+const ARGUMENTS: &str = " merge-driver --marker-size=%L --path=%P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) \
                          echo 'ralph-memory failed, so git merged this entry as text: \
                          `ralph-memory doctor --register-merge-driver` registers the program again' >&2; \
                          git merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B ;; esac";

@@ -113,7 +113,7 @@ fn the_doctor_registers_the_driver_on_request() {
     let registered = doctor(&["--register-merge-driver", "--json"]).json(0);
     let command = registered["command"].as_str().unwrap();
     assert!(
-        command.starts_with(&format!("'{PROGRAM}' merge-driver --marker-size %L --path %P %O %A %B; ")),
+        command.starts_with(&format!("'{PROGRAM}' merge-driver --marker-size=%L --path=%P %O %A %B; ")),
         "{command}"
     );
     assert!(command.contains(" git merge-file -q --marker-size=%L "), "{command}");
