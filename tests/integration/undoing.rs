@@ -562,3 +562,18 @@ fn each_command_and_each_call_of_a_tool_is_one_operation() {
     let found = base.memory().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
     assert!(found.hits.is_empty(), "the index follows");
 }
+
+#[test]
+fn versions_that_take_long_to_compare_are_shown_all_the_same() {
+    let base = TestBase::new();
+    let memory = at(&base.root(), 1);
+    let body = |step: u64| {
+        let letters = (0..60_000_u64).map(|at| (at.wrapping_mul(2_654_435_761 * step + at) >> 9) % 7);
+        letters.map(|letter| format!("{letter}\n")).collect::<String>()
+    };
+    let id = memory.add(&Knowledge::new("Letters", ["a"], format!("Old.\n{}", body(3)))).unwrap().id;
+    let old = memory.text(&id).unwrap();
+    memory.edit(&old, &old.text.replace(&body(3), &body(5)).replace("Old.", "New.")).unwrap();
+    let shown = base.run(["undo", "--dry-run"]).answer(0);
+    assert!(shown.contains("-New.\n") && shown.contains("+Old.\n"), "{} bytes", shown.len());
+}
