@@ -13,7 +13,7 @@ use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 use crate::agent::Agent;
 use crate::program::{Content, content, differences};
 use crate::pty::Terminal;
-use crate::support::{PROGRAM, TestBase, git};
+use crate::support::{PROGRAM, Ran, TestBase, git};
 use crate::test_cases::cases;
 
 /// A memory at a day of 2026.
@@ -574,6 +574,7 @@ fn versions_that_take_long_to_compare_are_shown_all_the_same() {
     let id = memory.add(&Knowledge::new("Letters", ["a"], format!("Old.\n{}", body(3)))).unwrap().id;
     let old = memory.text(&id).unwrap();
     memory.edit(&old, &old.text.replace(&body(3), &body(5)).replace("Old.", "New.")).unwrap();
-    let shown = base.run(["undo", "--dry-run"]).answer(0);
+    let Ran { code, stdout: shown, .. } = base.run(["undo", "--dry-run"]);
+    assert_eq!(code, Some(0));
     assert!(shown.contains("-New.\n") && shown.contains("+Old.\n"), "{} bytes", shown.len());
 }
