@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
 /// The options of `git` itself whose value is the next word.
-const WITH_VALUE: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
+const WITH_VALUE: [&str; 7] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
 
 /// A repository, seen through its files.
 #[derive(Debug)]
@@ -100,6 +100,7 @@ mod tests {
         check(&["/usr/lib/git-core/git", "-C", "log", "-c", "a=b", "--no-pager", "commit"], Some("commit"));
         check(&["/usr/lib/git-core/git-commit", "-m", "x"], Some("commit"));
         check(&["git", "--git-dir", "x", "log", "--grep", "commit"], Some("log"));
+        check(&["git", "--attr-source", "HEAD", "commit"], Some("commit"));
         check(&["git", "-C", "commit"], Some(""));
         check(&["git", "--version"], Some(""));
         check(&["sh", "-c", "git commit"], None);

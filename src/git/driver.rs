@@ -15,7 +15,7 @@ const NAME_KEY: &str = "merge.ralph-memory.name";
 /// The command line after the program. Git takes every exit status up to 128 for a conflict, even that of a shell that
 /// finds no program, and the file is then still ours: whoever commits it drops the other side. So git's own merge takes
 /// over where the program does not end with 0 or 1. Git quotes the path for the shell itself.
-const ARGUMENTS: &str = " merge-driver --marker-size %L --path %P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) \
+const ARGUMENTS: &str = " merge-driver --marker-size=%L --path=%P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) \
                          echo 'ralph-memory failed, so git merged this entry as text: \
                          `ralph-memory doctor --register-merge-driver` registers the program again' >&2; \
                          git merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B ;; esac";
@@ -72,20 +72,35 @@ impl WorkTree {
     ///
     /// # Errors
     ///
-    /// Those of [`WorkTree::merge_driver`].
+    /// Those of [`WorkTree::merge_driver`], and [`Error::Git`] where another value than the repository's counts.
     pub(crate) fn register_merge_driver(&self, line: &str) -> Result<bool> {
         if self.merge_driver_line()?.as_deref() == Some(line) {
             return Ok(true);
         }
         let name = "merges knowledge entries by key and by block";
-        for (key, value) in [(NAME_KEY, name), (COMMAND_KEY, line)] {
+        // Git merges nothing where there is a name alone.
+        for (key, value) in [(COMMAND_KEY, line), (NAME_KEY, name)] {
             self.call(&["config", "--local", "--replace-all", key]).value(value).ask()?;
         }
-        Ok(false)
+        if self.merge_driver_line()?.as_deref() == Some(line) {
+            return Ok(false);
+        }
+        let reason = format!(
+            "another file than `.git/config` sets `{COMMAND_KEY}`, too: `git config --show-origin {COMMAND_KEY}` names it"
+        );
+        Err(Error::Git { command: "config".to_owned(), reason })
     }
 
+    /// Returns the command line that git runs, which is empty where the driver has none: git fails then, or takes it for
+    /// a conflict and leaves no markers.
     fn merge_driver_line(&self) -> Result<Option<String>> {
-        self.call(&["config", "--get", COMMAND_KEY]).good(&[0, 1]).line()
+        let all = ["config", "--null", "--get-regexp", r"^merge\.ralph-memory\."];
+        let set = self.call(&all).good(&[0, 1]).ask_all()?;
+        let set = String::from_utf8_lossy(&set);
+        let mut settings = set.split_terminator('\0').map(|set| set.split_once('\n').unwrap_or((set, "")));
+        // The last one counts.
+        let line = settings.clone().rfind(|(key, _)| *key == COMMAND_KEY).map_or("", |(_, line)| line);
+        Ok(settings.next().map(|_| line.to_owned()))
     }
 }
 

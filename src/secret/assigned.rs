@@ -109,15 +109,15 @@ fn skip(text: &str, at: usize, these: &str) -> usize {
 
 /// Returns the start of the value that a separator joins to the name from `start` to `at`.
 fn separated(text: &str, start: usize, at: usize) -> Option<usize> {
-    // An element of XML, and two arguments of a call.
+    // An element of XML, two arguments of a call, and an option with its value in a list.
     if text[..start].ends_with('<') && text[at..].starts_with('>') {
         return Some(at + 1);
     }
     if let Some(quote) = text[at..].chars().next().filter(|quote| matches!(quote, '"' | '\''))
-        && text[..start].strip_suffix(quote).is_some_and(|call| call.trim_end_matches(' ').ends_with('('))
+        && is_argument(&text[..start], quote)
         && let Some(value) = text[at + 1..].strip_prefix(',')
     {
-        return Some(skip(text, text.len() - value.len(), " "));
+        return Some(skip(text, text.len() - value.len(), " \n\r\t"));
     }
     // In a list of variables, the name is a value as well.
     let next = skip(text, at, "\"', \t\r\n");
@@ -137,7 +137,7 @@ fn separated(text: &str, start: usize, at: usize) -> Option<usize> {
         });
         at = equals.map_or(at, |equals| at + 2 + equals);
     }
-    let length = [":=", "=>", "->", "==", "=", ":", "|", "→"]
+    let length = [":=", "=>", "->", "==", "=", ":", "|", "→", "%3D", "%3d", "＝", "："]
         .iter()
         .find(|separator| text[at..].starts_with(**separator))?
         .len();
@@ -147,6 +147,12 @@ fn separated(text: &str, start: usize, at: usize) -> Option<usize> {
         start += if text[start..].starts_with(prefix) { prefix.len() } else { 0 };
     }
     Some(if text[at..].starts_with(':') { below(text, start) } else { start })
+}
+
+/// Returns whether a quoted word behind this text is the first argument of a call, or an option.
+fn is_argument(before: &str, quote: char) -> bool {
+    before.strip_suffix(quote).is_some_and(|call| call.trim_end_matches(' ').ends_with('('))
+        || before.strip_suffix("--").is_some_and(|list| list.ends_with(quote))
 }
 
 /// Returns the start of a value after `>-` or the like at `at`: it is on the next line, as in YAML.

@@ -5,12 +5,14 @@ pub(super) const MAX_NAME: usize = 80;
 /// The endings of names of values; the first are those of passwords, which people choose.
 const PASSWORDS: [&str; 9] = ["password", "passwd", "passphrase", "pwd", "passwort", "passcode", "pass", "psk", "pw"];
 /// Whose password it is, where a short ending follows without a joint: `dbpass`, `bindpw`.
-const OWNERS: [&str; 14] =
-    ["db", "bind", "root", "user", "admin", "smtp", "mail", "ftp", "ssh", "sql", "pg", "sudo", "ldap", "wifi"];
+const OWNERS: [&str; 16] = [
+    "db", "bind", "root", "user", "admin", "smtp", "mail", "ftp", "ssh", "sql", "pg", "sudo", "ldap", "wifi", "store",
+    "key",
+];
 const NAMES: [&str; 9] =
     ["secret", "token", "credential", "credentials", "creds", "authorization", "secretkeybase", "auth", "bearer"];
 /// The other words that a name which ends with `key` must contain.
-const KEYS: [&str; 70] = [
+const KEYS: [&str; 71] = [
     "api",
     "access",
     "secret",
@@ -56,6 +58,7 @@ const KEYS: [&str; 70] = [
     "datadog",
     "deepseek",
     "elevenlabs",
+    "fal",
     "figma",
     "gemini",
     "google",

@@ -470,3 +470,35 @@ fn a_part_of_a_login_is_found_alone() {
         found(text, &[]);
     }
 }
+
+#[test]
+fn what_holds_a_secret_does_not_hide_it() {
+    let (password, key, hex) = (made(ALNUM, 14, 71), made(ALNUM, 32, 72), made(HEX, 72, 73));
+    let bot = format!("225675814:AA{}", made(ALNUM, 33, 74));
+    found(&format!("https://api.telegram.org/bot{bot}/sendMessage"), &[("telegram-token", &format!("bot{bot}"))]);
+    found(&format!("[\"--password\", \"{password}\"]"), &[("password", &password)]);
+    found(&format!("args: ['--api-key',\n  '{key}']"), &[("api-key", &key)]);
+    found(&format!("/login?next=%2Fx%3Fpassword%3D{password}"), &[("password", &password)]);
+    found(&format!("password：{password}"), &[("password", &password)]);
+    found(&format!("-storepass={password}"), &[("password", &password)]);
+    for (pattern, prefix, rest) in [
+        ("trello-token", "ATTA", hex.clone()),
+        ("runpod-key", "rpa_", made(ALNUM, 46, 75)),
+        ("render-key", "rnd_", made(ALNUM, 28, 76)),
+        ("together-key", "tgp_v1_", made(ALNUM, 43, 77)),
+        ("bitcoin-key", "xprv9", made(ALNUM, 106, 78)),
+    ] {
+        found(&format!("use {prefix}{rest}."), &[(pattern, &(prefix.to_owned() + &rest))]);
+    }
+    for text in [
+        "robot225675814:AA is a number",
+        "[\"--password\", \"$PASSWORD\"]",
+        "[\"--token\", \"--verbose-output2\"]",
+        "[\"password\", \"username-or-mail2\"]",
+        "?password%3D%24%7BPASSWORD%7D",
+        "password：changeme",
+        "bypass=aZ3kQ9xR7mN2",
+    ] {
+        found(text, &[]);
+    }
+}

@@ -206,6 +206,12 @@ const TOKENS: &[Token] = &[
     Token("flexport-token", "shltm_", SAFE, (40, 40)), // trufflehog flexport
     Token("fleetbase-key", "flb_live_", ALNUM, (20, 20)), // trufflehog fleetbase
     Token("pagarme-key", "ak_live_", ALNUM, (30, 30)), // trufflehog pagarme
+    Token("bitcoin-key", "xprv9 xprvA", ALNUM, (106, 106)), // BIP 32: serialization format
+    Token("context7-key", "ctx7sk-", HEX | URL, (36, 36)), // Context7: API keys
+    Token("render-key", "rnd_", ALNUM, (28, 32)), // Render: API keys
+    Token("runpod-key", "rpa_", ALNUM, (40, 50)), // RunPod: API keys
+    Token("together-key", "tgp_v1_", SAFE, (40, 48)), // Together AI: API keys
+    Token("trello-token", "ATTA", HEX, (72, 72)), // Trello: API tokens
     Token("session-cookie", "gitlab_session= PHPSESSID= JSESSIONID=", ALNUM, (26, 64)), // gitleaks gitlab-session-cookie; PHP, Jakarta Servlet: sessions
 ];
 
@@ -279,6 +285,8 @@ fn run(text: &str, alphabet: Alphabet, most: usize) -> usize {
 fn parts(rest: &str) -> Option<(&'static str, usize)> {
     let found = match rest.as_bytes()[0] {
         b'0'..=b'9' => telegram(rest),
+        // In an address, the token follows the word.
+        b'b' => rest.strip_prefix("bot").and_then(telegram).map(|(pattern, length)| (pattern, 3 + length)),
         b'e' if rest.starts_with("eyJ") => return jwt(rest),
         b'M' | b'N' | b'O' => discord(rest),
         _ => None,

@@ -239,12 +239,12 @@ const CALLS: [&str; 32] = [
     "READ check-ignore -z --stdin",
     "READ ls-files -z -- .ralph/cache .ralph/state",
     "INDEX status --porcelain=v1 -z --untracked-files=all --no-renames --ignore-submodules=dirty --no-ahead-behind -- .ralph",
-    "config --get merge.ralph-memory.driver",
-    "config --local --replace-all merge.ralph-memory.name merges knowledge entries by key and by block",
-    "config --local --replace-all merge.ralph-memory.driver '<program>' merge-driver --marker-size %L --path %P %O %A %B; case $? \
+    r"config --null --get-regexp ^merge\.ralph-memory\.",
+    "config --local --replace-all merge.ralph-memory.driver '<program>' merge-driver --marker-size=%L --path=%P %O %A %B; case $? \
      in 0) ;; 1) exit 1 ;; *) echo 'ralph-memory failed, so git merged this entry as text: `ralph-memory doctor \
      --register-merge-driver` registers the program again' >&2; git merge-file -q --marker-size=%L -L ours -L base -L theirs \
      %A %O %B ;; esac",
+    "config --local --replace-all merge.ralph-memory.name merges knowledge entries by key and by block",
     // A commit of the memory. A person's filters apply to committed files.
     "rev-parse --verify --quiet MERGE_HEAD",
     "rev-parse --verify --quiet CHERRY_PICK_HEAD",

@@ -83,6 +83,13 @@ fn disagreements() -> Vec<(&'static str, Versions)> {
         ("one new title", [Vec::new(), entry("Entry", "", "OURWORD."), entry("Entry", "", "THEIRWORD.")]),
         ("unreadable", both(entry("OURWORD", "", "x"), b"---\ntitle: *x\n---\nTHEIRWORD\n".to_vec())),
         ("not UTF-8", both(entry("Entry", "", "OURWORD."), not_utf8)),
+        (
+            "comments in a value",
+            both(
+                entry("Entry", "files:\n  - a # OURWORD\n", "Middle."),
+                entry("Entry", "files:\n  # THEIRWORD\n  - b\n", "Middle."),
+            ),
+        ),
         ("comments", both(entry("Entry", "# OURWORD\n", "x"), entry("Entry", "# THEIRWORD\n", "Middle.\n\nMore."))),
     ]
 }
@@ -160,7 +167,7 @@ fn check(registered: Registered, operation: &str, name: &str, versions: &Version
     assert!(text.contains("THEIRWORD"), "their word is lost: {place}\n{text}");
     // What a person has to decide is a conflict, and what is between markers is one.
     assert_eq!(text.contains("<<<<<<< "), !is_clean, "{place}\n{text}");
-    let is_decided = ["one key", "one new title", "comments"].contains(&name);
+    let is_decided = ["one key", "one new title", "comments", "comments in a value"].contains(&name);
     assert!(registered != Works || is_clean == is_decided, "{place}\n{text}");
     assert_eq!(said.contains("git merged this entry as text"), registered != Works, "{place}");
 }
@@ -191,6 +198,25 @@ fn no_merge_drops_a_side_where_the_driver_cannot_run() {
     for operation in OPERATIONS {
         check(Missing, operation, name, &versions);
     }
+}
+
+#[test]
+fn a_path_that_looks_like_an_option_is_merged_by_key() {
+    let base = repository(Works);
+    base.write(".gitattributes", "*.md merge=ralph-memory\n");
+    let path = "-h/.ralph/knowledge/entry.md";
+    let put = |more: &str| base.write(path, entry("Entry", more, "Middle."));
+    put("");
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "-b", "other"]);
+    put("files: [b]\n");
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "main"]);
+    put("files: [a]\n");
+    commit(&base);
+    let (is_clean, said) = try_git(&base, &["merge", "other"]);
+    assert!(is_clean, "{said}");
+    assert_eq!(fs::read(base.at(path)).unwrap(), entry("Entry", "files: [a, b]\n", "Middle."));
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn the_doctor_registers_the_driver_on_request() {
     let registered = doctor(&["--register-merge-driver", "--json"]).json(0);
     let command = registered["command"].as_str().unwrap();
     assert!(
-        command.starts_with(&format!("'{PROGRAM}' merge-driver --marker-size %L --path %P %O %A %B; ")),
+        command.starts_with(&format!("'{PROGRAM}' merge-driver --marker-size=%L --path=%P %O %A %B; ")),
         "{command}"
     );
     assert!(command.contains(" git merge-file -q --marker-size=%L "), "{command}");
@@ -161,6 +161,7 @@ fn a_driver_that_may_drop_a_side_is_reported_and_replaced() {
     for (line, message, code) in [
         (bare.clone(), unknown, 1),
         (format!("{PROGRAM} x; {}", own(PROGRAM)), unknown, 1),
+        (String::new(), unknown, 1),
         (own("/nowhere/ralph-memory"), missing, 0),
         (own(&not_executable), &cannot, 0),
     ] {
@@ -183,4 +184,14 @@ fn a_driver_that_may_drop_a_side_is_reported_and_replaced() {
         run(&["check", "--strict"]).says(0, "no problems in ");
         assert!(run(&["doctor"]).stdout.contains("merges entries by key and by block"));
     }
+    // Git merges nothing where there is a description alone.
+    git(&base, &["config", "--unset", key]);
+    assert!(run(&["check"]).stdout.contains(unknown));
+    run(&["doctor", "--register-merge-driver"]).says(0, "registered: ");
+    run(&["check", "--strict"]).says(0, "no problems in ");
+    // What another file sets counts.
+    git(&base, &["config", "extensions.worktreeConfig", "true"]);
+    git(&base, &["config", "--worktree", key, &bare]);
+    run(&["doctor", "--register-merge-driver"])
+        .refuses(6, "another file than `.git/config` sets `merge.ralph-memory.driver`, too");
 }

@@ -13,7 +13,7 @@ use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 use crate::agent::Agent;
 use crate::program::{Content, content, differences};
 use crate::pty::Terminal;
-use crate::support::{PROGRAM, TestBase, git};
+use crate::support::{PROGRAM, Ran, TestBase, git};
 use crate::test_cases::cases;
 
 /// A memory at a day of 2026.
@@ -561,4 +561,20 @@ fn each_command_and_each_call_of_a_tool_is_one_operation() {
     assert_eq!(base.files(".ralph/journal"), [""; 0]);
     let found = base.memory().search(&Query { text: "root".into(), ..Query::default() }, 5).unwrap();
     assert!(found.hits.is_empty(), "the index follows");
+}
+
+#[test]
+fn versions_that_take_long_to_compare_are_shown_all_the_same() {
+    let base = TestBase::new();
+    let memory = at(&base.root(), 1);
+    let body = |step: u64| {
+        let letters = (0..60_000_u64).map(|at| (at.wrapping_mul(2_654_435_761 * step + at) >> 9) % 7);
+        letters.map(|letter| format!("{letter}\n")).collect::<String>()
+    };
+    let id = memory.add(&Knowledge::new("Letters", ["a"], format!("Old.\n{}", body(3)))).unwrap().id;
+    let old = memory.text(&id).unwrap();
+    memory.edit(&old, &old.text.replace(&body(3), &body(5)).replace("Old.", "New.")).unwrap();
+    let Ran { code, stdout: shown, .. } = base.run(["undo", "--dry-run"]);
+    assert_eq!(code, Some(0));
+    assert!(shown.contains("-New.\n") && shown.contains("+Old.\n"), "{} bytes", shown.len());
 }

@@ -1,8 +1,14 @@
 //! Merges two versions of a body, block by block.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::collections::HashSet;
+
+use similar::{Algorithm, DiffOp, capture_diff};
 
 use crate::entry::body::{bare, parts};
+
+/// The most blocks of both versions, without those that are equal at the beginning and at the end, that are compared
+/// block by block. The time grows with their square, and whoever wrote them may want git to wait.
+const MAX_COMPARED: usize = 4_000;
 
 /// A version of a body, compared with the blocks of the base.
 struct Side<'a> {
@@ -19,7 +25,7 @@ impl<'a> Side<'a> {
         let parts = parts(body);
         let folded: Vec<String> = parts.iter().map(|part| fold(part)).collect();
         let mut side = Side { kept: vec![None; base.len()], added: vec![Vec::new(); base.len() + 1], parts, folded };
-        for op in capture_diff_slices(Algorithm::Myers, base, &side.folded) {
+        for op in differences(base, &side.folded) {
             match op {
                 DiffOp::Equal { old_index, new_index, len } => {
                     (0..len).for_each(|at| side.kept[old_index + at] = Some(new_index + at));
@@ -46,6 +52,24 @@ impl<'a> Side<'a> {
     fn is_unchanged(&self, start: usize, end: usize) -> bool {
         !self.has_added(start, end) && self.kept[start..end].iter().all(Option::is_some)
     }
+}
+
+/// Returns what is equal and what is not, in order. More than can be compared is not equal.
+fn differences(base: &[String], side: &[String]) -> Vec<DiffOp> {
+    let is_equal = |(old, new): &(&String, &String)| old == new;
+    let head = base.iter().zip(side).take_while(is_equal).count();
+    let (old, new) = (&base[head..], &side[head..]);
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(is_equal).count();
+    let (old_end, new_end) = (base.len() - tail, side.len() - tail);
+    let (old_len, new_len) = (old_end - head, new_end - head);
+    if old_len + new_len <= MAX_COMPARED {
+        return capture_diff(Algorithm::Myers, base, 0..base.len(), side, 0..side.len());
+    }
+    vec![
+        DiffOp::Equal { old_index: 0, new_index: 0, len: head },
+        DiffOp::Replace { old_index: head, old_len, new_index: head, new_len },
+        DiffOp::Equal { old_index: old_end, new_index: new_end, len: tail },
+    ]
 }
 
 /// Returns a block in the form for comparisons: line ends and trailing white space do not count.
@@ -138,12 +162,12 @@ impl MergedBlocks<'_> {
 
     /// Adds the additions of both before a block of the base, equal blocks once.
     fn push_added(&mut self, ours: &Side<'_>, theirs: &Side<'_>, at: usize) {
-        let mine = &ours.added[at];
-        for part in mine {
+        let mine: HashSet<&str> = ours.added[at].iter().map(|part| ours.folded[*part].as_str()).collect();
+        for part in &ours.added[at] {
             self.push(ours.parts[*part]);
         }
         for part in &theirs.added[at] {
-            if !mine.iter().any(|own| ours.folded[*own] == theirs.folded[*part]) {
+            if !mine.contains(theirs.folded[*part].as_str()) {
                 self.push(theirs.parts[*part]);
             }
         }
@@ -228,6 +252,25 @@ B.
 C.
 "
         );
+    }
+
+    #[test]
+    fn versions_that_take_long_to_compare_are_a_conflict_as_a_whole() {
+        let blocks = |step: usize, more: &str| -> String {
+            let letters = (0..3_000).map(|at| ((at * at + step) % 7).to_string() + "\n\n");
+            format!("\nFirst.\n\n{}{more}Last.\n", letters.collect::<String>())
+        };
+        let (base, ours, theirs) = (blocks(3, ""), blocks(5, ""), blocks(11, ""));
+        let (merged, n_conflicts) = merge(&base, &ours, &theirs, 7, "\n");
+        assert_eq!(n_conflicts, 1);
+        let part = |body: &str| body["\nFirst.\n\n".len()..body.len() - "\n\nLast.\n".len()].to_owned();
+        let expected =
+            format!("\nFirst.\n\n<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n\nLast.\n", part(&ours), part(&theirs));
+        assert_eq!(merged, expected);
+        // The length alone is no reason.
+        check(&base, &blocks(3, "Ours.\n\n"), &base.replace("First.", "Theirs."), &{
+            blocks(3, "Ours.\n\n").replace("First.", "Theirs.")
+        });
     }
 
     #[test]

@@ -111,6 +111,15 @@ impl<'a> Version<'a> {
         below.flat_map(str::lines).map(str::trim).filter(|line| line.starts_with('#')).chain(beside).collect()
     }
 
+    /// Returns the comments within values of several lines.
+    fn inner_comments(&self) -> Vec<&'a str> {
+        let is_collection = |key: &&Key| {
+            matches!(key.style, Style::FlowList { .. } | Style::FlowMap | Style::BlockList { .. } | Style::BlockMap)
+        };
+        let values = self.keys.iter().filter(is_collection).map(|key| &self.head[key.colon_end..key.value.end]);
+        values.filter(|value| value.contains('\n')).flat_map(str::lines).filter_map(comment).collect()
+    }
+
     fn end(&self, key: &Key) -> usize {
         let value_end = key.value.end.max(key.colon_end);
         self.head[value_end..].find('\n').map_or(self.head.len(), |at| value_end + at + 1)
@@ -190,6 +199,7 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
             expected.retain(|(name, _)| *name != ALIASES);
         }
     }
+    push_inner(&mut head, base, ours, theirs);
     let fields = frontmatter::read(&head)?;
     let is_as_expected = expected.iter().all(|(name, value)| fields.get(*name) == value.as_ref());
     (is_as_expected && head.len() <= MAX_FRONTMATTER_BYTES).then_some(head)
@@ -211,6 +221,27 @@ fn push_new(head: &mut String, text: &str, known: &HashSet<&str>, newline: &str)
     for line in text.lines().map(str::trim).filter(|line| line.starts_with('#') && !known.contains(line)) {
         push(head, &format!("{line}\n"), newline);
     }
+}
+
+/// Adds the comments within values that are lost where a value is the other side's, or a list was written again. One that
+/// a side took out stays out.
+fn push_inner(head: &mut String, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) {
+    let (old, own, other) =
+        (base.map(Version::inner_comments).unwrap_or_default(), ours.inner_comments(), theirs.inner_comments());
+    for comment in own.iter().chain(&other) {
+        let is_out = old.contains(comment) && !(own.contains(comment) && other.contains(comment));
+        if !is_out && !head.lines().any(|line| line.trim_end().ends_with(comment)) {
+            push(head, &format!("{comment}\n"), ours.newline);
+        }
+    }
+}
+
+/// Returns the comment of a line within a value.
+fn comment(line: &str) -> Option<&str> {
+    let item = line.trim().trim_start_matches("- ");
+    let quote = item.chars().next().filter(|first| matches!(first, '"' | '\''));
+    let text = quote.and_then(|quote| Some(item[1..].split_once(quote)?.1)).unwrap_or(item);
+    if text.starts_with('#') { Some(text) } else { text.split_once(" #").map(|(before, _)| &text[before.len() + 1..]) }
 }
 
 fn push(head: &mut String, text: &str, newline: &str) {

@@ -92,6 +92,9 @@ fn beside(ours: &[u8], theirs: &[u8], marker_size: usize) -> Vec<u8> {
 
 /// Merges two versions that both differ from the base, or returns why they cannot be one file.
 fn blended(path: &str, base: &[u8], ours: &[u8], theirs: &[u8], marker_size: usize) -> Result<Merged, String> {
+    if [base, ours, theirs].iter().any(|bytes| bytes.len() > MAX_FILE_BYTES) {
+        return Err("a version of it is over the size limit".to_owned());
+    }
     let has_base = !base.trim_ascii().is_empty();
     if let Some(id) = written_once(path) {
         return Err(if has_base { misplaced(path, &id) } else { "these are two files of one name".to_owned() });
@@ -211,6 +214,25 @@ mod tests {
             "# one\ntitle: 'T'\ntags:\n  - a\n  - b # mine\n# last\n",
             "# one\ntitle: T\ntags: [a, c]\n",
             "# one\ntitle: 'T'\ntags:\n  - a\n  - b # mine\n  - c\n# last\n",
+        );
+    }
+
+    #[test]
+    fn comments_within_values_stay() {
+        let base = Some("title: T\ntags:\n  - a # one\n  # old\n  - b\nz:\n  k: 1\n");
+        // In a list that their side makes longer, and in an equal value.
+        heads(
+            base,
+            "title: T\ntags:\n  - a # one\n  # old\n  - b\nz:\n  k: 1\ny: 1\n",
+            "title: T\ntags:\n  - a # one\n  # new\n  - \"c\" # three\n  - b\nz:\n  # why\n  k: 1\n",
+            "title: T\ntags:\n  - a # one\n  # old\n  - b\n  - c\nz:\n  k: 1\ny: 1\n# new\n# three\n# why\n",
+        );
+        // In a list that is written again, and in a value that loses. What a side took out stays out.
+        heads(
+            base,
+            "title: T\ntags:\n  - a # mine\n  # old\n  - b\nz:\n  k: 2 # ours\n",
+            "title: T\ntags:\n  # theirs\n  - b\nz:\n  # why\n  k: 3\n",
+            "title: T\ntags: [b]\nz:\n  k: 2 # ours\n# merge-conflict z: {\"k\":3}\n# mine\n# theirs\n# why\n",
         );
     }
 

@@ -1,6 +1,7 @@
 //! `undo`: takes an operation back, and lists operations.
 
 use std::io;
+use std::time::Duration;
 
 use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
 use serde::Serialize;
@@ -13,6 +14,8 @@ use crate::ui::{ID, QUIET, Ui, count};
 
 /// How many files are named for an operation.
 const MAX_FILES: usize = 3;
+/// How long the comparison of two versions may take. What is not compared by then counts as changed.
+const DIFF_TIME: Duration = Duration::from_millis(400);
 
 /// Take back the last change of the memory, or an older one
 ///
@@ -153,7 +156,7 @@ fn diff(file: &UndoneFile) -> String {
         None => "/dev/null".to_owned(),
     };
     let (before, after) = (text(&file.before), text(&file.after));
-    let diff = TextDiff::from_lines(&before, &after);
+    let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&before, &after);
     let header = (name("a", &file.before), name("b", &file.after));
     diff.unified_diff().context_radius(3).header(&header.0, &header.1).to_string()
 }
