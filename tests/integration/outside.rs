@@ -170,6 +170,7 @@ fn a_lack_of_open_files_is_never_taken_for_a_lack_of_entries() {
         "show task:t-1",
         "context",
         "prune --dry-run",
+        "consolidate --dry-run",
     ];
     for command in commands {
         let whole = shell(&base, "", command, "");
