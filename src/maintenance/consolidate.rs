@@ -56,7 +56,7 @@ fn consolidate_with(
     max_hold: Duration,
     interrupt: &mut dyn FnMut(),
 ) -> Result<MaintenanceReport> {
-    let merges = planned_merges(workspace);
+    let merges = planned_merges(workspace)?;
     if dry_run {
         let mut report = MaintenanceReport::default();
         for merge in merges {
@@ -74,8 +74,10 @@ fn consolidate_with(
 }
 
 /// Returns the merges that are to be done, with their names in the archive.
-fn planned_merges(workspace: &Workspace) -> Vec<NamedMerge> {
+fn planned_merges(workspace: &Workspace) -> Result<Vec<NamedMerge>> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    workspace.check_whole(&live)?;
+    workspace.check_whole(&archive)?;
     let now = workspace.now();
     let _comparing = workspace.doing(Work::Comparing, None);
     let learnings = live_learnings(workspace, &live, now);
@@ -91,7 +93,7 @@ fn planned_merges(workspace: &Workspace) -> Vec<NamedMerge> {
         });
         NamedMerge { others: others.collect(), merge, version }
     });
-    named.collect()
+    Ok(named.collect())
 }
 
 fn live_learnings(workspace: &Workspace, live: &Catalog, now: DateTime<Utc>) -> Vec<Learning> {

@@ -52,13 +52,21 @@ impl AgentLog {
                 "name another one: agents' outputs may hold secrets, and the memory is committed",
             ));
         }
+        let project = fs::canonicalize(root).map_err(|source| refuse(&source))?;
+        let is_in_project = real.starts_with(&project);
+        if !is_in_project && [root, &project].iter().any(|root| is_named_below(folder, root)) {
+            return Err(Error::unusable(
+                format!("a link leads the folder for agents' outputs out of the project: {}", folder.display()),
+                format!("name the folder that it leads to, if that is yours: {}", real.display()),
+            ));
+        }
         let make = || {
             let opened = OutsideFolder::make(&real)?;
             let probe = format!(".ralph-memory-{}", random_name());
             opened.create_private(&probe)?;
             opened.discard(&probe)?;
             let is_empty = fs::read_dir(&real)?.next().is_none();
-            if is_empty && fs::canonicalize(root).is_ok_and(|root| real.starts_with(root)) {
+            if is_empty && is_in_project {
                 // Else each attempt would seem to have made its own log.
                 opened.create(".gitignore", b"*\n")?;
             }
@@ -105,6 +113,13 @@ impl AgentLogFile {
 fn cannot_write(path: &Path, source: &io::Error) -> Error {
     let message = format!("cannot write the output of agents to {}: {source}", path.display());
     Error::unusable(message, "name a folder that can be written; it is created where it does not exist")
+}
+
+/// Returns whether a path leads below a folder by its name, wherever links lead.
+fn is_named_below(path: &Path, folder: &Path) -> bool {
+    let names = std::path::absolute(path).and_then(|path| Ok((path, std::path::absolute(folder)?)));
+    let below = names.as_ref().ok().and_then(|(path, folder)| path.strip_prefix(folder).ok());
+    below.is_some_and(|below| !below.components().any(|part| part == Component::ParentDir))
 }
 
 /// Returns where a folder lies, or will when it is made.

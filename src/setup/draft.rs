@@ -292,9 +292,9 @@ fn read(location: &ClientPlace) -> Result<Option<String>, String> {
 }
 
 pub(super) fn check_writable(location: &ClientPlace) -> Result<(), String> {
-    let read_only = OutsideFolder::open(&location.root).and_then(|folder| folder.is_read_only(&location.path));
-    match read_only {
-        Ok(true) => Err("it is read-only".to_owned()),
+    let protection = OutsideFolder::open(&location.root).and_then(|folder| folder.protection(&location.path));
+    match protection {
+        Ok(Some(reason)) => Err(reason.to_owned()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
         _ => Ok(()),
     }

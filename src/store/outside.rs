@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, accessat, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::folder::{Abilities, FileStat, Folder, check_name, check_path};
@@ -52,10 +52,10 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> error::Result<()> {
     let folder = OutsideFolder::make(parent_of(path)).map_err(failed)?;
     let written = match folder.read(name, MAX_REPLACED) {
         Ok(old) if old == bytes => Ok(true),
-        Ok(_) if folder.is_read_only(name).map_err(failed)? => {
-            return Err(not_written(path, "it is read-only"));
-        }
-        Ok(old) => folder.replace(name, &old, bytes),
+        Ok(old) => match folder.protection(name).map_err(failed)? {
+            Some(reason) => return Err(not_written(path, reason)),
+            None => folder.replace(name, &old, bytes),
+        },
         Err(Unreadable::Missing) => folder.create(name, bytes).map(|_| true),
         Err(unreadable) => return Err(not_replaced(path, unreadable)),
     };
@@ -83,6 +83,20 @@ fn not_replaced(path: &Path, unreadable: Unreadable) -> Error {
 fn not_written(path: &Path, reason: &str) -> Error {
     let message = format!("cannot write `{}`: {reason}", path.display());
     Error::unusable(message, "move it away, or name another place")
+}
+
+/// Returns whether something is mounted at this name alone, as containers do with a single file.
+#[cfg(target_os = "linux")]
+fn is_mount(folder: &Folder, name: &str) -> bool {
+    use rustix::fs::{StatxAttributes, StatxFlags, statx};
+
+    statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty())
+        .is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_mount(_: &Folder, _: &str) -> bool {
+    false
 }
 
 /// Returns the folder of a file that a person named.
@@ -119,10 +133,24 @@ impl OutsideFolder {
         read_all(&file, FileStat::from_raw(&raw).size, limit)
     }
 
-    /// Returns whether nobody may write the file, as its mode says.
-    pub(crate) fn is_read_only(&self, path: &str) -> io::Result<bool> {
-        let file = self.folder.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-        Ok(rustix::fs::fstat(&file)?.st_mode & 0o222 == 0)
+    /// Returns why a file must not, or cannot, be replaced; `None` where nothing is known against it.
+    pub(crate) fn protection(&self, path: &str) -> io::Result<Option<&'static str>> {
+        let (folder, name) = self.parent(path)?;
+        let mode = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
+        let is_denied = |name: &str| {
+            let answer = accessat(&folder, name, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS);
+            matches!(answer, Err(Errno::ACCESS | Errno::ROFS))
+        };
+        Ok(if mode & 0o222 == 0 || is_denied(name) {
+            // The rights of its folder would let this user put a file of their own into its place.
+            Some("it is read-only")
+        } else if is_denied(".") {
+            Some("its folder is read-only")
+        } else if is_mount(&folder, name) {
+            Some("it is a mount of its own, and cannot be replaced")
+        } else {
+            None
+        })
     }
 
     /// Creates a file of this name that only this user can read, and opens it for writing. A name that is taken, also by a

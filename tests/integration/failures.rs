@@ -214,6 +214,27 @@ fn a_read_only_memory_is_read() {
     ");
 }
 
+/// Containers mount single files. A run that began would do the work of the box and could not tick it.
+#[test]
+fn a_checklist_that_cannot_be_replaced_is_refused_before_an_agent_works() {
+    #[track_caller]
+    fn check(mount: &str, reason: &str) {
+        let base = TestBase::without_memory();
+        fs::create_dir(base.at(".ralph")).unwrap();
+        base.write("lists/tasks.md", "- [ ] One\n").write("elsewhere.md", "- [ ] Other\n");
+        let script = format!(
+            "echo mounted; \"$0\" init > /dev/null; {mount} || exit 125\n\
+             \"$0\" run --task-file lists/tasks.md --agent 'touch ran' --max-iterations 1 2>&1; echo exit $?"
+        );
+        let told = with_own_disk(&base, &script);
+        assert!(told.contains(reason) && told.ends_with("exit 2\n"), "{mount}: {told}");
+        assert!(!base.at("ran").exists(), "{mount}: {told}");
+        assert_eq!(base.read("elsewhere.md"), "- [ ] Other\n");
+    }
+    check("mount --bind elsewhere.md lists/tasks.md", "cannot be ticked: it is a mount of its own");
+    check("mount --bind lists lists; mount -o remount,ro,bind lists", "cannot be ticked: it is read-only");
+}
+
 #[test]
 fn a_lock_that_stays_taken_is_5() {
     let base = sample();

@@ -78,6 +78,23 @@ fn a_checklist_is_ticked_through_nothing() {
 }
 
 #[test]
+fn a_link_of_the_project_leads_no_output_of_agents_out_of_it() {
+    let base = TestBase::new();
+    let elsewhere = base.home().join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, base.at("logs")).unwrap();
+    for folder in ["logs", "logs/new"] {
+        let arguments = ["run", "--task", "T", "--agent", "echo x", "--max-iterations", "1", "--log", folder];
+        base.run(arguments).refuses(2, "a link leads the folder for agents' outputs out of the project");
+    }
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    // A person may name the folder itself.
+    let folder = elsewhere.to_str().unwrap();
+    base.run(["run", "--task", "T", "--agent", "echo x", "--max-iterations", "1", "--log", folder]);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+}
+
+#[test]
 fn a_client_is_connected_through_nothing() {
     check(".cursor/mcp.json", 4, |base| base.run(["setup", "cursor"]));
 }
@@ -170,6 +187,7 @@ fn a_lack_of_open_files_is_never_taken_for_a_lack_of_entries() {
         "show task:t-1",
         "context",
         "prune --dry-run",
+        "consolidate --dry-run",
     ];
     for command in commands {
         let whole = shell(&base, "", command, "");

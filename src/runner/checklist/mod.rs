@@ -132,8 +132,10 @@ impl Checklist {
             Unreadable::TooLarge { .. } => refuse("is over 1 MiB"),
             Unreadable::Io(source) => io_error(source),
         })?;
-        if folder.is_read_only(&name).map_err(io_error)? {
-            return Err(refuse("is read-only, and could not be ticked"));
+        // Before an agent works on a box: it would begin with the same one again.
+        if let Some(reason) = folder.protection(&name).map_err(io_error)? {
+            let message = format!("the checklist `{}` cannot be ticked: {reason}", path.display());
+            return Err(Error::unusable(message, "make the file and its folder writable, or name another file"));
         }
         let text = std::str::from_utf8(&bytes).map_err(|_| refuse("is not UTF-8"))?;
         let items = items(text);

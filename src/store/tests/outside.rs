@@ -172,6 +172,19 @@ fn nothing_is_written_through_what_is_not_a_regular_file() {
 }
 
 #[test]
+fn what_another_user_or_a_folder_protects_is_not_replaced() {
+    let project = ProjectFolder::new(Abilities::ALL);
+    assert_eq!(project.folder.protection("a").unwrap(), None);
+    if rustix::process::geteuid().is_root() {
+        return; // Root may write everywhere.
+    }
+    fs::set_permissions(project.place.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let protection = project.folder.protection("a");
+    fs::set_permissions(project.place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(protection.unwrap(), Some("its folder is read-only"));
+}
+
+#[test]
 fn a_folder_may_be_a_link_and_a_hard_link_is_not_written_through() {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir(place.path().join("real")).unwrap();
