@@ -203,7 +203,7 @@ fn may_run(skill: &str) -> bool {
         |line: &str| (line.starts_with("name: ") || line.starts_with("description: ")) && !line.contains(ends);
     let mut lines = skill.lines();
     let has_head = skill.trim_start().starts_with("---");
-    let is_text = || lines.next() == Some("---") && lines.take_while(|line| *line != "---").all(|line| is_known(line));
+    let is_text = || lines.next() == Some("---") && lines.take_while(|line| *line != "---").all(is_known);
     (has_head && !is_text()) || skill.contains("!`") || skill.contains("```!")
 }
 
