@@ -18,8 +18,8 @@ use std::time::UNIX_EPOCH;
 use rustix::fs::{AtFlags, OFlags, Stat, openat, statat};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::folder::{FileKind, FileStat};
-use super::layout::{Store, is_missing};
+use super::folder::{FileKind, FileStat, is_missing};
+use super::layout::Store;
 use super::lock::LOCK;
 use super::seal::SealKey;
 use super::temp::{Durability, PRIVATE_FILE};

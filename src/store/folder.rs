@@ -308,6 +308,11 @@ pub(super) fn is_outside(error: &io::Error) -> bool {
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outside>) || is_errno(error, Errno::LOOP)
 }
 
+/// Returns whether there is nothing at a path.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Returns whether the file system has no such operation.
 pub(super) fn is_unsupported(error: &io::Error) -> bool {
     [Errno::NOSYS, Errno::INVAL, Errno::NOTSUP, Errno::OPNOTSUPP].iter().any(|&errno| is_errno(error, errno))

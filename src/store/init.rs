@@ -10,8 +10,8 @@ use std::path::Path;
 use rustix::fs::{AtFlags, mkdirat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use super::folder::{FileKind, Folder, check_path, explain};
-use super::layout::{MEMORY, Store, is_missing};
+use super::folder::{FileKind, Folder, check_path, explain, is_missing};
+use super::layout::{MEMORY, Store};
 use super::make_folders::{NEW_FOLDER, make_folders};
 use super::temp::{Durability, rename_new, try_rename_new};
 use super::write::Created;

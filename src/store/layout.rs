@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{Abilities, FileKind, Folder, explain};
+use super::folder::{Abilities, FileKind, Folder, explain, is_missing};
 use super::operation_log::UndoLog;
 use super::trust::Trust;
 use super::user_key::UserKey;
@@ -151,9 +151,4 @@ impl Store {
 /// Returns the path relative to the folder that holds `.ralph/`.
 pub(super) fn from_root(path: &str) -> String {
     if path.is_empty() { MEMORY.to_owned() } else { format!("{MEMORY}/{path}") }
-}
-
-/// Returns whether there is nothing at a path.
-pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

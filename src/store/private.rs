@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, fchmod, fstat, open, renameat};
 use rustix::process::geteuid;
 
-use super::folder::{Abilities, Folder, check_name, regular};
-use super::layout::is_missing;
+use super::folder::{Abilities, Folder, check_name, is_missing, regular};
 use super::outside::parent_of;
 use super::temp::{Access, Durability, PRIVATE_FILE, Temp, rename_new};
 

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use rustix::fs::{OFlags, Stat, fstat};
 use rustix::io::Errno;
 
-use super::folder::{FileKind, FileStat, Folder, is_errno, is_outside};
-use super::layout::{Store, from_root, is_missing};
+use super::folder::{FileKind, FileStat, Folder, is_errno, is_missing, is_outside};
+use super::layout::{Store, from_root};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
 

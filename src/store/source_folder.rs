@@ -6,8 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::folder::{FileKind, FileStat, Folder};
-use super::layout::is_missing;
+use super::folder::{FileKind, FileStat, Folder, is_missing};
 use super::read::{Unreadable, open_regular, read_all};
 
 /// How deep folders are searched.

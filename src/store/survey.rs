@@ -9,8 +9,8 @@ use std::path::Path;
 use rustix::fs::{Access, AtFlags, OFlags, accessat};
 use walkdir::{DirEntry, WalkDir};
 
-use super::folder::is_outside;
-use super::layout::{MEMORY, Store, is_missing};
+use super::folder::{is_missing, is_outside};
+use super::layout::{MEMORY, Store};
 use super::lock::{Guarded, LOCK, holder};
 use super::name::is_conflict;
 use super::sweep::is_alive;

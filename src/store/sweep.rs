@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::process::{Pid, test_kill_process};
 
-use super::folder::{FileKind, FileStat, Folder, check_name, explain, is_outside};
-use super::layout::{Store, is_missing};
+use super::folder::{FileKind, FileStat, Folder, check_name, explain, is_missing, is_outside};
+use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::read::read_below;
 use super::temp::Leftover;

@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open, unlinkat};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::process::geteuid;
 
 use super::folder::{Abilities, Folder};
@@ -124,7 +124,7 @@ fn make(folder: &Path) -> io::Result<SealKey> {
                 return Ok(key);
             }
             // Something else has the name in a folder that only this program uses; of a link, the link itself goes.
-            unlinkat(&opened, KEY, AtFlags::empty())?;
+            opened.remove_file(KEY)?;
         }
     }
     let temp = Temp::write(&opened, &random()?, Access::Mode(0o600), Durability::Synced)?;

@@ -17,8 +17,8 @@ use std::thread;
 use chrono::{DateTime, Utc};
 use rustix::fs::{OFlags, openat};
 
-use super::folder::{FileKind, Folder, explain, is_outside};
-use super::layout::{Store, is_missing};
+use super::folder::{FileKind, Folder, explain, is_missing, is_outside};
+use super::layout::Store;
 use super::lock::{Guarded, Lock};
 
 use super::operation_log::record::{
