@@ -252,10 +252,10 @@ fn a_checksum_makes_no_file_that_runs_something_ones_own() {
         let base = cloned(client);
         let own = base.read(path);
         assert_eq!(forged(&own), own);
-        base.write(path, &own.replace('\n', "\r\n"));
+        base.write(path, own.replace('\n', "\r\n"));
         let with_line_ends = plan(&base, client);
         assert!(with_line_ends.is_empty() && !with_line_ends.has_look_alikes(), "git may have changed them");
-        base.write(path, &forged(&format!("{own}\n!`touch PWNED`\n")));
+        base.write(path, forged(&format!("{own}\n!`touch PWNED`\n")));
         let plan = plan(&base, client);
         assert!(plan.has_look_alikes() && plan.is_empty() && plan.steps.is_empty(), "{client}: {:?}", plan.problems);
         run(&base, &["setup", client.as_str(), "--check"]).says(4, path);

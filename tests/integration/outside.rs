@@ -95,7 +95,8 @@ fn a_link_of_the_project_leads_no_output_of_agents_out_of_it() {
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     // A person may name the folder itself.
     let folder = elsewhere.to_str().unwrap();
-    base.run(["run", "--task", "T", "--agent", "echo x", "--max-iterations", "1", "--log", folder]);
+    let ran = base.run(["run", "--task", "T", "--agent", "echo x", "--max-iterations", "1", "--log", folder]);
+    assert!(ran.code == Some(1) || ran.code == Some(0), "{ran}");
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
 }
 
