@@ -308,6 +308,11 @@ pub(super) fn is_outside(error: &io::Error) -> bool {
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outside>) || is_errno(error, Errno::LOOP)
 }
 
+/// Returns the folder of a file that a person named.
+pub(crate) fn parent_of(path: &std::path::Path) -> &std::path::Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."))
+}
+
 /// Returns whether there is nothing at a path.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

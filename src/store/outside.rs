@@ -12,7 +12,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags, accessat, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::folder::{Abilities, FileStat, Folder, check_name, check_path};
+use super::folder::{Abilities, FileStat, Folder, check_name, check_path, parent_of};
 use super::make_folders::NEW_FOLDER;
 use super::read::{Unreadable, open_regular, read_all};
 use super::replace_file::{WriteStep, replace_in};
@@ -97,11 +97,6 @@ fn is_mount(folder: &Folder, name: &str) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn is_mount(_: &Folder, _: &str) -> bool {
     false
-}
-
-/// Returns the folder of a file that a person named.
-pub(crate) fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A folder outside of a memory, and everything below it.

@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, fchmod, fstat, open, renameat};
 use rustix::process::geteuid;
 
-use super::folder::{Abilities, Folder, check_name, is_missing, regular};
-use super::outside::parent_of;
+use super::folder::{Abilities, Folder, check_name, is_missing, parent_of, regular};
 use super::temp::{Access, Durability, PRIVATE_FILE, Temp, rename_new};
 
 /// The mode of folders that are created.
