@@ -59,7 +59,7 @@ impl<'a> Temp<'a> {
         durability: Durability,
     ) -> io::Result<Temp<'a>> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = first_mode(access)?;
+        let mode = first_mode(access);
         let (temp, descriptor) = loop {
             let name = temporary_name();
             match openat(folder, &name, flags, mode) {
@@ -109,12 +109,13 @@ impl Drop for Temp<'_> {
 
 /// Returns the mode of the file while it is written. The bytes of a private file are never readable by others, not even
 /// for a moment.
-pub(super) fn first_mode(access: Access<'_>) -> io::Result<Mode> {
-    Ok(match access {
+pub(super) fn first_mode(access: Access<'_>) -> Mode {
+    match access {
         Access::New => NEW_FILE,
         Access::Mode(mode) => Mode::from_bits_truncate(mode & 0o777),
-        Access::Like(like) => Mode::from_raw_mode(fstat(like)?.st_mode & 0o777),
-    })
+        // It gets its mode after its access control list, whose mask the bits of the group would be until then.
+        Access::Like(_) => PRIVATE_FILE,
+    }
 }
 
 fn make_like(file: &File, old: &File) -> io::Result<()> {

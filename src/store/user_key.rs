@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::folder::{Abilities, Folder};
+use super::folder::{Abilities, Folder, is_errno};
 use super::private::make_own_folder;
 use super::seal::{SUM_BYTES, SealKey};
 use super::temp::{Access, Durability, Temp, rename_new};
@@ -119,12 +120,13 @@ fn make(folder: &Path) -> io::Result<SealKey> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         found => {
             found?;
-            if let Ok(key) = read(folder) {
+            match read(folder) {
                 // Another process was quicker.
-                return Ok(key);
+                Ok(key) => return Ok(key),
+                Err(error) if passes(&error) => return Err(error),
+                // Something else has the name in a folder that only this program uses; of a link, the link itself goes.
+                Err(_) => opened.remove_file(KEY)?,
             }
-            // Something else has the name in a folder that only this program uses; of a link, the link itself goes.
-            opened.remove_file(KEY)?;
         }
     }
     let temp = Temp::write(&opened, &random()?, Access::Mode(0o600), Durability::Synced)?;
@@ -137,6 +139,11 @@ fn make(folder: &Path) -> io::Result<SealKey> {
     // The file is in place; the rest depends on the system.
     let _ = Folder::sync(&opened);
     read(folder)
+}
+
+/// Returns whether a good key may be behind an error of reading it.
+fn passes(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::IO, Errno::STALE].iter().any(|errno| is_errno(error, *errno))
 }
 
 fn random() -> io::Result<[u8; SUM_BYTES]> {

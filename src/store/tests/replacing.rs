@@ -235,10 +235,9 @@ fn no_version_is_lost_when_even_the_undoing_meets_an_editor() {
 #[test]
 fn a_private_file_is_never_readable_by_others() {
     let fixture = Fixture::new();
-    fixture.put("private.md", "");
-    fs::set_permissions(fixture.store.memory().join("private.md"), fs::Permissions::from_mode(0o600)).unwrap();
-    let (_, file) = read_open(&fixture.store.folder("").unwrap(), "private.md").unwrap();
-    assert_eq!(first_mode(Access::Like(&file)).unwrap().as_raw_mode(), 0o600);
+    fixture.put("shared.md", "");
+    let (_, file) = read_open(&fixture.store.folder("").unwrap(), "shared.md").unwrap();
+    assert_eq!(first_mode(Access::Like(&file)).as_raw_mode(), 0o600);
     fixture.put(A, "old");
     fs::set_permissions(fixture.store.memory().join(A), fs::Permissions::from_mode(0o600)).unwrap();
     let mut modes = Vec::new();

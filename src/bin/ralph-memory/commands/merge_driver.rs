@@ -23,7 +23,7 @@ const MEMORY: &str = ".ralph/";
 /// conflict markers at its end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ralph-memory merge-driver --path .ralph/knowledge/retries.md base.md ours.md theirs.md")]
+  ralph-memory merge-driver --path .ralph/knowledge/a.md base ours theirs")]
 pub(crate) struct MergeDriverArgs {
     /// The version that both come from; empty if there is none
     base: PathBuf,
