@@ -6,6 +6,7 @@ use rustix::fs::{Access, access};
 
 use super::WorkTree;
 use crate::error::{Error, Result};
+use crate::text::printed_command;
 
 /// The name of the driver, which `.gitattributes` gives to entries.
 pub(crate) const DRIVER: &str = "ralph-memory";
@@ -85,9 +86,8 @@ impl WorkTree {
         if self.merge_driver_line()?.as_deref() == Some(line) {
             return Ok(false);
         }
-        let reason = format!(
-            "another file than `.git/config` sets `{COMMAND_KEY}`, too: `git config --show-origin {COMMAND_KEY}` names it"
-        );
+        let show = printed_command("git config --show-origin KEY", &[("KEY", COMMAND_KEY)]);
+        let reason = format!("another file than `.git/config` sets `{COMMAND_KEY}`, too: {show} names it");
         Err(Error::Git { command: "config".to_owned(), reason })
     }
 

@@ -134,8 +134,8 @@ fn every_command_is_understood() {
             // What a shell would put in their place.
             let expand = |word: String| word.replace("$?", "0").replace("~/src/project", ".");
             let arguments: Vec<String> = arguments.into_iter().map(expand).collect();
-            // What an example records was written by the commands before it.
-            for file in ["output.jsonl", "output.txt", "test.txt"] {
+            // What an example records was written by the commands before it, and what it merges by git.
+            for file in ["output.jsonl", "output.txt", "test.txt", "base", "ours", "theirs"] {
                 base.write(file, "");
             }
             let ran = base.run(&arguments);
