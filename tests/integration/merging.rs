@@ -65,12 +65,6 @@ fn the_driver_answers_git() {
     }
     let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "absent"]);
     ran.refuses(6, "cannot read `absent`");
-    // What cannot be written as a whole stays, for git to merge.
-    base.write("ours.merged/x", "").write("theirs", two);
-    let ours = base.read("ours");
-    let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "theirs"]);
-    ran.refuses(6, "cannot write `ours`");
-    assert_eq!(base.read("ours"), ours);
 }
 
 #[test]
