@@ -310,7 +310,7 @@ impl KeptAttempt {
 }
 
 /// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, as
-/// [`printed_command`](crate::text::printed_command) does. If the file does not say which task it belongs to, the
+/// [`printed_command`] does. If the file does not say which task it belongs to, the
 /// command has a placeholder, `<ID-OF-ITS-TASK>`, with which it fails.
 ///
 /// ```

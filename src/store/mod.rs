@@ -37,7 +37,9 @@ mod tests;
 
 pub use crate::entry::path::version_of;
 pub(crate) use anchor::Anchor;
-pub(crate) use folder::{FileKind, FileStat, Folder, parent_of};
+#[cfg(feature = "runner")]
+pub(crate) use folder::parent_of;
+pub(crate) use folder::{FileKind, FileStat, Folder};
 pub use layout::Store;
 pub(crate) use lock::{Lock, NamedLock, let_others_lock};
 pub use name::stem_for_title;
@@ -46,8 +48,6 @@ pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
 pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};
 pub(crate) use outside::OutsideFolder;
-#[cfg(feature = "runner")]
-#[cfg(feature = "runner")]
 pub use outside::write_file;
 pub(crate) use private::{open_own_file, private_names, read_if_begins, remove_private, rename_private, write_private};
 pub(crate) use read::Unreadable;
