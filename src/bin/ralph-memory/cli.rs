@@ -138,7 +138,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
     result.unwrap_or_else(|error| fail(&mut ui, &error))
 }
 
-/// Shows an error, and returns the exit code; a reader that has gone away is none.
+/// Shows an error, and returns the exit code. A reader that has gone away is not an error.
 fn fail(ui: &mut Ui<'_>, error: &anyhow::Error) -> Exit {
     let exit = error::exit(error);
     if exit != Exit::Done {

@@ -238,7 +238,7 @@ mod tests {
         let rule = || named("rule", "Rule", "b", "text");
         check(&[by_agent("new", "rule"), rule()], &[("new", 0, "suggested-replacement", hint)]);
         check(&[by_agent("new", "own"), by_agent("own", "gone")], &[]);
-        // A circle with a suggestion is none.
+        // A circle that needs a suggestion hides nothing.
         check(&[by_agent("new", "rule"), replacing("rule", "new")], &[("new", 0, "suggested-replacement", hint)]);
     }
 
