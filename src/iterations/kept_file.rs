@@ -309,9 +309,9 @@ impl KeptAttempt {
     }
 }
 
-/// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, as
-/// [`printed_command`] does. If the file does not say which task it belongs to, the
-/// command has a placeholder, `<ID-OF-ITS-TASK>`, with which it fails.
+/// Returns the command that records a [saved](KeptAttempt) attempt in the project in `root`, as [`printed_command`] does.
+/// If the file does not say which task it belongs to, the command has a placeholder, `<ID-OF-ITS-TASK>`, with which it
+/// fails.
 ///
 /// ```
 /// use std::path::Path;
