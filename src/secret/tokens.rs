@@ -96,7 +96,7 @@ const TOKENS: &[Token] = &[
     Token("huggingface-token", "hf_ api_org_", ALNUM, (30, 50)), // gitleaks huggingface-*
     Token("npm-token", "npm_", ALNUM, (36, 36)), // gitleaks npm-access-token
     Token("pypi-token", "pypi-AgE", SAFE, (40, LONG)), // gitleaks pypi-upload-token
-    Token("crates-io-token", "cio", ALNUM, (32, 32)), // crates.io: API tokens
+    Token("crates-io-token", "cio", ALNUM, (32, 32)), // Cargo: API tokens
     Token("rubygems-token", "rubygems_", HEX, (48, 48)), // gitleaks rubygems-api-token
     Token("clojars-token", "CLOJARS_", LOWER | DIGIT, (60, 60)), // gitleaks clojars-api-token
     Token("docker-token", "dckr_pat_ dckr_oat_", SAFE, (20, 64)), // trufflehog dockerhub

@@ -149,7 +149,7 @@ pub(crate) const HELD_OUT: [Described; 75] = [
     ("Kubernetes, kubectl create secret", "kubectl create secret generic db --from-literal=password=⟦«b62 16»⟧"),
     ("Kubernetes, Secret", "apiVersion: v1\nkind: Secret\ndata:\n  password: ⟦«b64 22»==⟧"),
     ("Helm, values", "helm install db bitnami/postgresql --set auth.postgresPassword=⟦«b62 16»⟧"),
-    ("npm, npmrc", "//registry.npmjs.org/:_authToken=⟦«uuid»⟧"),
+    ("npm, npmrc", "//npm.example.com/:_authToken=⟦«uuid»⟧"),
     ("npm, npmrc", "_auth = ⟦«b64 30»==⟧"),
     ("Docker, config.json", "{\"auths\": {\"https://index.docker.io/v1/\": {\"auth\": \"⟦«b64 42»==⟧\"}}}"),
     ("Maven, settings", "<server><id>nexus</id><username>ci</username><password>⟦«b62 16»⟧</password></server>"),
