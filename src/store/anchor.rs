@@ -105,7 +105,7 @@ impl Store {
 
     /// Returns the key for files in `state/` that are only valid for this user, on this machine and in this folder. It is
     /// made of the user's key, and of the entry lock's file, which is never removed, and which a clone or a copy creates
-    /// anew. `None` if nothing was ever locked, or sealed by this user.
+    /// again. `None` if nothing was ever locked, or sealed by this user.
     ///
     /// # Errors
     ///

@@ -130,8 +130,7 @@ fn make(folder: &Path) -> io::Result<SealKey> {
         }
     }
     let temp = Temp::write(&opened, &random()?, Access::Mode(0o600), Durability::Synced)?;
-    let abilities = Abilities { rename_flags: true, hard_links: true };
-    match rename_new(abilities, (&opened, temp.name()), (&opened, KEY)) {
+    match rename_new(Abilities::ALL, (&opened, temp.name()), (&opened, KEY)) {
         Ok(()) => drop(temp.keep()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),

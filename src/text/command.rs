@@ -70,8 +70,8 @@ fn acts_on_shells(character: char) -> bool {
 }
 
 /// Returns what a shell acts on in a path that stands on its command line without quotes: a character that runs,
-/// redirects or ends something, or the `-` at the beginning of a name. Blanks, quotes and brackets are none: people
-/// use them in the names of their notes.
+/// redirects or ends something, or the `-` at the beginning of a name. Blanks, quotes and brackets do not count:
+/// people use them in the names of their notes.
 pub(crate) fn acting_in_path(path: &str) -> Option<char> {
     let dash = || path.split('/').any(|name| name.starts_with('-')).then_some('-');
     path.chars().find(|character| acts_on_shells(*character)).or_else(dash)
