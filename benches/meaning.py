@@ -85,7 +85,7 @@ def main():
         rows = {}
         for _ in range(a.rounds):
             for q in queries:
-                for name, argv in (("search", ["search", "--limit", "10", "--json", "--", q]), ("context", ["context", "--dry-run", "--json", "--task", q[:200]])):
+                for name, argv in (("search", ["search", "--limit", "10", "--json", "--", q]), ("context", ["context", "--json", "--task", q[:200]])):
                     for how, env in (("words", plain), ("meaning", meant)):
                         got = timed([*binary, *argv], env)
                         best = rows.setdefault((name, how), {}).setdefault(q, got)

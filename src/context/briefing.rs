@@ -276,7 +276,7 @@ fn more(by_tools: bool) -> &'static str {
         "\n## More\n\nCall `build_context` with a task for what concerns it, `search_memory` to find entries, and \
          `read_entry` to read one. Record what you learn with `add_knowledge`, and how a task went with `record_attempt`.\n"
     } else {
-        "\n## More\n\n`ralph-memory context --task \"…\" --dry-run` shows what concerns a task, `ralph-memory search WORDS` finds \
+        "\n## More\n\n`ralph-memory context --task \"…\"` shows what concerns a task, `ralph-memory search WORDS` finds \
          entries, and `ralph-memory show ID` prints one.\n"
     }
 }

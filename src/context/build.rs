@@ -70,10 +70,11 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
     Context {
         text,
         notes_end,
+        task_id: material.instructions.task_id.clone(),
         entries: [learned.shown, known.shown, noted].concat(),
         attempts: [previous.shown, run.shown, from_journal].concat(),
         left_out,
-        problems: Vec::new(),
+        ..Context::default()
     }
 }
 

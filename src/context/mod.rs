@@ -34,6 +34,7 @@ use crate::entry::{Id, Scope, Source};
 use crate::error::Problem;
 use crate::retrieve::Hit;
 use crate::secret::redact;
+use crate::strategy;
 use crate::text::{fold, is_same_name};
 
 pub(crate) use crate::retrieve::MAX_CANDIDATES;
@@ -112,6 +113,23 @@ impl Task {
         }
     }
 
+    /// Returns the task as the section of a prompt that assigns it.
+    ///
+    /// ```
+    /// use ralph_memory::Task;
+    /// let section = Task { id: Some("t-1".into()), ..Task::new("Add the tables") }.assignment();
+    /// assert_eq!(section, "## Assigned Task\n\n**ID:** t-1\n**Title:** Add the tables\n");
+    /// ```
+    pub fn assignment(&self) -> String {
+        let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut text = format!("## Assigned Task\n\n**ID:** {}\n**Title:** {title}\n", self.own_id());
+        let description = self.description.trim();
+        if !description.is_empty() {
+            text.push_str(&format!("\n### Description\n\n{description}\n"));
+        }
+        text
+    }
+
     /// Returns title and description, one below the other.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.title.trim(), self.description.trim()).trim().to_owned()
@@ -148,8 +166,14 @@ impl Task {
 pub struct Request {
     /// The task.
     pub task: Task,
-    /// The maximum size; the default is in the settings.
+    /// The maximum size of what follows the task; the default is in the settings.
     pub budget: Option<Budget>,
+    /// The run whose state the text describes; the default is the one that was active in the last two hours.
+    pub run: Option<String>,
+    /// How the model is chosen; the default is in the settings.
+    pub strategy: Option<strategy::Strategy>,
+    /// The limit of iterations that the text mentions; the caller enforces it.
+    pub limit: Option<u32>,
     /// Whether the agent reports with the tools of the server, instead of elements in its output.
     pub by_tools: bool,
 }
@@ -232,7 +256,7 @@ pub(crate) struct ShownEvent {
 /// The state of the run and the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// The number of the iteration that begins, from 1; 0 if none begins, and only the task is described.
+    /// The number of the iteration that begins, from 1.
     pub iteration: u32,
     /// The limit of iterations; `None` if there is none.
     pub limit: Option<u32>,
@@ -288,6 +312,15 @@ pub(crate) struct Stuck {
     pub tell_person: bool,
 }
 
+/// How many attempts of a run succeeded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct SuccessRate {
+    /// How many succeeded.
+    pub succeeded: usize,
+    /// Of how many that count.
+    pub counted: usize,
+}
+
 /// A context, ready for an agent.
 ///
 /// ```
@@ -305,14 +338,30 @@ pub(crate) struct Stuck {
 /// assert!(notes.contains("calls `stat` once a file") && instructions.contains("<task-done>"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Context {
-    /// The text, markdown.
-    #[serde(rename = "context")]
+    /// The whole prompt, markdown: the task, the notes on it, and how to report.
+    #[serde(rename = "prompt")]
     pub text: String,
-    /// Where the material ends and the fixed instructions begin in the text, in bytes.
+    /// Where the task ends and the notes begin in the text, in bytes.
+    #[serde(skip)]
+    pub notes_start: usize,
+    /// Where the notes end and the fixed instructions begin in the text, in bytes.
     #[serde(skip)]
     pub notes_end: usize,
+    /// The id of the task.
+    pub task_id: String,
+    /// The number of the attempt at the task that begins now, from 1.
+    pub attempt: usize,
+    /// How often the task failed in a row, and one more if an error or a state recurs.
+    #[serde(skip)]
+    pub rung: u32,
+    /// The model that should work on it.
+    pub model: String,
+    /// Why this model.
+    pub rationale: String,
+    /// How many of the run's attempts succeeded, and of how many.
+    pub success_rate: SuccessRate,
     /// The knowledge that it shows, in order.
     pub entries: Vec<Id>,
     /// The attempts that it shows, in order.

@@ -81,9 +81,6 @@ fn join(bullets: &str, warning: &str) -> String {
 
 fn lines(status: &Status) -> String {
     let task = format!("- **This task:** attempt #{}, {} consecutive failure(s)\n", status.attempt, status.streak);
-    if status.iteration == 0 {
-        return task;
-    }
     let limit = status.limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
     let (succeeded, counted) = (status.succeeded, status.counted);
     let percent = match counted {

@@ -54,6 +54,7 @@ impl Error {
             | Error::SupersedesCycle { .. }
             | Error::Secret { .. }
             | Error::StillWorking { .. }
+            | Error::Held { .. }
             | Error::ForeignOwner { .. }
             | Error::OutsideRoot { .. } => ErrorKind::Refused,
             Error::Locked { .. } => ErrorKind::Busy,

@@ -270,6 +270,14 @@ pub enum Error {
         /// The agent's process.
         pid: u32,
     },
+    /// A run at work records its own attempts.
+    #[error("a run works on this task, and records its attempts: iteration {number} of {run_id}")]
+    Held {
+        /// The run.
+        run_id: String,
+        /// The number of its iteration.
+        number: u32,
+    },
     /// An argument cannot be used: a command, a prompt template, a checklist, a folder for logs, or a file to write.
     #[error("{message}")]
     Unusable {

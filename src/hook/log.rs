@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::state_file;
+use crate::iterations::state_file;
 use crate::text::{for_terminal, shorten};
 use crate::workspace::Workspace;
 

@@ -1,7 +1,7 @@
 //! Hooks: what agents' clients call when a session begins, at a prompt, when the agent stops, and when the session ends.
 //!
 //! `call` reads a call, with the fields that `payload` finds by the client's row in `dialect`. `session` keeps what
-//! happened in a session, and `log` what the doctor shows, both in files that `state_file` locks and seals. `transcript`
+//! happened in a session, and `log` what the doctor shows, both in files below `state/sessions/` that are locked and sealed. `transcript`
 //! finds out what a session did, and `session_work` records it. This file decides what happens at each event.
 //!
 //! A hook never waits for long: locks for at most 200 ms, servers and git not at all. It saves a message before anything
@@ -15,7 +15,6 @@ mod log;
 mod payload;
 mod session;
 mod session_work;
-mod state_file;
 mod transcript;
 
 use std::io;
@@ -52,6 +51,8 @@ const MAX_SESSIONS: usize = 2;
 const MAX_LOOKED_AT: usize = 1_000;
 /// How long a session without an end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
+/// How long a session without an end counts as open for a server of its client, in hours.
+const OPEN_HOURS: i64 = 24;
 /// How much later than a session's last event its last hook may run.
 const APART: TimeDelta = TimeDelta::minutes(2);
 
@@ -399,6 +400,26 @@ impl Firing<'_> {
                 }
             }
         }
+    }
+}
+
+/// Returns the run of a session that goes on: that of this id, if hooks know it as open or know no other one of the client,
+/// else that of the client's only open one. A server may outlive the session in which its client started it.
+pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
+    let own = id.map(SessionName::of);
+    let now = workspace.now();
+    let mut open: Vec<(SessionName, String)> = Vec::new();
+    for name in kept_sessions(workspace).into_iter().take(MAX_LOOKED_AT) {
+        let session = name.read(workspace);
+        let is_open = !session.is_closed && session.client == client && (now - session.acted_at).num_hours() < OPEN_HOURS;
+        open.extend(session.run.filter(|_| is_open).map(|run| (name, run)));
+    }
+    if let Some(at) = open.iter().position(|(name, _)| own.as_ref() == Some(name)) {
+        return Some(open.swap_remove(at).1);
+    }
+    match &open[..] {
+        [(_, run)] => Some(run.clone()),
+        _ => id.map(|id| session_run(client, id)),
     }
 }
 

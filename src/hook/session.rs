@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::state_file::{self, FOLDER};
+use crate::iterations::state_file::{self, FOLDER};
 use crate::text::shorten;
 use crate::workspace::Workspace;
 

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::begun::{begun, close, keep_begun};
+use super::begun::{begun, clear_unused_scratch, close, keep_begun};
 use super::gather::{check_task, context_budget, gather, instructions};
 use super::iteration::{Iteration, Run};
 use super::kept::{is_kept, kept_problems};
@@ -15,14 +15,13 @@ use super::process_identity::ProcessIdentity;
 use super::refusal::{is_of_one, reason_of};
 use super::state_folders::StateFolders;
 use super::work_tree::work_tree_state;
-use crate::context::{Budget, Task};
+use crate::context::{Budget, Context, Task};
 use crate::entry::path::display_path;
 use crate::entry::{Attempt, AttemptHead, Outcome, Sections};
 use crate::error::{Argument, Error, Problem, Result};
 use crate::journal::{attempt_at, check_number, check_run_name, next_number, write_attempt};
 use crate::semantic::SemanticMemory;
 use crate::store::Lock;
-use crate::strategy::Choice;
 use crate::workspace::Workspace;
 
 /// How long to wait for the lock while an agent runs.
@@ -43,23 +42,23 @@ pub(crate) fn begin(
     check_run_name(&run.id)?;
     let budget = context_budget(workspace, run.budget, &instructions(workspace, task, false))?;
     configured_models(workspace)?;
-    // From here on it is kept, and shown to whoever looks at the memory.
-    let task = task.without_secrets(&workspace.settings.allowed_secrets);
+    // It is kept, and shown to whoever looks at the memory.
+    let safe = task.without_secrets(&workspace.settings.allowed_secrets);
     refuse_beside_agents(&begun(workspace)?)?;
     let (kept, mut problems) = kept_problems(workspace, folders);
     problems.extend(no_key(workspace));
     let mut iteration = {
         let lock = workspace.lock_entries()?;
-        problems.extend(interrupt_orphans(workspace, &lock, &kept, &task, run)?);
+        problems.extend(interrupt_orphans(workspace, &lock, &kept, &safe, run)?);
         let number = next_number(workspace, &run.id)?;
         check_number(number)?;
-        let holder = run.holder.clone();
-        let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, task, workspace.now()) };
+        let holder = ProcessIdentity::this_process();
+        let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, safe, workspace.now()) };
         // From here on the number is taken, and an iteration that is cut off leaves a trace.
         keep_begun(workspace, &lock, &iteration)?;
         iteration
     };
-    if let Err(error) = prepare(workspace, semantic, &mut iteration, run, budget) {
+    if let Err(error) = prepare(workspace, semantic, &mut iteration, task, run, budget) {
         // It was refused, and not cut off: it must not count as an attempt.
         if let Ok(lock) = workspace.lock_within_git() {
             let _ = close(workspace, &lock, &iteration);
@@ -93,8 +92,8 @@ fn refuse_beside_agents(begun: &[Iteration]) -> Result<()> {
     }
 }
 
-/// Records as interrupted the iterations of the task in this run that an earlier process began, and returns a problem
-/// for each that cannot be recorded.
+/// Records as interrupted the iterations whose process has ended, and those of the task in this run that nobody seen from
+/// here works on. Returns a problem for each that cannot be recorded.
 fn interrupt_orphans(
     workspace: &Workspace,
     lock: &Lock,
@@ -105,15 +104,20 @@ fn interrupt_orphans(
     let orphans = begun(workspace)?;
     if orphans.is_empty() {
         // A file at that path is not needed, and may come from the repository.
-        let _ = workspace.store.clear_scratch();
+        clear_unused_scratch(workspace);
     }
+    let this = ProcessIdentity::this_process();
     let mut problems = Vec::new();
     for orphan in orphans {
-        let holder = orphan.holder.as_ref().filter(|holder| run.holder.as_ref() != Some(holder));
-        let is_at_work = holder.is_some_and(ProcessIdentity::is_alive);
-        // The saved attempt has a better result.
-        let is_over = !is_at_work && !is_kept(kept, &orphan);
-        if orphan.run_id == run.id && orphan.task_id() == task.own_id() && is_over {
+        let is_same = orphan.run_id == run.id && orphan.task_id() == task.own_id();
+        let is_over = match &orphan.holder {
+            // Whoever begins the same again has given it up.
+            Some(holder) if this.as_ref() == Some(holder) => is_same,
+            Some(holder) => !holder.is_alive() && (is_same || holder.is_visible()),
+            None => true,
+        };
+        // A saved attempt has a better result.
+        if is_over && !is_kept(kept, &orphan) {
             match interrupt(workspace, lock, &orphan) {
                 // Problems of the old one do not stop a new one.
                 Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),
@@ -160,17 +164,24 @@ fn prepare(
     workspace: &Workspace,
     semantic: &SemanticMemory,
     iteration: &mut Iteration,
+    task: &Task,
     run: &Run,
     budget: Budget,
 ) -> Result<()> {
-    let gathered = gather(workspace, semantic, &iteration.task, Some((run, iteration.number)), budget, false)?;
-    iteration.attempt = gathered.record.attempts + 1;
-    iteration.rung = gathered.record.rung;
-    Choice { model: iteration.model, rationale: iteration.rationale } = gathered.choice;
-    iteration.entries = gathered.context.entries;
-    iteration.left_out = gathered.context.left_out;
-    iteration.context = gathered.context.text;
-    iteration.problems = gathered.context.problems;
+    let context = gather(workspace, semantic, task, (run, iteration.number), budget, false)?;
+    let Context { text, notes_start, attempt, rung, model, rationale, entries, left_out, problems, .. } = context;
+    *iteration = Iteration {
+        context: text,
+        notes_start,
+        attempt,
+        rung,
+        model,
+        rationale,
+        entries,
+        left_out,
+        problems,
+        ..iteration.clone()
+    };
     match work_tree_state(workspace) {
         Ok(state) => iteration.tree = state.map(|state| state.tree),
         Err(problem) => iteration.problems.push(*problem),

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::iteration::{Iteration, is_tree};
+use super::notes::has_contexts;
 use super::process_identity::ProcessIdentity;
 use super::sealed::{state_key, unsealed, write_sealed};
 use crate::context::Task;
@@ -140,9 +141,10 @@ pub(crate) fn scratch(workspace: &Workspace) -> std::io::Result<PathBuf> {
     workspace.store.make_scratch()
 }
 
-/// Clears the folder for git's working files if no open iteration could need it. A leftover only takes space.
-fn clear_unused_scratch(workspace: &Workspace) {
-    if begun(workspace).is_ok_and(|iterations| iterations.is_empty()) {
+/// Clears the folder for git's working files if neither an open iteration nor the note of a context could need it. A
+/// leftover only takes space.
+pub(super) fn clear_unused_scratch(workspace: &Workspace) {
+    if begun(workspace).is_ok_and(|iterations| iterations.is_empty()) && !has_contexts(workspace) {
         // There may be nothing to clear.
         let _ = workspace.store.clear_scratch();
     }

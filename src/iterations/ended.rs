@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::iteration::Iteration;
+use super::notes::Channel;
 use super::work_tree::WorkTreeChanges;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Attempt, Files, Id, Outcome};
@@ -38,6 +39,8 @@ pub struct Recorded {
     pub id: Id,
     /// Its file, relative to the folder that holds `.ralph/`.
     pub path: String,
+    /// The number of the attempt at its task, from 1.
+    pub number: usize,
     /// Its outcome.
     pub outcome: Outcome,
     /// The knowledge that was recorded, in the order in which the agent wrote it.
@@ -72,6 +75,8 @@ pub(super) struct EndedAttempt<'a> {
     pub(super) was_kept: bool,
     /// Whether secrets were removed from the text.
     pub(super) is_redacted: bool,
+    /// The way by which it is told, and whether the caller names its run; `None` if it was begun, and is told once.
+    pub(super) told: Option<(Channel, bool)>,
 }
 
 impl<'a> EndedAttempt<'a> {
@@ -92,6 +97,7 @@ impl<'a> EndedAttempt<'a> {
             at,
             was_kept: false,
             is_redacted: false,
+            told: None,
         }
     }
 

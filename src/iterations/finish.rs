@@ -12,8 +12,8 @@ use super::iteration::Iteration;
 use super::kept::{keep_ahead, not_recorded, settle};
 use super::kept_file::{IterationRef, KeptAttempt, canonical};
 use super::record::record;
-use super::resume::resume;
 use super::state_folders::StateFolders;
+use super::told::told_iteration;
 use super::work_tree::changes_since;
 use crate::error::{Error, Result};
 use crate::history::Report;
@@ -34,7 +34,8 @@ pub(crate) fn reader(workspace: &Workspace, format: Format) -> Reader {
     })
 }
 
-fn transcript<'a>(workspace: &Workspace, report: &'a Report) -> Cow<'a, Transcript> {
+/// Returns the agent's output of a report.
+pub(super) fn transcript<'a>(workspace: &Workspace, report: &'a Report) -> Cow<'a, Transcript> {
     if let Some(transcript) = &report.transcript {
         return Cow::Borrowed(transcript);
     }
@@ -55,7 +56,16 @@ pub(crate) fn finish(
     check_name("task id", &iteration.task_id())?;
     check_number(iteration.number)?;
     let transcript = transcript(workspace, report);
-    let mut ended = EndedAttempt::new(iteration, report, &transcript, workspace.now());
+    record_safely(workspace, semantic, folders, EndedAttempt::new(iteration, report, &transcript, workspace.now()))
+}
+
+/// Records an attempt that has just ended. It is saved first.
+pub(super) fn record_safely(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    mut ended: EndedAttempt<'_>,
+) -> Result<Recorded> {
     let Some(kept) = keep_ahead(workspace, folders, &ended) else {
         see_changes(workspace, &mut ended);
         return record(workspace, semantic, &ended)
@@ -139,6 +149,7 @@ pub(crate) fn record_kept(
         at: file.kept_at,
         was_kept: true,
         is_redacted: file.redacted,
+        told: None,
     };
     match record(workspace, semantic, &ended) {
         Ok(mut recorded) => {
@@ -160,9 +171,9 @@ pub(crate) fn record_kept(
 fn iteration_of(workspace: &Workspace, kept: &KeptAttempt) -> Result<Iteration> {
     match &kept.file.which {
         IterationRef::Begun(iteration) => Ok((**iteration).clone()),
-        IterationRef::Named { run, number, .. } => {
-            kept.check_task()?;
-            resume(workspace, run.as_deref(), *number, kept.task_id().as_deref(), kept.file.kept_at)
+        IterationRef::Named { run, .. } => {
+            let task = kept.named_task()?;
+            told_iteration(workspace, &task, run.as_deref(), kept.file.kept_at)
         }
     }
 }

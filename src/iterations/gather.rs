@@ -3,22 +3,23 @@
 //! It does not write the text: [`context`](mod@crate::context) does, within a budget. A file that vanished since the
 //! scan is left out, and never stops the rest.
 
+use super::begun::begun;
 use super::iteration::Run;
 use super::model_choice::{choose_model, loop_status};
 use super::recurring::recurring;
+use super::runs::recent_run;
 use crate::catalog::{Area, Catalog};
-use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Task};
+use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, SuccessRate, Task};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::index::Snapshot;
-use crate::journal::{self, check_name};
+use crate::journal::{self, check_name, check_run_name, next_number};
 use crate::knowledge::{Staleness, events_for, journal_events, staleness};
 use crate::queries::hits;
 use crate::retrieve::{Hit, Meaning, Query};
 use crate::semantic::SemanticMemory;
-use crate::strategy::Choice;
 use crate::workspace::{View, Workspace};
 
 /// How many attempts at a task are read for its context: many more than fit.
@@ -27,13 +28,6 @@ const MAX_READ: usize = 30;
 const OWN_ITERATIONS: usize = 5;
 /// How many iterations of other runs a context has.
 const OTHER_ITERATIONS: usize = 5;
-
-/// A context, and its material.
-pub(super) struct Gathered {
-    pub(super) context: Context,
-    pub(super) choice: Choice,
-    pub(super) record: TaskRecord,
-}
 
 /// The journal's data about a task and a run.
 struct Precedents {
@@ -74,11 +68,22 @@ pub(super) fn instructions(workspace: &Workspace, task: &Task, by_tools: bool) -
     Instructions { models, suggests_events, by_tools, ..Instructions::new(task.own_id()) }
 }
 
-/// Returns the context of a task, without beginning it.
+/// Returns the context of a task. It begins nothing.
 pub(crate) fn context(workspace: &Workspace, semantic: &SemanticMemory, request: &Request) -> Result<Context> {
-    check_task(&request.task)?;
-    let budget = context_budget(workspace, request.budget, &instructions(workspace, &request.task, request.by_tools))?;
-    Ok(gather(workspace, semantic, &request.task, None, budget, request.by_tools)?.context)
+    let Request { task, budget, run, strategy, limit, by_tools } = request;
+    check_task(task)?;
+    run.as_deref().map_or(Ok(()), check_run_name)?;
+    let budget = context_budget(workspace, *budget, &instructions(workspace, task, *by_tools))?;
+    let id = run.clone().or_else(|| recent_run(workspace)).unwrap_or_default();
+    // An agent that asks while its run is at work gets the iteration that its prompt describes.
+    let open = begun(workspace)?.into_iter().find(|open| open.run_id == id && open.task_id() == task.own_id());
+    let number = match open {
+        Some(open) => open.number,
+        None if id.is_empty() => 1,
+        None => next_number(workspace, &id)?,
+    };
+    let run = Run { strategy: *strategy, limit: *limit, ..Run::named(id) };
+    gather(workspace, semantic, task, (&run, number), budget, *by_tools)
 }
 
 /// Refuses a task that cannot be begun.
@@ -89,42 +94,53 @@ pub(super) fn check_task(task: &Task) -> Result<()> {
     task.id.as_ref().map_or(Ok(()), |id| check_name("task id", id))
 }
 
-/// Gathers the context of a task, including its run and the number of its iteration, if given.
+/// Gathers the context of a task in a run, with the number of its iteration.
 pub(super) fn gather(
     workspace: &Workspace,
     semantic: &SemanticMemory,
-    task: &Task,
-    run: Option<(&Run, u32)>,
+    given: &Task,
+    run: (&Run, u32),
     budget: Budget,
     by_tools: bool,
-) -> Result<Gathered> {
-    let task = &Task { id: Some(task.own_id()), ..task.clone() };
+) -> Result<Context> {
+    // Only its agent gets the task as it was given.
+    let task = &given.without_secrets(&workspace.settings.allowed_secrets);
     workspace.answer(&[Area::Live], |views, snapshot| {
         let archive = workspace.catalog(Area::Archive);
         workspace.check_whole(&archive)?;
         let catalogs = [&views[0].catalog, &archive];
-        let precedents = precedents(workspace, &catalogs, task, run);
+        let precedents = precedents(workspace, &catalogs, task, run.0);
         let Precedents { record, run_record, .. } = &precedents;
-        let choice = choose_model(workspace, run.map(|(run, _)| run), record, run_record)?;
-        let matches = matches(workspace, semantic, (views, snapshot), task, run, &precedents)?;
+        let choice = choose_model(workspace, Some(run.0), record, run_record)?;
+        let matches = matches(workspace, semantic, (views, snapshot), task, run.0, &precedents)?;
         let instructions = instructions(workspace, task, by_tools);
         let status = loop_status(workspace, run, record, run_record, &choice);
         let problems = matches.problems.clone();
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
         let material = Material { status, ..material };
-        let mut context = context::build(&material, budget, workspace.settings.body_words);
-        context.problems = catalogs[0].problems();
-        context.problems.extend(workspace.settings_problems.clone());
-        context.problems.extend(problems);
-        Ok(Gathered { context, choice, record: precedents.record })
+        let built = context::build(&material, budget, workspace.settings.body_words);
+        let assignment = format!("{}\n", given.assignment());
+        let notes = catalogs[0].problems().into_iter().chain(workspace.settings_problems.clone()).chain(problems);
+        Ok(Context {
+            notes_start: assignment.len(),
+            notes_end: assignment.len() + built.notes_end,
+            text: assignment + &built.text,
+            attempt: record.attempts + 1,
+            rung: record.rung,
+            success_rate: SuccessRate { succeeded: run_record.succeeded, counted: run_record.counted },
+            model: choice.model,
+            rationale: choice.rationale,
+            problems: notes.collect(),
+            ..built
+        })
     })
 }
 
-fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: Option<(&Run, u32)>) -> Precedents {
+fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: &Run) -> Precedents {
     let task_id = task.own_id();
     let summaries = |rows: &dyn Fn(&Catalog) -> _| journal::summaries(workspace.now(), catalogs, rows);
     let of_task = summaries(&|catalog| catalog.rows_of_task(&task_id));
-    let of_run = run.map(|(run, _)| summaries(&|catalog| catalog.rows_of_run(&run.id))).unwrap_or_default();
+    let of_run = if run.id.is_empty() { Vec::new() } else { summaries(&|catalog| catalog.rows_of_run(&run.id)) };
     let (record, run_record) = (TaskRecord::of(&of_task), RunRecord::of(&of_run));
     Precedents { of_task, of_run, record, run_record }
 }
@@ -169,7 +185,7 @@ fn matches(
     semantic: &SemanticMemory,
     (views, snapshot): (&[View], &Snapshot),
     task: &Task,
-    run: Option<(&Run, u32)>,
+    run: &Run,
     precedents: &Precedents,
 ) -> Result<TaskMatches> {
     let query = query(task, &precedents.record, &precedents.run_record);
@@ -185,7 +201,7 @@ fn matches(
     })?;
     let (learnings, knowledge) = references(workspace, found);
     let attempts = find(Kind::Journal, OTHER_ITERATIONS, &|head| {
-        head.task_id.as_ref() != task.id.as_ref() && run.is_none_or(|(run, _)| head.run_id.as_ref() != Some(&run.id))
+        head.task_id.as_ref() != task.id.as_ref() && head.run_id.as_ref() != Some(&run.id)
     })?;
     let catalog = &views[0].catalog;
     let summary =

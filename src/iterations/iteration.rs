@@ -41,9 +41,6 @@ pub struct Run {
     pub limit: Option<u32>,
     /// The maximum size of a context; the default is in the settings.
     pub budget: Option<Budget>,
-    /// The process that works on its iterations from beginning to end: while it runs, no other process records one of
-    /// them as interrupted. Without one, the next call does.
-    pub holder: Option<ProcessIdentity>,
 }
 
 impl Run {
@@ -55,8 +52,8 @@ impl Run {
 
 /// One iteration, from its beginning to its entry in the journal.
 ///
-/// It is plain data: the result of [`Memory::begin`](crate::Memory::begin) is kept in `.ralph/state/` until it is
-/// finished, so that another process can finish it.
+/// The process that calls [`Memory::begin`](crate::Memory::begin) works on it. It is kept in `.ralph/state/` until it is
+/// finished, so that the next call of `begin` records it as interrupted if that process ends before.
 ///
 /// ```
 /// use ralph_memory::{Memory, Task};
@@ -68,10 +65,10 @@ impl Run {
 /// let begun = memory.begin(&Task::new("Translate the error messages"), &memory.new_run())?;
 /// assert_eq!((begun.number, begun.attempt, begun.model.as_str()), (1, 1, "sonnet"));
 ///
-/// // In another process, perhaps:
+/// assert!(begun.context.contains("**Title:** Translate the error messages"));
+///
 /// let open = memory.open_iterations();
 /// assert_eq!(open[0].task.title, "Translate the error messages");
-/// assert_eq!(memory.resume(Some(&begun.run_id), Some(1), None)?.task_id(), begun.task_id());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,9 +104,12 @@ pub struct Iteration {
     /// Whether nobody began it before its agent ended, so that nobody knows how long it took.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unmeasured: bool,
-    /// The context of the agent: markdown. Not kept in `state/`.
+    /// The whole prompt of the agent, markdown: the task, the notes on it, and how to report. Not kept in `state/`.
     #[serde(skip)]
     pub context: String,
+    /// Where the task ends and the notes begin in it, in bytes.
+    #[serde(skip)]
+    pub(crate) notes_start: usize,
     /// Problems of the files that were read. Not kept in `state/`.
     #[serde(skip)]
     pub problems: Vec<Problem>,
@@ -135,6 +135,7 @@ impl Iteration {
             agent: None,
             is_unmeasured: false,
             context: String::new(),
+            notes_start: 0,
             problems: Vec::new(),
         }
     }

@@ -15,6 +15,7 @@ use super::iteration::{Iteration, is_tree};
 use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
 use super::work_tree::WorkTreeChanges;
+use crate::context::Task;
 use crate::error::{Argument, Error, Problem, Result};
 use crate::history::Report;
 use crate::journal::{check_name, check_number, check_run_name};
@@ -34,11 +35,12 @@ const MAX_BYTES: u64 = 128 * 1024 * 1024;
 ///
 /// ```
 /// use std::path::Path;
+/// use ralph_memory::Task;
 /// use ralph_memory::memory::{IterationRef, KeptAttempt, Report, StateFolders};
 /// # let folder = tempfile::tempdir()?;
 /// # let state = folder.path().join("state");
 /// let folders = StateFolders::new([state]);
-/// let which = IterationRef::Named { run: None, number: None, task_id: Some("t-7".into()) };
+/// let which = IterationRef::Named { run: None, task: Some(Task::new("Fix the build")) };
 /// let report = Report { text: "<task-failed>t-7</task-failed>".into(), ..Report::default() };
 /// let path = folders.keep(Path::new("/srv/app"), which.clone(), &report, "2026-02-17T12:00:00Z".parse()?)?;
 /// assert_eq!(KeptAttempt::read(&path)?.ok_or("it is another file")?.which(), &which);
@@ -49,15 +51,12 @@ const MAX_BYTES: u64 = 128 * 1024 * 1024;
 pub enum IterationRef {
     /// This one.
     Begun(Box<Iteration>),
-    /// One that [`Memory::resume`](crate::Memory::resume) finds from these values.
-    #[serde(rename_all = "snake_case")]
+    /// One that nobody began, as for [`Memory::record`](crate::Memory::record).
     Named {
         /// The run.
         run: Option<String>,
-        /// The number in the run.
-        number: Option<u32>,
-        /// The task.
-        task_id: Option<String>,
+        /// The task; without one, that which the output names.
+        task: Option<Task>,
     },
 }
 
@@ -160,7 +159,9 @@ impl KeptFile {
                 iteration.task = iteration.task.without_secrets(allowed);
                 IterationRef::Begun(Box::new(iteration))
             }
-            named @ IterationRef::Named { .. } => named,
+            IterationRef::Named { run, task } => {
+                IterationRef::Named { run, task: task.map(|task| task.without_secrets(allowed)) }
+            }
         };
         let report = report.redacted(transcript, allowed);
         let is_redacted = report.transcript.as_ref().is_some_and(|safe| safe.text != transcript.text);
@@ -196,10 +197,7 @@ impl KeptFile {
                 check_tree(iteration.tree.as_deref())?;
                 (Some(iteration.run_id.clone()), Some(iteration.task_id()))
             }
-            IterationRef::Named { run, number, task_id } => {
-                number.map_or(Ok(()), check_number)?;
-                (run.clone(), task_id.clone())
-            }
+            IterationRef::Named { run, task } => (run.clone(), task.as_ref().map(Task::own_id)),
         };
         names.0.map_or(Ok(()), |run| check_run_name(&run))?;
         names.1.map_or(Ok(()), |task_id| check_name("task id", &task_id))?;
@@ -243,11 +241,10 @@ impl KeptAttempt {
 
     /// Sets which iteration it belongs to, if that is [`IterationRef::Named`]. `None` leaves a value unchanged.
     #[must_use]
-    pub fn named(mut self, run: Option<String>, number: Option<u32>, task_id: Option<String>) -> KeptAttempt {
-        if let IterationRef::Named { run: old_run, number: old_number, task_id: old_task } = &mut self.file.which {
+    pub fn named(mut self, run: Option<String>, task: Option<Task>) -> KeptAttempt {
+        if let IterationRef::Named { run: old_run, task: old_task } = &mut self.file.which {
             *old_run = run.or(old_run.take());
-            *old_number = number.or(*old_number);
-            *old_task = task_id.or(old_task.take());
+            *old_task = task.or(old_task.take());
         }
         self
     }
@@ -265,31 +262,28 @@ impl KeptAttempt {
             && own.number == iteration.number && own.started_at == iteration.started_at)
     }
 
-    /// Returns the task of an attempt without an iteration: the one that it names, else the last one that the agent
-    /// reports as done or failed.
-    pub(super) fn task_id(&self) -> Option<String> {
-        let reported = || task_named(self.file.report.transcript.as_ref().map_or("", |transcript| &transcript.text));
+    /// Returns the task of an attempt that nobody began: the one that it names, else the last one that the agent reports
+    /// as done or failed.
+    fn task(&self) -> Option<Task> {
+        let reported = || {
+            let id = task_named(self.file.report.transcript.as_ref().map_or("", |transcript| &transcript.text))?;
+            Some(Task { id: Some(id), ..Task::default() })
+        };
         match &self.file.which {
             IterationRef::Begun(_) => None,
-            IterationRef::Named { task_id, .. } => task_id.clone().or_else(reported),
+            IterationRef::Named { task, .. } => task.clone().or_else(reported),
         }
     }
 
-    /// Returns whether it is unknown which task it belongs to. The open iteration may be another one by now.
+    /// Returns whether it is unknown which task it belongs to.
     fn needs_task(&self) -> bool {
-        match &self.file.which {
-            IterationRef::Begun(_) | IterationRef::Named { run: Some(_), number: Some(_), .. } => false,
-            IterationRef::Named { .. } => self.task_id().is_none(),
-        }
+        matches!(self.file.which, IterationRef::Named { .. }) && self.task().is_none()
     }
 
-    /// Refuses an attempt of which the task is unknown.
-    pub(super) fn check_task(&self) -> Result<()> {
-        if self.needs_task() {
-            let reason = format!("`{}` names no task", self.path.display());
-            return Err(Error::invalid(Argument::Iteration, reason));
-        }
-        Ok(())
+    /// Returns the task of an attempt that nobody began; an error if it is unknown.
+    pub(super) fn named_task(&self) -> Result<Task> {
+        let reason = || format!("`{}` names no task", self.path.display());
+        self.task().ok_or_else(|| Error::invalid(Argument::Iteration, reason()))
     }
 
     pub(super) fn problem(&self, root: &Path) -> Problem {
@@ -301,7 +295,7 @@ impl KeptAttempt {
                 (format!("iteration {number} of {run_id} is not in the journal: it could not be written at {at}"), "")
             }
             IterationRef::Named { .. } => (
-                format!("an agent's output is not in the journal: it was saved at {at}, without an iteration"),
+                format!("an agent's output is not in the journal: it was saved at {at}"),
                 "; delete the file to discard it",
             ),
         };

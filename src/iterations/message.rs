@@ -7,21 +7,22 @@ use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
-use super::begun::begun;
 use super::contributions::{event_of, knowledge_of};
 use super::ended::EndedAttempt;
 use super::finish::reader;
 use super::iteration::Iteration;
-use super::loop_claims::{Claim, Claimed, claim_of, is_own};
+use super::loop_claims::{Claim, claim_of};
+use super::notes::{Channel, tasks_of_contexts};
 use super::record::{Contributions, record, refused};
-use super::resume::{known_task, new_run, recent_run};
+use super::runs::{new_run, recent_run};
 use super::session_message::SessionMessage;
+use super::told::told_iteration;
 use crate::context::Task;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Files, Outcome};
 use crate::error::{Error, Problem, Result};
 use crate::history::Report;
-use crate::journal::{check_name, next_number};
+use crate::journal::check_name;
 use crate::semantic::SemanticMemory;
 use crate::settings::Settings;
 use crate::sigil::{self, SUGGESTIONS_HEADING, Sigil, SuggestedScope};
@@ -74,35 +75,29 @@ pub(crate) fn says_anything(text: &str) -> bool {
 /// [`Error::Locked`] and [`Error::Io`]. What concerns one fact alone is in [`RecordedMessage::refused`].
 pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) -> Result<RecordedMessage> {
     let ended = EndedTasks::of(&message.text);
-    let claim = |task: Claimed<'_>| claim_of(workspace, message, task);
     if ended.tasks.is_empty() {
         let Some(tried) = &ended.tried else {
             return record_facts(workspace, message, RecordedMessage::refusing(ended.refused));
         };
-        return match claim(Claimed::Failure(tried))? {
-            Claim::Open => Ok(RecordedMessage::waiting()),
-            Claim::Recorded => Ok(RecordedMessage::default()),
-            Claim::None => {
-                let iteration = failed_iteration(workspace, message, tried)?;
-                let report = Report { outcome: Some(Outcome::Failed), ..Report::default() };
-                RecordedMessage::refusing(ended.refused).with_attempt(
-                    workspace,
-                    message,
-                    &iteration,
-                    report,
-                    &message.text,
-                )
-            }
-        };
+        let iteration = failed_iteration(workspace, message, tried)?;
+        let report = Report { outcome: Some(Outcome::Failed), ..Report::default() };
+        return RecordedMessage::refusing(ended.refused).with_attempt(
+            workspace,
+            message,
+            &iteration,
+            report,
+            &message.text,
+        );
     }
-    let claims = ended.tasks.iter().map(|task| claim(Claimed::Task(&task.id))).collect::<Result<Vec<Claim>>>()?;
+    let claim = |task: &EndedTask| claim_of(workspace, message, &task.id);
+    let claims = ended.tasks.iter().map(claim).collect::<Result<Vec<Claim>>>()?;
     if claims.contains(&Claim::Open) {
         return Ok(RecordedMessage::waiting());
     }
     let mut recorded = RecordedMessage::refusing(ended.refused);
     let unclaimed = ended.tasks.iter().zip(claims).filter(|(_, claim)| *claim == Claim::None);
     for (task, _) in unclaimed {
-        let iteration = iteration_of(workspace, message, &task.id)?;
+        let iteration = told_iteration(workspace, &of_id(&task.id), message.run.as_deref(), message.at)?;
         let report = Report { outcome: Some(task.outcome), ..Report::default() };
         recorded = recorded.with_attempt(workspace, message, &iteration, report, &task.text)?;
     }
@@ -118,7 +113,7 @@ pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<R
     let text = work.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
     let named = EndedTasks::of(text).tasks.pop();
     let id = named.map_or_else(|| Task::id_of_title(&work.title), |task| task.id);
-    let mut iteration = new_iteration(workspace, work.run.as_deref(), &id, work.at)?;
+    let mut iteration = told_iteration(workspace, &of_id(&id), work.run.as_deref(), work.at)?;
     if iteration.task.title == id {
         iteration.task.title.clone_from(&work.title);
     }
@@ -159,6 +154,7 @@ impl RecordedMessage {
         let ended = EndedAttempt {
             was_kept: message.was_kept,
             is_redacted: message.is_redacted,
+            told: Some((Channel::Message, true)),
             ..EndedAttempt::new(iteration, &report, &transcript, message.at)
         };
         let recorded = record(workspace, &no_servers(workspace), &ended)?;
@@ -281,36 +277,22 @@ impl EndedTasks {
     }
 }
 
-/// Returns the iteration that a message ends: the open one that the session itself began, else a new one.
-fn iteration_of(workspace: &Workspace, message: &SessionMessage, task_id: &str) -> Result<Iteration> {
-    let own = begun(workspace)?.into_iter().rfind(|open| open.task_id() == task_id && is_own(open, message));
-    match own {
-        Some(own) => Ok(own),
-        None => new_iteration(workspace, message.run.as_deref(), task_id, message.at),
-    }
+/// Returns the task of this id.
+fn of_id(id: &str) -> Task {
+    Task { id: Some(id.to_owned()), ..Task::default() }
 }
 
-fn new_iteration(workspace: &Workspace, run: Option<&str>, task_id: &str, at: DateTime<Utc>) -> Result<Iteration> {
-    let run = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
-    let number = next_number(workspace, &run)?;
-    let (task, n_attempts) = known_task(workspace, task_id);
-    Ok(Iteration { attempt: n_attempts + 1, is_unmeasured: true, ..Iteration::new(run, number, task, at) })
-}
-
-/// Returns the iteration of a failure report that names no task: the only one that the session began, else a new one of
-/// a task that is called by what was tried.
+/// Returns the iteration of a failure report that names no task: of the only one for which the session asked for a
+/// context, else of a task that is called by what was tried.
 fn failed_iteration(workspace: &Workspace, message: &SessionMessage, tried: &str) -> Result<Iteration> {
-    let mut own = begun(workspace)?;
-    own.retain(|open| is_own(open, message));
-    if let [_] = own[..] {
-        return Ok(own.remove(0));
-    }
+    let asked = tasks_of_contexts(workspace, message.run.as_deref());
     let title = first_sentence(tried, MAX_TITLE);
     let title = if title.trim().is_empty() { "A failure without a task".to_owned() } else { title };
-    let id = Task::id_of_title(&title);
-    let mut iteration = new_iteration(workspace, message.run.as_deref(), &id, message.at)?;
-    iteration.task.title = title;
-    Ok(iteration)
+    let task = match &asked[..] {
+        [task] => task.clone(),
+        _ => Task::new(title),
+    };
+    told_iteration(workspace, &task, message.run.as_deref(), message.at)
 }
 
 /// Returns the semantic memory of a call that asks no server.

@@ -1,13 +1,14 @@
 //! Iterations: begun, resumed, and finished.
 //!
 //! `iteration` has the types. `begin` takes a number, chooses a model (`model_choice`) and gathers the material of a
-//! context (`gather`, `recurring`). `begun` keeps an iteration in a file until it is finished, `sealed` verifies that
-//! this program wrote it, and `resume` finds an iteration that another process began. `finish` ends one:
-//! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
+//! context (`gather`, `recurring`), for the process that works on it until `finish`. `begun` keeps an iteration in a file
+//! until then, and `sealed` verifies that this program wrote it. `told` records an attempt that nobody began; `notes` says
+//! what its task's last context showed, and whether it was told before, in a `state_file`. `contributions` turns an agent's
+//! output into knowledge, `record` writes that and the journal's entry. `kept` and
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
 //! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be
-//! recorded; `loop_claims` leaves to a loop what the loop records. `live` reads what runs do at the moment, and `live_writer`
-//! writes it. `page_server` notes who serves the page of the memory.
+//! recorded; `loop_claims` leaves to a run what the run records. `runs` names runs. `live` reads what runs do at the moment,
+//! and `live_writer` writes it. `page_server` notes who serves the page of the memory.
 //!
 //! `briefing` gathers what a session begins with, and `remedies` finds the entries that are about what goes wrong now.
 //!
@@ -30,6 +31,7 @@ mod live_writer;
 mod loop_claims;
 mod message;
 mod model_choice;
+mod notes;
 mod page_server;
 mod process_identity;
 mod record;
@@ -37,11 +39,13 @@ mod recurring;
 mod refusal;
 mod remedies;
 mod reminder;
-mod resume;
+mod runs;
 mod sealed;
 mod session_message;
 mod session_run;
+pub(crate) mod state_file;
 mod state_folders;
+mod told;
 mod work_tree;
 
 pub(crate) use begin::{begin, cancel, note_agent};
@@ -61,12 +65,14 @@ pub(crate) use live::{live_runs, recent_runs, unfinished_runs};
 pub(crate) use live_writer::LiveWriter;
 pub(crate) use message::{RecordedMessage, SessionWork, record_message, record_work, says_anything};
 pub(crate) use model_choice::choose_model;
+pub(crate) use notes::note_context;
 pub use page_server::PageServer;
 pub(crate) use page_server::{claim_page, page_launcher, page_server};
 pub use process_identity::ProcessIdentity;
 pub(crate) use reminder::reminder;
-pub(crate) use resume::{new_run, new_session, newest_run, recent_run, resume};
-pub(crate) use sealed::{keep_options, kept_options, seal, unsealed};
+pub(crate) use runs::{new_run, new_session, newest_run, recent_run};
+pub(crate) use sealed::{keep_options, kept_options};
 pub(crate) use session_message::SessionMessage;
 pub(crate) use session_run::{is_client_run, is_session, session_run};
 pub use state_folders::StateFolders;
+pub(crate) use told::record_attempt;

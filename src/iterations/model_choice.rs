@@ -37,19 +37,17 @@ pub(crate) fn choose_model(
     Ok(strategy::choose(strategy, configured_models(workspace)?, fixed, evidence))
 }
 
-/// Returns the state of the run and the task for a context. A first attempt in a first iteration has none. If no
-/// iteration begins, only a stuck task is mentioned.
+/// Returns the state of the run and the task for a context. A first attempt in a first iteration has none.
 pub(super) fn loop_status(
     workspace: &Workspace,
-    run: Option<(&Run, u32)>,
+    (run, number): (&Run, u32),
     task: &TaskRecord,
     of_run: &RunRecord,
     choice: &Choice,
 ) -> Option<Status> {
     let threshold = workspace.settings.stuck_after;
     let is_stuck = task.rung >= threshold;
-    let is_worth_it = run.map_or(is_stuck, |(_, number)| number > 1 || task.attempts > 0);
-    if !is_worth_it {
+    if number <= 1 && task.attempts == 0 {
         return None;
     }
     let stuck = is_stuck.then(|| Stuck {
@@ -60,8 +58,8 @@ pub(super) fn loop_status(
         tell_person: task.rung > threshold,
     });
     Some(Status {
-        iteration: run.map_or(0, |(_, number)| number),
-        limit: run.and_then(|(run, _)| run.limit),
+        iteration: number,
+        limit: run.limit,
         attempt: task.attempts + 1,
         streak: task.streak,
         succeeded: of_run.succeeded,

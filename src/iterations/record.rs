@@ -7,6 +7,7 @@ use super::begun::{close, scratch};
 use super::contributions::{event_of, knowledge_of};
 use super::ended::{EndedAttempt, Recorded};
 use super::iteration::Iteration;
+use super::notes::{note_told, told_before};
 use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
@@ -15,7 +16,7 @@ use crate::error::{Error, Problem, Result};
 use crate::history::{
     CompletedReport, Report, Validated, completed_report, error_category, outcome, sections, transcript_problems,
 };
-use crate::journal::{recorded_before, write_attempt};
+use crate::journal::{complete_attempt, recorded_before, write_attempt};
 use crate::knowledge::{self, AddAction, Added};
 use crate::semantic::SemanticMemory;
 use crate::settings::CommitPolicy;
@@ -63,7 +64,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let sections = sections(output, report, &transcript.text, outcome, allowed);
     // The lock is taken after the attempt is prepared.
     let attempt = iteration.attempt_with(head, sections).prepared(allowed);
-    let (path, attempt) = write(workspace, ended, attempt, &mut problems)?;
+    let (path, attempt, is_new) = write(workspace, ended, attempt, &mut problems)?;
     // The next steps may wait for a server, so the lock is free.
     let new = contributions.added.iter().filter(|added| added.action != AddAction::Unchanged);
     let written: Vec<String> = new.map(|added| added.path.as_relative().to_owned()).chain([path.clone()]).collect();
@@ -72,7 +73,9 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     // The files on disk, whose secrets are redacted.
     let refused = attempt.head.refused.clone();
     let knowledge = contributions.added;
-    Ok(Recorded { id, path: display_path(&path), outcome, knowledge, refused, attempt, problems })
+    let number = if is_new { iteration.attempt } else { iteration.attempt.saturating_sub(1).max(1) };
+    let outcome = attempt.head.outcome;
+    Ok(Recorded { id, path: display_path(&path), number, outcome, knowledge, refused, attempt, problems })
 }
 
 /// Returns the refused sigils of the output, including a model that the settings do not name, which is removed. The
@@ -163,26 +166,34 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils
     }
 }
 
-/// Writes an attempt to the journal, and closes its iteration. Returns its path and the content of the file.
+/// Writes an attempt to the journal, and closes its iteration. Returns its path, the content of the file, and whether
+/// the attempt was unknown before.
 fn write(
     workspace: &Workspace,
     ended: &EndedAttempt<'_>,
     attempt: Attempt,
     problems: &mut Vec<Problem>,
-) -> Result<(String, Attempt)> {
+) -> Result<(String, Attempt, bool)> {
     let lock = workspace.lock_entries()?;
     let pending = workspace.begin_write();
-    let (path, attempt) = match ended.was_kept.then(|| recorded_before(workspace, &attempt)).flatten() {
-        Some(known) => known,
-        None => write_attempt(workspace, &lock, attempt)?,
+    let known = ended.was_kept.then(|| recorded_before(workspace, &attempt)).flatten();
+    let told = ended.told.and_then(|(channel, names_run)| told_before(workspace, &attempt, channel, names_run));
+    let is_new = known.is_none() && told.is_none();
+    let (path, attempt) = match (known, told) {
+        (Some(known), _) => known,
+        (None, Some(path)) => (path.clone(), complete_attempt(workspace, &lock, &path, attempt)?),
+        (None, None) => write_attempt(workspace, &lock, attempt)?,
     };
+    if let Some((channel, _)) = ended.told {
+        note_told(workspace, &path, channel);
+    }
     problems.extend(lock.settled(&[workspace.store.memory().join(&path)]));
     // The journal has it, so the call has succeeded; a repetition would write it again.
     let closed = close(workspace, &lock, ended.iteration);
     problems.extend(closed.err().map(|error| still_open(ended.iteration, &error)));
     workspace.commit_written(pending, &path);
     problems.extend(commit_to_git(workspace, &lock, &attempt));
-    Ok((path, attempt))
+    Ok((path, attempt, is_new))
 }
 
 /// Commits the files of the memory, if the settings ask for it. Returns why that failed; the files are written anyway.

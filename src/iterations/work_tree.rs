@@ -46,6 +46,11 @@ pub(super) fn work_tree_state(workspace: &Workspace) -> Result<Option<WorkTreeSt
     }
 }
 
+/// Returns the name of the current tree, if git gives one.
+pub(super) fn tree_of_work(workspace: &Workspace) -> Option<String> {
+    Some(work_tree_state(workspace).ok()??.tree)
+}
+
 /// Returns the current tree, with the files that changed since the tree `before` according to git. If there was such a
 /// tree and there is none now, it also returns the reason.
 pub(super) fn changes_since(workspace: &Workspace, before: Option<&str>) -> (WorkTreeChanges, Option<Problem>) {

@@ -1,8 +1,8 @@
 //! The journal: attempts that were made, read back and written.
 //!
 //! `names` has the names of runs, tasks and files, `read` returns attempts, `write` adds one, and `views` answers
-//! queries of people and agents. The module does not know how an attempt comes about. Attempts are written once: no
-//! file of the journal ever changes, and an archived attempt counts like any other.
+//! queries of people and agents. The module does not know how an attempt comes about. An attempt is
+//! written once, and completed if it is told a second time by another way. An archived attempt counts like any other.
 
 mod names;
 mod read;
@@ -19,4 +19,4 @@ pub(crate) use views::{
     failed_attempts, feature_files, of_feature, problems_of, recent_attempts, recent_iterations, recurring,
     recurring_errors,
 };
-pub(crate) use write::{next_number, recorded_before, write_attempt};
+pub(crate) use write::{complete_attempt, is_same_attempt, next_number, recorded_before, write_attempt};

@@ -1,13 +1,14 @@
 //! Adds an attempt to the journal.
 //!
-//! A file gets an unused number, and is never replaced.
+//! A file gets an unused number. It is replaced only to complete an attempt that was told twice.
 
 use std::collections::BTreeSet;
 
 use super::names::{BEGUN, MAX_NUMBER, check_number, journal_path};
 use super::read::{attempts_of_run, attempts_of_task};
-use crate::entry::Attempt;
-use crate::error::Result;
+use crate::entry::{self, Attempt, Files, Sections};
+use crate::error::{Error, Result};
+use crate::history::NO_REPORT;
 use crate::store::{Created, Lock};
 use crate::workspace::Workspace;
 
@@ -61,4 +62,82 @@ pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Optio
     let mut all = attempts_of_run(workspace, &attempt.run_id).into_iter().chain(of_task);
     let (_, known) = all.find(|(_, known)| key(known) == key(attempt))?;
     Some((journal_path(&known.run_id, known.head.iteration), known))
+}
+
+/// Returns whether two ways of telling an attempt tell of the same one: of the same task, with the same outcome, or one that
+/// verification corrects, and no text of one contradicts the other's.
+pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt) -> bool {
+    let is_verified = told.head.validation.is_some() && known.head.validation.is_none();
+    let texts = |attempt: &Attempt| {
+        let Sections { notes, tried, why, retry_suggestion, .. } = attempt.sections.clone();
+        [notes, tried, why, retry_suggestion]
+    };
+    let agree = |(one, other): (String, String)| {
+        !is_given(&one) || !is_given(&other) || one.split_whitespace().eq(other.split_whitespace())
+    };
+    known.task_id == told.task_id
+        && (known.head.outcome == told.head.outcome || is_verified)
+        && texts(known).into_iter().zip(texts(told)).all(agree)
+}
+
+/// Adds to the attempt in this file what another way of telling it adds, and returns the content of the file.
+pub(crate) fn complete_attempt(workspace: &Workspace, lock: &Lock, path: &str, told: Attempt) -> Result<Attempt> {
+    let file = workspace.store.read(path).map_err(|error| error.into_error(workspace.store.memory().join(path)))?;
+    let Some(known) = Attempt::of(&entry::read(path, &file.bytes)) else {
+        return Err(Error::Uneditable { path: path.into(), reason: "it is not an attempt".to_owned() });
+    };
+    let completed = completed(known.clone(), told).prepared(&workspace.settings.allowed_secrets);
+    if completed != known {
+        workspace.store.replace(lock, path, &file.bytes, completed.to_file().as_bytes(), workspace.now())?;
+    }
+    Ok(completed)
+}
+
+fn is_given(text: &str) -> bool {
+    !text.trim().is_empty() && text.trim() != NO_REPORT
+}
+
+fn completed(mut known: Attempt, told: Attempt) -> Attempt {
+    let (head, other) = (&mut known.head, told.head);
+    if other.validation.is_some() && head.validation.is_none() {
+        head.outcome = other.outcome;
+    }
+    macro_rules! fill { ($($field:ident),*) => { $(head.$field = head.$field.take().or(other.$field);)* } }
+    fill!(section, error_category, model, model_rationale, tree, difficulty, next_model, duration_secs);
+    fill!(cost_usd, tokens_in, tokens_out, validation);
+    let add = |list: &mut Vec<_>, more: Vec<_>| {
+        let new: Vec<_> = more.into_iter().filter(|item| !list.contains(item)).collect();
+        list.extend(new);
+    };
+    let Files { created, modified, read, relevant } = &mut head.files;
+    add(created, other.files.created);
+    add(modified, other.files.modified);
+    add(read, other.files.read);
+    add(relevant, other.files.relevant);
+    modified.retain(|path| !created.contains(path));
+    read.retain(|path| !created.contains(path) && !modified.contains(path));
+    add(&mut head.refused, other.refused);
+    if head.context.is_empty() {
+        head.context = other.context;
+    }
+    let (sections, other) = (&mut known.sections, told.sections);
+    let texts = [
+        (&mut sections.notes, other.notes),
+        (&mut sections.summary, other.summary),
+        (&mut sections.tried, other.tried),
+        (&mut sections.why, other.why),
+        (&mut sections.error_output, other.error_output),
+        (&mut sections.retry_suggestion, other.retry_suggestion),
+        (&mut sections.decisions, other.decisions),
+        (&mut sections.errors, other.errors),
+        (&mut sections.validation_output, other.validation_output),
+        (&mut sections.progress, other.progress),
+        (&mut sections.feedback, other.feedback),
+    ];
+    for (text, other) in texts {
+        if !is_given(text) && !other.trim().is_empty() {
+            *text = other;
+        }
+    }
+    known
 }

@@ -21,15 +21,15 @@ impl Memory {
     /// continues it.
     ///
     /// ```
-    /// use ralph_memory::Memory;
     /// use ralph_memory::memory::Report;
+    /// use ralph_memory::{Memory, Task};
     /// # let folder = tempfile::tempdir()?;
     /// # let root = folder.path();
     /// # Memory::init(root)?;
     /// # let memory = Memory::open(root)?;
     /// let session = memory.new_session();
-    /// let attempt = memory.resume(Some(&session.id), None, Some("fix-the-login"))?;
-    /// memory.finish(&attempt, &Report { text: "<task-done>fix-the-login</task-done>".into(), ..Report::default() })?;
+    /// let text = "<task-failed>Fix the login</task-failed>".to_owned();
+    /// memory.record(Some(&Task::new("Fix the login")), Some(&session.id), &Report { text, ..Report::default() })?;
     /// assert_eq!(memory.recent_run(), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -81,10 +81,10 @@ impl Memory {
         iterations::kept_options(&self.workspace)
     }
 
-    /// Begins an iteration: chooses its model, and gathers what its agent should know.
+    /// Begins an iteration on which this process works until [`Memory::finish`]: chooses its model, and gathers what its
+    /// agent should know. Meanwhile no other process records an attempt at the task.
     ///
-    /// What an earlier process began of the same task in the same run, and never finished, goes into the
-    /// journal as interrupted, unless it is held by a process that is still there. Attempts that could not be written
+    /// What a process began that has ended since, and never finished, goes into the journal as interrupted. Attempts that could not be written
     /// to the journal, and are kept, are among [`Iteration::problems`].
     ///
     /// # Errors
@@ -98,8 +98,8 @@ impl Memory {
         iterations::begin(&self.workspace, &self.semantic, &self.state_folders, task, run)
     }
 
-    /// Returns what an agent should know before it begins a task, without beginning it: what was tried,
-    /// what was learned, and how to write to this memory.
+    /// Returns the prompt of an agent that is about to begin a task: the task, what was tried, what was learned, and how to
+    /// write to this memory; with the model that should work on it. It opens nothing and changes no later answer.
     ///
     /// # Errors
     ///
@@ -108,6 +108,13 @@ impl Memory {
     /// section need, and those of [`Memory::search`].
     pub fn context(&self, request: &Request) -> Result<Context> {
         iterations::context(&self.workspace, &self.semantic, request)
+    }
+
+    /// Notes for the next [record](Memory::record) of a task what its context shows: the entries, and the state of the work
+    /// tree, from which the files follow that the attempt changes. `run` names the run or session that asked. It is a best
+    /// effort, and forgotten after a week.
+    pub fn note_context(&self, task: &Task, run: Option<&str>, context: &Context) {
+        iterations::note_context(&self.workspace, task, run, context);
     }
 
     /// Returns what someone should know at the start of a session, before there is a task: tasks that failed last,
@@ -119,6 +126,19 @@ impl Memory {
     /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall).
     pub fn briefing(&self, request: &BriefingRequest) -> Result<Briefing> {
         iterations::briefing(&self.workspace, request)
+    }
+
+    /// Returns the run of the session of which a client's program calls: that of this id, if hooks know it as open or know
+    /// no other; else that of the only open session of the client.
+    pub fn active_session(&self, client: Option<(&str, String)>) -> Option<String> {
+        let (client, id) = client?;
+        hook::active_session(&self.workspace, client, Some(&id))
+    }
+
+    /// Returns the run of the only open session of a client, by the name that it gives to a server.
+    pub fn session_of_client(&self, name: &str) -> Option<String> {
+        let client = HookCall::clients().into_iter().find(|client| name.to_lowercase().contains(client))?;
+        hook::active_session(&self.workspace, client, None)
     }
 
     /// Handles the call of a hook by an agent's client, and returns what the client reads: at the beginning of a session
@@ -157,18 +177,6 @@ impl Memory {
     /// were not written here, are left out; [`Memory::check`] names them.
     pub fn open_iterations(&self) -> Vec<Iteration> {
         iterations::begun(&self.workspace).unwrap_or_default()
-    }
-
-    /// Returns the iteration that a caller means who did not begin it itself: the open one of this run and
-    /// number; else the one that is in the journal already, since it was taken for interrupted; else a
-    /// new one of the task, in the run that was active last, or one of its own.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where several are open that could be meant, or none and no task is
-    /// named, and [`Error::Io`](crate::Error::Io).
-    pub fn resume(&self, run: Option<&str>, number: Option<u32>, task_id: Option<&str>) -> Result<Iteration> {
-        iterations::resume(&self.workspace, run, number, task_id, self.workspace.now())
     }
 
     /// Notes which process is the agent of an iteration. Where whoever started it is killed and the agent is not,
@@ -220,6 +228,34 @@ impl Memory {
         iterations::finish(&self.workspace, &self.semantic, &self.state_folders, iteration, report)
     }
 
+    /// Records an attempt that nobody began: the knowledge in the agent's text, and one entry of the journal, in this run,
+    /// else in the one that was active in the last two hours, else in a new one. A task without a title keeps the one that
+    /// the memory knows. Without a task, it is the last one that the text ends, else the only one for which the run asked for
+    /// a context. If the same attempt was told by another way before, such as a hook, that entry is completed.
+    ///
+    /// ```
+    /// use ralph_memory::memory::Report;
+    /// use ralph_memory::{Memory, Task};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let task = Task::new("Fix the build");
+    /// let text = format!("<task-failed>{}</task-failed>", task.own_id());
+    /// let recorded = memory.record(Some(&task), None, &Report { text, ..Report::default() })?;
+    /// assert_eq!(recorded.attempt.task_title, "Fix the build");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) if it is unknown which task it is, [`Error::Held`](crate::Error::Held) if a
+    /// run at work will record it, and those of [`Memory::finish`].
+    pub fn record(&self, task: Option<&Task>, run: Option<&str>, report: &Report) -> Result<Recorded> {
+        let _operation = self.operation("record");
+        iterations::record_attempt(&self.workspace, &self.semantic, &self.state_folders, task, run, report)
+    }
+
     /// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.
     pub fn changed_files(&self, iteration: &Iteration, report: &Report) -> Vec<String> {
         iterations::changed_files(&self.workspace, iteration, report)
@@ -243,8 +279,8 @@ impl Memory {
     /// # Errors
     ///
     /// [`Error::Invalid`](crate::Error::Invalid) where it belongs to a memory in another folder,
-    /// [`Error::NotRecorded`](crate::Error::NotRecorded) where it cannot be written now, either, and those of
-    /// [`Memory::resume`].
+    /// [`Error::NotRecorded`](crate::Error::NotRecorded) where it cannot be written now, either, and
+    /// [`Error::Invalid`](crate::Error::Invalid) where no task is named.
     pub fn record_kept(&self, kept: &KeptAttempt) -> Result<Recorded> {
         let _operation = self.operation("record");
         iterations::record_kept(&self.workspace, &self.semantic, &self.state_folders, kept)

@@ -150,10 +150,12 @@ impl RunningIteration<'_, '_> {
     fn prompt(&self, has_tools: bool) -> Result<String> {
         let iteration = &*self.iteration;
         let tools = if has_tools { TOOLS } else { "" };
+        let (assignment, context) = iteration.context.split_at(iteration.notes_start);
         let parts = PromptParts {
             task: self.task,
             task_id: &iteration.task_id(),
-            context: &format!("{}{tools}", iteration.context),
+            assignment,
+            context: &format!("{context}{tools}"),
             progress: &self.recorder.progress(),
             model: &iteration.model,
             iteration: iteration.number,

@@ -66,7 +66,6 @@ pub use self::io::{RunEvent, RunIo};
 pub use self::options::{Assignment, RunEnd, RunLimit, RunOptions};
 pub use self::process::ProcessTimeouts;
 pub use self::progress::{RunIteration, RunProgress, RunTask, Spending};
-pub use self::prompt::assigned_task;
 pub use self::resume::ResumedRun;
 pub use self::template::PromptTemplate;
 

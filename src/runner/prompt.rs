@@ -9,6 +9,8 @@ pub(super) struct PromptParts<'a> {
     pub(super) task: &'a Task,
     /// The id of the task.
     pub(super) task_id: &'a str,
+    /// The section that assigns it.
+    pub(super) assignment: &'a str,
     /// What the memory has to say.
     pub(super) context: &'a str,
     /// What the iterations before have come to; empty where there is nothing to say.
@@ -21,28 +23,10 @@ pub(super) struct PromptParts<'a> {
     pub(super) run_id: &'a str,
 }
 
-/// Returns a task as the section of a prompt that assigns it.
-///
-/// ```
-/// use ralph_memory::Task;
-/// use ralph_memory::runner::assigned_task;
-/// let section = assigned_task(&Task::new("Add the tables"), "t-1");
-/// assert_eq!(section, "## Assigned Task\n\n**ID:** t-1\n**Title:** Add the tables\n");
-/// ```
-pub fn assigned_task(task: &Task, id: &str) -> String {
-    let title = task.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut text = format!("## Assigned Task\n\n**ID:** {id}\n**Title:** {title}\n");
-    let description = task.description.trim();
-    if !description.is_empty() {
-        text.push_str(&format!("\n### Description\n\n{description}\n"));
-    }
-    text
-}
-
 impl PromptParts<'_> {
     /// Returns the prompt where there is no template.
     pub(super) fn prompt(&self) -> String {
-        let mut text = assigned_task(self.task, self.task_id);
+        let mut text = format!("{}\n", self.assignment.trim_end());
         if !self.context.trim().is_empty() {
             text.push_str(&format!("\n{}\n", self.context.trim()));
         }
@@ -77,6 +61,7 @@ pub(super) mod tests {
         PromptParts {
             task,
             task_id: "t-1",
+            assignment: ASSIGNMENT,
             context: "## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}",
             progress: "",
             model: "sonnet",
@@ -84,6 +69,9 @@ pub(super) mod tests {
             run_id: "run-1a2b3c4d",
         }
     }
+
+    const ASSIGNMENT: &str =
+        "## Assigned Task\n\n**ID:** t-1\n**Title:** Add the tables\n\n### Description\n\nWith {{context}}.\n";
 
     pub(in crate::runner) fn task() -> Task {
         Task { description: "With {{context}}.\n".into(), ..Task::new("Add\n the  tables") }
@@ -99,15 +87,12 @@ pub(super) mod tests {
     #[test]
     fn without_a_template_it_is_task_context_and_progress() {
         let task = task();
-        let assigned =
-            "## Assigned Task\n\n**ID:** t-1\n**Title:** Add the tables\n\n### Description\n\nWith {{context}}.\n";
         let context = "\n## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}\n";
         let mut parts = parts(&task);
-        assert_eq!(parts.prompt(), format!("{assigned}{context}"));
+        assert_eq!(parts.prompt(), format!("{ASSIGNMENT}{context}"));
         parts.progress = "Step 1.\n";
-        assert_eq!(parts.prompt(), format!("{assigned}{context}\n## Progress\n\nStep 1.\n"));
-        let (bare, progress, context) = (Task::new("x"), " \n", "");
-        let parts = PromptParts { task: &bare, progress, context, ..parts };
-        assert_eq!(parts.prompt(), "## Assigned Task\n\n**ID:** t-1\n**Title:** x\n");
+        assert_eq!(parts.prompt(), format!("{ASSIGNMENT}{context}\n## Progress\n\nStep 1.\n"));
+        let parts = PromptParts { progress: " \n", context: "", ..parts };
+        assert_eq!(parts.prompt(), ASSIGNMENT);
     }
 }

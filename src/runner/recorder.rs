@@ -11,7 +11,7 @@ use super::report::AgentReport;
 use crate::context::Task;
 use crate::entry::attempt::{Keep, Outcome, prepare_text};
 use crate::error::Result;
-use crate::memory::{Iteration, Memory, ProcessIdentity, Recorded, Run};
+use crate::memory::{Iteration, Memory, Recorded, Run};
 use crate::progress::{self, Finished, ProgressStrategy};
 use crate::text::printed_command;
 
@@ -29,7 +29,7 @@ impl<'a> Recorder<'a> {
         let run = options.run.clone().unwrap_or_else(|| memory.new_run());
         let n_before = memory.next_number(&run.id)? - 1;
         let limit = options.max_iterations.map(|most| n_before.saturating_add(most));
-        let run = Run { limit, holder: ProcessIdentity::this_process(), ..run };
+        let run = Run { limit, ..run };
         let settings = memory.settings();
         let limits = progress::Limits { entries: settings.progress_entries, characters: settings.progress_characters };
         // What is summed up is in the journal by the time that it is recorded here.

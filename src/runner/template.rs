@@ -11,7 +11,7 @@ use handlebars::template::{HelperTemplate, Parameter, TemplateElement};
 use handlebars::{Handlebars, PathSeg, TemplateErrorReason, no_escape};
 use serde::Serialize;
 
-use super::prompt::{PromptParts, assigned_task};
+use super::prompt::PromptParts;
 use crate::error::{Error, Result};
 
 /// The values that a template can name.
@@ -103,9 +103,9 @@ impl PromptTemplate {
 
     /// Returns the prompt.
     pub(super) fn prompt(&self, parts: &PromptParts<'_>) -> Result<String> {
-        let PromptParts { context, progress, task_id, model, iteration, run_id, task } = *parts;
+        let PromptParts { context, progress, task_id, model, iteration, run_id, task, assignment } = *parts;
         let values = TemplateValues {
-            task: assigned_task(parts.task, parts.task_id),
+            task: format!("{}\n", assignment.trim_end()),
             context,
             progress,
             task_id,

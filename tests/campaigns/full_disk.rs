@@ -210,7 +210,7 @@ impl Disk {
         let entries = self.kept.keys().filter(is_entry).count();
         assert_eq!(listed["entries"].as_array().unwrap().len(), entries, "{place}: {listed}");
         for command in
-            [&["check", "--json"][..], &["status", "--json"], &["context", "--task", "x", "--dry-run", "--json"]]
+            [&["check", "--json"][..], &["status", "--json"], &["context", "--task", "x", "--json"]]
         {
             let told = self.ask(command, "").ended(0, place).json();
             assert_eq!(told["problems"], json!([]), "{place}: {told}");
@@ -291,7 +291,7 @@ const READING: [&[&str]; 8] = [
     &["search", "nightly", "--archived", "--json"],
     &["show", "kept", "--json"],
     &["list", "--archived", "--json"],
-    &["context", "--task", "nightly", "--dry-run", "--json"],
+    &["context", "--task", "nightly", "--json"],
     &["check", "--json"],
     &["status", "--json"],
     &["doctor", "--json"],

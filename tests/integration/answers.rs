@@ -84,7 +84,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("list", 0, &["list"]);
     ask("list", 0, &["list", "--archived", "--kind", "knowledge"]);
     ask("list-tags", 0, &["list", "--tags"]);
-    ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--dry-run"]);
+    ask("context", 0, &["context", "--task", "Speed up the nightly benches"]);
     ask("context-briefing", 0, &["context"]);
     let begun = ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--budget", "2500"]);
     ask("status", 0, &["status"]);
@@ -204,7 +204,7 @@ fn an_entry_has_the_same_form_in_every_list() {
     assert_eq!(listed["title"], "Benches need nightly");
     assert_eq!(listed["source"], "human");
     assert_eq!(of(&answer(&base, 0, &["search", "nightly"])["entries"]), listed);
-    let context = answer(&base, 0, &["context", "--task", "Speed up the nightly benches", "--dry-run"]);
+    let context = answer(&base, 0, &["context", "--task", "Speed up the nightly benches"]);
     assert_eq!(of(&context["entries"]), listed);
     assert_eq!(of(&json!([answer(&base, 0, &["show", "bench"])["entry"]])), listed);
 }

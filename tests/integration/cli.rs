@@ -571,7 +571,7 @@ fn list_shows_live_entries_archived_ones_and_tags() {
 #[test]
 fn context_is_for_an_agent() {
     let base = sample();
-    let ran = base.run(["context", "--task", "install the nightly toolchain", "--dry-run"]);
+    let ran = base.run(["context", "--task", "install the nightly toolchain"]);
     let (knowledge, instructions) = ran.stdout.split_once("## What to Report\n").unwrap();
     assert_snapshot!(knowledge, @"
     ## Assigned Task
@@ -592,9 +592,9 @@ fn context_is_for_an_agent() {
     ");
     assert!(instructions.contains("<knowledge tags="));
     // Who has given the task already leaves it out.
-    let without = base.run(["context", "--task", "install the nightly toolchain", "--dry-run", "--no-task"]);
+    let without = base.run(["context", "--task", "install the nightly toolchain", "--no-task"]);
     assert_eq!(ran.stdout.split_once("## Project").unwrap().1, without.stdout.strip_prefix("## Project").unwrap());
-    assert_eq!(base.run(["prime", "--task", "install the nightly toolchain", "--dry-run"]).answer(0), ran.stdout);
+    assert_eq!(base.run(["prime", "--task", "install the nightly toolchain"]).answer(0), ran.stdout);
     // Scoped entries are shown only to their tasks, and expired ones to none.
     let now = |time: &str, feature: &str| {
         ids(

@@ -409,7 +409,7 @@ fn a_crafted_segment_is_discarded_and_changes_no_answer() {
     let own = indexed("walrus");
     let commands: [&[&str]; 7] = [
         &["search", "walrus", "--json"],
-        &["context", "--task", "Look for the walrus", "--dry-run", "--json"],
+        &["context", "--task", "Look for the walrus", "--json"],
         &["list", "--json"],
         &["check", "--json"],
         &["show", "e7", "--json"],

@@ -292,7 +292,7 @@ fn expired_and_replaced_events_are_in_no_context() {
     let (old, new) = (note("The old hint.", "99w"), note("The new hint.", "99w"));
     base.run(["supersede", &old, &new]).says(0, "superseded knowledge/");
     let told = |now: &str| {
-        let ran = base.with(["context", "--dry-run", "--task", "x", "--json"]).now(now).run();
+        let ran = base.with(["context", "--task", "x", "--json"]).now(now).run();
         ran.json(0)["context"].as_str().unwrap().to_owned()
     };
     let today = told("2026-11-20T12:00:00Z");

@@ -16,7 +16,7 @@ const READING: [&[&str]; 8] = [
     &["show", "bench"],
     &["list"],
     &["list", "--tags"],
-    &["context", "--task", "bench", "--dry-run"],
+    &["context", "--task", "bench"],
     &["check"],
     &["status"],
     &["doctor"],

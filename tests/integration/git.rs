@@ -161,7 +161,7 @@ fn knowledge_about_changed_files_is_marked_as_unverified() {
     base.write(".ralph/knowledge/pitfall.md", pitfall);
     project.commit_all("2026-01-20T00:00:00Z");
     let context = || {
-        let answer = project.run(&["context", "--dry-run", "--task", "parser", "--json"]).json(0);
+        let answer = project.run(&["context", "--task", "parser", "--json"]).json(0);
         (answer["context"].as_str().unwrap().to_owned(), ids(&answer["entries"]))
     };
     let (text, entries) = context();

@@ -37,7 +37,7 @@ fn run(base: &TestBase, arguments: &[&str], input: &str) -> Ran {
 /// Runs every command that asks git something, and returns what each of them did.
 fn run_all(base: &TestBase) -> Vec<Ran> {
     let all: [(&[&str], &str); 6] = [
-        (&["context", "--dry-run", "--task", "parser"], ""),
+        (&["context", "--task", "parser"], ""),
         (&["check"], ""),
         (&["doctor"], ""),
         (&["context", "--task", "parser", "--task-id", "t-1", "--run", "run-0000000a"], ""),
@@ -532,7 +532,7 @@ fn an_endless_git_history_hits_the_deadline() {
     let there = git(&base, &root, &["commit-tree", &whole, "-p", "HEAD", "-m", "b"]);
     let back = git(&base, &root, &["commit-tree", "HEAD^{tree}", "-p", &there, "-m", "back"]);
     git(&base, &root, &["update-ref", "HEAD", &back]);
-    let found = run(&base, &["context", "--task", "parser", "--dry-run"], "");
+    let found = run(&base, &["context", "--task", "parser"], "");
     assert!(found.code == Some(0) && found.stdout.contains("They hold."), "{found}");
     assert_eq!(run(&base, &["check", "--json"], "").json(0)["problems"], serde_json::json!([]));
 }

@@ -43,7 +43,7 @@ fn an_agent_cannot_hide_instructions_in_knowledge() {
     let ran = base.run(["add", "--title", LEGITIMATE, "--tags", "a", "--source", "agent", "--body", LEGITIMATE]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
     base.run(["check", "--strict"]).answer(0);
-    assert!(base.run(["context", "--task", "a", "--dry-run"]).stdout.contains(LEGITIMATE));
+    assert!(base.run(["context", "--task", "a"]).stdout.contains(LEGITIMATE));
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn invisible_characters_from_people_are_written_with_a_warning_and_shown() {
         &["list"],
         &["check"],
         &["check", "--format", "github"],
-        &["context", "--task", "zebra", "--task-id", "t-1", "--dry-run"],
-        &["context", "--task", "zebra", "--task-id", "t-1", "--dry-run", "--json"],
+        &["context", "--task", "zebra", "--task-id", "t-1"],
+        &["context", "--task", "zebra", "--task-id", "t-1", "--json"],
     ];
     for arguments in commands {
         let ran = base.run(arguments);

@@ -76,7 +76,7 @@ fn punctuation_in_a_title_is_not_query_syntax() {
         "parser' ; DROP TABLE entries; --",
         "-parser +parser",
     ] {
-        let json = with_path(&base, &["context", "--json", "--dry-run", "--task", title]).json(0);
+        let json = with_path(&base, &["context", "--json", "--task", title]).json(0);
         assert_eq!(ids(&json["entries"]), ["knowledge/parser"], "{title}");
     }
 }
@@ -90,7 +90,7 @@ fn a_long_top_entry_does_not_empty_its_section() {
         base.write(&format!(".ralph/knowledge/{stem}-long.md"), format!("{}{long}\n", head("The greeting")));
         base.write(&format!(".ralph/knowledge/{stem}-short.md"), format!("{}Say {stem} hello.\n", head("Short")));
     }
-    let json = with_path(&base, &["context", "--json", "--dry-run", "--task", "the greeting"]).json(0);
+    let json = with_path(&base, &["context", "--json", "--task", "the greeting"]).json(0);
     let context = json["context"].as_str().unwrap();
     assert!(context.contains("Say plain hello.") && context.contains("Say learned hello."), "{context}");
 }
@@ -186,7 +186,7 @@ fn two_loops_in_two_worktrees_merge() {
     let count = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
     assert_eq!((count("journal"), count("knowledge")), (6, 6));
     // Both runs' attempts are those of the one task.
-    let context = base.run(["context", "--task", "one task", "--dry-run", "--json"]).json(0);
+    let context = base.run(["context", "--task", "one task", "--json"]).json(0);
     assert!(context["context"].as_str().unwrap().contains("This task has been attempted 6 times before."));
 }
 

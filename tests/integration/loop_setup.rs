@@ -262,7 +262,7 @@ fn a_stuck_task_is_reported_everywhere() {
     let base = TestBase::new();
     attempts(&base, &[("failed", "---\n"); 12]);
     let task = ["--task", "x", "--task-id", "t-1"];
-    let context = base.run([&["context", "--dry-run"][..], &task].concat()).answer(0);
+    let context = base.run([&["context"][..], &task].concat()).answer(0);
     assert!(context.contains("Stuck loop detected") && context.contains("12 consecutive failure(s)"), "{context}");
     // There is no iteration to describe.
     assert!(!context.contains("**Iteration:**") && !context.contains("Current model"), "{context}");
@@ -277,7 +277,7 @@ fn a_stuck_task_is_reported_everywhere() {
 
 /// Returns the context of the task.
 fn context(base: &TestBase, more: &[&str]) -> String {
-    base.run([&["context", "--dry-run", "--task", "x", "--task-id", "t-1"], more].concat()).answer(0)
+    base.run([&["context", "--task", "x", "--task-id", "t-1"], more].concat()).answer(0)
 }
 
 #[test]
@@ -384,7 +384,7 @@ fn the_reason_of_an_end_is_shown_without_a_report() {
     assert!(text.contains("- **Last output:**\n  ```\n  I read the worker first.\n"), "{text}");
     assert_eq!(text.matches("I read the worker first.").count(), 1, "{text}");
     // The run's journal shows it to other tasks.
-    let arguments = ["context", "--dry-run", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
+    let arguments = ["context", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
     let other = base.run(arguments).answer(0);
     assert!(other.contains("**Why it failed**: error_max_turns: Reached maximum"), "{other}");
 }
@@ -394,7 +394,7 @@ fn a_silent_crash_shows_its_exit_code() {
     let base = TestBase::new();
     base.write("agent.sh", "kill -KILL $$\n");
     run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "1"]).says(1, "--max-iterations N");
-    let text = base.run(["context", "--dry-run", "--task", "x"]).answer(0);
+    let text = base.run(["context", "--task", "x"]).answer(0);
     assert!(text.contains("the agent ended with exit code 137"), "{text}");
 }
 

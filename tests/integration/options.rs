@@ -132,7 +132,7 @@ fn a_long_answer_goes_through_the_pager() {
     assert!(screen.starts_with("paged: "), "{screen}");
     for (arguments, first) in [
         (&["search", "zebra", "--limit", "20"][..], "paged: 1. Note"),
-        (&["context", "Groom the zebra", "--dry-run"], "paged: ## Assigned Task"),
+        (&["context", "Groom the zebra"], "paged: ## Assigned Task"),
     ] {
         let (code, screen) = on_terminal(&base.with(arguments).env("PAGER", PAGER));
         assert!(code == Some(0) && screen.contains(first), "{arguments:?}: {screen}");

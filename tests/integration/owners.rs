@@ -55,7 +55,7 @@ fn a_memory_of_another_user_in_a_parent_folder_is_not_used() {
     let owner = give_away(&base);
     let commands: [&[&str]; 7] = [
         &["search", "planted"],
-        &["context", "--task", "planted", "--dry-run"],
+        &["context", "--task", "planted"],
         &["list"],
         &["show", "planted"],
         &["check"],

@@ -135,7 +135,7 @@ fn contexts_contain_no_injected_instructions() {
         ".ralph/knowledge/hostile.md",
         format!("---\ntitle: {q}\ntags: [{q}, zebra]\n---\n\nOf zebras: {word}\n"),
     );
-    let ran = base.run(["context", "--task", "zebra", "--dry-run"]);
+    let ran = base.run(["context", "--task", "zebra"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     let found: Vec<String> =
         ran.stdout.lines().filter(|line| line.contains(is_order)).map(|line| format!("{line:?}")).collect();
@@ -144,6 +144,6 @@ fn contexts_contain_no_injected_instructions() {
     // The agent's prompt gets the same context as the terminal.
     let file = base.home().join("prompt");
     fs::write(&file, &ran.stdout).unwrap();
-    let json = base.run(["context", "--task", "zebra", "--dry-run", "--json"]).json(0);
+    let json = base.run(["context", "--task", "zebra", "--json"]).json(0);
     assert!(json["context"].as_str().unwrap().contains("Of zebras"));
 }

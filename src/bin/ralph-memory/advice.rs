@@ -75,6 +75,9 @@ impl Advice {
                 "its changes would be attributed to the new agent; wait until it has ended, or {}",
                 printed_command("kill PID", &[("PID", &pid.to_string())])
             )),
+            Error::Held { .. } => {
+                both("wait until the run has ended, or stop it with Ctrl-C", "report it in your final answer")
+            }
             Error::Unusable { hint, .. } => person(hint.clone()),
             Error::Io { action: "lock", source, .. } if source.kind() == io::ErrorKind::NotFound => person(
                 "`.ralph` was removed meanwhile; `git checkout .ralph` restores what was committed, and \

@@ -218,12 +218,6 @@ pub(crate) fn is_run_by_agent() -> bool {
     OF_AGENTS.iter().any(is_set)
 }
 
-/// Returns the iteration that a loop names in the environment: its run, and its number.
-pub(crate) fn iteration_of_environment() -> Option<(String, u32)> {
-    let number = std::env::var("RALPH_ITERATION").ok()?.parse().ok()?;
-    Some((run_of_environment()?, number))
-}
-
 /// Returns the folders in which Claude Code and Codex keep their files of this user.
 pub(crate) fn agent_folders() -> AgentFolders {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -232,6 +226,11 @@ pub(crate) fn agent_folders() -> AgentFolders {
         claude: set("CLAUDE_CONFIG_DIR").or_else(|| below_home(".claude")),
         codex: set("CODEX_HOME").or_else(|| below_home(".codex")),
     }
+}
+
+/// Returns the run of the session whose client runs this process.
+pub(crate) fn session_of_environment(memory: &Memory) -> Option<String> {
+    memory.active_session(client_of_environment())
 }
 
 /// Returns the client that runs this process, and the id of its session.

@@ -1,4 +1,4 @@
-//! `record`: ends an iteration with its agent's output.
+//! `record`: writes down an attempt at a task, from its agent's output.
 
 use std::ffi::OsString;
 use std::io::{BufReader, IsTerminal as _, Read as _};
@@ -8,7 +8,7 @@ use ralph_memory::entry::Outcome;
 use ralph_memory::error::Argument;
 use ralph_memory::memory::{IterationRef, IterationView, KeptAttempt, Recorded, Report, Validated, record_command};
 use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
-use ralph_memory::{Error, Memory};
+use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 
 use crate::answers::EntryChange;
@@ -16,26 +16,27 @@ use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, OutputFormat};
 use crate::project_paths;
-use crate::session::{Globals, run_of_environment, state_folders};
+use crate::session::{Globals, run_of_environment, session_of_environment, state_folders};
 use crate::ui::{self, Ui};
 
 /// The largest output of a verification that is read, in bytes.
 const MAX_TEXT: u64 = 64 * 1024 * 1024;
 
-/// End an iteration: read its agent's output, and write the journal
+/// Write an attempt at a task to the journal, from its agent's output
 ///
 /// Reads the elements that `context` asks the agent for: outcome, notes, knowledge, a failure report. An event stream
 /// or session file of Claude Code, Codex or opencode, of any length, also provides files, errors, cost, tokens and a
-/// summary. Options take precedence over what the text says. If several iterations are open, name the one to end. An
-/// attempt that cannot be written to the journal is saved in a file that the message names.
+/// summary. Options take precedence over what the text says. Nothing has to be open. An attempt that a hook or a tool
+/// recorded before is completed. An attempt that cannot be written to the journal is saved in a file that the message
+/// names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  agent < prompt.md > output.txt; ralph-memory record output.txt --agent-exit $?
-  codex exec --json - < prompt.md | ralph-memory record
+  agent < prompt.md > output.txt
+  ralph-memory record output.txt --task \"Fix the login\" --agent-exit $?
+  codex exec --json - < prompt.md | ralph-memory record --task \"Fix the login\"
   cargo test > test.txt 2>&1
-  ralph-memory record output.txt --verify-exit $? \\
-    --verify-command \"cargo test\" --verify-output test.txt
-  echo \"<task-failed>t-1</task-failed>\" | ralph-memory record --task-id t-1")]
+  ralph-memory record output.txt --task \"Fix the login\" --verify-exit $? \\
+    --verify-command \"cargo test\" --verify-output test.txt")]
 pub(crate) struct RecordArgs {
     /// What the agent wrote: its final text or its event stream [default: standard input]; or the file of an attempt
     /// that could not be recorded before
@@ -45,13 +46,14 @@ pub(crate) struct RecordArgs {
     /// verification and a person's feedback, so it must not come from an agent
     #[arg(long, requires = "file")]
     kept: bool,
-    /// The run of the iteration [default: `RALPH_RUN_ID`, else that of the open one]
+    /// The run that the attempt belongs to [default: `RALPH_RUN_ID`, else the session whose agent calls, else the run that was
+    /// active in the last two hours, else a new one]
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// The iteration's number in its run
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>)]
-    iteration: Option<u32>,
-    /// The task, where no iteration of it was begun
+    /// The task's title [default: the task that the output names, else the only one that the run asked a context for]
+    #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
+    task: Option<String>,
+    /// The task's id [default: made of the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// How it ended, whatever the text says: done, failed, blocked, retried, error, partial, interrupted
@@ -81,6 +83,20 @@ pub(crate) struct RecordArgs {
 }
 
 impl RecordArgs {
+    /// Returns the task that the options name.
+    fn task(&self) -> Option<Task> {
+        let title = self.task.as_ref().filter(|title| !title.trim().is_empty());
+        if title.is_none() && self.task_id.is_none() {
+            return None;
+        }
+        Some(Task { id: self.task_id.clone(), ..Task::new(title.cloned().unwrap_or_default()) })
+    }
+
+    /// Returns whether an output without any text still is an attempt: the options say how it ended.
+    fn allows_silence(&self) -> bool {
+        self.outcome.is_some() || self.verify_exit.is_some() || self.agent_exit.is_some_and(|status| status != 0)
+    }
+
     /// Returns whether an option states more about the attempt than its text does.
     fn says_how_it_ended(&self) -> bool {
         let RecordArgs { outcome, model, agent_exit, verify_exit, .. } = self;
@@ -125,18 +141,18 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyh
 
 /// Records an attempt that could not be recorded when its agent ended.
 fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow::Result<Recorded> {
-    let RecordArgs { run, iteration, task_id, .. } = args;
-    let names_one = run.is_some() || iteration.is_some() || task_id.is_some();
+    let (run, task) = (args.run.clone(), args.task());
+    let names_one = run.is_some() || task.is_some();
     let is_begun = matches!(kept.which(), IterationRef::Begun(_));
     if args.says_how_it_ended() || is_begun && names_one {
         let message = format!("`{}` is a saved attempt, which already states how it ended", kept.path().display());
         let hint = "leave the other options out".to_owned();
         return Err(UsageError { message, hint }.into());
     }
-    let kept = kept.named(run.clone(), *iteration, task_id.clone());
+    let kept = kept.named(run, task);
     memory.record_kept(&kept).map_err(|error| match error {
         Error::Invalid { what: Argument::Iteration, reason } => UsageError {
-            message: format!("cannot tell which iteration ends: {reason}"),
+            message: format!("cannot tell which task it is about: {reason}"),
             hint: saved_hint(memory.root(), kept.path()),
         }
         .into(),
@@ -151,15 +167,10 @@ fn saved_hint(root: &Path, kept: &Path) -> String {
 
 /// Records an agent's output. It is read before anything can fail, since it may not be readable a second time.
 fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
-    let mut opened = globals.open();
+    let opened = globals.open();
     let root = opened.as_ref().ok().map(|memory| memory.root().to_owned());
-    let run = args.run.clone().or_else(run_of_environment);
-    if args.file.is_none() && std::io::stdin().is_terminal() {
-        // A person who is about to type it gets the error first.
-        let memory = opened?;
-        memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
-        opened = Ok(memory);
-    }
+    let session = || opened.as_ref().ok().and_then(session_of_environment);
+    let run = args.run.clone().or_else(run_of_environment).or_else(session);
     let reader = match &opened {
         Ok(memory) => memory.reader(args.format.into()),
         Err(_) => Reader::new(Options { format: args.format.into(), ..Options::default() }),
@@ -172,6 +183,11 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
         (Err(error), Err(_)) => return Err(error),
         (Ok(_), Err(source)) => return Err(Error::Io { action: "read", path: name, source }.into()),
     };
+    if is_nothing(&transcript) && !args.allows_silence() {
+        let message = format!("`{}` is empty: there is nothing to record", name.display());
+        let hint = "give the agent's output, or say how it ended with `--outcome` or `--agent-exit`".to_owned();
+        return Err(UsageError { message, hint }.into());
+    }
     let no_stream = no_stream(&transcript, args.format, &name);
     let mut report = Report {
         transcript: Some(transcript),
@@ -186,11 +202,10 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
         }),
         ..Report::default()
     };
-    let begun = memory.and_then(|memory| {
+    let recorded = memory.and_then(|memory| {
         if let Some(usage) = no_stream {
             return Err(usage.into());
         }
-        let iteration = memory.resume(run.as_deref(), args.iteration, args.task_id.as_deref()).map_err(which)?;
         if let (Some(path), Some(validated)) = (&args.verify_output, &mut report.validation) {
             validated.output = match read(path) {
                 // Input from a pipe cannot be read again, so it is saved before anything else.
@@ -202,12 +217,17 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
                 read => read?,
             };
         }
-        Ok((memory, iteration))
+        memory.record(args.task().as_ref(), run.as_deref(), &report).map_err(which)
     });
-    match begun {
-        Ok((memory, iteration)) => Ok(memory.finish(&iteration, &report)?),
-        Err(error) => Err(keep(globals, args, (root, run), &report, error)),
-    }
+    recorded.map_err(|error| match error.downcast_ref::<Error>() {
+        // It is saved already.
+        Some(Error::NotRecorded { .. } | Error::NotKept { .. }) => error,
+        _ => keep(globals, args, (root, run), &report, error),
+    })
+}
+
+fn is_nothing(said: &Transcript) -> bool {
+    said.text.trim().is_empty() && said.n_events == 0
 }
 
 /// Returns the problem if the options name a format and the output has no event of it.
@@ -234,14 +254,13 @@ fn keep(
     report: &Report,
     error: anyhow::Error,
 ) -> anyhow::Error {
-    let is_nothing = |said: &Transcript| said.text.trim().is_empty() && said.n_events == 0;
     let Ok(start) = globals.start() else { return error };
     if args.file.is_some() || report.transcript.as_ref().is_none_or(is_nothing) {
         return error;
     }
     let root = root.unwrap_or_else(|| project_of(&start));
     let root = root.canonicalize().unwrap_or(root);
-    let which = IterationRef::Named { run, number: args.iteration, task_id: args.task_id.clone() };
+    let which = IterationRef::Named { run, task: args.task() };
     let kept = match state_folders().keep(&root, which, report, globals.now()) {
         Ok(kept) => kept,
         Err(Error::NotKept { root, text, reason, .. }) => {
@@ -293,14 +312,14 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
         return None;
     }
     let transcript = transcript(Reader::new(Options::default()), None).ok()?;
-    if transcript.text.trim().is_empty() && transcript.n_events == 0 {
+    if is_nothing(&transcript) {
         return None;
     }
     let start = named.map_or_else(std::env::current_dir, |root| Ok(PathBuf::from(root))).ok()?;
     let start = start.canonicalize().unwrap_or(start);
     let root = start.ancestors().find(|folder| folder.join(".ralph").is_dir()).map(Path::to_owned);
     let root = root.unwrap_or_else(|| project_of(&start));
-    let which = IterationRef::Named { run: run_of_environment(), number: None, task_id: None };
+    let which = IterationRef::Named { run: run_of_environment(), task: None };
     let report = Report { transcript: Some(transcript), ..Report::default() };
     Some(match state_folders().keep(&root, which, &report, chrono::Utc::now()) {
         Ok(kept) => format!("the input is saved: {}", saved_hint(&root, &kept)),
@@ -309,14 +328,12 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
     })
 }
 
-/// Returns what to do if it is unknown which iteration ends.
+/// Returns what to do if it is unknown which task the attempt is at.
 fn which(error: Error) -> anyhow::Error {
     match error {
         Error::Invalid { what: Argument::Iteration, reason } => UsageError {
-            message: format!("cannot tell which iteration ends: {reason}"),
-            hint: "`ralph-memory context --task TITLE` begins one; `--run` and `--iteration` name one; `ralph-memory \
-                   context --cancel RUN/NUMBER` gives one up; `--task-id` records an attempt that was not begun here"
-                .to_owned(),
+            message: format!("cannot tell which task it is about: {reason}"),
+            hint: "name it with `--task TITLE`".to_owned(),
         }
         .into(),
         error => error.into(),

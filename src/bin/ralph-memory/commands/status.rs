@@ -76,8 +76,5 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> any
         let begun = timestamp(*started_at);
         ui.field("open", PLAIN, &format!("{run_id}/{number}  {} (begun {begun})", task.title))?;
     }
-    if !open.is_empty() {
-        ui.note("hint: `record` ends an open iteration; `ralph-memory context --cancel RUN/NUMBER` gives one up");
-    }
     Ok(Exit::Done)
 }

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use ralph_memory::entry::{Files, Outcome};
-use ralph_memory::memory::{Iteration, Report};
-use ralph_memory::text::printed_command;
+use ralph_memory::memory::Report;
 use ralph_memory::{Memory, Task};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,9 @@ use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::{parse, project_paths, session};
 
-/// The run of the attempts that this server records: it serves one session.
+/// The name of the client, as it says.
+static CLIENT: OnceLock<String> = OnceLock::new();
+/// The run of the attempts of a session that nobody knows: the server serves one.
 static SESSION: OnceLock<String> = OnceLock::new();
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -87,67 +88,43 @@ impl AgentTool for RecordAttempt {
     const TITLE: &'static str = "Record an attempt";
     const DESCRIPTION: &'static str = "Records in the project's journal how your attempt at a task ended, so that no \
         later session repeats an approach that failed. Call it once when you finish a task, and whenever you give an \
-        approach up. If a loop runs you, it records the attempt, and this tool refuses.";
+        approach up. If `ralph-memory run` runs you, it records the attempt, and this tool refuses.";
     const READS_ONLY: bool = false;
     const IDEMPOTENT: bool = false;
     const OF_FEATURE: bool = true;
     type Answer = AttemptRecorded;
 
     fn call(mut self, memory: &Memory) -> anyhow::Result<AttemptRecorded> {
-        if session::run_of_environment().is_some() {
-            return Err(unfit("a loop runs you, and records this attempt itself", "report it in your final answer"));
-        }
-        let iteration = self.iteration(memory)?;
-        let attempt = iteration.attempt;
-        let files = project_paths::of_agent(memory, self.files.take())?;
-        let recorded = memory.finish(&iteration, &self.report(files)?)?;
-        Ok(AttemptRecorded {
-            id: shown::id(&recorded.id),
-            path: shown::line(&recorded.path),
-            attempt,
-            problems: shown::troubles(&recorded.problems),
-        })
-    }
-}
-
-impl RecordAttempt {
-    /// Returns the iteration that the attempt ends, which is of no loop's run.
-    fn iteration(&self, memory: &Memory) -> anyhow::Result<Iteration> {
         let id = match self.task_id.as_deref().filter(|id| !id.trim().is_empty()) {
             None => Task::id_of_title(&self.task),
             Some(id) => parse::task_id(id)
                 .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title"))?,
         };
-        if let Some(open) = memory.open_iterations().iter().find(|open| open.task_id() == id) {
-            let Iteration { run_id, number, holder, agent, .. } = open;
-            let reason = if holder.is_some() || agent.is_some() {
-                format!("a loop works on this task, and records its attempts: iteration {number} of {run_id} is open")
-            } else {
-                format!(
-                    "`ralph-memory context` began iteration {number} of {run_id} for this task, and `ralph-memory \
-                     record` ends it"
-                )
-            };
-            let iteration = format!("{run_id}/{number}");
-            let cancel = printed_command("ralph-memory context --cancel ITERATION", &[("ITERATION", &iteration)]);
-            return Err(unfit(
-                reason,
-                format!(
-                    "report it in your final answer; if nobody is going to record it, a person gives the iteration up \
-                     with {cancel}"
-                ),
-            ));
-        }
-        let session = SESSION.get_or_init(|| match session::client_of_environment() {
-            Some((client, id)) => memory.session_of(client, &id).id,
-            None => memory.new_session().id,
-        });
-        let mut iteration = memory.resume(Some(session), None, Some(&id))?;
-        let feature = self.feature.clone().or_else(|| iteration.task.feature.take());
-        iteration.task = Task { id: Some(id), feature, ..Task::new(self.task.trim()) };
-        Ok(iteration)
+        let task = Task { id: Some(id), feature: self.feature.take(), ..Task::new(self.task.trim()) };
+        let files = project_paths::of_agent(memory, self.files.take())?;
+        let recorded = memory.record(Some(&task), Some(&session_run(memory)), &self.report(files)?)?;
+        Ok(AttemptRecorded {
+            id: shown::id(&recorded.id),
+            path: shown::line(&recorded.path),
+            attempt: recorded.number,
+            problems: shown::troubles(&recorded.problems),
+        })
     }
+}
 
+/// Returns the run of the attempts that this server records: that of the loop or the session whose agent calls.
+pub(super) fn session_run(memory: &Memory) -> String {
+    let known = session::run_of_environment().or_else(|| session::session_of_environment(memory));
+    let known = known.or_else(|| memory.session_of_client(CLIENT.get()?));
+    known.unwrap_or_else(|| SESSION.get_or_init(|| memory.new_session().id).clone())
+}
+
+/// Notes the name that the client gives.
+pub(super) fn note_client(name: &str) {
+    CLIENT.get_or_init(|| name.to_owned());
+}
+
+impl RecordAttempt {
     /// Returns the report. Its texts are taken as they are: nothing in them is an element or a key.
     fn report(self, files: Vec<String>) -> anyhow::Result<Report> {
         let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).unwrap_or_default();

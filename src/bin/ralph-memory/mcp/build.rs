@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent_tool::{AgentTool, Answer};
+use super::attempt::session_run;
 use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
-use crate::{parse, project_paths};
+use crate::{parse, project_paths, session};
 
 /// The text of an empty briefing: there may be knowledge of features and tasks.
 const NOTHING: &str = "There is nothing to report to a new session. Call this with your task, or search_memory.\n";
@@ -78,7 +79,11 @@ impl Build {
             section: self.section,
             files: project_paths::of_agent(memory, self.files)?,
         };
-        Ok(memory.context(&Request { task, budget, by_tools: true })?)
+        let run = session::run_of_environment();
+        let request = Request { task, budget, run, by_tools: true, ..Request::default() };
+        let context = memory.context(&request)?;
+        memory.note_context(&request.task, Some(&session_run(memory)), &context);
+        Ok(context)
     }
 }
 

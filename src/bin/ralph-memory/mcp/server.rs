@@ -10,6 +10,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::sync::Semaphore;
 
+use super::attempt::note_client;
 use super::{prompts, resources, shown, tools};
 use crate::session::Globals;
 
@@ -114,6 +115,9 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(client) = context.client_info() {
+            note_client(&client.name);
+        }
         let name = request.name.clone();
         let turn = if tools::writes(&name) {
             self.writing.acquire().await.ok()

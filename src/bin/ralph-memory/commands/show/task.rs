@@ -83,11 +83,9 @@ pub(super) fn live(live: &[LiveRun]) -> String {
         let spent = Some(spent(run.spending)).filter(|spent| !spent.is_empty());
         let spent = spent.map(|spent| format!(" ({spent} so far)")).unwrap_or_default();
         let lost = if run.phase == LivePhase::Lost {
-            let iteration = format!("{}{number}", run.run_id);
-            let cancel = printed_command("ralph-memory context --cancel ITERATION", &[("ITERATION", &iteration)]);
-            format!("; its process has ended: `ralph-memory run --resume`, or {cancel}")
+            "; its process has ended, and the next run records it as interrupted"
         } else {
-            String::new()
+            ""
         };
         format!("{}{number}: {}{spent}{last}{lost}", run.run_id, run.phase.as_str())
     };

@@ -46,7 +46,7 @@ impl ContextFields {
             files: listed_in(&self.files),
             ..Task::new(self.task.trim())
         };
-        Request { task, budget: self.tokens.trim().parse().ok().map(Budget::tokens), by_tools: false }
+        Request { task, budget: self.tokens.trim().parse().ok().map(Budget::tokens), ..Request::default() }
     }
 }
 

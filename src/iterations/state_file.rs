@@ -1,7 +1,8 @@
-//! Files of hooks below `state/sessions/`, each read and written under a lock of its own.
+//! Files of sessions below `state/sessions/`, each read and written under a lock of its own.
 //!
 //! A file names paths to read, so only one that this program wrote, for this user and in this folder, is believed
-//! (see [`unsealed`]). A torn or foreign one is as good as empty: at worst a session gets its briefing twice.
+//! (see [`unsealed`]). A torn or foreign one is as good as empty: at worst a session gets its briefing twice, or an attempt
+//! lacks what its context showed.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _};
@@ -11,12 +12,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::iterations::{seal, unsealed};
+use super::sealed::{seal, unsealed};
 use crate::store::SealKey;
 use crate::workspace::Workspace;
 
 /// The folder, below `state/`.
-pub(super) const FOLDER: &str = "sessions";
+pub(crate) const FOLDER: &str = "sessions";
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 /// How long to wait for another hook, which has the lock for less than a millisecond.
@@ -30,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// # Errors
 ///
 /// `WouldBlock` if another process keeps the file locked, and those of the file system.
-pub(super) fn update<Content: Default + Serialize + DeserializeOwned, T>(
+pub(crate) fn update<Content: Default + Serialize + DeserializeOwned, T>(
     workspace: &Workspace,
     name: &str,
     change: impl FnOnce(&mut Content, bool) -> T,
@@ -49,7 +50,7 @@ pub(super) fn update<Content: Default + Serialize + DeserializeOwned, T>(
 }
 
 /// Returns the content of a file that this program wrote; the default if there is none.
-pub(super) fn read_only<Content: Default + DeserializeOwned>(workspace: &Workspace, name: &str) -> Content {
+pub(crate) fn read_only<Content: Default + DeserializeOwned>(workspace: &Workspace, name: &str) -> Content {
     let read = || {
         let key = workspace.store.state_key().ok()??;
         let file = workspace.store.folder(&format!("state/{FOLDER}")).ok()?.open_file(name).ok()?;

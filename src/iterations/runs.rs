@@ -1,24 +1,20 @@
-//! Finds the active run, and the iteration that a caller means without having begun it.
+//! Names runs, and finds the active one and the tasks that the journal knows.
 //!
 //! Journal entries from the [future](crate::entry::is_ahead) do not count.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::SystemTime;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 
 use super::begun::begun;
-use super::iteration::{Iteration, Run};
+use super::iteration::Run;
 use super::session_run::{SESSION, is_session};
 use crate::catalog::Area;
 use crate::context::Task;
 use crate::entry::is_ahead;
-use crate::error::{Argument, Error, Result};
 use crate::history::AttemptSummary;
-use crate::journal::{
-    self, both_areas, check_name, check_number, check_run_name, journal_path, latest_start, next_number, run_of,
-};
-use crate::text::shorten;
+use crate::journal::{self, both_areas, latest_start, run_of};
 use crate::workspace::Workspace;
 
 /// How long a run stays active after its last iteration ended, in hours.
@@ -27,8 +23,6 @@ const ACTIVE_HOURS: i64 = 2;
 const LONGEST_HOURS: i64 = 24;
 /// The beginning of the name of a loop's run.
 const RUN: &str = "run-";
-/// How much of a task's title is shown beside an iteration, in characters.
-const NAMED_TITLE: usize = 60;
 
 /// Returns a new run, with a unique name: `run-` and eight random hexadecimal digits.
 pub(crate) fn new_run(workspace: &Workspace) -> Run {
@@ -100,79 +94,6 @@ fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>
         }
     }
     latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
-}
-
-/// Returns the iteration that a caller means without having begun it: the open one of this run and number; else the one
-/// that is in the journal because it was recorded as interrupted; else a new one of the task, in the last active run or
-/// a new run. A new one began `at` that time.
-pub(crate) fn resume(
-    workspace: &Workspace,
-    run: Option<&str>,
-    number: Option<u32>,
-    task_id: Option<&str>,
-    at: DateTime<Utc>,
-) -> Result<Iteration> {
-    run.map_or(Ok(()), check_run_name)?;
-    task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
-    number.map_or(Ok(()), check_number)?;
-    if let Some(open) = only_begun(workspace, run, number, task_id)? {
-        return Ok(open);
-    }
-    if let (Some(run), Some(number)) = (run, number)
-        && let Some(late) = from_journal(workspace, run, number)
-        && task_id.is_none_or(|task_id| late.task_id() == task_id)
-    {
-        return Ok(late);
-    }
-    let Some(task_id) = task_id else {
-        let reason = "no open iteration matches, and no task is named";
-        return Err(Error::invalid(Argument::Iteration, reason));
-    };
-    let run_id = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
-    let number = number.map_or_else(|| next_number(workspace, &run_id), Ok)?;
-    let (task, n_attempts) = known_task(workspace, task_id);
-    Ok(Iteration { attempt: n_attempts + 1, is_unmeasured: true, ..Iteration::new(run_id, number, task, at) })
-}
-
-/// Returns the open iteration that matches all given values; an error if there are several.
-fn only_begun(
-    workspace: &Workspace,
-    run: Option<&str>,
-    number: Option<u32>,
-    task_id: Option<&str>,
-) -> Result<Option<Iteration>> {
-    let is_meant = |open: &Iteration| {
-        run.is_none_or(|run| open.run_id == run)
-            && number.is_none_or(|number| open.number == number)
-            && task_id.is_none_or(|task_id| open.task_id() == task_id)
-    };
-    let mut open: Vec<Iteration> = begun(workspace)?.into_iter().filter(is_meant).collect();
-    if open.len() > 1 {
-        let names: Vec<String> = open
-            .iter()
-            .map(|open| format!("{} of {} ({})", open.number, open.run_id, shorten(&open.task.title, NAMED_TITLE)))
-            .collect();
-        let reason = format!("several iterations are open: {}", names.join(", "));
-        return Err(Error::invalid(Argument::Iteration, reason));
-    }
-    Ok(open.pop())
-}
-
-/// Returns an iteration from the journal.
-fn from_journal(workspace: &Workspace, run_id: &str, number: u32) -> Option<Iteration> {
-    let attempt = journal::attempt_at(workspace, &journal_path(run_id, number))?;
-    let task = Task {
-        id: attempt.task_id,
-        feature: attempt.feature,
-        section: attempt.head.section,
-        ..Task::new(attempt.task_title)
-    };
-    Some(Iteration {
-        model: attempt.head.model.unwrap_or_default(),
-        rationale: attempt.head.model_rationale.unwrap_or_default(),
-        entries: attempt.head.context,
-        ..Iteration::new(run_id.to_owned(), number, task, attempt.started_at)
-    })
 }
 
 /// Returns the task with this id from the last attempt at it, and the number of attempts.

@@ -1,0 +1,166 @@
+//! What contexts showed, and by which way attempts were told: notes in `state/` for the next record of a task.
+//!
+//! They are a best effort. A context opens nothing, so nobody has to end it: a note is forgotten after a week, and where
+//! none can be written, an attempt lacks what its context showed, and no more.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::begun::line;
+use super::state_file;
+use super::work_tree::tree_of_work;
+use crate::context::{Context, Task};
+use crate::entry::{Attempt, Id};
+use crate::journal::{attempt_at, is_same_attempt};
+use crate::workspace::Workspace;
+
+/// The file, below `state/sessions/`.
+const NAME: &str = "attempts.json";
+/// How long a note is kept.
+const KEPT: TimeDelta = TimeDelta::days(7);
+/// How many notes of each kind are kept.
+const MAX_NOTES: usize = 50;
+/// How many entries of a context are noted.
+const MAX_ENTRIES: usize = 100;
+/// How long after an attempt was told a caller who names no run may mean the same.
+const SAME_ATTEMPT: TimeDelta = TimeDelta::minutes(10);
+
+/// The way by which an attempt is told to the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Channel {
+    /// An agent's whole output, from its loop.
+    Output,
+    /// A tool that the agent called.
+    Tool,
+    /// The last message of a session, from a hook.
+    Message,
+}
+
+/// What a context showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ContextNote {
+    /// The task, with neither its description nor its files.
+    pub(super) task: Task,
+    /// The run or session that asked, if it said so.
+    pub(super) run: Option<String>,
+    /// The knowledge that it showed.
+    pub(super) entries: Vec<Id>,
+    /// The git tree of the work tree at that time.
+    pub(super) tree: Option<String>,
+    /// The model that it advised, and why.
+    pub(super) model: String,
+    pub(super) rationale: String,
+    at: DateTime<Utc>,
+}
+
+/// An attempt that is in the journal, and who told it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct ToldAttempt {
+    /// Its file, relative to `.ralph/`.
+    path: String,
+    channels: Vec<Channel>,
+    at: DateTime<Utc>,
+}
+
+/// The content of the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct AttemptNotes {
+    contexts: Vec<ContextNote>,
+    told: Vec<ToldAttempt>,
+}
+
+impl AttemptNotes {
+    fn forget_old(&mut self, now: DateTime<Utc>) {
+        self.contexts.retain(|note| (now - note.at).abs() < KEPT);
+        self.told.retain(|told| (now - told.at).abs() < KEPT);
+        self.contexts.drain(..self.contexts.len().saturating_sub(MAX_NOTES));
+        self.told.drain(..self.told.len().saturating_sub(MAX_NOTES));
+    }
+}
+
+/// Notes what a context showed, for the next record of its task. It replaces the note of the same task and run.
+pub(crate) fn note_context(workspace: &Workspace, task: &Task, run: Option<&str>, context: &Context) {
+    let task = task.without_secrets(&workspace.settings.allowed_secrets);
+    let note = ContextNote {
+        task: Task {
+            title: line(&task.title),
+            id: task.id,
+            feature: task.feature.as_deref().map(line),
+            section: task.section.as_deref().map(line),
+            ..Task::default()
+        },
+        run: run.map(str::to_owned),
+        entries: context.entries.iter().take(MAX_ENTRIES).cloned().collect(),
+        tree: tree_of_work(workspace),
+        model: line(&context.model),
+        rationale: line(&context.rationale),
+        at: workspace.now(),
+    };
+    let now = workspace.now();
+    let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
+        notes.contexts.retain(|known| known.task.id != note.task.id || known.run != note.run);
+        notes.contexts.push(note);
+        notes.forget_old(now);
+    });
+}
+
+/// Takes the note of the task's last context: that of this run, else the only one.
+pub(super) fn take_context(workspace: &Workspace, task_id: &str, run: &str) -> Option<ContextNote> {
+    let position = |contexts: &[ContextNote]| {
+        let of_task = |note: &&ContextNote| note.task.id.as_deref() == Some(task_id);
+        let of_run = contexts.iter().position(|note| of_task(&note) && note.run.as_deref() == Some(run));
+        let only = || (contexts.iter().filter(of_task).count() == 1).then(|| contexts.iter().position(|note| of_task(&note)));
+        of_run.or_else(|| only().flatten())
+    };
+    // Most records have none, and then nothing is written.
+    let kept: AttemptNotes = state_file::read_only(workspace, NAME);
+    position(&kept.contexts)?;
+    let taken = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
+        position(&notes.contexts).map(|at| notes.contexts.remove(at))
+    });
+    taken.ok().flatten()
+}
+
+/// Returns the tasks for which a run, or somebody without one, asked for a context, and recorded nothing since.
+pub(super) fn tasks_of_contexts(workspace: &Workspace, run: Option<&str>) -> Vec<Task> {
+    let kept: AttemptNotes = state_file::read_only(workspace, NAME);
+    kept.contexts.into_iter().filter(|note| note.run.as_deref() == run).map(|note| note.task).collect()
+}
+
+/// Returns whether a tree of a context may still be needed.
+pub(super) fn has_contexts(workspace: &Workspace) -> bool {
+    let mut kept: AttemptNotes = state_file::read_only(workspace, NAME);
+    kept.forget_old(workspace.now());
+    kept.contexts.iter().any(|note| note.tree.is_some())
+}
+
+/// Returns the file of an attempt that was told by another way and is this one: of the same run or, if the caller names
+/// none, told a moment ago.
+pub(super) fn told_before(
+    workspace: &Workspace,
+    attempt: &Attempt,
+    channel: Channel,
+    names_run: bool,
+) -> Option<String> {
+    let kept: AttemptNotes = state_file::read_only(workspace, NAME);
+    let now = workspace.now();
+    kept.told.into_iter().rev().filter(|told| !told.channels.contains(&channel)).find_map(|told| {
+        let known = attempt_at(workspace, &told.path)?;
+        let is_of_run = known.run_id == attempt.run_id || !names_run && (now - told.at).abs() < SAME_ATTEMPT;
+        (is_of_run && is_same_attempt(&known, attempt)).then_some(told.path)
+    })
+}
+
+/// Notes that the attempt in this file was told by this way.
+pub(super) fn note_told(workspace: &Workspace, path: &str, channel: Channel) {
+    let now = workspace.now();
+    let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
+        match notes.told.iter_mut().find(|told| told.path == path) {
+            Some(told) => told.channels.push(channel),
+            None => notes.told.push(ToldAttempt { path: path.to_owned(), channels: vec![channel], at: now }),
+        }
+        notes.forget_old(now);
+    });
+}
