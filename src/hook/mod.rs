@@ -403,24 +403,21 @@ impl Firing<'_> {
     }
 }
 
-/// Returns the run of a session that goes on: that of this id, if hooks know it as open or know no other one of the client,
-/// else that of the client's only open one. A server may outlive the session in which its client started it.
+/// Returns the run of a session that goes on: that of this id, unless hooks know that it has ended; else that of the client's
+/// only open one. A server may outlive the session in which its client started it.
 pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
-    let own = id.map(SessionName::of);
+    let own = id.map(|id| (id, SessionName::of(id).read(workspace)));
+    if let Some((id, session)) = own.as_ref().filter(|(_, session)| !session.is_closed) {
+        return Some(session.run.clone().unwrap_or_else(|| session_run(client, id)));
+    }
     let now = workspace.now();
-    let mut open: Vec<(SessionName, String)> = Vec::new();
-    for name in kept_sessions(workspace).into_iter().take(MAX_LOOKED_AT) {
-        let session = name.read(workspace);
-        let is_open = !session.is_closed && session.client == client && (now - session.acted_at).num_hours() < OPEN_HOURS;
-        open.extend(session.run.filter(|_| is_open).map(|run| (name, run)));
-    }
-    if let Some(at) = open.iter().position(|(name, _)| own.as_ref() == Some(name)) {
-        return Some(open.swap_remove(at).1);
-    }
-    match &open[..] {
-        [(_, run)] => Some(run.clone()),
-        _ => id.map(|id| session_run(client, id)),
-    }
+    let names = kept_sessions(workspace).into_iter().take(MAX_LOOKED_AT);
+    let is_open = |session: &Session| {
+        !session.is_closed && session.client == client && (now - session.acted_at).num_hours() < OPEN_HOURS
+    };
+    let mut open = names.map(|name| name.read(workspace)).filter(is_open).filter_map(|session| session.run);
+    let only = open.next().filter(|_| open.next().is_none());
+    only.or_else(|| own.and_then(|(_, session)| session.run))
 }
 
 /// Returns whether an import has recorded a message that was kept meanwhile: the session's attempt is of that time.

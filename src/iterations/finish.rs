@@ -11,6 +11,7 @@ use super::ended::{EndedAttempt, Recorded};
 use super::iteration::Iteration;
 use super::kept::{keep_ahead, not_recorded, settle};
 use super::kept_file::{IterationRef, KeptAttempt, canonical};
+use super::notes::Channel;
 use super::record::record;
 use super::state_folders::StateFolders;
 use super::told::told_iteration;
@@ -149,7 +150,7 @@ pub(crate) fn record_kept(
         at: file.kept_at,
         was_kept: true,
         is_redacted: file.redacted,
-        told: None,
+        told: iteration.is_unmeasured.then_some((Channel::Output, true)),
     };
     match record(workspace, semantic, &ended) {
         Ok(mut recorded) => {

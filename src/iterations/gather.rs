@@ -5,9 +5,11 @@
 
 use super::begun::begun;
 use super::iteration::Run;
+use super::kept::kept_problems;
 use super::model_choice::{choose_model, loop_status};
 use super::recurring::recurring;
 use super::runs::recent_run;
+use super::state_folders::StateFolders;
 use crate::catalog::{Area, Catalog};
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, SuccessRate, Task};
 use crate::entry::knowledge::{Class, class};
@@ -69,7 +71,12 @@ pub(super) fn instructions(workspace: &Workspace, task: &Task, by_tools: bool) -
 }
 
 /// Returns the context of a task. It begins nothing.
-pub(crate) fn context(workspace: &Workspace, semantic: &SemanticMemory, request: &Request) -> Result<Context> {
+pub(crate) fn context(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    request: &Request,
+) -> Result<Context> {
     let Request { task, budget, run, strategy, limit, by_tools } = request;
     check_task(task)?;
     run.as_deref().map_or(Ok(()), check_run_name)?;
@@ -83,7 +90,9 @@ pub(crate) fn context(workspace: &Workspace, semantic: &SemanticMemory, request:
         None => next_number(workspace, &id)?,
     };
     let run = Run { strategy: *strategy, limit: *limit, ..Run::named(id) };
-    gather(workspace, semantic, task, (&run, number), budget, *by_tools)
+    let mut context = gather(workspace, semantic, task, (&run, number), budget, *by_tools)?;
+    context.problems.extend(kept_problems(workspace, folders).1);
+    Ok(context)
 }
 
 /// Refuses a task that cannot be begun.

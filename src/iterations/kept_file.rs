@@ -182,6 +182,10 @@ impl KeptFile {
         let text = self.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
         let (place, text) = (prefix(&self.root), xxh3_64(text.as_bytes()));
         match &self.which {
+            // Whoever calls again because the first call failed tells the same attempt.
+            IterationRef::Begun(iteration) if iteration.is_unmeasured => {
+                format!("{place}{}-{text:016x}.json", iteration.task_id())
+            }
             IterationRef::Begun(iteration) => {
                 format!("{place}{}-{:04}-{text:016x}.json", iteration.run_id, iteration.number)
             }

@@ -106,27 +106,30 @@ pub(crate) fn note_context(workspace: &Workspace, task: &Task, run: Option<&str>
     });
 }
 
-/// Takes the note of the task's last context: that of this run, else the only one.
-pub(super) fn take_context(workspace: &Workspace, task_id: &str, run: &str) -> Option<ContextNote> {
-    let position = |contexts: &[ContextNote]| {
-        let of_task = |note: &&ContextNote| note.task.id.as_deref() == Some(task_id);
-        let of_run = contexts.iter().position(|note| of_task(&note) && note.run.as_deref() == Some(run));
-        let only = || (contexts.iter().filter(of_task).count() == 1).then(|| contexts.iter().position(|note| of_task(&note)));
-        of_run.or_else(|| only().flatten())
-    };
-    // Most records have none, and then nothing is written.
-    let kept: AttemptNotes = state_file::read_only(workspace, NAME);
-    position(&kept.contexts)?;
-    let taken = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
-        position(&notes.contexts).map(|at| notes.contexts.remove(at))
-    });
-    taken.ok().flatten()
+/// Returns the note of the task's last context: that of this run, else the only one.
+pub(super) fn context_of(workspace: &Workspace, task_id: &str, run: Option<&str>) -> Option<ContextNote> {
+    let AttemptNotes { mut contexts, .. } = state_file::read_only(workspace, NAME);
+    position(&contexts, task_id, run).map(|at| contexts.swap_remove(at))
 }
 
-/// Returns the tasks for which a run, or somebody without one, asked for a context, and recorded nothing since.
+fn position(contexts: &[ContextNote], task_id: &str, run: Option<&str>) -> Option<usize> {
+    let of_task: Vec<(usize, &ContextNote)> =
+        contexts.iter().enumerate().filter(|(_, note)| note.task.id.as_deref() == Some(task_id)).collect();
+    let of_run = of_task.iter().find(|(_, note)| run.is_some() && note.run.as_deref() == run);
+    of_run.or(of_task.first().filter(|_| of_task.len() == 1)).map(|(at, _)| *at)
+}
+
+/// Returns the tasks for which a run asked for a context, and recorded nothing since; if there are none, those for which
+/// nobody said a run. Without a run, it returns all.
 pub(super) fn tasks_of_contexts(workspace: &Workspace, run: Option<&str>) -> Vec<Task> {
-    let kept: AttemptNotes = state_file::read_only(workspace, NAME);
-    kept.contexts.into_iter().filter(|note| note.run.as_deref() == run).map(|note| note.task).collect()
+    let AttemptNotes { contexts, .. } = state_file::read_only(workspace, NAME);
+    let of_run = |run: Option<&str>| -> Vec<Task> {
+        contexts.iter().filter(|note| note.run.as_deref() == run).map(|note| note.task.clone()).collect()
+    };
+    match run {
+        None => contexts.into_iter().map(|note| note.task).collect(),
+        Some(_) => Some(of_run(run)).filter(|tasks| !tasks.is_empty()).unwrap_or_else(|| of_run(None)),
+    }
 }
 
 /// Returns whether a tree of a context may still be needed.
@@ -153,10 +156,14 @@ pub(super) fn told_before(
     })
 }
 
-/// Notes that the attempt in this file was told by this way.
-pub(super) fn note_told(workspace: &Workspace, path: &str, channel: Channel) {
+/// Notes that the attempt in this file was told by this way, in this run if the caller names one. The note of its task's
+/// context has served.
+pub(super) fn note_told(workspace: &Workspace, path: &str, task_id: &str, run: Option<&str>, channel: Channel) {
     let now = workspace.now();
     let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
+        if let Some(at) = position(&notes.contexts, task_id, run) {
+            notes.contexts.remove(at);
+        }
         match notes.told.iter_mut().find(|told| told.path == path) {
             Some(told) => told.channels.push(channel),
             None => notes.told.push(ToldAttempt { path: path.to_owned(), channels: vec![channel], at: now }),

@@ -184,8 +184,9 @@ fn write(
         (None, Some(path)) => (path.clone(), complete_attempt(workspace, &lock, &path, attempt)?),
         (None, None) => write_attempt(workspace, &lock, attempt)?,
     };
-    if let Some((channel, _)) = ended.told {
-        note_told(workspace, &path, channel);
+    if let Some((channel, names_run)) = ended.told {
+        let run = names_run.then_some(ended.iteration.run_id.as_str());
+        note_told(workspace, &path, &ended.iteration.task_id(), run, channel);
     }
     problems.extend(lock.settled(&[workspace.store.memory().join(&path)]));
     // The journal has it, so the call has succeeded; a repetition would write it again.

@@ -9,7 +9,7 @@ use super::ended::{EndedAttempt, Recorded};
 use super::finish::{record_safely, transcript};
 use super::iteration::Iteration;
 use super::kept_file::task_named;
-use super::notes::{Channel, take_context, tasks_of_contexts};
+use super::notes::{Channel, context_of, tasks_of_contexts};
 use super::process_identity::ProcessIdentity;
 use super::runs::{known_task, new_run, recent_run};
 use super::state_folders::StateFolders;
@@ -62,10 +62,11 @@ pub(super) fn told_iteration(
     run.map_or(Ok(()), check_run_name)?;
     let id = task.own_id();
     check_name("task id", &id)?;
-    let run = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
+    let note = context_of(workspace, &id, run);
+    let run = run.map(str::to_owned).or_else(|| note.as_ref()?.run.clone()).or_else(|| recent_run(workspace));
+    let run = run.unwrap_or_else(|| new_run(workspace).id);
     let number = next_number(workspace, &run)?;
     let (known, n_attempts) = known_task(workspace, &id);
-    let note = take_context(workspace, &id, &run);
     let noted = note.as_ref().map(|note| note.task.clone()).unwrap_or_default();
     let title = [&task.title, &noted.title, &known.title].into_iter().find(|title| !title.trim().is_empty());
     let task = Task {

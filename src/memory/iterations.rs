@@ -107,7 +107,7 @@ impl Memory {
     /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall) where the budget is under what the instructions and the first
     /// section need, and those of [`Memory::search`].
     pub fn context(&self, request: &Request) -> Result<Context> {
-        iterations::context(&self.workspace, &self.semantic, request)
+        iterations::context(&self.workspace, &self.semantic, &self.state_folders, request)
     }
 
     /// Notes for the next [record](Memory::record) of a task what its context shows: the entries, and the state of the work
@@ -128,8 +128,8 @@ impl Memory {
         iterations::briefing(&self.workspace, request)
     }
 
-    /// Returns the run of the session of which a client's program calls: that of this id, if hooks know it as open or know
-    /// no other; else that of the only open session of the client.
+    /// Returns the run of the session of which a client's program calls: that of this id, unless
+    /// hooks know that it has ended; else that of the only open session of the client.
     pub fn active_session(&self, client: Option<(&str, String)>) -> Option<String> {
         let (client, id) = client?;
         hook::active_session(&self.workspace, client, Some(&id))

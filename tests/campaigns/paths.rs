@@ -335,7 +335,9 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
             told("finish", recorded.map(|recorded| format!("{recorded:?}")));
         }
         told("task", Ok(format!("{:?} {:?}", memory.task(&name), memory.run(&name))));
-        told("resume", memory.resume(Some(&name), Some(1), Some("t-1")).map(|iteration| format!("{iteration:?}")));
+        let silent = Report { outcome: Some(Ended::Failed), ..Report::default() };
+        let told_task = Task { id: Some(name.clone()), ..Task::new("Told") };
+        told("record", memory.record(Some(&told_task), Some(&name), &silent).map(|recorded| format!("{recorded:?}")));
         if outcome.ids.is_multiple_of(BY_PROCESS) && !name.contains('\0') {
             by_process(program, &root, &name, &what);
         }

@@ -86,15 +86,15 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("list-tags", 0, &["list", "--tags"]);
     ask("context", 0, &["context", "--task", "Speed up the nightly benches"]);
     ask("context-briefing", 0, &["context"]);
-    let begun = ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--budget", "2500"]);
+    ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--budget", "2500"]);
+    let memory = base.memory();
+    let open = memory.begin(&ralph_memory::Task::new("Cache the tiles"), &memory.new_run()).unwrap();
     ask("status", 0, &["status"]);
-    let id = begun["iteration"]["id"].as_str().unwrap().to_owned();
-    ask("context-cancel", 0, &["context", "--cancel", &id]);
-    ask("context", 0, &["context", "--task", "Speed up the nightly benches"]);
+    memory.cancel(&open).unwrap();
     let said = "<learning category=\"pitfall\" tags=\"ci\">Runners have two cores.</learning>\n<learning>Nobody tags this.\
                 </learning>\n<task-failed>t</task-failed>";
     base.write("said.txt", said);
-    let recorded = ask("record", 0, &["record", "said.txt", "--verify-exit", "1", "--verify-command", "cargo bench"]);
+    let recorded = ask("record", 0, &["record", "said.txt", "--task", "Speed up the nightly benches", "--verify-exit", "1", "--verify-command", "cargo bench"]);
     let id = recorded["attempt"]["id"].as_str().unwrap().to_owned();
     ask("search", 0, &["search", "nightly", "bench"]);
     ask("search", 0, &["search", "nightly", "bench", "--explain", "--archived"]);

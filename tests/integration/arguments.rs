@@ -90,7 +90,6 @@ fn an_argument_that_names_no_file_or_no_folder_is_wrong_usage() {
         check(&base, &[command, "--root", "nowhere"], 2, "`nowhere` does not exist\nhint: check the spelling");
         check(&base, &[command, "--root", "file.txt"], 2, "`file.txt` is not a folder\nhint: name the folder");
     }
-    check(&base, &["context", "--cancel", "foo"], 1, "there is no open iteration `foo`");
 }
 
 #[test]

@@ -173,7 +173,6 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
     assert!(told.stdout.contains("attempts") && told.stdout.contains(path.to_str().unwrap()), "{told}");
     let told = base.run(["context", "--task", "Another", "--run", "run-2"]);
     assert!(told.stderr.contains("iteration 1 of run-1 is not in the journal"), "{told}");
-    // The same task in the same run: the first attempt does not count as interrupted.
     begin(&base);
     assert!(base.files(".ralph/journal").is_empty());
     let recorded = base.run(["record", path.to_str().unwrap()]);
@@ -231,7 +230,7 @@ fn an_answer_without_a_memory_is_kept() {
     let recorded = base.run(["record", path.to_str().unwrap()]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{recorded}");
     assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
-    // The same if the iteration is unknown.
+    // The same if the task is unknown.
     let ran = base.with(["record"]).input("<journal>\nMore.\n</journal>\n").run();
     let path = kept(&base);
     assert_eq!(ran.code, Some(2), "{ran}");
@@ -241,7 +240,7 @@ fn an_answer_without_a_memory_is_kept() {
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0002 (blocked)\n"), "{recorded}");
     assert!(base.read(".ralph/journal/run-1/0002.md").contains("> More."));
     // The agent's text names the task.
-    let _ = base.with(["record"]).input(SAID.replace("is printed", "is shouted")).run();
+    let _ = base.with(["record", "--oops"]).input(SAID.replace("is printed", "is shouted")).run();
     let recorded = base.run(["record", kept(&base).to_str().unwrap()]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0003 (done)\n"), "{recorded}");
     assert!(kept_in(path.parent().unwrap()).is_empty());
@@ -257,7 +256,7 @@ fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() 
         let ran = base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").env("TMPDIR", &temporary);
         ran.env("XDG_STATE_HOME", base.home().join("state")).input(SAID).run()
     };
-    with(&["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]).says(0, "of run-1");
+    with(&["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]).says(0, "attempt 1 at t-greeting");
     let lock = locked(&base);
     let ran = with(&["record"]);
     let folder = fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();
@@ -358,7 +357,6 @@ fn other_files_are_not_mistaken_for_saved_attempts() {
     for text in ["", "garbage", "{\"ralph_memory", &text[1..]] {
         check(text, 2, "`kept.json` is not a saved attempt");
     }
-    assert_eq!(base.files(".ralph/state/iterations").len(), 1, "the iteration is still open");
     let empty = kept(&base).with_file_name("empty.json");
     fs::write(&empty, "").unwrap();
     base.run(["record", empty.to_str().unwrap()]).says(2, "is not a saved attempt");
@@ -578,7 +576,7 @@ fn an_answer_that_cannot_be_kept_is_printed() {
     begin(&base);
     base.write("../home/file", "");
     let nowhere = base.home().join("file/x");
-    let ran = base.with(["record", "--run", "nope"]).env("HOME", &nowhere).env("TMPDIR", &nowhere).input(SAID).run();
+    let ran = base.with(["record", "--oops"]).env("HOME", &nowhere).env("TMPDIR", &nowhere).input(SAID).run();
     assert_eq!(ran.code, Some(2), "{ran}");
     assert!(ran.stderr.contains("Use printf instead of echo."), "{ran}");
 }
@@ -590,13 +588,13 @@ fn a_saved_attempt_names_its_memory() {
     fs::create_dir(base.at(".git")).unwrap();
     fs::create_dir(base.at("sub")).unwrap();
     base.with(["init", "--here"]).folder(base.at("sub")).run().says(0, "created .ralph/");
-    let inside = base.with(["record"]).folder(base.at("sub")).input(SAID).run();
+    let inside = base.with(["record", "--oops"]).folder(base.at("sub")).input(SAID).run();
     let path = kept(&base);
     let root = base.at("sub").canonicalize().unwrap();
     assert!(inside.stderr.contains(&format!("--root {} record {}", root.display(), path.display())), "{inside}");
     let ran = base.with(["record", path.to_str().unwrap(), "--task-id", "t-1"]).folder(base.at("sub")).run();
     assert_eq!(ran.code, Some(0), "{ran}");
-    let outside = base.with(["--root", "sub", "record", "--run", "other"]).input(SAID).run();
+    let outside = base.with(["--root", "sub", "record", "--oops"]).input(SAID).run();
     assert!(
         outside.stderr.contains(&format!("--root {} record {}", root.display(), kept(&base).display())),
         "{outside}"
@@ -604,43 +602,45 @@ fn a_saved_attempt_names_its_memory() {
 }
 
 #[test]
-fn a_kept_answer_ends_the_task_that_it_names() {
+fn a_kept_answer_is_about_the_task_that_it_names() {
     let base = TestBase::new();
     for (task, id) in [("first", "t-1"), ("second", "t-2")] {
-        base.run(["context", "--task", task, "--task-id", id, "--run", "run-1"]).says(0, "iteration ");
+        base.run(["context", "--task", task, "--task-id", id, "--run", "run-1"]).says(0, "attempt 1 at ");
     }
+    base.with(["record"]).input("It is the first.").run().says(2, "cannot tell which task it is about");
+    fs::remove_file(kept(&base)).unwrap();
     let said = "<journal>It is the first.</journal><task-done>t-1</task-done>";
-    base.with(["record"]).input(said).run().says(2, "cannot tell which iteration ends");
+    base.with(["record", "--oops"]).input(said).run().says(2, "--oops");
     let path = kept(&base);
     let other = base.with(["record", "--task-id", "t-1"]).input("<task-failed>t-1</task-failed>").run();
     assert_eq!(other.code, Some(0), "{other}");
     let ran = base.run(["record", path.to_str().unwrap()]);
     assert!(ran.stdout.contains("(done)"), "{ran}");
-    let journal = base.read(".ralph/journal/run-1/0003.md");
+    let journal = base.read(".ralph/journal/run-1/0002.md");
     assert!(journal.contains("task_id: t-1") && journal.contains("It is the first."), "{journal}");
-    // The second one is still being worked on.
-    assert_eq!(base.files(".ralph/state/iterations").len(), 1);
+    // The context of the second one is still known.
+    base.with(["record"]).input("It is the second.").run().says(0, "recorded journal/run-1/0003 (blocked)");
+    assert!(base.read(".ralph/journal/run-1/0003.md").contains("task_title: \"second\""));
 }
 
 #[test]
-fn a_saved_answer_without_a_task_ends_no_later_iteration() {
+fn a_saved_answer_without_a_task_is_of_no_later_context() {
     let base = TestBase::new();
     let saved = base.with(["record"]).input("hi").run();
     let path = kept(&base);
     let command = format!("record {} --task-id '<ID-OF-ITS-TASK>'`", path.display());
     let discard = "delete the file to discard it";
     assert!(saved.code == Some(2) && saved.stderr.contains(&command) && saved.stderr.contains(discard), "{saved}");
-    let begun = base.run(["context", "--task", "z"]);
-    let reason = "an agent's output is not in the journal: it was saved at 2026-11-20T10:00:00Z, without an iteration";
-    assert!(begun.stderr.contains(reason) && begun.stderr.contains(&command), "{begun}");
+    // A later context is not what it belongs to.
+    let told = base.run(["context", "--task", "z"]);
+    let reason = "an agent's output is not in the journal: it was saved at 2026-11-20T10:00:00Z";
+    assert!(told.stderr.contains(reason) && told.stderr.contains(&command), "{told}");
     for more in [&[][..], &["--run", "run-1"]] {
         let ran = base.run([&["record", path.to_str().unwrap()], more].concat());
         assert!(ran.code == Some(2) && ran.stderr.contains("names no task") && ran.stderr.contains(&command), "{ran}");
     }
     assert!(base.files(".ralph/journal").is_empty() && path.exists());
-    assert_eq!(base.files(".ralph/state/iterations").len(), 1, "`z` is still open");
     base.run(["record", path.to_str().unwrap(), "--task-id", "other"]).says(0, "recorded journal/");
-    assert_eq!(base.files(".ralph/state/iterations").len(), 1, "`z` is still open");
     assert!(!path.exists());
     // With a wrong option it is saved in the same way.
     let wrong = base.with(["record", "--oops"]).input("hi").run();
@@ -653,7 +653,7 @@ fn a_saved_answer_without_an_iteration_is_recorded_once() {
     base.with(["record", "--run", "run-1"])
         .input("<journal>Once.</journal>")
         .run()
-        .says(2, "cannot tell which iteration ends");
+        .says(2, "cannot tell which task it is about");
     let path = kept(&base);
     let copy = base.home().join("copy.json");
     fs::copy(&path, &copy).unwrap();

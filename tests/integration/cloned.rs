@@ -248,7 +248,7 @@ fn texts_of_a_task_are_kept_in_a_readable_form() {
     let base = TestBase::new();
     let title = format!("A task \u{1b}[31m {}", "long ".repeat(5_000));
     let description = "More.\n".repeat(200_000);
-    let arguments = ["context", "--task", &title, "--task-id", "t-1", "--run", "run-1", "--feature", "a\tb"];
+    let arguments = ["context", "--task", &title, "--task-id", "t-1", "--feature", "a\tb"];
     base.write("task.json", json!({}).to_string());
     let memory = base.memory();
     let task = ralph_memory::Task {
@@ -258,12 +258,12 @@ fn texts_of_a_task_are_kept_in_a_readable_form() {
         ..ralph_memory::Task::new(title.clone())
     };
     let begun = memory.begin(&task, &ralph_memory::memory::Run::named("run-2")).unwrap();
-    base.run(arguments).says(0, "iteration ");
+    base.run(arguments).says(0, "attempt 1 at t-1");
     let open = memory.open_iterations();
-    assert_eq!(open.iter().map(ralph_memory::memory::Iteration::task_id).collect::<Vec<_>>(), ["t-1", "t-2"]);
-    assert_eq!(memory.resume(Some("run-2"), None, None).unwrap().number, begun.number);
-    let recorded = base.with(["record", "--run", "run-1"]).input("hi").run();
-    assert_eq!(recorded.code, Some(0), "{recorded}");
+    assert_eq!(open.iter().map(|open| (open.task_id(), open.number)).collect::<Vec<_>>(), [("t-2".into(), begun.number)]);
+    // The only context that is noted says which task it is.
+    let recorded = base.with(["record", "--json"]).input("hi").run().json(0);
+    assert_eq!((&recorded["attempt"]["task_id"], &recorded["attempt"]["feature"]), (&json!("t-1"), &json!("a b")));
 }
 
 /// A memory whose index is worth having: so many entries that a search makes one.

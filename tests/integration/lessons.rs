@@ -312,8 +312,9 @@ fn an_indented_report_and_a_byte_order_mark_are_read() {
     let marked = say(&memory, "run-1", "marked", "\u{feff}```\n<task-done>ID</task-done>\n```\n");
     assert_eq!(marked.outcome.as_str(), "blocked");
     // A task without a title is called by its id.
-    let unnamed = memory.resume(None, None, Some("t-9")).unwrap();
-    assert_eq!(unnamed.task.title, "t-9");
+    let unnamed = ralph_memory::Task { id: Some("t-9".to_owned()), ..ralph_memory::Task::default() };
+    let recorded = memory.record(Some(&unnamed), None, &Report { text: "It is hard.".into(), ..Report::default() }).unwrap();
+    assert_eq!(recorded.attempt.task_title, "t-9");
 }
 
 #[test]
@@ -331,7 +332,7 @@ fn a_context_request_interrupts_no_live_run() {
     let journal = base.files(".ralph/journal");
     assert_eq!(journal.len(), 1, "{journal:?}");
     assert!(base.read(&journal[0]).contains("outcome: failed"));
-    assert!(base.read("own").contains("iteration 2 of run-"), "{}", base.read("own"));
+    assert!(base.read("own").contains("attempt 1 at t-1"), "{}", base.read("own"));
 }
 
 #[test]

@@ -132,6 +132,7 @@ mod sync; // an updated cache answers like a new one
 mod terminal; // control characters never reach a terminal
 mod test_cases; // how many cases randomised tests try
 mod timeline; // the log, statistics, tasks and runs, and runs in progress
+mod told; // each attempt that is told is in the journal once, whoever tells it
 mod told_commands; // no command that a message tells runs the code of a clone
 mod transcripts; // event streams of agents
 mod transfers; // imports of each source, and exports that are taken back

@@ -281,7 +281,6 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             Some("list") if has("--tags") => "list-tags",
             Some("undo") if has("--list") => "undo-list",
             Some("undo") if has("--clear") => "undo-clear",
-            Some("context") if has("--cancel") => "context-cancel",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",
             Some("log") if has("--follow") => "log-follow",
             Some("log") if has("--full") => "log-full",

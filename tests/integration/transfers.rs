@@ -820,7 +820,7 @@ proptest! {
             hits.into_iter().map(|hit| (hit.entry.id, hit.score.to_bits())).collect::<Vec<_>>()
         };
         prop_assert_eq!(found(&memory), found(&copy));
-        let context = |memory: &Memory| memory.context(&Request { task: Task::new(words.as_str()), budget: None, by_tools: false }).unwrap().text;
+        let context = |memory: &Memory| memory.context(&Request { task: Task::new(words.as_str()), ..Request::default() }).unwrap().text;
         prop_assert_eq!(context(&memory), context(&copy));
     }
 }
