@@ -3,6 +3,7 @@
 //! Nothing is written here. A client of which one file cannot be edited is refused as a whole.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::client::SetupClient;
@@ -261,13 +262,18 @@ impl Setup {
     }
 
     fn remember_folders(draft: &mut Draft, location: &ClientPlace) {
+        let missing = |folder: &Path| !folder.exists();
         let mut above = location.path.as_str();
-        while let Some((folder, _)) = above.rsplit_once('/') {
-            if location.root.join(folder).exists() {
-                break;
-            }
+        while let Some((folder, _)) = above.rsplit_once('/')
+            && missing(&location.root.join(folder))
+        {
             draft.record.folders.insert((location.root.clone(), folder.to_owned()));
             above = folder;
+        }
+        for folder in location.root.ancestors().take_while(|folder| missing(folder)) {
+            if let (Some(above), Some(name)) = (folder.parent(), folder.file_name().and_then(OsStr::to_str)) {
+                draft.record.folders.insert((above.to_owned(), name.to_owned()));
+            }
         }
     }
 

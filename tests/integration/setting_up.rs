@@ -760,26 +760,44 @@ fn instructions_of_another_version_are_updated() {
 fn the_users_folders_are_where_the_environment_says() {
     let base = TestBase::without_memory();
     let place = base.home().parent().unwrap().to_owned();
-    for folder in ["claude", "codex", "config"] {
-        fs::create_dir(place.join(folder)).unwrap();
-    }
     let run = |arguments: &[&str]| {
         with(&base, arguments)
             .env("CLAUDE_CONFIG_DIR", place.join("claude"))
             .env("CODEX_HOME", place.join("codex"))
-            .env("XDG_CONFIG_HOME", place.join("config"))
+            .env("XDG_CONFIG_HOME", place.join("new/config"))
             .run()
     };
-    run(&["claude", "codex", "zed", "--scope", "user"]).says(0, "created");
-    for path in ["claude/skills/ralph-memory/.mcp.json", "codex/config.toml", "config/zed/settings.json"] {
-        assert!(place.join(path).exists(), "{path}");
+    let clients = ["claude", "codex", "zed", "--scope", "user"];
+    for is_there in [false, true] {
+        let folders = ["claude", "codex", "new/config"];
+        for folder in folders.iter().filter(|_| is_there) {
+            fs::create_dir_all(place.join(folder)).unwrap();
+        }
+        let shown = run(&[&clients[..], &["--dry-run"]].concat());
+        assert_eq!(place.join("codex").exists(), is_there, "a dry run writes nothing: {shown}");
+        run(&clients).says(0, "created");
+        for path in ["claude/skills/ralph-memory/.mcp.json", "codex/config.toml", "new/config/zed/settings.json"] {
+            assert!(place.join(path).exists(), "{path}");
+        }
+        run(&clients).says(0, "nothing to do: connected");
+        run(&[&clients[..], &["--check"]].concat()).says(0, "connected: Claude Code, Codex, Zed");
+        run(&[&clients[..], &["--remove"]].concat()).says(0, "deleted");
+        for folder in folders {
+            let left = fs::read_dir(place.join(folder)).map(Iterator::count).ok();
+            assert_eq!(left, is_there.then_some(0), "{folder}");
+        }
+        assert_eq!(place.join("new").exists(), is_there, "all that was made is gone");
     }
-    run(&["claude", "codex", "zed", "--scope", "user", "--remove"]).says(0, "deleted");
-    for folder in ["claude", "codex", "config"] {
-        assert_eq!(fs::read_dir(place.join(folder)).unwrap().count(), 0, "{folder}");
+    fs::write(place.join("file"), "").unwrap();
+    symlink("gone", place.join("dangling")).unwrap();
+    for (folder, reason) in [("file/codex", "cannot be used"), ("dangling", "cannot be used")] {
+        let arguments = ["codex", "--scope", "user"];
+        with(&base, &arguments).env("CODEX_HOME", place.join(folder)).run().says(4, reason);
     }
-    fs::remove_dir(place.join("codex")).unwrap();
-    run(&["codex", "--scope", "user"]).says(4, "cannot be used");
+    // A home is never made.
+    let homeless = place.join("nobody");
+    with(&base, &["codex", "--scope", "user"]).env("HOME", &homeless).run().says(4, "cannot be used");
+    assert!(!homeless.exists());
 }
 
 #[test]
