@@ -103,7 +103,7 @@ impl Draft {
             Content::Json { comments, wants } => file.add_json(*comments, wants)?,
             Content::Toml { program } => file.add_server(program, toml_config::presence, toml_config::insertion)?,
             Content::Yaml { program } => file.add_server(program, yaml::presence, yaml::insertion)?,
-            Content::Block | Content::ClaudeBlock => {
+            Content::Block => {
                 let (made, updated) = file.add_block()?;
                 whole = updated;
                 made

@@ -16,7 +16,7 @@ use super::program::{program_name, runs};
 use super::record::SetupRecord;
 use super::registered::{has_part, is_off};
 use super::status::ClaudeSettings;
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
+use super::table::{ClientFile, PLUGIN_MANIFEST, files};
 use super::{Setup, SetupOptions, SetupScope, planned};
 use crate::error::{Error, Problem, Result};
 use crate::text::printed_command;
@@ -179,9 +179,7 @@ impl Setup {
         let mut edited = Vec::new();
         let mut done = BTreeSet::new();
         for file in table {
-            let extra: &[&'static str] =
-                if matches!(file.content, Content::ClaudeBlock) { &["AGENTS.md"] } else { &[] };
-            for path in file.paths.iter().chain(extra) {
+            for path in file.paths {
                 let shown = self.bases.shown(file.base, path);
                 // What cannot be located was not written by set-up.
                 let Ok(location) = self.bases.locate(file.base, path) else { continue };

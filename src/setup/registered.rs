@@ -58,22 +58,6 @@ impl Setup {
 
     /// Returns which of a file's paths is used.
     pub(super) fn chosen(&self, file: &ClientFile) -> &'static str {
-        if matches!(file.content, Content::ClaudeBlock) {
-            let own = file.paths[0];
-            let text = self
-                .bases
-                .locate(file.base, own)
-                .ok()
-                .and_then(|place| Draft::default().file(&place, PathBuf::new()).ok()?.original.clone());
-            // Claude Code reads `AGENTS.md` by itself only if there is no `CLAUDE.md`.
-            let imports =
-                |text: &String| text.split_whitespace().any(|word| word == "@AGENTS.md" || word == "@./AGENTS.md");
-            return if self.bases.exists(file.base, own) && !text.as_ref().is_some_and(imports) {
-                own
-            } else {
-                "AGENTS.md"
-            };
-        }
         file.paths.iter().copied().find(|path| self.bases.exists(file.base, path)).unwrap_or(file.paths[0])
     }
 }

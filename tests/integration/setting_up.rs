@@ -112,19 +112,19 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     assert_snapshot!(setup(&base, &["claude", "--check"]), @r"
     exit 1
     --- stdout
+    .claude/rules/ralph-memory.md lacks the instructions (Claude Code)
     .claude/settings.json lacks the hook `session-start`, the hook `stop`, the hook `session-end` (Claude Code)
     .claude/skills/ralph-memory/SKILL.md lacks the file (Claude Code)
     .mcp.json lacks the server (Claude Code)
-    AGENTS.md lacks the instructions (Claude Code)
     ");
     assert_snapshot!(setup(&base, &["claude", "--allow-tools"]), @r"
     exit 0
     --- stdout
+    created  .claude/rules/ralph-memory.md +9 -0
     created  .claude/settings.json +40 -0
     created  .claude/skills/ralph-memory/SKILL.md +26 -0
     created  .mcp.json +8 -0
-    created  AGENTS.md +9 -0
-    next: Claude Code: start it in this folder, trust the folder, and approve the server; `/mcp` shows its state
+    next: Claude Code: start it in this folder (one that is started in a subfolder runs no hooks), trust the folder, and approve the server; `/mcp` shows its state
     ");
     assert_snapshot!(setup(&base, &["claude"]), @r"
     exit 0
@@ -139,10 +139,10 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     assert_snapshot!(setup(&base, &["claude", "--remove"]), @r"
     exit 0
     --- stdout
+    deleted  .claude/rules/ralph-memory.md +0 -9
     deleted  .claude/settings.json +0 -51
     deleted  .claude/skills/ralph-memory/SKILL.md +0 -26
     deleted  .mcp.json +0 -8
-    deleted  AGENTS.md +0 -9
     ");
     assert_eq!(base.files(""), before);
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0, "the record is gone, too");
@@ -740,22 +740,60 @@ fn what_a_person_edited_is_reported_and_left() {
 #[test]
 fn instructions_of_another_version_are_updated() {
     let base = TestBase::new();
-    base.write("CLAUDE.md", "# Rules");
-    setup(&base, &["claude"]).says(0, "edited   CLAUDE.md");
-    assert!(!base.at("AGENTS.md").exists());
-    let current = base.read("CLAUDE.md");
-    base.write("CLAUDE.md", current.replace("Before a task", "First"));
-    setup(&base, &["claude", "--check"]).says(1, "CLAUDE.md lacks the current instructions (Claude Code)");
-    setup(&base, &["claude"]).says(0, "edited   CLAUDE.md");
-    assert_eq!(base.read("CLAUDE.md"), current);
-    setup(&base, &["claude", "--remove"]).says(0, "edited   CLAUDE.md");
-    assert_eq!(base.read("CLAUDE.md").trim_end(), "# Rules");
-
-    base.write("CLAUDE.md", "@AGENTS.md\n");
-    setup(&base, &["claude"]).says(0, "created  AGENTS.md");
-    assert_eq!(base.read("CLAUDE.md"), "@AGENTS.md\n");
+    base.write("GEMINI.md", "# Rules");
+    setup(&base, &["gemini"]).says(0, "edited   GEMINI.md");
+    let current = base.read("GEMINI.md");
+    base.write("GEMINI.md", current.replace("Before a task", "First"));
+    setup(&base, &["gemini", "--check"]).says(1, "GEMINI.md lacks the current instructions (Gemini CLI)");
+    setup(&base, &["gemini"]).says(0, "edited   GEMINI.md");
+    assert_eq!(base.read("GEMINI.md"), current);
+    setup(&base, &["gemini", "--remove"]).says(0, "edited   GEMINI.md");
+    assert_eq!(base.read("GEMINI.md").trim_end(), "# Rules");
 }
 
+/// Seen in 0.1.0: they were in `AGENTS.md`, which some versions of Claude Code never read, and others only where no file of
+/// its own is beside it. It reads its rules in any case, also in a session that is started in a subfolder.
+#[test]
+fn claude_code_reads_its_instructions_whatever_is_beside_them() {
+    const RULES: &str = ".claude/rules/ralph-memory.md";
+    let check = |path: &str, text: &str| {
+        let base = TestBase::new();
+        base.write(path, text);
+        let before = base.files("");
+        setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
+        let written = base.read(RULES);
+        assert!(written.starts_with("<!-- ralph-memory:begin -->\n") && written.contains("build_context"), "{written}");
+        assert_eq!(base.read(path), text);
+        setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
+        fs::remove_file(base.at(RULES)).unwrap();
+        setup(&base, &["claude", "--check"]).says(1, &format!("{RULES} lacks the instructions (Claude Code)"));
+        setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
+        // A clone has no record.
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        setup(&base, &["claude", "--remove"]).says(0, &format!("deleted  {RULES}"));
+        assert_eq!(base.files(""), before, "{path}");
+        assert!(!base.at(".claude/rules").exists(), "{path}");
+    };
+    check("AGENTS.md", "# Rules\n");
+    check("CLAUDE.md", "# Rules\n");
+    check("CLAUDE.md", "@AGENTS.md\n");
+    check("CLAUDE.local.md", "# Mine\n");
+    check(".claude/CLAUDE.md", "# Rules\n");
+    check("README.md", "# A project\n");
+
+    let base = TestBase::new();
+    setup(&base, &["claude"]).says(0, "created");
+    base.write(RULES, format!("{}\n# Ours\n\nUse tabs.\n", base.read(RULES)));
+    setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
+    base.run(["import", "rules"]).says(0, "1 added");
+    let entries = base.files(".ralph/knowledge");
+    let texts: String = entries.iter().map(|path| base.read(path)).collect();
+    assert!(texts.contains("Use tabs.") && !texts.contains("build_context"), "{texts}");
+    setup(&base, &["claude", "--remove"]).says(0, &format!("edited   {RULES}"));
+    assert_eq!(base.read(RULES), "\n# Ours\n\nUse tabs.\n");
+}
+
+/// Seen in 0.1.0: where `XDG_CONFIG_HOME` did not exist yet, set-up refused all clients that have files there.
 #[test]
 fn the_users_folders_are_where_the_environment_says() {
     let base = TestBase::without_memory();
@@ -836,18 +874,18 @@ fn a_failed_write_names_what_was_written() {
     base.write("AGENTS.md", &long);
     let before = base.files("");
     // Not even the record can be written.
-    let (code, stderr) = with_limit(&base, 0, &["claude"]);
+    let (code, stderr) = with_limit(&base, 0, &["codex"]);
     assert!(code == Some(6) && stderr.starts_with("error: cannot write `"), "{code:?}: {stderr}");
     assert_eq!(base.files(""), before);
     // The record can, and the files before the large one.
-    let (code, stderr) = with_limit(&base, 200, &["claude"]);
-    let expected = "error: set-up has stopped half-way; it has written `.claude/settings.json`, \
-                    `.claude/skills/ralph-memory/SKILL.md`, `.mcp.json`\n";
+    let (code, stderr) = with_limit(&base, 200, &["codex"]);
+    let expected = "error: set-up has stopped half-way; it has written `.agents/skills/ralph-memory/SKILL.md`, \
+                    `.codex/config.toml`, `.codex/hooks.json`\n";
     assert!(code == Some(6) && stderr.starts_with(expected), "{code:?}: {stderr}");
     assert!(stderr.contains("the same command completes it, and with `--remove` it undoes it"), "{stderr}");
     assert_eq!(base.read("AGENTS.md"), long);
-    setup(&base, &["claude"]).says(0, "edited   AGENTS.md");
-    setup(&base, &["claude", "--remove"]).says(0, "edited   AGENTS.md");
+    setup(&base, &["codex"]).says(0, "edited   AGENTS.md");
+    setup(&base, &["codex", "--remove"]).says(0, "edited   AGENTS.md");
     assert_eq!((base.files(""), base.read("AGENTS.md")), (before, long));
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
 }
