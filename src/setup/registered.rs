@@ -8,6 +8,7 @@ use super::recognised::Recognition;
 use super::table::{ClientFile, Content};
 use super::want::{Mark, Presence};
 use super::{Setup, toml_config, yaml};
+use crate::text::own_block;
 
 /// Returns whether a text has a server of this program's, or a hook, of the `wanted` kind.
 pub(super) fn has_part(content: &Content, text: &str, wanted: &dyn Fn(&Mark) -> bool) -> bool {
@@ -48,6 +49,11 @@ impl Setup {
     /// Returns whether a file has the server or a hook.
     pub(super) fn has_any_part(&self, file: &ClientFile) -> bool {
         self.text(file).is_some_and(|text| has_part(&file.content, &text, &|_| true))
+    }
+
+    /// Returns whether a file has the block of instructions.
+    pub(super) fn has_block(&self, file: &ClientFile) -> bool {
+        self.text(file).is_some_and(|text| matches!(own_block(&text), Ok(Some(_))))
     }
 
     /// Returns the text of a file, if it can be read.

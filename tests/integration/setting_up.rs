@@ -793,6 +793,38 @@ fn claude_code_reads_its_instructions_whatever_is_beside_them() {
     assert_eq!(base.read(RULES), "\n# Ours\n\nUse tabs.\n");
 }
 
+/// Seen in 0.1.0: a client that was installed and never set up made the check fail.
+#[test]
+fn a_check_without_names_looks_at_what_was_set_up() {
+    let base = TestBase::new();
+    setup(&base, &["--check"]).says(1, "no client is found here");
+    base.write(".cursor/rules/api.mdc", "Rule.\n");
+    fs::create_dir(base.home().join(".codex")).unwrap();
+    let ran = setup(&base, &["--check"]);
+    assert_eq!(ran.stdout, "", "{ran}");
+    ran.says(1, "nothing is set up here; `ralph-memory setup` connects Codex, Cursor");
+    assert_eq!(setup(&base, &["--check", "--json"]).json(1)["clients"], serde_json::json!([]));
+    setup(&base, &["--check", "--scope", "user"]).says(1, "`ralph-memory setup --scope user` connects Codex");
+    setup(&base, &["cursor"]).says(0, "created");
+    setup(&base, &["--check"]).says(0, "connected: Cursor");
+    // In a clone, what is exactly set-up's says so.
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    setup(&base, &["--check"]).says(0, "connected: Cursor");
+    fs::remove_file(base.at(".cursor/hooks.json")).unwrap();
+    setup(&base, &["--check"]).says(1, ".cursor/hooks.json lacks the hook `session-start`");
+
+    let base = TestBase::new();
+    setup(&base, &["agents-md"]).says(0, "created  AGENTS.md");
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    setup(&base, &["--check"]).says(0, "connected: AGENTS.md");
+
+    let base = TestBase::new();
+    setup(&base, &["codex", "--scope", "user"]).says(0, "created");
+    let elsewhere = "`ralph-memory setup --check --scope user` checks what is set up for every project: Codex";
+    setup(&base, &["--check"]).says(1, elsewhere);
+    setup(&base, &["--check", "--scope", "user"]).says(0, "connected: Codex");
+}
+
 /// Seen in 0.1.0: where `XDG_CONFIG_HOME` did not exist yet, set-up refused all clients that have files there.
 #[test]
 fn the_users_folders_are_where_the_environment_says() {
