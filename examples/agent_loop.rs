@@ -1,6 +1,6 @@
 //! A coding-agent loop that remembers: each iteration begins with what earlier ones tried and learned.
 //!
-//! `cargo run --example agent_loop -- AGENT TASK` gives the context to the standard input of `AGENT`, a command,
+//! `cargo run --example agent_loop -- AGENT TASK` gives the prompt to the standard input of `AGENT`, a command,
 //! until it says that the task is done. With `--own` before it the loop is this program's own; without, it is the
 //! library's [`Runner`], which also verifies, ends what takes too long, and can be interrupted.
 
@@ -47,9 +47,8 @@ fn own_loop(memory: &Memory, agent: &str, task: &Task) -> Result<(), Box<dyn std
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let prompt = format!("{}\n\n{}", task.text(), iteration.context);
         // An agent that does not read it closes its input.
-        let _ = child.stdin.take().ok_or("the agent has no input")?.write_all(prompt.as_bytes());
+        let _ = child.stdin.take().ok_or("the agent has no input")?.write_all(iteration.context.as_bytes());
         let output = child.wait_with_output()?;
         let report = Report {
             text: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -97,7 +97,8 @@ fn lock(folder: &Path) -> Result<Option<File>> {
 fn write(file: &PlannedFile) -> Result<()> {
     let path = file.location.full();
     let failed = |action: &'static str| move |source: io::Error| Error::Io { action, path, source };
-    let folder = match OutsideFolder::open(&file.location.root) {
+    let open = if file.before.is_none() { OutsideFolder::make } else { OutsideFolder::open };
+    let folder = match open(&file.location.root) {
         Ok(folder) => folder,
         Err(source) => return Err(failed("open")(source)),
     };

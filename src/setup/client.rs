@@ -127,6 +127,8 @@ impl SetupClient {
             SetupClient::Claude => (
                 &[
                     (Project, "CLAUDE.md"),
+                    (Project, "CLAUDE.local.md"),
+                    (Project, ".claude/CLAUDE.md"),
                     (Project, ".claude/settings.json"),
                     (Project, ".claude/settings.local.json"),
                     (ClaudeHome, ""),
@@ -162,10 +164,10 @@ impl SetupClient {
     pub(super) fn step(self, is_project: bool, allows_tools: bool) -> Option<&'static str> {
         Some(match (self, is_project) {
             (SetupClient::Claude, true) if allows_tools => {
-                "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state"
+                "start it in this folder (one that is started in a subfolder runs no hooks), trust the folder, and approve the server; `/mcp` shows its state"
             }
             (SetupClient::Claude, true) => {
-                "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. `claude -p` \
+                "start it in this folder (one that is started in a subfolder runs no hooks), trust the folder, and approve the server; `/mcp` shows its state. `claude -p` \
                  refuses the tools until they are allowed: `ralph-memory setup claude --allow-tools`"
             }
             (SetupClient::Claude, false) if allows_tools => "restart it; the plugin `ralph-memory` is loaded by itself",

@@ -103,7 +103,7 @@ impl Draft {
             Content::Json { comments, wants } => file.add_json(*comments, wants)?,
             Content::Toml { program } => file.add_server(program, toml_config::presence, toml_config::insertion)?,
             Content::Yaml { program } => file.add_server(program, yaml::presence, yaml::insertion)?,
-            Content::Block | Content::ClaudeBlock => {
+            Content::Block => {
                 let (made, updated) = file.add_block()?;
                 whole = updated;
                 made
@@ -280,7 +280,10 @@ fn described(want: &Want) -> Option<String> {
 }
 
 fn read(location: &ClientPlace) -> Result<Option<String>, String> {
-    let folder = OutsideFolder::open(&location.root).map_err(|error| error.to_string())?;
+    let folder = match OutsideFolder::open(&location.root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        folder => folder.map_err(|error| error.to_string())?,
+    };
     match folder.read(&location.path, MAX_BYTES) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8".to_owned()),
         Err(Unreadable::Missing) => Ok(None),

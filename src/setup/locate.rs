@@ -109,10 +109,11 @@ impl Bases {
     pub(super) fn locate(&self, base: Base, path: &str) -> Result<ClientPlace, String> {
         let (folder, path) = self.start(base, path);
         let folder = folder.ok_or("the variable HOME is not set to a full path")?;
-        let canonical = |folder: &Path| {
-            folder.canonicalize().map_err(|error| format!("the folder `{}` cannot be used: {error}", folder.display()))
-        };
-        let mut allowed = vec![canonical(folder)?];
+        // A home is there or is wrong. What a variable names may be made by whoever needs it first.
+        let may_be_new = base != Base::Project && self.home.as_deref() != Some(folder);
+        let root = if may_be_new { future(folder) } else { folder.canonicalize() };
+        let root = root.map_err(|error| format!("the folder `{}` cannot be used: {error}", folder.display()))?;
+        let mut allowed = vec![root];
         if base != Base::Project {
             allowed.extend(self.home.as_deref().and_then(|home| home.canonicalize().ok()));
         }
@@ -142,6 +143,16 @@ impl Bases {
         }
         let path = below.to_str().ok_or("its path is not UTF-8")?.to_owned();
         Ok(ClientPlace { root, path })
+    }
+}
+
+/// Returns the path without links that a folder has, or will have once it is made.
+fn future(folder: &Path) -> io::Result<PathBuf> {
+    match (folder.symlink_metadata(), folder.parent(), folder.file_name()) {
+        (Err(error), Some(above), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(future(above)?.join(name))
+        }
+        _ => folder.canonicalize(),
     }
 }
 

@@ -63,6 +63,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 pub use self::client::SetupClient;
+use self::hook_line::PROGRAM;
 use self::locate::Bases;
 pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
@@ -150,22 +151,47 @@ impl Setup {
     }
 
     /// Returns the clients that are here: those with a file in the project or in the user's folders, those with a program
-    /// in `PATH`, those that are connected, or that set-up has connected, and those with an entry that only looks like one
-    /// of set-up's. Only those that have files in the scope are
-    /// listed.
+    /// in `PATH`, and those of [`set_up`](Setup::set_up). Only those that have files in the scope are listed.
     pub fn found(&self, scope: SetupScope) -> Vec<SetupClient> {
-        let recorded = self.recorded(scope);
-        let is_here = |client: &SetupClient| {
+        let set_up = self.set_up(scope);
+        let is_traced = |client: SetupClient| {
             let traces = client.traces();
-            let files = table::files(*client, scope, hook_line::PROGRAM, SetupOptions::default());
-            let is_traced = traces.paths.iter().any(|(base, path)| self.bases.exists(*base, path))
-                || traces.programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some());
-            // What is left of a connection says that the rest is missing.
-            let is_connected = || recorded.contains(client) || files.iter().any(|file| self.has_any_part(file));
-            let is_imitated = || !self.dangers(*client, scope).is_empty();
-            !files.is_empty() && (is_traced || is_connected() || is_imitated())
+            traces.paths.iter().any(|(base, path)| self.bases.exists(*base, path))
+                || traces.programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some())
         };
+        let has_files = |client| !table::files(client, scope, PROGRAM, SetupOptions::default()).is_empty();
+        let is_here = |client: &SetupClient| set_up.contains(client) || has_files(*client) && is_traced(*client);
         SetupClient::ALL.into_iter().filter(is_here).collect()
+    }
+
+    /// Returns the clients that set-up has connected here, also in part: by its record, else, for example in a clone, by
+    /// what is in the files. Those with an entry that only looks like one of set-up's are among them.
+    ///
+    /// ```
+    /// use ralph_memory::memory::StateFolders;
+    /// use ralph_memory::setup::{Setup, SetupScope};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let project = folder.path();
+    /// std::fs::create_dir(project.join(".cursor"))?;
+    /// let setup = Setup::new(project, "/usr/bin/ralph-memory".as_ref(), StateFolders::default(), &|_| None);
+    /// assert!(setup.set_up(SetupScope::Project).is_empty() && !setup.found(SetupScope::Project).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_up(&self, scope: SetupScope) -> Vec<SetupClient> {
+        let recorded = self.recorded(scope);
+        let is_set_up = |client: &SetupClient| {
+            // What is left of a connection says that the rest is missing.
+            let has_part = |file| match client {
+                // Its block is also that of others.
+                SetupClient::AgentsMd => recorded.is_empty() && self.has_block(file),
+                _ => self.has_any_part(file),
+            };
+            recorded.contains(client)
+                || table::files(*client, scope, PROGRAM, SetupOptions::default()).iter().any(has_part)
+                || !self.dangers(*client, scope).is_empty()
+        };
+        SetupClient::ALL.into_iter().filter(is_set_up).collect()
     }
 
     /// Returns the clients for which set-up has changed files here, by its record; none if there is no record, for example

@@ -3,6 +3,7 @@
 //! Nothing is written here. A client of which one file cannot be edited is refused as a whole.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::client::SetupClient;
@@ -15,7 +16,7 @@ use super::program::{program_name, runs};
 use super::record::SetupRecord;
 use super::registered::{has_part, is_off};
 use super::status::ClaudeSettings;
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, files};
+use super::table::{ClientFile, PLUGIN_MANIFEST, files};
 use super::{Setup, SetupOptions, SetupScope, planned};
 use crate::error::{Error, Problem, Result};
 use crate::text::printed_command;
@@ -178,9 +179,7 @@ impl Setup {
         let mut edited = Vec::new();
         let mut done = BTreeSet::new();
         for file in table {
-            let extra: &[&'static str] =
-                if matches!(file.content, Content::ClaudeBlock) { &["AGENTS.md"] } else { &[] };
-            for path in file.paths.iter().chain(extra) {
+            for path in file.paths {
                 let shown = self.bases.shown(file.base, path);
                 // What cannot be located was not written by set-up.
                 let Ok(location) = self.bases.locate(file.base, path) else { continue };
@@ -261,13 +260,18 @@ impl Setup {
     }
 
     fn remember_folders(draft: &mut Draft, location: &ClientPlace) {
+        let missing = |folder: &Path| !folder.exists();
         let mut above = location.path.as_str();
-        while let Some((folder, _)) = above.rsplit_once('/') {
-            if location.root.join(folder).exists() {
-                break;
-            }
+        while let Some((folder, _)) = above.rsplit_once('/')
+            && missing(&location.root.join(folder))
+        {
             draft.record.folders.insert((location.root.clone(), folder.to_owned()));
             above = folder;
+        }
+        for folder in location.root.ancestors().take_while(|folder| missing(folder)) {
+            if let (Some(above), Some(name)) = (folder.parent(), folder.file_name().and_then(OsStr::to_str)) {
+                draft.record.folders.insert((above.to_owned(), name.to_owned()));
+            }
         }
     }
 

@@ -3,7 +3,8 @@
 //! With it, a removal restores the bytes of each file that nobody has changed since. Without it, set-up's own parts are
 //! recognised instead, so a lost record costs an empty line at most.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -222,13 +223,11 @@ impl SetupRecord {
         of_client.map(|file| ClientPlace { root: file.root.clone(), path: file.path.clone() }).collect()
     }
 
-    /// Groups the recorded folders by depth, the deepest first.
+    /// Returns the recorded folders, the deepest first.
     pub(super) fn folders_inside_out(&self) -> Vec<(PathBuf, String)> {
-        let mut by_depth: BTreeMap<usize, Vec<(PathBuf, String)>> = BTreeMap::new();
-        for folder in &self.folders {
-            by_depth.entry(folder.1.matches('/').count()).or_default().push(folder.clone());
-        }
-        by_depth.into_values().rev().flatten().collect()
+        let mut folders: Vec<(PathBuf, String)> = self.folders.iter().cloned().collect();
+        folders.sort_by_key(|(root, path)| Reverse(root.join(path).components().count()));
+        folders
     }
 }
 

@@ -8,6 +8,7 @@ use super::recognised::Recognition;
 use super::table::{ClientFile, Content};
 use super::want::{Mark, Presence};
 use super::{Setup, toml_config, yaml};
+use crate::text::own_block;
 
 /// Returns whether a text has a server of this program's, or a hook, of the `wanted` kind.
 pub(super) fn has_part(content: &Content, text: &str, wanted: &dyn Fn(&Mark) -> bool) -> bool {
@@ -50,6 +51,11 @@ impl Setup {
         self.text(file).is_some_and(|text| has_part(&file.content, &text, &|_| true))
     }
 
+    /// Returns whether a file has the block of instructions.
+    pub(super) fn has_block(&self, file: &ClientFile) -> bool {
+        self.text(file).is_some_and(|text| matches!(own_block(&text), Ok(Some(_))))
+    }
+
     /// Returns the text of a file, if it can be read.
     pub(super) fn text(&self, file: &ClientFile) -> Option<String> {
         let location = self.bases.locate(file.base, self.chosen(file)).ok()?;
@@ -58,22 +64,6 @@ impl Setup {
 
     /// Returns which of a file's paths is used.
     pub(super) fn chosen(&self, file: &ClientFile) -> &'static str {
-        if matches!(file.content, Content::ClaudeBlock) {
-            let own = file.paths[0];
-            let text = self
-                .bases
-                .locate(file.base, own)
-                .ok()
-                .and_then(|place| Draft::default().file(&place, PathBuf::new()).ok()?.original.clone());
-            // Claude Code reads `AGENTS.md` by itself only if there is no `CLAUDE.md`.
-            let imports =
-                |text: &String| text.split_whitespace().any(|word| word == "@AGENTS.md" || word == "@./AGENTS.md");
-            return if self.bases.exists(file.base, own) && !text.as_ref().is_some_and(imports) {
-                own
-            } else {
-                "AGENTS.md"
-            };
-        }
         file.paths.iter().copied().find(|path| self.bases.exists(file.base, path)).unwrap_or(file.paths[0])
     }
 }

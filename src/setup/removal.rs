@@ -75,7 +75,7 @@ fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result
         },
         Content::Toml { program } => toml_config::without(bare, program, how)?,
         Content::Yaml { program } => yaml::without(bare, program, how)?,
-        Content::Block | Content::ClaudeBlock => block::without(bare)?,
+        Content::Block => block::without(bare)?,
         Content::Owned(own) | Content::Script(own) => is_of_setup(text, own).then(String::new),
     };
     Ok(match left {

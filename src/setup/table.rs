@@ -46,8 +46,6 @@ pub(super) enum Content {
     Yaml { program: OwnCommand },
     /// The block of instructions.
     Block,
-    /// The block of instructions in the file that Claude Code reads.
-    ClaudeBlock,
     /// All of the file, which is text.
     Owned(String),
     /// All of the file, which a client runs.
@@ -109,7 +107,8 @@ impl ClientRow<'_> {
             SetupClient::Claude => vec![
                 self.server(P, &[".mcp.json"], false, servers, Plain),
                 self.claude_settings(P, &[".claude/settings.json"], true),
-                of_project_file(&["CLAUDE.md"], Content::ClaudeBlock),
+                // What Claude Code reads of `AGENTS.md` depends on its version and on what is beside it.
+                of_project_file(&[".claude/rules/ralph-memory.md"], Content::Block),
                 skill_at(P, &[".claude/skills/ralph-memory/SKILL.md"]),
             ],
             SetupClient::Codex => vec![

@@ -57,7 +57,7 @@ pub(super) fn sections(workspace: &Workspace, request: &ImportRequest) -> Result
 
 /// Returns the end of a file with empty lines in place of the block that set-up writes: it is about the memory, and no part
 /// of it. Without a pair of markers nobody knows where the block ends, so all of it stays.
-fn without_own_block(file: &ImportFile, text: &str, gathered: &mut SourceContent) -> String {
+pub(super) fn without_own_block(file: &ImportFile, text: &str, gathered: &mut SourceContent) -> String {
     let n_before = file.text.len() - text.len();
     match own_block(&file.text) {
         Ok(Some(block)) if block.start >= n_before => {

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::files;
 use super::gathered::{Fact, SourceContent};
 use super::report::{ImportOrigin, ImportedItem};
 use super::request::ImportRequest;
+use super::{files, markdown};
 use crate::entry::frontmatter::Fields;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::headings;
@@ -52,6 +52,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<S
                 continue;
             }
         };
+        let text = markdown::without_own_block(&file, text, &mut gathered);
         let patterns: Vec<String> = PATHS.iter().flat_map(|key| files::list(&fields, key)).collect();
         let mut tags = vec!["rules".to_owned(), file.stem().to_owned()];
         tags.extend(files::list(&fields, "tags"));
@@ -60,7 +61,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<S
         let knowledge = Knowledge {
             source: request.writer,
             files: paths,
-            ..Knowledge::new(title(&fields, text, file.stem()), tags, text)
+            ..Knowledge::new(title(&fields, &text, file.stem()), tags, text)
         };
         let mut fact = Fact::new(file.key.clone(), from, knowledge);
         if !patterns.is_empty() {

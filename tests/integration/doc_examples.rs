@@ -10,7 +10,9 @@ use crate::docs::{Block, blocks, pages};
 use crate::support::TestBase;
 
 /// The languages that blocks may have. What is `text` is not run: outputs, pictures, and forms to fill in.
-const LANGUAGES: [&str; 7] = ["console", "json", "markdown", "rust", "sh", "text", "toml"];
+/// Those in `bash`, `python` and `typescript` are whole loops, which `tests/loops/run.sh` runs.
+const LANGUAGES: [&str; 10] =
+    ["bash", "console", "json", "markdown", "python", "rust", "sh", "text", "toml", "typescript"];
 /// The programs of `sh` blocks that are not run, each with the reason.
 const NOT_RUN: [(&str, &str); 12] = [
     ("agent", "stands for any agent"),
@@ -27,9 +29,8 @@ const NOT_RUN: [(&str, &str); 12] = [
     (".ci/run", "runs all tests"),
 ];
 /// What commands print of which a page shows nothing: the beginning of a command, and what it must print in this order.
-const UNSHOWN: [(&str, &[&str]); 3] = [
+const UNSHOWN: [(&str, &[&str]); 2] = [
     ("ralph-memory init", &["created .ralph/knowledge/\n", "created .ralph/config.toml\n"]),
-    ("ralph-memory record output.jsonl", &["recorded journal/run-", "/0001 ("]),
     (
         "ralph-memory run --task",
         &["done", "  done         Make the database tests pass in CI (1 iteration)\n", "  iterations   1 (1 done)\n"],
@@ -259,6 +260,15 @@ fn the_demonstration_prints_what_the_readme_shows() {
     }
     let printed = base.run(arguments(&commands(command)[0]).unwrap()).answer(0);
     assert_eq!(missing(shown, &printed), None, "{printed}");
+}
+
+/// Those in other languages need more than Rust: `.ci/run` runs them.
+#[test]
+fn the_loop_of_the_guide_in_a_shell_fails_fails_and_is_done() {
+    let script = root().join("tests/loops/run.sh");
+    let output = Command::new(script).args([env!("CARGO_BIN_EXE_ralph-memory"), "bash"]).output().unwrap();
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert_eq!((out.as_str(), output.status.code()), ("bash: failed, failed, done\n", Some(0)), "{err}");
 }
 
 #[test]

@@ -112,19 +112,19 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     assert_snapshot!(setup(&base, &["claude", "--check"]), @r"
     exit 1
     --- stdout
+    .claude/rules/ralph-memory.md lacks the instructions (Claude Code)
     .claude/settings.json lacks the hook `session-start`, the hook `stop`, the hook `session-end` (Claude Code)
     .claude/skills/ralph-memory/SKILL.md lacks the file (Claude Code)
     .mcp.json lacks the server (Claude Code)
-    AGENTS.md lacks the instructions (Claude Code)
     ");
     assert_snapshot!(setup(&base, &["claude", "--allow-tools"]), @r"
     exit 0
     --- stdout
+    created  .claude/rules/ralph-memory.md +9 -0
     created  .claude/settings.json +40 -0
     created  .claude/skills/ralph-memory/SKILL.md +26 -0
     created  .mcp.json +8 -0
-    created  AGENTS.md +9 -0
-    next: Claude Code: start it in this folder, trust the folder, and approve the server; `/mcp` shows its state
+    next: Claude Code: start it in this folder (one that is started in a subfolder runs no hooks), trust the folder, and approve the server; `/mcp` shows its state
     ");
     assert_snapshot!(setup(&base, &["claude"]), @r"
     exit 0
@@ -139,10 +139,10 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     assert_snapshot!(setup(&base, &["claude", "--remove"]), @r"
     exit 0
     --- stdout
+    deleted  .claude/rules/ralph-memory.md +0 -9
     deleted  .claude/settings.json +0 -51
     deleted  .claude/skills/ralph-memory/SKILL.md +0 -26
     deleted  .mcp.json +0 -8
-    deleted  AGENTS.md +0 -9
     ");
     assert_eq!(base.files(""), before);
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0, "the record is gone, too");
@@ -740,46 +740,134 @@ fn what_a_person_edited_is_reported_and_left() {
 #[test]
 fn instructions_of_another_version_are_updated() {
     let base = TestBase::new();
-    base.write("CLAUDE.md", "# Rules");
-    setup(&base, &["claude"]).says(0, "edited   CLAUDE.md");
-    assert!(!base.at("AGENTS.md").exists());
-    let current = base.read("CLAUDE.md");
-    base.write("CLAUDE.md", current.replace("Before a task", "First"));
-    setup(&base, &["claude", "--check"]).says(1, "CLAUDE.md lacks the current instructions (Claude Code)");
-    setup(&base, &["claude"]).says(0, "edited   CLAUDE.md");
-    assert_eq!(base.read("CLAUDE.md"), current);
-    setup(&base, &["claude", "--remove"]).says(0, "edited   CLAUDE.md");
-    assert_eq!(base.read("CLAUDE.md").trim_end(), "# Rules");
-
-    base.write("CLAUDE.md", "@AGENTS.md\n");
-    setup(&base, &["claude"]).says(0, "created  AGENTS.md");
-    assert_eq!(base.read("CLAUDE.md"), "@AGENTS.md\n");
+    base.write("GEMINI.md", "# Rules");
+    setup(&base, &["gemini"]).says(0, "edited   GEMINI.md");
+    let current = base.read("GEMINI.md");
+    base.write("GEMINI.md", current.replace("Before a task", "First"));
+    setup(&base, &["gemini", "--check"]).says(1, "GEMINI.md lacks the current instructions (Gemini CLI)");
+    setup(&base, &["gemini"]).says(0, "edited   GEMINI.md");
+    assert_eq!(base.read("GEMINI.md"), current);
+    setup(&base, &["gemini", "--remove"]).says(0, "edited   GEMINI.md");
+    assert_eq!(base.read("GEMINI.md").trim_end(), "# Rules");
 }
 
+/// Seen in 0.1.0: they were in `AGENTS.md`, which some versions of Claude Code never read, and others only where no file of
+/// its own is beside it. It reads its rules in any case, also in a session that is started in a subfolder.
+#[test]
+fn claude_code_reads_its_instructions_whatever_is_beside_them() {
+    const RULES: &str = ".claude/rules/ralph-memory.md";
+    let check = |path: &str, text: &str| {
+        let base = TestBase::new();
+        base.write(path, text);
+        let before = base.files("");
+        setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
+        let written = base.read(RULES);
+        assert!(written.starts_with("<!-- ralph-memory:begin -->\n") && written.contains("build_context"), "{written}");
+        assert_eq!(base.read(path), text);
+        setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
+        fs::remove_file(base.at(RULES)).unwrap();
+        setup(&base, &["claude", "--check"]).says(1, &format!("{RULES} lacks the instructions (Claude Code)"));
+        setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
+        // A clone has no record.
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        setup(&base, &["claude", "--remove"]).says(0, &format!("deleted  {RULES}"));
+        assert_eq!(base.files(""), before, "{path}");
+        assert!(!base.at(".claude/rules").exists(), "{path}");
+    };
+    check("AGENTS.md", "# Rules\n");
+    check("CLAUDE.md", "# Rules\n");
+    check("CLAUDE.md", "@AGENTS.md\n");
+    check("CLAUDE.local.md", "# Mine\n");
+    check(".claude/CLAUDE.md", "# Rules\n");
+    check("README.md", "# A project\n");
+
+    let base = TestBase::new();
+    setup(&base, &["claude"]).says(0, "created");
+    base.write(RULES, format!("{}\n# Ours\n\nUse tabs.\n", base.read(RULES)));
+    setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
+    base.run(["import", "rules"]).says(0, "1 added");
+    let entries = base.files(".ralph/knowledge");
+    let texts: String = entries.iter().map(|path| base.read(path)).collect();
+    assert!(texts.contains("Use tabs.") && !texts.contains("build_context"), "{texts}");
+    setup(&base, &["claude", "--remove"]).says(0, &format!("edited   {RULES}"));
+    assert_eq!(base.read(RULES), "\n# Ours\n\nUse tabs.\n");
+}
+
+/// Seen in 0.1.0: a client that was installed and never set up made the check fail.
+#[test]
+fn a_check_without_names_looks_at_what_was_set_up() {
+    let base = TestBase::new();
+    setup(&base, &["--check"]).says(1, "no client is found here");
+    base.write(".cursor/rules/api.mdc", "Rule.\n");
+    fs::create_dir(base.home().join(".codex")).unwrap();
+    let ran = setup(&base, &["--check"]);
+    assert_eq!(ran.stdout, "", "{ran}");
+    ran.says(1, "nothing is set up here; `ralph-memory setup` connects Codex, Cursor");
+    assert_eq!(setup(&base, &["--check", "--json"]).json(1)["clients"], serde_json::json!([]));
+    setup(&base, &["--check", "--scope", "user"]).says(1, "`ralph-memory setup --scope user` connects Codex");
+    setup(&base, &["cursor"]).says(0, "created");
+    setup(&base, &["--check"]).says(0, "connected: Cursor");
+    // In a clone, what is exactly set-up's says so.
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    setup(&base, &["--check"]).says(0, "connected: Cursor");
+    fs::remove_file(base.at(".cursor/hooks.json")).unwrap();
+    setup(&base, &["--check"]).says(1, ".cursor/hooks.json lacks the hook `session-start`");
+
+    let base = TestBase::new();
+    setup(&base, &["agents-md"]).says(0, "created  AGENTS.md");
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    setup(&base, &["--check"]).says(0, "connected: AGENTS.md");
+
+    let base = TestBase::new();
+    setup(&base, &["codex", "--scope", "user"]).says(0, "created");
+    let elsewhere = "`ralph-memory setup --check --scope user` checks what is set up for every project: Codex";
+    setup(&base, &["--check"]).says(1, elsewhere);
+    setup(&base, &["--check", "--scope", "user"]).says(0, "connected: Codex");
+}
+
+/// Seen in 0.1.0: where `XDG_CONFIG_HOME` did not exist yet, set-up refused all clients that have files there.
 #[test]
 fn the_users_folders_are_where_the_environment_says() {
     let base = TestBase::without_memory();
     let place = base.home().parent().unwrap().to_owned();
-    for folder in ["claude", "codex", "config"] {
-        fs::create_dir(place.join(folder)).unwrap();
-    }
     let run = |arguments: &[&str]| {
         with(&base, arguments)
             .env("CLAUDE_CONFIG_DIR", place.join("claude"))
             .env("CODEX_HOME", place.join("codex"))
-            .env("XDG_CONFIG_HOME", place.join("config"))
+            .env("XDG_CONFIG_HOME", place.join("new/config"))
             .run()
     };
-    run(&["claude", "codex", "zed", "--scope", "user"]).says(0, "created");
-    for path in ["claude/skills/ralph-memory/.mcp.json", "codex/config.toml", "config/zed/settings.json"] {
-        assert!(place.join(path).exists(), "{path}");
+    let clients = ["claude", "codex", "zed", "--scope", "user"];
+    for is_there in [false, true] {
+        let folders = ["claude", "codex", "new/config"];
+        for folder in folders.iter().filter(|_| is_there) {
+            fs::create_dir_all(place.join(folder)).unwrap();
+        }
+        let shown = run(&[&clients[..], &["--dry-run"]].concat());
+        assert_eq!(place.join("codex").exists(), is_there, "a dry run writes nothing: {shown}");
+        run(&clients).says(0, "created");
+        for path in ["claude/skills/ralph-memory/.mcp.json", "codex/config.toml", "new/config/zed/settings.json"] {
+            assert!(place.join(path).exists(), "{path}");
+        }
+        run(&clients).says(0, "nothing to do: connected");
+        run(&[&clients[..], &["--check"]].concat()).says(0, "connected: Claude Code, Codex, Zed");
+        run(&[&clients[..], &["--remove"]].concat()).says(0, "deleted");
+        for folder in folders {
+            let left = fs::read_dir(place.join(folder)).map(Iterator::count).ok();
+            assert_eq!(left, is_there.then_some(0), "{folder}");
+        }
+        assert_eq!(place.join("new").exists(), is_there, "all that was made is gone");
     }
-    run(&["claude", "codex", "zed", "--scope", "user", "--remove"]).says(0, "deleted");
-    for folder in ["claude", "codex", "config"] {
-        assert_eq!(fs::read_dir(place.join(folder)).unwrap().count(), 0, "{folder}");
+    fs::write(place.join("file"), "").unwrap();
+    symlink("gone", place.join("dangling")).unwrap();
+    for (folder, reason) in [("file/codex", "cannot be used"), ("dangling", "cannot be used")] {
+        let arguments = ["codex", "--scope", "user"];
+        with(&base, &arguments).env("CODEX_HOME", place.join(folder)).run().says(4, reason);
     }
-    fs::remove_dir(place.join("codex")).unwrap();
-    run(&["codex", "--scope", "user"]).says(4, "cannot be used");
+    // A home is never made.
+    let homeless = place.join("nobody");
+    with(&base, &["codex", "--scope", "user"]).env("HOME", &homeless).run().says(4, "cannot be used");
+    assert!(!homeless.exists());
 }
 
 #[test]
@@ -818,18 +906,18 @@ fn a_failed_write_names_what_was_written() {
     base.write("AGENTS.md", &long);
     let before = base.files("");
     // Not even the record can be written.
-    let (code, stderr) = with_limit(&base, 0, &["claude"]);
+    let (code, stderr) = with_limit(&base, 0, &["codex"]);
     assert!(code == Some(6) && stderr.starts_with("error: cannot write `"), "{code:?}: {stderr}");
     assert_eq!(base.files(""), before);
     // The record can, and the files before the large one.
-    let (code, stderr) = with_limit(&base, 200, &["claude"]);
-    let expected = "error: set-up has stopped half-way; it has written `.claude/settings.json`, \
-                    `.claude/skills/ralph-memory/SKILL.md`, `.mcp.json`\n";
+    let (code, stderr) = with_limit(&base, 200, &["codex"]);
+    let expected = "error: set-up has stopped half-way; it has written `.agents/skills/ralph-memory/SKILL.md`, \
+                    `.codex/config.toml`, `.codex/hooks.json`\n";
     assert!(code == Some(6) && stderr.starts_with(expected), "{code:?}: {stderr}");
     assert!(stderr.contains("the same command completes it, and with `--remove` it undoes it"), "{stderr}");
     assert_eq!(base.read("AGENTS.md"), long);
-    setup(&base, &["claude"]).says(0, "edited   AGENTS.md");
-    setup(&base, &["claude", "--remove"]).says(0, "edited   AGENTS.md");
+    setup(&base, &["codex"]).says(0, "edited   AGENTS.md");
+    setup(&base, &["codex", "--remove"]).says(0, "edited   AGENTS.md");
     assert_eq!((base.files(""), base.read("AGENTS.md")), (before, long));
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
 }

@@ -44,7 +44,7 @@ impl Own {
         let mut own = Own {
             of_project: BTreeMap::new(),
             // What is used in place of another file.
-            project_paths: ["CLAUDE.md", "opencode.jsonc"].map(PathBuf::from).into(),
+            project_paths: ["opencode.jsonc"].map(PathBuf::from).into(),
             home_paths: [".config/opencode/opencode.jsonc"].map(PathBuf::from).into(),
         };
         for client in SetupClient::ALL {

@@ -303,6 +303,9 @@ fn another_server(own: &Value) -> Value {
 
 /// Returns whether a value has a server with other arguments, or a hook that names this program and does something else.
 fn has_imitation(value: &Value) -> bool {
+    let mut value = value.clone();
+    // Whatever is in a list of permissions, nothing runs it.
+    value.as_object_mut().map(|members| members.remove("permissions"));
     let text = value.to_string();
     let marks = ["\"--root\"", "&& ./notify.sh", "echo ralph-memory hook", "other-ralph-memory hook"];
     marks.iter().any(|mark| text.contains(mark))

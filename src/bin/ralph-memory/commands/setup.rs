@@ -37,7 +37,7 @@ const CONNECTED: &str = "connected-otherwise";
   ralph-memory setup --check
   ralph-memory setup claude --remove")]
 pub(crate) struct SetupArgs {
-    /// The clients [default: those that are found; with --remove, those that setup has connected here, or all if it has no record of that]
+    /// The clients [default: those that are found; with --check, those that are set up here; with --remove, those that setup has connected here, or all if it has no record of that]
     #[arg(value_name = "AGENT", value_parser = client())]
     agents: Vec<SetupClient>,
     /// Whose files: `project` is for files in this folder, which a team commits; `user` is for files in your home, which
@@ -91,16 +91,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     let (project, has_memory) = project(globals)?;
     let setup = in_project(project)?;
     let is_named = !args.agents.is_empty();
-    let clients = match args.remove {
-        _ if is_named => args.agents.clone(),
-        true => match setup.recorded(args.scope) {
-            recorded if recorded.is_empty() => SetupClient::ALL.to_vec(),
-            recorded => recorded,
-        },
-        false => setup.found(args.scope),
-    };
+    let clients = clients(args, &setup);
     if clients.is_empty() {
-        ui.warn("no client is found here; name one, such as `ralph-memory setup claude`");
+        ui.warn(&nothing_here(args, &setup));
     }
     let asks = !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal();
     let plan = plan(ui, args, &setup, &clients, asks && !args.yes)?;
@@ -149,6 +142,36 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         false if is_pending || clients.is_empty() => Exit::No,
         false => Exit::Done,
     })
+}
+
+/// Returns the clients that are named, else those that the command is about.
+fn clients(args: &SetupArgs, setup: &Setup) -> Vec<SetupClient> {
+    if !args.agents.is_empty() {
+        return args.agents.clone();
+    }
+    match setup.recorded(args.scope) {
+        recorded if args.remove && recorded.is_empty() => SetupClient::ALL.to_vec(),
+        recorded if args.remove => recorded,
+        _ if args.check => setup.set_up(args.scope),
+        _ => setup.found(args.scope),
+    }
+}
+
+/// Says what to do where no client is found, or, for a check, where none is set up.
+fn nothing_here(args: &SetupArgs, setup: &Setup) -> String {
+    let names = |clients: Vec<SetupClient>| clients.iter().map(|client| client.title()).collect::<Vec<_>>().join(", ");
+    let of_user = names(if args.scope == SetupScope::Project { setup.set_up(SetupScope::User) } else { Vec::new() });
+    let found = names(setup.found(args.scope));
+    let connects =
+        if args.scope == SetupScope::User { "`ralph-memory setup --scope user`" } else { "`ralph-memory setup`" };
+    match (of_user.is_empty(), found.is_empty()) {
+        (false, _) if args.check => format!(
+            "nothing is set up here; `ralph-memory setup --check --scope user` checks what is set up for every \
+             project: {of_user}"
+        ),
+        (_, false) => format!("nothing is set up here; {connects} connects {found}"),
+        (_, true) => "no client is found here; name one, such as `ralph-memory setup claude`".to_owned(),
+    }
 }
 
 /// Returns set-up for the folder, with the environment of this process.
