@@ -25,6 +25,7 @@ const DIFF_TIME: Duration = Duration::from_millis(400);
 /// machine only. It has no open iterations, nothing that `init` made (remove the folder yourself), and nothing of
 /// `setup` (see `setup --remove`).
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 #[command(after_help = "Examples:
   ralph-memory undo
   ralph-memory undo --redo
