@@ -3,15 +3,28 @@
 //! Rows have hashes of these names, so hardly any head of another row is decoded.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::Catalog;
-use super::table::{self, RowId, number};
+use super::table::{self, GONE, RowId, number};
+use crate::entry::Head;
 use crate::text::is_same_name;
 
 impl Catalog {
     /// Returns the rows in their order.
     pub fn rows(&self) -> Range<RowId> {
         0..number(self.table.rows.len())
+    }
+
+    /// Removes the rows with a head that is not kept. What is left is for answers, and must not be saved.
+    pub fn retain(&mut self, keep: impl Fn(&Head) -> bool) {
+        for row in self.rows().filter(|row| !keep(&self.head(*row))).collect::<Vec<_>>() {
+            // The committed index has its document still.
+            self.ghosts.insert(self.path(row), 0);
+            self.table.rows[row as usize].set(GONE, true);
+        }
+        self.table.compact();
+        self.by_id = OnceLock::new();
     }
 
     /// Returns the rows of knowledge entries in their order, without examining each row's path.

@@ -39,6 +39,7 @@ impl Error {
             Error::NoSuchEntry { .. }
             | Error::NotArchived { .. }
             | Error::AlreadyArchived { .. }
+            | Error::NothingToRedo
             | Error::NoOperation { .. } => ErrorKind::NotFound,
             Error::Invalid { .. } | Error::Settings { .. } | Error::BudgetTooSmall { .. } | Error::Unusable { .. } => {
                 ErrorKind::Usage

@@ -99,6 +99,9 @@ pub enum Error {
         /// The requested number.
         number: Option<u64>,
     },
+    /// Nothing was taken back since the last change, so nothing can be brought back.
+    #[error("there is nothing to redo")]
+    NothingToRedo,
     /// An operation cannot be taken back.
     #[error("cannot undo operation {number}: {reason}")]
     NotUndoable {

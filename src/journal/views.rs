@@ -320,7 +320,11 @@ pub(crate) fn failed_attempts(
     let mut failed = match task_id {
         Some(task_id) => {
             let mut attempts = summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
-            attempts.retain(|attempt| feature.is_none() || is_same_name(attempt.feature.as_deref(), feature));
+            // An attempt that names no feature is one at this task all the same.
+            attempts.retain(|attempt| {
+                let named = attempt.feature.as_deref();
+                feature.is_none() || named.is_none() || is_same_name(named, feature)
+            });
             attempts
         }
         None => of_feature(workspace.now(), &catalogs, feature),

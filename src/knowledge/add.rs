@@ -166,7 +166,7 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
         .filter(|row| catalog.is_indexable(*row) && catalog.is_event(*row) == is_event(knowledge))
         .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
         .map(|row| (row, catalog.head(row)))
-        .filter(|(_, head)| !head.is_expired(now));
+        .filter(|(_, head)| !head.is_expired(now) && workspace.shows(head));
     if is_event(knowledge) {
         return (dedup::find_event(knowledge, heads), Vec::new());
     }

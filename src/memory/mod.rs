@@ -193,6 +193,7 @@ impl Memory {
             clock: Box::new(SystemTime::now),
             observer: None,
             is_hurried: false,
+            feature: None,
         };
         Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
@@ -266,6 +267,32 @@ impl Memory {
     #[must_use]
     pub fn with_observer(mut self, observer: impl Fn(Activity) + Send + Sync + 'static) -> Memory {
         self.workspace.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Leaves out of every answer what belongs to another feature than this one: knowledge and attempts of it, what it
+    /// scopes, and whatever they count for. What belongs to no feature stays. Writes are not limited, but they take no name
+    /// and no number that another feature has.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory, Query};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let memory = Memory::open(root)?;
+    /// for feature in ["login", "billing"] {
+    ///     let fact = Knowledge::new(format!("Retries of {feature}"), ["retries"], "Three.");
+    ///     memory.add(&Knowledge { feature: Some(feature.into()), ..fact })?;
+    /// }
+    /// let memory = memory.of_feature("login");
+    /// let found = memory.search(&Query { text: "retries".into(), ..Query::default() }, 5)?;
+    /// assert_eq!(found.hits.iter().map(|hit| hit.entry.title.as_str()).collect::<Vec<_>>(), ["Retries of login"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn of_feature(mut self, feature: &str) -> Memory {
+        self.workspace.feature = Some(feature.to_owned());
         self
     }
 

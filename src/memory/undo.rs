@@ -39,26 +39,38 @@ impl Memory {
         undo::operations(&self.workspace)
     }
 
-    /// Takes back the newest operation, or the one with this number: each file of it gets the bytes and the path that it
-    /// had before. With `dry_run` it only reports what it would do.
+    /// Takes back the newest operation that holds, or the one with this number: each file of it gets the bytes and the path
+    /// that it had before. A second call without a number goes further back. With `dry_run` it only reports what it would
+    /// do.
     ///
     /// If one of the files changed since, nothing is done. Open iterations and other files in `state/` are not restored.
-    /// Taking back is an operation as well, so a second call without a number takes back the first one.
+    /// Taking back is an operation as well, which [`Memory::redo`] takes back.
     ///
     /// # Errors
     ///
-    /// * [`Error::NoOperation`](crate::Error::NoOperation) where the log is empty or has no such number. The log lacks
-    ///   what [`Memory::init`] made, and what was changed before there was a log.
+    /// * [`Error::NoOperation`](crate::Error::NoOperation) where nothing in the log holds, or it has no such number. The
+    ///   log lacks what [`Memory::init`] made, and what was changed before there was a log.
     /// * [`Error::ChangedSince`](crate::Error::ChangedSince) where a file changed since, and
     ///   [`Error::NotUndoable`](crate::Error::NotUndoable) where the operation, or taking it back, is too large for the
-    ///   log or nothing is left of it.
+    ///   log, it is taken back already, nothing is left of it, or the last call was cut off.
     /// * [`Error::Locked`](crate::Error::Locked), and [`Error::Conflict`](crate::Error::Conflict) or
     ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered: then nothing was done.
-    /// * [`Error::HalfUndone`](crate::Error::HalfUndone) where what was done could not be put back: another call without
-    ///   a number takes it back.
+    /// * [`Error::HalfUndone`](crate::Error::HalfUndone) where what was done could not be put back:
+    ///   [`Memory::redo`] takes it back.
     pub fn undo(&self, number: Option<u64>, dry_run: bool) -> Result<Undone> {
         let _operation = self.operation("undo");
         undo::undo(&self.workspace, number, dry_run)
+    }
+
+    /// Brings back what [`Memory::undo`] took back last, as long as nothing else was changed through this program since. A
+    /// second call goes further forward.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NothingToRedo`](crate::Error::NothingToRedo), and those of [`Memory::undo`].
+    pub fn redo(&self, dry_run: bool) -> Result<Undone> {
+        let _operation = self.operation("redo");
+        undo::redo(&self.workspace, dry_run)
     }
 
     /// Removes all operations from the log, with the old texts in it, and returns how many there were. Later operations go

@@ -38,9 +38,7 @@ impl ServerFailure {
 
     /// Describes a failure of Qdrant.
     pub(super) fn of_qdrant(qdrant: &QdrantClient, error: RequestError) -> ServerFailure {
-        let hint = if error.is_missing_collection() {
-            "run `ralph-memory index --remote`, which creates and fills it"
-        } else if error.is_wrong_dimension() {
+        let hint = if error.is_wrong_dimension() {
             "run `ralph-memory index --rebuild --remote`: the model has changed"
         } else if error.is_denied() {
             "correct `qdrant.api_key`"

@@ -3,7 +3,7 @@
 //! The files are the source. Of this project's points on the server, only those that were stored from here are removed:
 //! others may have stored entries of another branch.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,7 +15,7 @@ use super::failure::ServerFailure;
 use super::http::RequestError;
 use super::lists::RemoteManifest;
 use super::ollama::Timeouts;
-use super::qdrant::{Point, QdrantClient, RecreateOutcome, StoredPoint};
+use super::qdrant::{Point, PointsFound, QdrantClient, RecreateOutcome, StoredPoint};
 use super::report::EmbedReport;
 use super::vectors::VectorRecord;
 use crate::catalog::{Area, Catalog, RowId};
@@ -113,6 +113,29 @@ impl RemoteSync {
         self.qdrant.put(&points, Timeouts::Query).map_err(|error| self.failure(error))?;
         self.manifest.append(workspace, &fingerprints(workspace, paths, records));
         Ok(())
+    }
+
+    /// Notes which entries a server has lost that this project stored there: those of missing collections, and those of
+    /// `named` that it was asked for by name. Returns whether there are any.
+    pub(super) fn note_lost(
+        &self,
+        workspace: &Workspace,
+        live: &Catalog,
+        named: &[&(Id, Option<String>)],
+        found: &PointsFound,
+    ) -> bool {
+        let there: HashSet<&Id> = found.matches.iter().map(|found| &found.entry).collect();
+        let mut lost: Vec<Id> = named.iter().map(|(id, _)| id).filter(|id| !there.contains(id)).cloned().collect();
+        if !found.missing.is_empty() {
+            let is_missing =
+                |row: &RowId| found.missing.contains(&self.qdrant.home(live.head(*row).feature.as_deref()));
+            lost.extend(live.rows().filter(is_missing).filter_map(|row| live.id(row)));
+        }
+        let manifest = self.manifest.read(workspace);
+        lost.retain(|id| manifest.get(id.as_str()).is_some_and(|file| *file != OUTDATED));
+        let lost: Vec<(Id, u64)> = lost.into_iter().map(|id| (id, OUTDATED)).collect();
+        self.manifest.append(workspace, &lost);
+        !lost.is_empty()
     }
 
     /// Stores missing and different points, and removes those that were stored from here and are in no file any more.

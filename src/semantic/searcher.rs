@@ -12,7 +12,7 @@ use super::embedder::{EmbeddedFiles, Embedder, chunks_of};
 use super::failure::ServerFailure;
 use super::http::RequestError;
 use super::ollama::OllamaClient;
-use super::qdrant::{PointMatch, PointQuery, QdrantClient};
+use super::qdrant::{PointMatch, PointQuery, PointsFound, QdrantClient};
 use super::remote::RemoteSync;
 use super::report::{EmbedReport, SemanticStatus};
 use super::vectors::{QueryVector, VectorRecord};
@@ -153,27 +153,38 @@ impl Searcher {
         let vector = self.embedder.embed_query(workspace, &query.text)?;
         // The server has no archived entries.
         let live = &catalogs[..1];
-        let manifest = remote.manifest().read(workspace);
-        let pending = self.pending(workspace, live, &|_, catalog, row| {
-            let known = catalog.id(row).and_then(|id| manifest.get(id.as_str()).copied());
-            known == Some(catalog.fingerprint(row))
-        });
-        self.embed_missing(workspace, live, &pending, vector.len(), problems)?;
-        if is_incomplete(&pending, live) {
-            return Ok(Vec::new());
-        }
+        let also = found_by_words(workspace, catalogs, snapshot, query);
         let request = PointQuery {
             vector: &vector,
             limit: workspace.settings.semantic.limit * SPARE,
             min_score: min_cosine(workspace),
             feature: query.in_feature.as_deref(),
             kind: query.kind,
-            also: &found_by_words(workspace, catalogs, snapshot, query),
+            also: &also,
         };
-        let asking = workspace.doing(Work::AskingQdrant, None);
-        let found = remote.qdrant().search_with(&request).map_err(|error| remote.failure(error))?;
-        drop(asking);
-        Ok(found.iter().filter_map(|found| located(workspace, catalogs, found)).collect())
+        let mut found = PointsFound::default();
+        // What the server turns out to have lost is stored again, and then it is asked again.
+        for _ in 0..2 {
+            let manifest = remote.manifest().read(workspace);
+            let pending = self.pending(workspace, live, &|_, catalog, row| {
+                let known = catalog.id(row).and_then(|id| manifest.get(id.as_str()).copied());
+                known == Some(catalog.fingerprint(row))
+            });
+            self.embed_missing(workspace, live, &pending, vector.len(), problems)?;
+            if is_incomplete(&pending, live) {
+                return Ok(Vec::new());
+            }
+            let asking = workspace.doing(Work::AskingQdrant, None);
+            found = remote.qdrant().search_with(&request).map_err(|error| remote.failure(error))?;
+            drop(asking);
+            // Of a feature in another form of Unicode the server has nothing to say.
+            let is_asked = |feature: &Option<String>| query.in_feature.is_none() || *feature == query.in_feature;
+            let named: Vec<_> = also.iter().filter(|(_, feature)| is_asked(feature)).collect();
+            if !remote.note_lost(workspace, live[0], &named, &found) {
+                break;
+            }
+        }
+        Ok(found.matches.iter().filter_map(|found| located(workspace, catalogs, found)).collect())
     }
 
     /// Returns the entries that lack a vector, without those that the model refused recently.
@@ -277,14 +288,11 @@ impl Searcher {
         let Some(remote) = &self.remote else { return Ok(model) };
         let _asking = workspace.doing(Work::AskingQdrant, None);
         let info = remote.qdrant().check().map_err(|error| remote.failure(error))?;
-        if !info.is_prepared {
-            let message = "Collection not found".to_owned();
-            return Err(remote.failure(RequestError::Refused { status: 404, message }));
-        }
+        let empty = if info.is_prepared { "" } else { " and empty" };
         let probe = vec![1.0; dimensions];
         let found = remote.qdrant().search(&probe, 1, min_cosine(workspace), None, None);
         found.map_err(|error| remote.failure(error))?;
-        Ok(format!("qdrant ok, {model}"))
+        Ok(format!("qdrant ok{empty}, {model}"))
     }
 }
 

@@ -46,7 +46,7 @@ pub use name::stem_for_title;
 pub(crate) use name::{archived_path, is_reserved_name};
 pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
-pub(crate) use operation_log::record::{LoggedChange, LoggedOperation};
+pub(crate) use operation_log::record::{LoggedChange, LoggedOperation, OperationHead};
 pub(crate) use outside::OutsideFolder;
 pub use outside::write_file;
 pub(crate) use private::{open_own_file, private_names, read_if_begins, remove_private, rename_private, write_private};

@@ -1,26 +1,31 @@
 //! Takes operations back, as the log of changes of the store describes them.
 //!
-//! `plan` decides and is pure; the rest gathers its input and carries it out. Everything is checked before anything
-//! is touched. Taking back is an operation itself, so it can be taken back, also after a kill.
+//! `history` knows which operation is the next one, and `plan` how to take it back; both are pure. The rest gathers their
+//! input and carries it out. Everything is checked before anything is touched. Taking back is an operation itself, so it
+//! can be taken back, also after a kill.
 
 #[cfg(test)]
 mod tests;
 
 mod apply;
+mod history;
 mod plan;
 mod report;
 
 use std::cell::Cell;
 
+use self::history::OperationHistory;
 use self::plan::{FileState, UndoPlan, plan};
 pub use self::report::{Operation, UndoAction, Undone, UndoneFile};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, LoggedOperation, MAX_LOGGED_BYTES, Unreadable};
-use crate::workspace::Workspace;
+use crate::workspace::{EntryLock, Workspace};
 
 /// Implements [`Memory::operations`](crate::Memory::operations).
 pub(crate) fn operations(workspace: &Workspace) -> Result<Vec<Operation>> {
-    Ok(workspace.store.operations()?.iter().map(Operation::of).collect())
+    let logged = workspace.store.operations()?;
+    let history = OperationHistory::new(&logged);
+    Ok(logged.iter().map(|operation| Operation::of(operation, &history)).collect())
 }
 
 /// Implements [`Memory::forget_operations`](crate::Memory::forget_operations).
@@ -33,25 +38,61 @@ pub(crate) fn forget_operations(workspace: &Workspace) -> Result<usize> {
 pub(crate) fn undo(workspace: &Workspace, number: Option<u64>, dry_run: bool) -> Result<Undone> {
     let lock = workspace.lock_entries()?;
     let logged = workspace.store.operations()?;
+    let history = OperationHistory::new(&logged);
     let position = match number {
-        None => (!logged.is_empty()).then_some(0),
+        None => history.next_undo(),
         Some(number) => logged.iter().position(|operation| operation.head.number == number),
     };
-    let position = position.ok_or(Error::NoOperation { number })?;
-    let operation = &logged[position];
-    let plan = checked_plan(workspace, operation, &logged[..position])?;
-    let files = apply::files(workspace, &plan, dry_run)?;
-    let undone = Operation::of(operation);
-    if dry_run {
-        return Ok(Undone { operation: undone, number: None, files, problems: Vec::new() });
+    if number.is_none() {
+        refuse_half(workspace, &history)?;
     }
-    workspace.store.takes_back(operation.head.number);
-    let mut problems = carry_out(workspace, &lock, operation, &plan, &mut |_| {})?;
+    let position = position.ok_or(Error::NoOperation { number })?;
+    let undone = Operation::of(&logged[position], &history);
+    take_back(workspace, &lock, &history, position, undone, dry_run)
+}
+
+/// Implements [`Memory::redo`](crate::Memory::redo).
+pub(crate) fn redo(workspace: &Workspace, dry_run: bool) -> Result<Undone> {
+    let lock = workspace.lock_entries()?;
+    let logged = workspace.store.operations()?;
+    let history = OperationHistory::new(&logged);
+    let (position, change) = history.next_redo().ok_or(Error::NothingToRedo)?;
+    take_back(workspace, &lock, &history, position, Operation::of(change, &history), dry_run)
+}
+
+/// Refuses to go further back if the last step back was cut off, by a kill or a failure.
+fn refuse_half(workspace: &Workspace, history: &OperationHistory<'_>) -> Result<()> {
+    let Some((0, change)) = history.next_redo() else { return Ok(()) };
+    let current = |path: &str| workspace.store.fingerprint(path).ok().flatten();
+    if !history::is_half_taken_back(change.changes().map(|(change, _)| change), &current) {
+        return Ok(());
+    }
+    let reason = "it is taken back in part; `ralph-memory undo --redo` brings that part back first";
+    Err(Error::NotUndoable { number: change.head.number, reason: reason.to_owned() })
+}
+
+/// Takes back the operation at this place, and reports it as `operation`.
+fn take_back(
+    workspace: &Workspace,
+    lock: &EntryLock,
+    history: &OperationHistory<'_>,
+    position: usize,
+    operation: Operation,
+    dry_run: bool,
+) -> Result<Undone> {
+    let logged = &history.logged[position];
+    let plan = checked_plan(workspace, history, position)?;
+    let files = apply::files(workspace, &plan, dry_run)?;
+    if dry_run {
+        return Ok(Undone { operation, number: None, files, problems: Vec::new() });
+    }
+    workspace.store.takes_back(logged.head.number);
+    let mut problems = carry_out(workspace, lock, logged, &plan, &mut |_| {})?;
     let number = workspace.store.operation_number();
     workspace.commit_moved();
     let written: Vec<_> = apply::written(&plan).map(|path| workspace.store.memory().join(path)).collect();
     problems.extend(lock.settled(&written));
-    Ok(Undone { operation: undone, number, files, problems })
+    Ok(Undone { operation, number, files, problems })
 }
 
 /// Carries out a plan, or nothing of it; `interrupt` is that of `apply`.
@@ -84,25 +125,26 @@ fn put_back(workspace: &Workspace, lock: &Lock, number: u64, source: Error) -> E
     }
 }
 
-/// Returns how to take an operation back, if nobody changed its files since; `later` are the operations after it.
-fn checked_plan<'a>(
-    workspace: &Workspace,
-    operation: &'a LoggedOperation,
-    later: &[LoggedOperation],
-) -> Result<UndoPlan<'a>> {
+/// Returns how to take the operation at this place back, if nobody changed its files since.
+fn checked_plan<'a>(workspace: &Workspace, history: &OperationHistory<'a>, position: usize) -> Result<UndoPlan<'a>> {
+    let operation = &history.logged[position];
     let number = operation.head.number;
     let refused = |reason: &str| Error::NotUndoable { number, reason: reason.to_owned() };
+    if let Some(by) = history.taken_back_by(operation) {
+        return Err(refused(&format!("operation {by} took it back already")));
+    }
     if operation.is_too_large() {
         return Err(refused("it changed more than the log keeps, which is 32 MiB"));
     }
     let mut plan = current_plan(workspace, operation)?;
     // What a later operation brought into that state was not left out by this one.
+    let later: Vec<&LoggedOperation> = history.later(position).collect();
     let later_files = later.iter().flat_map(|other| other.changes().flat_map(|(change, _)| change.files()));
     for (path, ..) in later_files {
         plan.changed.extend(plan.as_before.get(path).copied());
     }
     if !plan.changed.is_empty() {
-        let touched = |other: &&LoggedOperation| {
+        let touched = |other: &&&LoggedOperation| {
             let mut files = other.changes().flat_map(|(change, _)| change.files());
             files.any(|(path, ..)| plan.changed.contains(path))
         };

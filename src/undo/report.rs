@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::history::{OperationHistory, OperationRole};
 use crate::entry::path::EntryPath;
 use crate::error::Problem;
 use crate::store::{LoggedChange, LoggedOperation};
@@ -33,8 +34,12 @@ pub struct Operation {
     pub at: DateTime<Utc>,
     /// The command, the tool or the call of the library.
     pub command: String,
-    /// The number of the operation that it took back, for `undo`.
+    /// The number of the operation that it took back, for an undo.
     pub undoes: Option<u64>,
+    /// The number of the operation that it brought back, for a redo.
+    pub redoes: Option<u64>,
+    /// The number of the operation that took it back; `None` if it holds.
+    pub taken_back_by: Option<u64>,
     /// How many files it created.
     pub created: usize,
     /// How often it changed a file.
@@ -50,7 +55,12 @@ pub struct Operation {
 }
 
 impl Operation {
-    pub(super) fn of(logged: &LoggedOperation) -> Operation {
+    pub(super) fn of(logged: &LoggedOperation, history: &OperationHistory<'_>) -> Operation {
+        let (undoes, redoes) = match history.role(logged) {
+            OperationRole::Change => (None, None),
+            OperationRole::Undo(number) => (Some(number), None),
+            OperationRole::Redo(number) => (None, Some(number)),
+        };
         let head = logged.head.clone();
         let count =
             |is_counted: fn(&LoggedChange) -> bool| logged.changes().filter(|(change, _)| is_counted(change)).count();
@@ -68,7 +78,9 @@ impl Operation {
             number: head.number,
             at: head.at,
             command: head.command,
-            undoes: head.undoes,
+            undoes,
+            redoes,
+            taken_back_by: history.taken_back_by(logged),
             created: count(|change| matches!(change, LoggedChange::Create { .. })),
             changed: count(|change| matches!(change, LoggedChange::Replace { .. })),
             moved: count(|change| matches!(change, LoggedChange::Move { .. } | LoggedChange::Swap { .. })),
@@ -143,7 +155,7 @@ pub struct UndoneFile {
     pub after: Option<Vec<u8>>,
 }
 
-/// The result of [`Memory::undo`](crate::Memory::undo).
+/// The result of [`Memory::undo`](crate::Memory::undo) and [`Memory::redo`](crate::Memory::redo).
 ///
 /// ```
 /// use ralph_memory::{Knowledge, Memory};
@@ -156,16 +168,15 @@ pub struct UndoneFile {
 /// let undone = memory.undo(None, false)?;
 /// assert_eq!((undone.operation.command.as_str(), undone.files.len()), ("add", 1));
 /// assert!(memory.show(&id).is_err());
-/// // It is an operation as well.
-/// assert_eq!(memory.undo(None, false)?.operation.undoes, Some(1));
+/// assert_eq!(memory.redo(false)?.operation.number, undone.operation.number);
 /// assert!(memory.show(&id).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Undone {
-    /// The operation that was taken back, or would be.
+    /// The operation that was taken or brought back, or would be, as it was before.
     pub operation: Operation,
-    /// The number of the operation that took it back; `None` for a dry run.
+    /// The number of the operation that did that; `None` for a dry run.
     pub number: Option<u64>,
     /// What happened to each file, in order. A file that the operation changed several times is there as often.
     pub files: Vec<UndoneFile>,

@@ -129,7 +129,10 @@ impl Workspace {
     /// Answers from the entries of these areas. If the content of the cache makes that fail or panic, the index is
     /// rebuilt, and the answer comes from the files.
     pub(crate) fn answer<T>(&self, areas: &[Area], answer: impl Fn(&[View], &Snapshot) -> Result<T>) -> Result<T> {
-        let of = |views: Vec<View>| {
+        let of = |mut views: Vec<View>| {
+            for view in &mut views {
+                self.narrow(&mut view.catalog);
+            }
             let snapshot = Workspace::snapshot(&views).map_err(|source| self.index_error(areas[0], source))?;
             answer(&views, &snapshot)
         };
@@ -173,7 +176,8 @@ impl Workspace {
             if scan.n_pending() > COMMIT_WHEN_OVER {
                 return None;
             }
-            let (catalog, overlay) = self.overlay(Area::Live, scan).ok()?;
+            let (mut catalog, overlay) = self.overlay(Area::Live, scan).ok()?;
+            self.narrow(&mut catalog);
             let views = [View { catalog, committed, overlay }];
             answer(&views, &Workspace::snapshot(&views).ok()?).ok()
         });
@@ -183,7 +187,9 @@ impl Workspace {
     /// Returns the entries of an area, without the data for a search.
     pub(crate) fn catalog(&self, area: Area) -> Catalog {
         let committed = self.committed(area);
-        self.read(Work::Reading, self.scan(area, committed.as_ref()), &|| false, &mut |_, _| {})
+        let mut catalog = self.read(Work::Reading, self.scan(area, committed.as_ref()), &|| false, &mut |_, _| {});
+        self.narrow(&mut catalog);
+        catalog
     }
 
     /// Fails if entries are missing from a catalog that are there: an answer from it would be wrong, and not only lack what

@@ -16,9 +16,12 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
+use crate::catalog::Catalog;
+use crate::entry::{Head, Scope};
 use crate::error::Problem;
 use crate::settings::Settings;
 use crate::store::Store;
+use crate::text::is_same_name;
 
 pub use activity::{Activity, Step, Work};
 pub(crate) use activity::{Observer, Ongoing};
@@ -44,12 +47,29 @@ pub struct Workspace {
     /// Whether a client waits for this process: it waits for a lock only briefly, for git and the index's lock not at
     /// all, and a search neither builds nor extends the index.
     pub(crate) is_hurried: bool,
+    /// The feature of the agent that asks: answers contain nothing of another one.
+    pub(crate) feature: Option<String>,
 }
 
 impl Workspace {
     /// Returns the folder that holds `.ralph/`.
     pub(crate) fn root(&self) -> &Path {
         self.store.root()
+    }
+
+    /// Returns whether answers may contain an entry: not one of another feature than the agent's.
+    pub(crate) fn shows(&self, head: &Head) -> bool {
+        let Some(own) = self.feature.as_deref() else { return true };
+        let scope = if let Scope::Feature(name) = &head.scope { Some(name.as_str()) } else { None };
+        head.feature.as_deref().into_iter().chain(scope).all(|name| is_same_name(Some(name), Some(own)))
+    }
+
+    /// Removes from a catalog what answers may not contain. Every answer is made from such a catalog; a write knows all
+    /// entries, so that it takes no name and no number that another feature has.
+    fn narrow(&self, catalog: &mut Catalog) {
+        if self.feature.is_some() {
+            catalog.retain(|head| self.shows(head));
+        }
     }
 
     /// Returns the time.

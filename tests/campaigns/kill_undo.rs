@@ -1,5 +1,5 @@
 //! Kills each writing command before each system call that changes a file, and then takes back what it has begun: `undo`
-//! restores every byte, and a second `undo` brings back what the kill left. Or nothing was begun, or all was done, and
+//! restores every byte, and a redo brings back what the kill left. Or nothing was begun, or all was done, and
 //! `undo` says why it refuses. Linux on x86-64 only.
 
 use std::fs;
@@ -152,8 +152,11 @@ impl Killing<'_> {
         }
     }
 
-    fn undo(&self, copy: &Path) -> Traced {
-        self.program(copy, &["undo"]).run()
+    /// Takes back what the command did, or brings it back: an `undo` that was killed is reversed by a redo.
+    fn undo(&self, copy: &Path, brings_back: bool) -> Traced {
+        let is_undo = self.victim.arguments == ["undo"];
+        let arguments = if brings_back == is_undo { &["undo"][..] } else { &["undo", "--redo"] };
+        self.program(copy, arguments).run()
     }
 
     /// Checks what a kill left, and takes it back; `known` is the newest operation before the command.
@@ -166,24 +169,26 @@ impl Killing<'_> {
             faults.extend(unlike(copy, "it changed something that is not in the log", &start));
             return faults;
         }
-        let first = self.undo(copy);
+        let first = self.undo(copy, false);
         match first.code {
             Some(0) => {
                 outcome.taken_back += 1;
                 outcome.in_between += usize::from(killed != start && killed != end);
                 faults.extend(unlike(copy, "not everything was taken back", before));
-                let second = self.undo(copy);
+                let second = self.undo(copy, true);
                 if second.code != Some(0) {
                     faults.push(format!("the second undo ends {:?}: {}", second.code, second.stderr));
                 }
-                faults.extend(unlike(copy, "a second undo did not bring back what was begun", &killed));
-                let third = self.undo(copy);
+                // A killed `undo` that was reversed is done as a whole the second time.
+                let begun = if self.victim.arguments == ["undo"] { &end } else { &killed };
+                faults.extend(unlike(copy, "a second undo did not bring back what was begun", begun));
+                let third = self.undo(copy, false);
                 faults.extend(unlike(copy, &format!("a third undo, {:?}", third.code), before));
             }
             Some(4) if first.stderr.contains("its files are as they were before it already") => {
                 outcome.refused += 1;
                 faults.extend(unlike(copy, "there is something to take back", &start));
-                let second = self.undo(copy);
+                let second = self.undo(copy, false);
                 if second.code != Some(4) || second.stderr != first.stderr {
                     faults.push(format!("a second undo ends {:?}: {}", second.code, second.stderr));
                 }

@@ -121,7 +121,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("undo", 0, &["undo", "--dry-run"]);
     ask("undo", 0, &["undo"]);
     ask("undo-list", 0, &["undo", "--list"]);
-    ask("undo", 0, &["undo"]);
+    ask("undo", 0, &["undo", "--redo"]);
     ask("restore", 0, &["restore", "t"]);
     ask("prune", 0, &["prune", "--dry-run"]);
     ask("prune", 0, &["prune"]);

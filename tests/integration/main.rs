@@ -65,6 +65,7 @@ mod hostile; // the fuzzer's saved inputs
 mod hostile_clone; // repositories with hostile files in `.ralph/`
 mod imitated; // entries that look like those of `setup` are named, and nothing is allowed for them
 mod invisible; // invisible characters are refused, reported and shown
+mod isolation; // a server of one feature shows nothing of another
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/kill_undo.rs"]
 mod kill_undo; // kills before each change of a file, and `undo` afterwards

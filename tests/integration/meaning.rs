@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use ralph_memory::{Memory, Query};
+use proptest::prelude::*;
+use ralph_memory::{Memory, Query, Request, Task};
 
 use serde_json::Value;
 
 use crate::standin::ollama::Standin;
 use crate::standin::qdrant;
 use crate::support::{Ran, Run, TestBase};
+use crate::test_cases::cases;
 
 const URL: &str = "RALPH_MEMORY_OLLAMA__URL";
 const SHARED: &str = "RALPH_MEMORY_QDRANT__URL";
@@ -627,7 +629,7 @@ fn points_follow_an_undo_with_the_next_sync() {
     assert_eq!(found(), [""; 0]);
     there(&["index", "--remote"]).answer(0);
     assert_eq!((entries(), found()), (before, Vec::new()));
-    there(&["undo"]).says(0, "restored .ralph/knowledge/panics.md");
+    there(&["undo", "--redo"]).says(0, "restored .ralph/knowledge/panics.md");
     there(&["index", "--remote"]).answer(0);
     assert_eq!((entries(), found()), (after, vec!["knowledge/panics".to_owned()]));
     // A text that was changed and taken back has the point of the old text.
@@ -777,9 +779,6 @@ fn projects_are_separated() {
 fn written_entries_are_shared() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
-    let ran = there(&["search", "latency", "--json"]);
-    let (_, message, hint) = problem(&ran, 1);
-    assert!(message.contains("Collection") && hint.contains("`ralph-memory index --remote`"), "{ran}");
     there(&["index", "--remote"]).answer(0);
     there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
     assert_eq!(server.count("ralph-memory"), Some(4));
@@ -792,6 +791,138 @@ fn written_entries_are_shared() {
     assert_eq!(found, ["knowledge/aborts", "knowledge/copy"]);
     let doctor = there(&["doctor"]);
     assert!(doctor.stdout.contains("RAG: active (qdrant ok, ollama nomic-embed-text 96d)"), "{doctor}");
+}
+
+/// A fresh server is asked, and written to, before anything else is done there.
+#[test]
+fn a_fresh_server_is_filled_by_what_is_written_and_searched() {
+    for mode in ["shared", "per-feature"] {
+        let (base, ollama, server) = (TestBase::new(), Standin::start(), qdrant::Standin::start(None));
+        let there = |arguments: &[&str]| {
+            let run = shared(base.with(arguments), &ollama, &server);
+            run.env("RALPH_MEMORY_QDRANT__COLLECTIONS", mode).run()
+        };
+        let found = |query: &str, code: i32| {
+            let answer = there(&["search", query, "--json"]).json(code);
+            assert_eq!(answer["problems"], serde_json::json!([]), "{mode}: {answer}");
+            ids(&answer)
+        };
+        assert_eq!(found("segfault", 1), [""; 0]);
+        assert!(there(&["doctor"]).stdout.contains("RAG: active (qdrant ok"), "{mode}");
+        let add = |title: &str, body: &str, more: &[&str]| {
+            let fact = [&["add", "--json", "--title", title, "--tags", "x", "--body", body][..], more].concat();
+            assert_eq!(there(&fact).json(0)["problems"], serde_json::json!([]), "{mode}");
+        };
+        add("Panics", "It can abort.", &["--feature", "auth"]);
+        assert_eq!(found("segfault", 0), ["knowledge/panics"], "{mode}");
+        add("Keys", "The credentials are elsewhere.", &[]);
+        assert_eq!(found("password", 0), ["knowledge/keys"], "{mode}");
+        let context = there(&["context", "--task", "Explain the segfault", "--json"]).json(0);
+        assert_eq!(context["problems"], serde_json::json!([]), "{mode}: {context}");
+        assert!(context["context"].as_str().unwrap().contains("It can abort."), "{mode}: {context}");
+        // Made as `index --remote` makes it.
+        let filled = there(&["index", "--remote"]).answer(0);
+        assert_eq!(filled, "the index has 2 entries\nthe server has 2 entries, 0 new\n", "{mode}");
+    }
+}
+
+/// Another machine, or an administrator, removed what was stored there.
+#[test]
+fn what_a_server_has_lost_is_stored_again() {
+    let (base, ollama, first) = (base(), Standin::start(), qdrant::Standin::start(None));
+    let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &first).run();
+    let search = |query: &str| there(&["search", query, "--json"]).json(0);
+    there(&["index", "--remote"]).answer(0);
+    for loss in ["collection", "points"] {
+        first.lose("ralph-memory", loss == "points");
+        let answer = search("bench latency");
+        assert_eq!(ids(&answer), ["knowledge/slow-bench"], "{loss}");
+        assert_eq!(answer["problems"], serde_json::json!([]), "{loss}: {answer}");
+        assert!(answer["entries"][0]["similarity"].is_number(), "{loss}: {answer}");
+    }
+    // With more than a search may embed, words alone count until the index is filled.
+    for number in 0..20 {
+        base.entry(&format!("n{number:02}"), &format!("Bench {number}"), "x", "A crash of the bench.");
+    }
+    there(&["index", "--remote"]).answer(0);
+    first.lose("ralph-memory", false);
+    there(&["add", "--title", "Panics of the bench", "--tags", "x", "--body", "It can abort."]).answer(0);
+    let after = there(&["search", "bench", "--json"]);
+    let (code, message, hint) = problem(&after, 0);
+    assert_eq!(code, "semantic-pending");
+    assert!(message.ends_with("entries have no vector yet and are found by their words alone"), "{message}");
+    assert!(hint.contains("index --remote"), "{hint}");
+    assert_eq!(ids(&after.json(0)), ids(&base.run(["search", "bench", "--json"]).json(0)));
+}
+
+/// The words of entries and queries: those that mean the same to the stand-in's model, and some of no meaning.
+const WORDS: [&str; 14] = [
+    "slow", "latency", "bench", "database", "sqlite", "login", "password", "crash", "panic", "port", "blue", "proxy",
+    "night", "cache",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(3)) })]
+
+    /// Whatever state a server is in, what words find is found. A server that has nothing to say changes no place.
+    #[test]
+    fn a_server_never_finds_less_than_none(
+        texts in prop::collection::vec(prop::collection::vec(0..WORDS.len(), 1..6), 3..20),
+        query in prop::collection::vec(0..WORDS.len(), 1..4),
+        per_feature in any::<bool>(),
+    ) {
+        let text = |words: &[usize]| words.iter().map(|at| WORDS[*at]).collect::<Vec<_>>().join(" ");
+        let (base, ollama, server) = (TestBase::new(), Standin::start(), qdrant::Standin::start(None));
+        for (number, words) in texts.iter().enumerate() {
+            let feature = ["", "feature: auth\n", "feature: billing\n"][number % 3];
+            let body = text(words);
+            base.write(
+                &format!(".ralph/knowledge/e{number:02}.md"),
+                format!("---\ntitle: Entry {number}\ntags: [{}]\n{feature}---\n\n{body}.\n", WORDS[words[0]]),
+            );
+        }
+        let mode = if per_feature { "per-feature" } else { "shared" };
+        let query = text(&query);
+        let run = |arguments: &[&str], qdrant: Option<&str>| {
+            let mut run = base.with(arguments).env("RALPH_MEMORY_QDRANT__COLLECTIONS", mode);
+            if let Some(qdrant) = qdrant {
+                run = run.env(URL, &ollama.url).env(SHARED, qdrant).env("RALPH_MEMORY_QDRANT__TIMEOUT_MS", "2000");
+            }
+            run.run()
+        };
+        let search = |qdrant: Option<&str>| {
+            let ran = run(&["search", &query, "--json", "--limit", "100"], qdrant);
+            ids(&serde_json::from_str(&ran.stdout).unwrap())
+        };
+        let shown = |qdrant: Option<&str>| {
+            let variables = [(URL, ollama.url.as_str()), (SHARED, qdrant.unwrap_or_default())];
+            let variables = if qdrant.is_some() { &variables[..] } else { &[] };
+            let memory = opened(&base, variables, &Arc::new(AtomicU64::new(1_800_000_000)));
+            memory.context(&Request { task: Task::new(query.as_str()), budget: None, by_tools: false }).unwrap().entries
+        };
+        let (words, context) = (search(None), shown(None));
+        let is_all = |found: &[String]| words.iter().all(|id| found.contains(id));
+        let server_url = Some(server.url.as_str());
+        // Nobody there, and one that fails.
+        prop_assert_eq!(&search(Some(&nobody())), &words);
+        server.knobs.fail_every.store(1, Ordering::SeqCst);
+        prop_assert_eq!(&search(server_url), &words);
+        prop_assert_eq!(&shown(server_url), &context);
+        server.knobs.fail_every.store(0, Ordering::SeqCst);
+        // A fresh one: few entries are stored at once, and many wait for `index`.
+        let found = search(server_url);
+        prop_assert!(is_all(&found), "fresh: {:?} {:?}", words, found);
+        prop_assert!(texts.len() <= 8 || found == words, "words alone count: {:?} {:?}", words, found);
+        run(&["add", "--title", "One", "--tags", "one", "--body", "It is new."], server_url).says(0, "created");
+        prop_assert!(is_all(&search(server_url)), "after a first write");
+        let filled = run(&["index", "--remote"], server_url);
+        prop_assert_eq!(filled.code, Some(0), "{}", filled);
+        let whole = search(server_url);
+        prop_assert!(is_all(&whole), "filled: {:?} {:?}", words, whole);
+        // One that has lost everything, but this machine does not know that yet.
+        server.lose("ralph-memory", per_feature);
+        prop_assert!(is_all(&search(server_url)), "emptied");
+    }
 }
 
 #[test]

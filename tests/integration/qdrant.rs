@@ -126,9 +126,13 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     let home = Home::new("shared", "shared");
     let qdrant = home.open();
     assert!(!qdrant.check().unwrap().is_prepared);
-    let trouble = qdrant.search(&[1.0, 0.0, 0.0, 0.0], 5, 0.0, None, None).unwrap_err();
-    assert!(trouble.is_missing_collection(), "{trouble}");
-    assert!(qdrant.stored().unwrap_err().is_missing_collection());
+    // Nothing is there yet, which is no failure.
+    assert_eq!(qdrant.search(&[1.0, 0.0, 0.0, 0.0], 5, 0.0, None, None).unwrap(), []);
+    assert_eq!(qdrant.stored().unwrap(), []);
+    // The first write creates the collection, and as the settings want it.
+    qdrant.put(&[point("knowledge/first", 0, 1, [1.0, 0.0, 0.0, 0.0], None)], Timeouts::Query).unwrap();
+    assert_eq!(made_of(&qdrant.prepare(4, &[None]).unwrap()), [""; 0]);
+    home.raw("DELETE", &format!("/collections/{}", home.settings.collection), &Value::Null);
 
     // Created once, from the settings; the second time everything exists.
     let features = [None, Some("login"), Some("search")];
@@ -178,8 +182,11 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     let named = named.map(|id| (Id::parse(id).unwrap(), None));
     let wanted = PointQuery { vector: &x, limit: 2, min_score: 0.4, feature: None, kind: None, also: &named };
     let with_other = [all[0], all[1], "knowledge/other#0 0.00"];
-    assert_eq!(shown(&qdrant.search_with(&wanted).unwrap()), with_other);
-    assert_eq!(shown(&qdrant.search_with(&PointQuery { limit: 0, ..wanted }).unwrap()), [all[0], with_other[2]]);
+    assert_eq!(shown(&qdrant.search_with(&wanted).unwrap().matches), with_other);
+    assert_eq!(
+        shown(&qdrant.search_with(&PointQuery { limit: 0, ..wanted }).unwrap().matches),
+        [all[0], with_other[2]]
+    );
 
     // Another model's vectors and another project's entries are not found, and stay.
     let other_model = QdrantClient::new(&home.settings, "nomic-embed-text").unwrap();
@@ -250,8 +257,9 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     let (login, search, others) = (login.as_str(), search.as_str(), others.as_str());
     let qdrant = home.open();
     let x = [1.0, 0.0, 0.0, 0.0];
-    assert!(qdrant.search(&x, 5, 0.0, Some(login), None).unwrap_err().is_missing_collection());
-    assert!(qdrant.search(&x, 5, 0.0, None, None).unwrap_err().is_missing_collection());
+    for feature in [Some(login), None] {
+        assert_eq!(qdrant.search(&x, 5, 0.0, feature, None).unwrap(), []);
+    }
 
     let base = home.settings.collection.clone();
     let mut names = [base.clone(), collection_of(login)];

@@ -179,15 +179,18 @@ fn a_missing_or_wrong_key_is_reported_and_never_shown() {
 }
 
 #[test]
-fn a_missing_collection_is_reported() {
+fn a_missing_collection_is_empty_and_created_by_the_first_write() {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     let entry = Id::parse("knowledge/wal").unwrap();
-    assert!(qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap_err().is_missing_collection());
-    assert!(qdrant.search(&X, 5, 0.0, None, None).unwrap_err().is_missing_collection());
-    assert!(qdrant.stored().unwrap_err().is_missing_collection());
-    // There is nothing to remove, so all is as it should be.
-    qdrant.remove(&[entry]).unwrap();
+    assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Ok(Vec::new()));
+    assert_eq!(qdrant.stored(), Ok(Vec::new()));
+    qdrant.remove(std::slice::from_ref(&entry)).unwrap();
+    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
+    assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
+    // A vector of another length is refused as ever.
+    let short = Point { vector: X[..3].to_vec(), ..point("knowledge/wal", 0, 1, X, None) };
+    assert!(qdrant.put(&[short], Timeouts::Batch).unwrap_err().is_wrong_dimension());
 }
 
 #[test]

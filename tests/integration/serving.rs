@@ -434,6 +434,40 @@ fn a_form_needs_the_token_and_changes_what_it_says() {
 }
 
 #[test]
+fn the_page_goes_further_back_and_forward_again() {
+    let base = TestBase::new();
+    let titles: Vec<String> = (0..8).map(|number| format!("n{number}")).collect();
+    for title in &titles {
+        base.run(["add", "--title", title, "--tags", "a", "--body", title]).says(0, "created");
+    }
+    let server = PageProcess::start(&base);
+    // What the first button with this label does.
+    let press = |label: &str| {
+        let page = server.page("health");
+        let forms: Vec<&str> = page.split("action=\"undo\"").skip(1).collect();
+        let form = forms.into_iter().find(|form| form.contains(&format!("<button>{label}"))).expect(label);
+        let number = form.split("name=\"id\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        let done = server.post("undo", &format!("id={number}&token={}", server.token), &[]);
+        assert_eq!(done.status, 303, "{done:?}");
+        let address = done.head.split("location: ").nth(1).and_then(|rest| rest.split("\r\n").next()).unwrap();
+        server.page(address)
+    };
+    for left in (0..8).rev() {
+        assert!(press("Undo").contains("Taken back. This"));
+        assert_eq!(base.files(".ralph/knowledge").len(), left);
+    }
+    assert!(!server.page("health").contains("<button>Undo"));
+    for there in 1..=8 {
+        assert!(press("Redo").contains("Brought back. This"));
+        assert_eq!(base.files(".ralph/knowledge").len(), there);
+    }
+    assert!(!server.page("health").contains("<button>Redo"));
+    press("Undo");
+    base.run(["add", "--title", "other", "--tags", "a", "--body", "Other."]).says(0, "created");
+    assert!(!server.page("health").contains("<button>Redo"), "a change after it leaves nothing to redo");
+}
+
+#[test]
 fn a_page_says_what_was_done_only_as_long_as_it_is_so() {
     let base = sample();
     let server = PageProcess::start(&base);
@@ -445,7 +479,7 @@ fn a_page_says_what_was_done_only_as_long_as_it_is_so() {
     let page = server.page(address);
     assert!(page.contains("Move to the archive") && !page.contains("Moved to the archive."), "{page}");
     for page in ["health?done=undo", "?done=undo"] {
-        assert!(server.page(page).contains("Taken back."), "{page}");
+        assert!(server.page(page).contains("Taken back. This"), "{page}");
     }
     base.run(["add", "--title", "Later", "--tags", "x", "--body", "It is newer."]).says(0, "later");
     for page in ["health?done=undo", "?done=undo", "health?done=archive", "entry?id=bench&done=undo"] {

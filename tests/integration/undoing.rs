@@ -149,20 +149,25 @@ proptest! {
             let undone = memory.undo(None, false).unwrap();
             prop_assert_eq!(planned.files.len(), undone.files.len());
             prop_assert!(content(&root) == *before, "undo of {}: {:?}", what, differences(&content(&root), before));
-            let again = memory.undo(None, false).unwrap();
-            prop_assert_eq!(again.operation.undoes, Some(known + 1));
-            prop_assert!(content(&root) == after, "undo of the undo of {}: {:?}", what, differences(&content(&root), &after));
+            let again = memory.redo(false).unwrap();
+            prop_assert_eq!(again.operation.number, known + 1);
+            prop_assert!(content(&root) == after, "redo of {}: {:?}", what, differences(&content(&root), &after));
             numbers.push(known + 1);
             history.push(after);
         }
         // Then back to the beginning, one after the other.
         let memory = at(&root, 300);
-        while let Some(number) = numbers.pop() {
-            history.pop();
-            memory.undo(Some(number), false).unwrap();
-            let (now, then) = (content(&root), history.last().unwrap());
-            prop_assert!(now == *then, "undo of {}: {:?}", number, differences(&now, then));
+        for (number, then) in numbers.iter().zip(&history).rev() {
+            prop_assert_eq!(memory.undo(None, false).unwrap().operation.number, *number);
+            prop_assert!(content(&root) == *then, "undo of {}: {:?}", number, differences(&content(&root), then));
         }
+        prop_assert!(matches!(memory.undo(None, false), Err(Error::NoOperation { number: None })), "an end");
+        // And forward again.
+        for (number, then) in numbers.iter().zip(&history[1..]) {
+            prop_assert_eq!(memory.redo(false).unwrap().operation.number, *number);
+            prop_assert!(content(&root) == *then, "redo of {}: {:?}", number, differences(&content(&root), then));
+        }
+        prop_assert!(matches!(memory.redo(false), Err(Error::NothingToRedo)), "an end");
     }
 }
 
@@ -191,10 +196,10 @@ fn every_action_is_taken_back_once() {
         if after == before {
             unchanged.push(kind);
         }
-        for expected in [&before, &after] {
-            at(&base.root(), day).undo(None, false).unwrap();
-            assert_eq!(differences(&content(&base.root()), expected), [""; 0], "{kind}");
-        }
+        at(&base.root(), day).undo(None, false).unwrap();
+        assert_eq!(differences(&content(&base.root()), &before), [""; 0], "{kind}");
+        at(&base.root(), day).redo(false).unwrap();
+        assert_eq!(differences(&content(&base.root()), &after), [""; 0], "{kind}");
     }
     assert_eq!(unchanged, [0; 0]);
 }
@@ -228,9 +233,106 @@ fn what_a_later_operation_moved_away_counts_as_changed() {
     base.run(["undo", "1"]).refuses(4, "`.ralph/knowledge/one.md` changed since, in operation 3");
     base.run(["undo"]).says(0, "took back operation 3");
     base.run(["undo", "1"]).says(0, "took back operation 1");
-    base.run(["undo", "1"]).refuses(4, "`.ralph/knowledge/one.md` changed since, in operation 5");
-    base.run(["undo"]).says(0, "took back operation 5");
+    base.run(["undo", "1"]).refuses(4, "cannot undo operation 1: operation 5 took it back already");
+    base.run(["undo", "5"]).says(0, "took back operation 5: undo of operation 1");
     assert_eq!(base.files(".ralph/knowledge").len(), 2);
+}
+
+/// A memory of which a word of each entry says which `add` was the last, and its operations with `undo --list`.
+fn steps(base: &TestBase, titles: &[&str]) {
+    for title in titles {
+        base.run(["add", "--title", title, "--tags", "a", "--body", &format!("Body of {title}.")]).says(0, "created");
+    }
+}
+
+/// Asserts which entries there are.
+#[track_caller]
+fn assert_there(base: &TestBase, stems: &[&str]) {
+    let files: Vec<String> = stems.iter().map(|stem| format!(".ralph/knowledge/{stem}.md")).collect();
+    assert_eq!(base.files(".ralph/knowledge"), files);
+}
+
+#[test]
+fn a_second_undo_goes_further_back_and_redo_forward() {
+    let base = TestBase::new();
+    base.run(["undo", "--redo"]).refuses(1, "there is nothing to redo");
+    steps(&base, &["A", "B", "C"]);
+    for (command, number, stems) in [
+        (&["undo"][..], 3, &["a", "b"][..]),
+        (&["undo"], 2, &["a"]),
+        (&["undo", "--redo"], 2, &["a", "b"]),
+        (&["undo"], 2, &["a"]),
+        (&["undo"], 1, &[]),
+        (&["undo", "--redo"], 1, &["a"]),
+        (&["undo", "--redo"], 2, &["a", "b"]),
+        (&["undo", "--redo"], 3, &["a", "b", "c"]),
+    ] {
+        let done = if command.len() > 1 { "brought back" } else { "took back" };
+        base.run([command, &["--dry-run"]].concat()).says(
+            0,
+            &format!("would {} operation {number}: add", &done.replace("brought", "bring").replace("took", "take")),
+        );
+        base.run(command).says(0, &format!("{done} operation {number}: add"));
+        assert_there(&base, stems);
+    }
+    base.run(["undo", "--redo"]).refuses(1, "there is nothing to redo");
+    for _ in 0..3 {
+        base.run(["undo"]).says(0, "took back");
+    }
+    base.run(["undo"]).refuses(1, "there is nothing to undo");
+    assert_there(&base, &[]);
+}
+
+#[test]
+fn a_change_after_an_undo_leaves_nothing_to_redo() {
+    let base = TestBase::new();
+    steps(&base, &["A", "B"]);
+    base.run(["undo"]).says(0, "took back operation 2");
+    steps(&base, &["C"]);
+    base.run(["undo", "--redo"]).refuses(1, "there is nothing to redo");
+    assert_there(&base, &["a", "c"]);
+    // Back over it, what was taken back before stays so.
+    base.run(["undo"]).says(0, "took back operation 4");
+    base.run(["undo", "--redo"]).says(0, "brought back operation 4");
+    base.run(["undo", "--redo"]).refuses(1, "there is nothing to redo");
+    for number in [4, 1] {
+        base.run(["undo"]).says(0, &format!("took back operation {number}"));
+    }
+    base.run(["undo"]).refuses(1, "there is nothing to undo");
+}
+
+#[test]
+fn undo_and_redo_leave_alone_what_a_person_changed() {
+    let base = TestBase::new();
+    steps(&base, &["A"]);
+    base.run(["add", "--title", "A", "--tags", "a", "--body", "Another body."]).says(0, "updated");
+    base.run(["undo"]).says(0, "took back operation 2");
+    let mine = base.read(".ralph/knowledge/a.md") + "By hand.\n";
+    base.write(".ralph/knowledge/a.md", &mine);
+    base.run(["undo"]).refuses(4, "cannot undo operation 1: `.ralph/knowledge/a.md` changed since");
+    base.run(["undo", "--redo"]).refuses(4, "`.ralph/knowledge/a.md` changed since");
+    assert_eq!(base.read(".ralph/knowledge/a.md"), mine);
+}
+
+#[test]
+fn the_list_shows_what_is_taken_back() {
+    let base = TestBase::new();
+    steps(&base, &["A", "B"]);
+    base.run(["undo"]).says(0, "took back operation 2");
+    let marks = || {
+        let listed = base.run(["undo", "--list", "--json"]).json(0);
+        let operations = listed["operations"].as_array().unwrap().clone();
+        let mark = |operation: &serde_json::Value| {
+            ["number", "undoes", "redoes", "taken_back_by"].map(|key| operation[key].as_u64().unwrap_or_default())
+        };
+        operations.iter().map(mark).collect::<Vec<_>>()
+    };
+    assert_eq!(marks(), [[3, 2, 0, 0], [2, 0, 0, 3], [1, 0, 0, 0]]);
+    let list = base.run(["undo", "--list"]).answer(0);
+    assert!(list.contains("undo of operation 2") && list.matches("taken back").count() == 1, "{list}");
+    base.run(["undo", "--redo"]).says(0, "brought back operation 2");
+    assert_eq!(marks(), [[4, 0, 2, 0], [3, 2, 0, 4], [2, 0, 0, 0], [1, 0, 0, 0]]);
+    assert!(base.run(["undo", "--list"]).answer(0).contains("redo of operation 2"));
 }
 
 #[test]

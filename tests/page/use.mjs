@@ -270,13 +270,13 @@ export async function buttons(browser, site, folder, expect, { script = true, ke
   expect("the button restores", existsSync(live));
   expect("the page says so", /restored|back/i.test(restored), restored.slice(0, 200));
   expect("every byte is as before", bytes(folder) === before);
-  // An undo of what was restored, and of that undo: the buttons are where the last changes are listed.
+  // An undo of what was restored, and its redo: the buttons are where the last changes are listed.
   await visit(window, site, { path: "./" });
   const listed = await page.locator("main").getByRole("button", { name: /undo/i }).count() > 0 ? "./" : "health";
   await press(listed, /undo/i);
   expect("undo takes back the restoring", !existsSync(live));
-  await press(listed, /undo/i);
-  expect("undo takes back the undo", existsSync(live) && bytes(folder) === before);
+  await press(listed, /redo/i);
+  expect("redo brings it back", existsSync(live) && bytes(folder) === before);
   await page.goBack();
   await page.reload().catch(() => {});
   expect("going back and loading again changes nothing", bytes(folder) === before);

@@ -97,6 +97,7 @@ fn simple(error: &Error) -> Option<&'static str> {
         Error::NewerFormat { .. } => "install a newer ralph-memory",
         Error::Settings { .. } => "`.ralph/config.toml` lists every setting with its default",
         Error::NotArchived { .. } => "`ralph-memory list --archived` shows what the archive has",
+        Error::NothingToRedo => "`undo --redo` brings back what `undo` took back, until the next change",
         Error::NotUndoable { .. } => "`ralph-memory undo --list` numbers the other operations",
         Error::TitleTaken { .. } => "choose another title; if that entry says the same, archive one of the two",
         Error::InvalidEdit { .. } => "`ralph-memory edit --retry` opens your text again",
@@ -189,7 +190,10 @@ fn changed_since(by: Option<u64>) -> String {
 fn half_undone(number: u64, source: &Error) -> Advice {
     let is_full = matches!(source, Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull);
     let first = if is_full { "make room on the disk; " } else { "" };
-    person(format!("{first}`ralph-memory undo` takes back what was done of it, and then {} begins again", undo(number)))
+    person(format!(
+        "{first}`ralph-memory undo --redo` takes back what was done of it, and then {} begins again",
+        undo(number)
+    ))
 }
 
 fn undo(number: u64) -> String {

@@ -157,6 +157,7 @@ mod tests {
         check(Error::TitleTaken { title: "a".into(), id: "b".into() }, Exit::Refused);
         check(Error::InvalidEdit { path: "a".into(), problems: Vec::new() }, Exit::Refused);
         check(Error::NoOperation { number: None }, Exit::No);
+        check(Error::NothingToRedo, Exit::No);
         check(Error::NotUndoable { number: 1, reason: "a".into() }, Exit::Refused);
         check(Error::ChangedSince { number: 1, files: vec!["a".into()], by: None }, Exit::Refused);
         check(Error::Invalid { what: Argument::Named("a".into()), reason: "b".into() }, Exit::Usage);

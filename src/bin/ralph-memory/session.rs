@@ -24,6 +24,9 @@ pub(crate) struct Globals {
     /// The time to use instead of the clock
     #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
     now: Option<DateTime<Utc>>,
+    /// The feature of the agent that a server answers.
+    #[arg(skip)]
+    feature: Option<String>,
 }
 
 /// The options of every command that people use.
@@ -117,7 +120,17 @@ impl Globals {
 
     /// Returns these options with another place of the memory.
     pub(crate) fn placed(&self, directory: Vec<PathBuf>, root: Option<PathBuf>) -> Globals {
-        Globals { shown: ShownGlobals { root, directory, ..self.shown.clone() }, now: self.now }
+        Globals { shown: ShownGlobals { root, directory, ..self.shown.clone() }, ..self.clone() }
+    }
+
+    /// Returns these options for an agent whose task is of this feature.
+    pub(crate) fn of_feature(&self, feature: Option<String>) -> Globals {
+        Globals { feature, ..self.clone() }
+    }
+
+    /// Returns the feature of the agent's task.
+    pub(crate) fn feature(&self) -> Option<&str> {
+        self.feature.as_deref()
     }
 
     /// Does what [`Globals::open`] does, without progress.
@@ -126,14 +139,18 @@ impl Globals {
         self.open_from(&start)
     }
 
-    /// Does what [`Globals::open`] does for a server of an agent. The client may start it in any folder, and names the
-    /// project in a variable.
+    /// Does what [`Globals::open`] does for a server of an agent, which sees nothing of another feature than its own. The
+    /// client may start it in any folder, and names the project in a variable.
     pub(crate) fn open_for_agent(&self) -> anyhow::Result<Memory> {
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
-        match project {
+        let memory = match project {
             Some(project) if !self.names_place() => self.open_from(Path::new(&project)),
             _ => self.open_silently(),
-        }
+        }?;
+        Ok(match self.feature() {
+            Some(feature) => memory.of_feature(feature),
+            None => memory,
+        })
     }
 
     /// Does what [`Globals::open`] does for a hook, whose client may name the folder of the session. No progress is shown.

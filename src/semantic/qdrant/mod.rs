@@ -27,6 +27,7 @@ use crate::settings;
 
 pub use collections::{CollectionsReport, Difference, RecreateOutcome};
 pub use points::PointQuery;
+pub(super) use points::PointsFound;
 
 /// The namespace of the ids of all points. It never changes: other machines would store every point a second time.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7c1d_5a0e_93b4_4f6e_8f0c_2a6d_41e7_b935);
@@ -116,7 +117,7 @@ pub struct StoredPoint {
 pub struct QdrantInfo {
     /// Its version.
     pub version: String,
-    /// Whether it has the collection that the settings name.
+    /// Whether it has the collection that the settings name; the first write creates it.
     pub is_prepared: bool,
 }
 
@@ -223,7 +224,7 @@ impl QdrantClient {
     }
 
     /// Returns the collection of a feature's entries.
-    fn home(&self, feature: Option<&str>) -> String {
+    pub fn home(&self, feature: Option<&str>) -> String {
         match feature {
             Some(feature) if self.is_per_feature => collection_of(feature),
             _ => self.collection.clone(),
@@ -264,7 +265,7 @@ impl QdrantClient {
 }
 
 impl RequestError {
-    /// Returns whether a Qdrant server says that it has no such collection: `index --remote` creates and fills it.
+    /// Returns whether a Qdrant server says that it has no such collection: the first write creates it.
     pub fn is_missing_collection(&self) -> bool {
         // Another server at this address reports an unknown path in its own words.
         matches!(self, RequestError::Refused { status: 404, message } if message.contains("Collection"))

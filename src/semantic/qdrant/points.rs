@@ -30,7 +30,7 @@ const CHUNKS: usize = 4;
 const MAX_CHUNKS: usize = 64;
 
 impl QdrantClient {
-    /// Stores points, and replaces those that exist.
+    /// Stores points, and replaces those that exist. A collection that is missing is created.
     ///
     /// Afterwards it removes what the server has of the same entries beyond their number of chunks (`of`), and in
     /// collections of other features. Other chunks stay as they are: give all chunks of an entry whose number of chunks
@@ -63,8 +63,8 @@ impl QdrantClient {
                 let to = format!("{}/points?wait=true", path(home));
                 let body = json!({ "points": points });
                 match self.call::<Value>(time, "PUT", &to, Some(&body)) {
-                    // The first of its feature.
-                    Err(error) if error.is_missing_collection() && *home != self.collection => {
+                    // The first write.
+                    Err(error) if error.is_missing_collection() => {
                         let dimensions = batch.first().map_or(0, |point| point.vector.len());
                         self.prepare_one(time, home, dimensions, &mut CollectionsReport::default())?;
                         self.call::<Value>(time, "PUT", &to, Some(&body))?;
@@ -120,7 +120,7 @@ impl QdrantClient {
         feature: Option<&str>,
         kind: Option<Kind>,
     ) -> Result<Vec<PointMatch>, RequestError> {
-        self.search_with(&PointQuery { vector, limit, min_score, feature, kind, also: &[] })
+        Ok(self.search_with(&PointQuery { vector, limit, min_score, feature, kind, also: &[] })?.matches)
     }
 
     /// Returns what [`search`](QdrantClient::search) does, and the cosines of some other entries, however small, with the
@@ -129,17 +129,17 @@ impl QdrantClient {
     /// # Errors
     ///
     /// Those of the requests.
-    pub fn search_with(&self, query: &PointQuery<'_>) -> Result<Vec<PointMatch>, RequestError> {
+    pub fn search_with(&self, query: &PointQuery<'_>) -> Result<PointsFound, RequestError> {
         let PointQuery { limit, feature, .. } = *query;
         if limit == 0 && query.also.is_empty() {
-            return Ok(Vec::new());
+            return Ok(PointsFound::default());
         }
         let time = self.limit_all();
         let collections = match feature {
             Some(feature) => vec![self.home(Some(feature))],
             None => self.collections(&time)?,
         };
-        let (mut near, mut named) = (HashMap::new(), HashMap::new());
+        let (mut near, mut named, mut missing) = (HashMap::new(), HashMap::new(), HashSet::new());
         for collection in &collections {
             match self.search_one(&time, collection, query) {
                 Ok((found, also)) => {
@@ -150,15 +150,13 @@ impl QdrantClient {
                         keep_best(&mut named, found);
                     }
                 }
-                // Nothing was stored of this feature yet, or it was deleted just now.
-                Err(error) if error.is_missing_collection() && *collection != self.collection => {
-                    let path = path(&self.collection);
-                    self.call::<Value>(&time, "GET", &path, None::<&()>)?;
-                }
+                // Nothing was stored there yet, or it was deleted.
+                Err(error) if error.is_missing_collection() => drop(missing.insert(collection.clone())),
                 // If the request itself is wrong, the collection of the settings refuses it, too. Else this collection is
                 // not for such vectors: it is of another project with a feature of this name, and of another model.
                 Err(error @ RequestError::Refused { status: 400, .. }) if *collection != self.collection => {
-                    if feature.is_some() && self.search_one(&time, &self.collection, query).is_err() {
+                    let is_refused = |error: RequestError| !error.is_missing_collection();
+                    if feature.is_some() && self.search_one(&time, &self.collection, query).is_err_and(is_refused) {
                         return Err(error);
                     }
                 }
@@ -176,7 +174,7 @@ impl QdrantClient {
         let near: HashSet<Id> = found.iter().map(|found| found.entry.clone()).collect();
         found.extend(named.into_values().filter(|named| !near.contains(&named.entry)));
         sort(&mut found);
-        Ok(found)
+        Ok(PointsFound { matches: found, missing })
     }
 
     /// Returns the points of this project, of every model, in no order. Where there is one collection for all features,
@@ -199,7 +197,7 @@ impl QdrantClient {
                 });
                 let to = format!("{}/points/scroll", path(&collection));
                 let page: ScrollPage = match self.call(&self.limit_each(), "POST", &to, Some(&body)) {
-                    Err(error) if error.is_missing_collection() && collection != self.collection => break,
+                    Err(error) if error.is_missing_collection() => break,
                     page => page?,
                 };
                 stored.extend(page.points.iter().filter_map(|listed| self.read_stored(listed, &collection)));
@@ -355,6 +353,15 @@ pub struct PointQuery<'a> {
     pub kind: Option<Kind>,
     /// Entries whose cosines are returned in any case, and the feature of each.
     pub also: &'a [(Id, Option<String>)],
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PointsFound {
+    /// The best chunk of each entry, best first, then by id.
+    pub matches: Vec<PointMatch>,
+    /// The searched collections that the server does not have.
+    pub missing: HashSet<String>,
 }
 
 /// The best chunk of each entry.

@@ -73,6 +73,15 @@ impl Standin {
         Some(self.state.lock().unwrap().collections.get(collection)?.points.len())
     }
 
+    /// Removes a collection, or only its points.
+    pub(crate) fn lose(&self, collection: &str, only_points: bool) {
+        let collections = &mut self.state.lock().unwrap().collections;
+        match collections.get_mut(collection) {
+            Some(there) if only_points => there.points.clear(),
+            _ => drop(collections.remove(collection)),
+        }
+    }
+
     /// Returns the payloads of all points of a collection.
     pub(crate) fn payloads(&self, collection: &str) -> Vec<Value> {
         let state = self.state.lock().unwrap();

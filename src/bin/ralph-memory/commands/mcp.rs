@@ -20,7 +20,7 @@ Examples:
   codex mcp add ralph-memory -- ralph-memory mcp
   ralph-memory mcp --root ~/projects/shop")]
 pub(crate) struct McpArgs {
-    /// The feature of what the agent writes and of the contexts that it asks for, unless it names another
+    /// The feature of the agent's task: of what it writes, and of all that it sees beside what is of no feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
 }

@@ -20,18 +20,24 @@ const DIFF_TIME: Duration = Duration::from_millis(400);
 /// Take back the last change of the memory, or an older one
 ///
 /// Each command, each call of a tool and each iteration of a run is one operation. `undo` restores every file of the
-/// newest one, if nobody changed them since. `undo` is an operation, too: a second `undo` takes back the first one. The
-/// log keeps the newest 100 operations, at most 32 MiB, on this machine only. It has no open iterations, nothing that
-/// `init` made (remove the folder yourself), and nothing of `setup` (see `setup --remove`).
+/// newest one, if nobody changed them since. A second `undo` goes further back, and `undo --redo` forward again, until
+/// the next change. The log keeps the newest 100 operations, each `undo` and redo among them, at most 32 MiB, on this
+/// machine only. It has no open iterations, nothing that `init` made (remove the folder yourself), and nothing of
+/// `setup` (see `setup --remove`).
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 #[command(after_help = "Examples:
   ralph-memory undo
+  ralph-memory undo --redo
   ralph-memory undo --list
   ralph-memory undo 12 --dry-run")]
 pub(crate) struct UndoArgs {
-    /// The operation, as `--list` numbers them [default: the newest one]
+    /// The operation, as `--list` numbers them [default: the newest one that is not taken back]
     #[arg(value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
     number: Option<u64>,
+    /// Bring back what `undo` took back last
+    #[arg(long, conflicts_with_all = ["number", "list", "clear"])]
+    redo: bool,
     /// List the operations, the newest first
     #[arg(long, conflicts_with_all = ["number", "dry_run", "clear"])]
     list: bool,
@@ -69,7 +75,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
     } else if args.clear {
         clear(ui, memory.forget_operations()?)?;
     } else {
-        show(ui, &memory.undo(args.number, args.dry_run)?, args.dry_run)?;
+        let undone = if args.redo { memory.redo(args.dry_run) } else { memory.undo(args.number, args.dry_run) };
+        show(ui, &undone?, args)?;
     }
     Ok(Exit::Done)
 }
@@ -96,13 +103,19 @@ fn clear(ui: &mut Ui<'_>, operation_count: usize) -> io::Result<()> {
     ui.line(format_args!("forgot {}", count(operation_count, "operation")))
 }
 
-fn show(ui: &mut Ui<'_>, undone: &Undone, dry_run: bool) -> io::Result<()> {
+fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &UndoArgs) -> io::Result<()> {
     if ui.json {
-        return ui.json(UndoAnswer { action: "undone", dry_run, undone }, &undone.problems);
+        let action = if redo { "redone" } else { "undone" };
+        return ui.json(UndoAnswer { action, dry_run, undone }, &undone.problems);
     }
     let operation = &undone.operation;
     let number = ui.styled(ID, &operation.number.to_string());
-    let done = if dry_run { "would take back" } else { "took back" };
+    let done = match (redo, dry_run) {
+        (false, false) => "took back",
+        (false, true) => "would take back",
+        (true, false) => "brought back",
+        (true, true) => "would bring back",
+    };
     ui.line(format_args!("{done} operation {number}: {}", name_of(operation)))?;
     for file in &undone.files {
         let from = file.from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default();
@@ -114,21 +127,27 @@ fn show(ui: &mut Ui<'_>, undone: &Undone, dry_run: bool) -> io::Result<()> {
             ui.text(&diff(file))?;
         }
         ui.note("dry run: nothing was changed");
+    } else if redo {
+        ui.note("`ralph-memory undo` reverses this");
     } else {
-        ui.note("`ralph-memory undo` reverses this; `ralph-memory undo --list` numbers older operations");
+        ui.note("`ralph-memory undo --redo` reverses this, and `ralph-memory undo` goes further back");
     }
     ui.problems(&undone.problems);
     Ok(())
 }
 
-/// Returns the name of an operation; for one that took another back, with the number of that one.
+/// Returns the name of an operation; for an undo or a redo, with the number of what it took or brought back.
 fn name_of(operation: &Operation) -> String {
-    let command = &operation.command;
-    operation.undoes.map_or_else(|| command.clone(), |number| format!("{command} of operation {number}"))
+    let of = |what: &str, number: Option<u64>| number.map(|number| format!("{what} of operation {number}"));
+    let name = of("undo", operation.undoes).or_else(|| of("redo", operation.redoes));
+    name.unwrap_or_else(|| operation.command.clone())
 }
 
 /// Returns what an operation changed, in a line.
 fn summary(operation: &Operation) -> String {
+    if operation.taken_back_by.is_some() {
+        return "taken back".to_owned();
+    }
     if let Some(refusal) = &operation.refusal {
         return format!("cannot be undone, since {refusal}");
     }

@@ -23,7 +23,8 @@ pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     const READS_ONLY: bool = true;
     /// Whether the same call again changes nothing more.
     const IDEMPOTENT: bool = true;
-    /// Whether the feature of the agent's task stands in for a missing `feature`.
+    /// Whether the feature of the agent's task stands in for a missing `feature`. Whatever a tool is given, it sees nothing
+    /// of another feature: the memory that it gets has none of that.
     const OF_FEATURE: bool = false;
     /// The type of its answer.
     type Answer: Answer;

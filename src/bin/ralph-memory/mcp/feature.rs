@@ -188,6 +188,7 @@ impl AgentTool for Recent {
     const DESCRIPTION: &'static str = "Lists the last iterations of a feature, or of the whole project, newest first: \
         the task, how it ended, changed files, decisions and errors. Call it when you take over work that others \
         began. read_entry shows an iteration in full.";
+    const OF_FEATURE: bool = true;
     type Answer = IterationsAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
@@ -209,6 +210,7 @@ impl AgentTool for FailuresTool {
         first: what was tried, why it failed, the error, and what to do instead. Call it before you try what may \
         have been tried already, and when you are stuck. Do not repeat an approach that failed without a reason why \
         it works now.";
+    const OF_FEATURE: bool = true;
     type Answer = IterationsAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
@@ -239,6 +241,7 @@ impl AgentTool for FeatureFilesTool {
     const TITLE: &'static str = "The files of a feature";
     const DESCRIPTION: &'static str = "Lists the files that iterations of a feature, or of the whole project, created, \
         changed or read, the most frequent first. Call it to find where a feature lives. Some of them may be gone.";
+    const OF_FEATURE: bool = true;
     type Answer = FilesAnswer;
 
     fn call(self, memory: &Memory) -> anyhow::Result<FilesAnswer> {
@@ -255,10 +258,7 @@ fn named(feature: Option<&str>) -> Option<&str> {
 
 fn nothing(feature: Option<&str>) -> String {
     match named(feature) {
-        Some(feature) => format!(
-            "The journal has none of the feature `{}`. Leave `feature` out to see all of it, with the names of features.",
-            shown::line(feature)
-        ),
+        Some(feature) => format!("The journal has none of the feature `{}`.", shown::line(feature)),
         None => "The journal has none yet.".to_owned(),
     }
 }

@@ -5,7 +5,7 @@ use rmcp::model::{ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument
 use serde_json::Value;
 
 use super::build::Build;
-use super::{refusal, shown};
+use super::{refusal, shown, tools};
 use crate::session::Globals;
 
 /// The longest argument, in characters.
@@ -59,7 +59,7 @@ pub(super) fn all() -> Vec<Prompt> {
 }
 
 /// Returns the text of a prompt.
-pub(super) fn get(globals: &Globals, name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
+pub(super) fn get(globals: &Globals, name: &str, mut arguments: JsonObject) -> Result<GetPromptResult, ErrorData> {
     let known = all().into_iter().find(|prompt| prompt.name == name).ok_or_else(|| {
         let names: Vec<String> = all().into_iter().map(|prompt| prompt.name).collect();
         ErrorData::invalid_params(
@@ -72,7 +72,9 @@ pub(super) fn get(globals: &Globals, name: &str, arguments: &JsonObject) -> Resu
         let message = format!("`{name}` has no argument `{}`; it takes {}", shown::line(unknown), takes.join(", "));
         return Err(ErrorData::invalid_params(message, None));
     }
-    let (task, feature) = (argument(arguments, "task")?, argument(arguments, "feature")?);
+    tools::within_feature(globals, &mut arguments, true)
+        .map_err(|error| ErrorData::invalid_params(refusal::describe(&error), None))?;
+    let (task, feature) = (argument(&arguments, "task")?, argument(&arguments, "feature")?);
     let text = match (name, task) {
         ("recall", None) => {
             return Err(ErrorData::invalid_params(

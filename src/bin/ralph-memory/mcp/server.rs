@@ -61,16 +61,14 @@ pub(super) const MAX_CALLS: usize = MAX_WRITING + MAX_RANKING + 2;
 /// The server. It knows where the memory is, and nothing of its content.
 pub(super) struct McpServer {
     globals: Globals,
-    /// The feature of the agent's task.
-    feature: Option<String>,
     writing: Semaphore,
     ranking: Semaphore,
 }
 
 impl McpServer {
     /// Returns a server of the memory that these options select.
-    pub(super) fn new(globals: Globals, feature: Option<String>) -> McpServer {
-        McpServer { globals, feature, writing: Semaphore::new(MAX_WRITING), ranking: Semaphore::new(MAX_RANKING) }
+    pub(super) fn new(globals: Globals) -> McpServer {
+        McpServer { globals, writing: Semaphore::new(MAX_WRITING), ranking: Semaphore::new(MAX_RANKING) }
     }
 
     /// Runs work that may wait for disks and locks on a thread where it does not block other calls.
@@ -130,10 +128,8 @@ impl ServerHandler for McpServer {
             // Nobody reads this answer. A cancelled call writes nothing.
             return Err(ErrorData::internal_error("the call was cancelled before it began", None));
         }
-        let feature = self.feature.clone();
-        let called = move |globals: &Globals| {
-            tools::call(globals, feature.as_deref(), &request.name, request.arguments.unwrap_or_default())
-        };
+        let called =
+            move |globals: &Globals| tools::call(globals, &request.name, request.arguments.unwrap_or_default());
         let mut result = self.apart(called).await?.ok_or_else(|| {
             let names: Vec<String> = tools::all().iter().map(|entry| entry.tool.name.to_string()).collect();
             let message = format!("there is no tool `{}`; there are {}", shown::line(&name), names.join(", "));
@@ -193,7 +189,7 @@ impl ServerHandler for McpServer {
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let _turn = self.ranking.acquire().await.ok();
-        Ok(self.apart(move |globals| prompts::get(globals, &request.name, &arguments)).await??.into())
+        Ok(self.apart(move |globals| prompts::get(globals, &request.name, arguments)).await??.into())
     }
 
     async fn on_custom_request(

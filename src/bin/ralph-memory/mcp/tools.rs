@@ -57,6 +57,24 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
     Ok(result)
 }
 
+/// Refuses arguments that name another feature than that of the server, which shows nothing of it; with `fills`, that one
+/// stands in for a missing `feature`.
+pub(super) fn within_feature(globals: &Globals, arguments: &mut JsonObject, fills: bool) -> anyhow::Result<()> {
+    let Some(own) = globals.feature() else { return Ok(()) };
+    let named = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+    let scoped = named("scope").and_then(|scope| scope.strip_prefix("feature:"));
+    for (key, other) in [("feature", named("feature")), ("scope", scoped)] {
+        if other.is_some_and(|other| other != own) {
+            let message = format!("this server answers for the feature `{own}` and for what is of no feature");
+            return Err(unfit(message, format!("leave `{key}` out")));
+        }
+    }
+    if fills {
+        arguments.entry("feature").or_insert_with(|| own.into());
+    }
+    Ok(())
+}
+
 /// Returns whether a tool writes.
 pub(super) fn writes(name: &str) -> bool {
     [add::Add::NAME, attempt::RecordAttempt::NAME].contains(&name)
@@ -67,18 +85,11 @@ pub(super) fn ranks(name: &str) -> bool {
     [search::Search::NAME, search::SearchFeature::NAME, build::Build::NAME].contains(&name)
 }
 
-/// Calls a tool for an agent whose task is of this feature; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
-pub(super) fn call(
-    globals: &Globals,
-    feature: Option<&str>,
-    name: &str,
-    mut arguments: JsonObject,
-) -> Option<CallToolResult> {
+/// Calls a tool; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
+pub(super) fn call(globals: &Globals, name: &str, mut arguments: JsonObject) -> Option<CallToolResult> {
     let entry = all().into_iter().find(|entry| entry.tool.name == name)?;
-    if let Some(feature) = feature.filter(|_| entry.of_feature) {
-        arguments.entry("feature").or_insert_with(|| feature.into());
-    }
-    let called = (entry.call)(globals, arguments);
+    let called =
+        within_feature(globals, &mut arguments, entry.of_feature).and_then(|()| (entry.call)(globals, arguments));
     Some(called.unwrap_or_else(|error| CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))])))
 }
 

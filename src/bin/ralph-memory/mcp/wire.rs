@@ -43,7 +43,7 @@ pub(crate) fn serve(globals: &Globals, feature: Option<String>, out: &mut dyn Wr
     let (to_client, outgoing) = mpsc::channel();
     let backlog = Arc::new(Backlog::default());
     let wire = Wire { from_client, to_client, backlog: Arc::clone(&backlog), open: Arc::default(), begun: false };
-    let server = McpServer::new(globals.clone(), feature);
+    let server = McpServer::new(globals.of_feature(feature));
     let named = |name: &str| thread::Builder::new().name(name.to_owned());
     named("mcp-input").spawn(move || {
         read_all(&mut io::stdin().lock(), &lines, &backlog);

@@ -77,7 +77,7 @@ fn done_here(action: &str, archived: bool) -> Markup {
         FormAction::Restore => !archived,
         FormAction::Undo => false,
     });
-    html! { @if let Some(action) = action { (said(action)) } }
+    html! { @if let Some(action) = action { (said(action.said())) } }
 }
 
 /// Returns the entries to which the links of the text lead.

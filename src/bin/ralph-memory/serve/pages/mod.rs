@@ -64,7 +64,7 @@ impl FormAction {
     fn said(self) -> &'static str {
         match self {
             FormAction::Archive => "Moved to the archive.",
-            FormAction::Undo => "Taken back. This can be taken back, too.",
+            FormAction::Undo => "Taken back. This can be redone.",
             FormAction::Restore => "Restored. A version that was live before is in the archive now.",
         }
     }
@@ -135,17 +135,17 @@ pub(super) fn error_page(error: &anyhow::Error) -> (StatusCode, HtmlPage) {
 
 /// Says what a form has just done to the memory, as long as that is the last change: the page may be opened or updated again.
 fn done(context: &PageContext<'_>, action: &str) -> Markup {
-    let is_last = |_: &FormAction| {
-        let operations = context.memory.operations().unwrap_or_default();
-        operations.first().is_some_and(|operation| operation.undoes.is_some())
-    };
-    let action = FormAction::named(action).filter(|action| *action == FormAction::Undo).filter(is_last);
-    html! { @if let Some(action) = action { (said(action)) } }
+    let operations = context.memory.operations().unwrap_or_default();
+    let last = operations.first().filter(|_| FormAction::named(action) == Some(FormAction::Undo));
+    html! {
+        @if last.is_some_and(|last| last.undoes.is_some()) { (said(FormAction::Undo.said())) }
+        @if last.is_some_and(|last| last.redoes.is_some()) { (said("Brought back. This can be undone.")) }
+    }
 }
 
 /// Says that a form did something.
-fn said(action: FormAction) -> Markup {
-    html! { p.note.good role="status" { (action.said()) } }
+fn said(text: &str) -> Markup {
+    html! { p.note.good role="status" { (text) } }
 }
 
 /// Returns why something did not work, and what to do.

@@ -7,25 +7,34 @@ use ralph_memory::memory::Operation;
 use super::super::html::{PageContext, ShownTime, counted, cut, isolated};
 use super::{FormAction, button};
 
-/// How many operations, and files of each, are shown.
+/// How many changes that hold, and how many that are taken back, are shown, and files of each.
 const MAX_SHOWN: usize = 5;
 const MAX_FILES: usize = 5;
 
-/// Returns the last operations; nothing where nothing can be taken back.
+/// Returns the last changes, each with a button that goes back or forward; nothing where nothing was changed.
 pub(super) fn operations(context: &PageContext<'_>) -> Markup {
     let operations = context.memory.operations().unwrap_or_default();
+    let is_change = |operation: &&Operation| operation.undoes.is_none() && operation.redoes.is_none();
+    let changes: Vec<&Operation> = operations.iter().filter(is_change).collect();
+    // Around the place where one is.
+    let at = changes.iter().position(|change| change.taken_back_by.is_none()).unwrap_or(changes.len());
+    let shown = &changes[at.saturating_sub(MAX_SHOWN)..changes.len().min(at + MAX_SHOWN)];
+    // A change leaves nothing to redo that was taken back before it.
+    let newest = changes.first().map_or(0, |change| change.number);
+    let undo = changes.iter().filter_map(|change| change.taken_back_by).max().filter(|undo| *undo > newest);
     html! {
-        @if !operations.is_empty() {
+        @if !changes.is_empty() {
             h2 { "Last changes" }
-            ul.rows { @for operation in operations.iter().take(MAX_SHOWN) { li.row { (row(context, operation)) } } }
-            @if operations.len() > MAX_SHOWN {
+            ul.rows { @for change in shown { li.row { (row(context, change, undo)) } } }
+            @if changes.len() > shown.len() {
                 p.quiet { "ralph-memory undo --list shows all " (operations.len()) "." }
             }
         }
     }
 }
 
-fn row(context: &PageContext<'_>, operation: &Operation) -> Markup {
+/// Returns a change. `undo` is the operation that can be taken back to redo what it took back.
+fn row(context: &PageContext<'_>, operation: &Operation, undo: Option<u64>) -> Markup {
     let counts = [
         (operation.created, "created"),
         (operation.changed, "changed"),
@@ -34,10 +43,7 @@ fn row(context: &PageContext<'_>, operation: &Operation) -> Markup {
     ];
     let number = operation.number.to_string();
     html! {
-        p.row-title {
-            code { (isolated(&cut(&operation.command, 60))) }
-            @if let Some(undone) = operation.undoes { " of change " (undone) }
-        }
+        p.row-title { code { (isolated(&cut(&operation.command, 60))) } }
         p.meta {
             (ShownTime(&timestamp(operation.at)))
             @for (count, what) in counts { @if count > 0 { " · " (counted(count, "file", "files")) " " (what) } }
@@ -46,8 +52,14 @@ fn row(context: &PageContext<'_>, operation: &Operation) -> Markup {
             @for file in operation.files.iter().take(MAX_FILES) { code { (isolated(&cut(file.as_str(), 120))) } " " }
             @if operation.files.len() > MAX_FILES { "…" }
         }
-        @if let Some(reason) = &operation.refusal { p.meta { "It cannot be taken back: " (isolated(reason)) } }
-        @else {
+        @if let Some(by) = operation.taken_back_by {
+            p.meta { "Taken back." }
+            @if undo == Some(by) {
+                div.actions { (button(context, FormAction::Undo, &by.to_string(), html! { "Redo" span.sr { " change " (number) } })) }
+            }
+        } @else if let Some(reason) = &operation.refusal {
+            p.meta { "It cannot be taken back: " (isolated(reason)) }
+        } @else {
             div.actions { (button(context, FormAction::Undo, &number, html! { "Undo" span.sr { " change " (number) } })) }
         }
     }
