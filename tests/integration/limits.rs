@@ -206,7 +206,7 @@ fn the_title_of_a_box_is_shown_above_its_iterations() {
     base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
     // Each box is done at the second attempt, and the first one moves in the file.
     let script = format!(
-        "[ $RALPH_ITERATION != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ITERATION % 2)) = 1 ] || {DONE}",
+        ": $RALPH_MODEL\n[ $RALPH_ITERATION != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ITERATION % 2)) = 1 ] || {DONE}",
         base.at("todo.md").display()
     );
     let agent = agent(&base, &script);
