@@ -161,7 +161,7 @@ impl RunProgress {
     /// Counts an iteration of a task.
     pub(super) fn note(
         &mut self,
-        iteration: Iteration,
+        iteration: &Iteration,
         (duration, reason): (Duration, Option<String>),
         recorded: Recorded,
     ) {

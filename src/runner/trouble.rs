@@ -84,7 +84,7 @@ impl AgentTrouble {
 fn limit(report: &AgentReport) -> Option<&str> {
     let (text, errors) = (report.transcript.text.as_str(), report.transcript.errors.iter().map(String::as_str));
     let lines = [text].into_iter().chain(errors).chain([report.errors.as_str()]).flat_map(str::lines);
-    lines.map(str::trim).filter(|line| has_limit(line)).last()
+    lines.map(str::trim).rfind(|line| has_limit(line))
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
         let mut trouble = AgentTrouble::default();
         let mut crash = |seconds, errors: &str| {
             let (duration, errors) = (Duration::from_secs(seconds), errors.to_owned());
-            let report = AgentReport { duration, errors, ..AgentReport::default() };
+            let report = AgentReport { errors, duration, ..AgentReport::default() };
             trouble.note(&report, (Outcome::Error, Some("exit code 1")), &[], now);
             trouble.end.is_some().then(|| trouble.pause(Duration::from_secs(10), now).as_secs())
         };

@@ -39,8 +39,8 @@ pub(super) fn reset_time<Zone: TimeZone>(line: &str, now: &DateTime<Zone>) -> Op
     if let Some(seconds) = unix {
         return DateTime::from_timestamp(seconds, 0);
     }
-    let lengths = words.iter().enumerate().filter(|(_, word)| **word == "in");
-    if let Some(length) = lengths.filter_map(|(at, _)| length(&words[at + 1..])).next() {
+    let mut lengths = words.iter().enumerate().filter(|(_, word)| **word == "in");
+    if let Some(length) = lengths.find_map(|(at, _)| length(&words[at + 1..])) {
         return now.to_utc().checked_add_signed(length);
     }
     let half = words.iter().position(|word| ["am", "pm"].contains(word))?;

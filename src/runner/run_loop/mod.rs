@@ -162,7 +162,7 @@ impl<'a> RunLoop<'a> {
         }
         self.report_unknown(&iteration, &recorded.attempt.head, io);
         let outcome = recorded.outcome;
-        progress.note(iteration, (report.duration, reason), recorded);
+        progress.note(&iteration, (report.duration, reason), recorded);
         if let Some(error) = failed {
             return Err(error);
         }

@@ -22,8 +22,8 @@ use crate::parse::{self, OutputFormat};
 names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
 hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_TASK_ID,
 RALPH_RUN_ID and RALPH_ITERATION, and RALPH_MODEL where the command or a script in it reads that:
-without it and {model}, the agent keeps its own model. Commands are split as a shell would split them, and
-run without one in the folder that holds .ralph/, without a terminal.
+without it and {model}, the agent keeps its own model. Commands are split as a shell would split
+them, and run without one in the folder that holds .ralph/, without a terminal.
 
 The agent's output may be plain text or the events of Claude Code (`--output-format stream-json
 --verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
