@@ -25,6 +25,11 @@ const NEGATIONS: [&str; 15] = [
     "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
     "without",
 ];
+/// Words without which an event says the same; `must`, `can` and `not` are none of them.
+const FILLERS: [&str; 17] = [
+    "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
+    "were",
+];
 /// Words that do not tell the topic of a title, plurals cut.
 const STOP_WORDS: [&str; 32] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "doe", "for", "from", "how", "in", "is", "it",
@@ -157,6 +162,13 @@ fn statements(text: &str) -> Vec<String> {
     statements
 }
 
+/// Returns whether two titles are of similar tasks: they share at least 60 % of the longer one's topic.
+pub(crate) fn are_similar_tasks(one: &str, other: &str) -> bool {
+    let (one, other) = (content_words(one), content_words(other));
+    let n_shared = one.intersection(&other).count();
+    n_shared > 1 && n_shared * 100 >= one.len().max(other.len()) * SIMILAR_WORDS
+}
+
 /// Returns whether a word negates a statement.
 pub(crate) fn is_negation(word: &str) -> bool {
     NEGATIONS.contains(&word)
@@ -175,23 +187,31 @@ pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
     words(title).into_iter().map(singular).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
 }
 
-/// Returns which of the live entries `heads` describes the same event as the new knowledge: one of the same scope and
-/// category with the same words.
-pub(crate) fn find_event<Key: Copy>(
-    new: &Knowledge,
-    heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
-) -> Option<Key> {
-    let (fingerprint, _) = body_fingerprint(&new.body);
-    let title = fold(&new.title);
-    let is_it = |head: &Head| {
-        head.kind == Kind::Knowledge
-            && head.valid
-            && head.scope == new.scope
-            && head.category == new.category
-            && head.body_fingerprint == fingerprint
-            && fold(&head.title) == title
-    };
-    heads.into_iter().find(|(_, head)| is_it(head.borrow())).map(|(key, _)| key)
+/// Returns whether an entry may describe the same event as the new knowledge, by its head: it has the same scope and
+/// category, and their titles, which may be cut, begin with the same words.
+pub(crate) fn may_be_same_event(new: &Knowledge, head: &Head) -> bool {
+    let (one, other) = (telling_words(&new.title), telling_words(&head.title));
+    let n_whole = one.len().min(other.len()).saturating_sub(1);
+    head.scope == new.scope && head.category == new.category && one[..n_whole] == other[..n_whole]
+}
+
+/// Returns the words of an event in the form for comparisons: without articles and the like. A title that is only the
+/// beginning of the body adds nothing.
+pub(crate) fn event_words(title: &str, body: &str) -> Vec<String> {
+    let (mut title, body) = (telling_words(title), telling_words(body));
+    // The last word of the title may be cut.
+    let is_beginning = title.split_last().is_none_or(|(last, whole)| {
+        body.starts_with(whole) && body.get(whole.len()).is_some_and(|word| word.starts_with(last.as_str()))
+    });
+    if is_beginning {
+        return body;
+    }
+    title.extend(body);
+    title
+}
+
+fn telling_words(text: &str) -> Vec<String> {
+    words(text).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect()
 }
 
 /// Returns how many of the smaller set's tags are shared, from 0 to 1.

@@ -1,11 +1,8 @@
 //! The progress of a run, as text for the next prompt.
 //!
 //! Every iteration begins with an empty context, so it gets a report of the iterations before it: `{{progress}}` in a
-//! prompt template is replaced by [`ProgressStrategy::text`]. The report is the output of the verification command,
-//! since a model cannot argue with an exit status. Pure: the model that summarises is a parameter. After a crash the
-//! text is rebuilt from the journal, and is the same.
-
-use std::collections::VecDeque;
+//! prompt template is replaced by [`text`]. The report is the output of the verification command, since a model cannot
+//! argue with an exit status. Pure: it is made from the journal alone, so it is the same after a crash.
 
 use serde::Serialize;
 
@@ -29,12 +26,6 @@ pub(crate) struct Limits {
     pub entries: usize,
     /// How many characters of an iteration's output, the last ones.
     pub characters: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { entries: 5, characters: 500 }
-    }
 }
 
 /// An iteration that was verified.
@@ -97,12 +88,53 @@ impl Finished {
         shorten(lines().find(is_error).or_else(|| lines().next_back()).unwrap_or_default(), ERROR_LINE)
     }
 
-    /// Returns a summary from the output of the command, if there is no other.
-    fn plain_summary(&self) -> String {
-        let line = self.error_line();
-        let said = if line.is_empty() { String::new() } else { format!(": {line}") };
-        format!("`{}` exited with {}{said}", self.command, self.exit_code)
+    /// Returns its unchanged output: see [`ProgressKind::SystemCaptured`].
+    fn captured(&self, characters: usize) -> String {
+        let output = self.end_of_output(characters);
+        // No output can close the fence around it.
+        let longest = output.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        format!(
+            "## Iteration {}\n**Command:** `{}`\n**Exit code:** {}\n**Duration:** {}ms\n**Files changed:** {}\n**Output:**\n{fence}\n{output}\n{fence}\n\n",
+            self.iteration,
+            self.command,
+            self.exit_code,
+            self.duration_ms,
+            self.files(),
+        )
     }
+
+    /// Returns its object: see [`ProgressKind::StructuredLog`].
+    fn logged(&self) -> Logged<'_> {
+        Logged {
+            iteration: self.iteration,
+            exit_code: self.exit_code,
+            duration_ms: self.duration_ms,
+            files_changed: &self.files_changed,
+            error_summary: if self.exit_code == 0 { String::new() } else { self.error_line() },
+        }
+    }
+
+    /// Returns its summary, or one from the output of the command if there is none: see [`ProgressKind::LlmSummarized`].
+    fn summed_up(&self) -> String {
+        let summary = self.summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty());
+        let plain = || {
+            let line = self.error_line();
+            let said = if line.is_empty() { String::new() } else { format!(": {line}") };
+            format!("`{}` exited with {}{said}", self.command, self.exit_code)
+        };
+        format!("Iteration {}: {}\n", self.iteration, summary.map_or_else(plain, str::to_owned))
+    }
+}
+
+/// An iteration in [`ProgressKind::StructuredLog`].
+#[derive(Serialize)]
+struct Logged<'a> {
+    iteration: u32,
+    exit_code: i32,
+    duration_ms: u64,
+    files_changed: &'a [String],
+    error_summary: String,
 }
 
 /// Returns the prompt for a model that summarises an iteration.
@@ -118,213 +150,25 @@ pub(crate) fn summary_prompt(finished: &Finished) -> String {
     )
 }
 
-/// Collects the results of iterations, and reports them.
-pub(crate) trait ProgressStrategy {
-    /// Adds an iteration, and returns its report.
-    fn record(&mut self, iteration: &Finished) -> String;
-    /// Returns the report of the iterations so far, with sigils defused; empty if there were none.
-    fn text(&self) -> String;
-    /// Returns how many iterations it reports.
-    fn len(&self) -> usize;
-    /// Returns whether it reports none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
+/// Returns the report of the newest of these iterations, oldest first, with sigils defused; empty if there are none.
+pub(crate) fn text(kind: ProgressKind, limits: Limits, finished: &[Finished]) -> String {
+    let newest = &finished[finished.len().saturating_sub(limits.entries)..];
+    if newest.is_empty() {
+        return String::new();
     }
-}
-
-/// The newest records.
-#[derive(Debug, Clone)]
-struct Newest<T> {
-    items: VecDeque<T>,
-    limit: usize,
-}
-
-impl<T> Newest<T> {
-    fn new(limit: usize) -> Newest<T> {
-        Newest { items: VecDeque::new(), limit }
-    }
-
-    fn push(&mut self, item: T) {
-        self.items.push_back(item);
-        while self.items.len() > self.limit {
-            self.items.pop_front();
+    let outputs = || newest.iter().map(|finished| finished.captured(limits.characters)).collect::<String>();
+    let summaries = || newest.iter().map(Finished::summed_up).collect::<String>();
+    // Names of files and output may come from anywhere.
+    with_invisible_shown(&defuse(&match kind {
+        ProgressKind::SystemCaptured => outputs(),
+        ProgressKind::StructuredLog => {
+            let logged: Vec<Logged<'_>> = newest.iter().map(Finished::logged).collect();
+            // Numbers, texts and lists of texts can always be serialised.
+            serde_json::to_string_pretty(&logged).unwrap_or_default()
         }
-    }
-}
-
-/// Reports the unchanged output of the command: see [`ProgressKind::SystemCaptured`].
-#[derive(Debug, Clone)]
-pub(crate) struct SystemCaptured {
-    entries: Newest<String>,
-    characters: usize,
-}
-
-impl SystemCaptured {
-    /// Returns an empty strategy.
-    pub(crate) fn new(limits: Limits) -> SystemCaptured {
-        SystemCaptured { entries: Newest::new(limits.entries), characters: limits.characters }
-    }
-}
-
-impl ProgressStrategy for SystemCaptured {
-    fn record(&mut self, iteration: &Finished) -> String {
-        let output = iteration.end_of_output(self.characters);
-        // No output can close the fence around it.
-        let longest = output.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
-        let fence = "`".repeat(longest.max(2) + 1);
-        let entry = format!(
-            "## Iteration {}\n**Command:** `{}`\n**Exit code:** {}\n**Duration:** {}ms\n**Files changed:** {}\n**Output:**\n{fence}\n{output}\n{fence}\n\n",
-            iteration.iteration,
-            iteration.command,
-            iteration.exit_code,
-            iteration.duration_ms,
-            iteration.files(),
-        );
-        self.entries.push(entry.clone());
-        entry
-    }
-
-    fn text(&self) -> String {
-        // Names of files and output may come from anywhere.
-        safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
-    }
-
-    fn len(&self) -> usize {
-        self.entries.items.len()
-    }
-}
-
-/// The entry of [`StructuredLog`] for an iteration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Logged {
-    iteration: u32,
-    exit_code: i32,
-    duration_ms: u64,
-    files_changed: Vec<String>,
-    error_summary: String,
-}
-
-/// Reports one JSON object for each iteration: see [`ProgressKind::StructuredLog`].
-#[derive(Debug, Clone)]
-pub(crate) struct StructuredLog {
-    entries: Newest<Logged>,
-}
-
-impl StructuredLog {
-    /// Returns an empty strategy.
-    pub(crate) fn new(limits: Limits) -> StructuredLog {
-        StructuredLog { entries: Newest::new(limits.entries) }
-    }
-}
-
-impl ProgressStrategy for StructuredLog {
-    fn record(&mut self, iteration: &Finished) -> String {
-        let logged = Logged {
-            iteration: iteration.iteration,
-            exit_code: iteration.exit_code,
-            duration_ms: iteration.duration_ms,
-            files_changed: iteration.files_changed.clone(),
-            error_summary: if iteration.exit_code == 0 { String::new() } else { iteration.error_line() },
-        };
-        let entry = pretty(&logged);
-        self.entries.push(logged);
-        entry
-    }
-
-    fn text(&self) -> String {
-        if self.is_empty() { String::new() } else { safe(&pretty(&self.entries.items)) }
-    }
-
-    fn len(&self) -> usize {
-        self.entries.items.len()
-    }
-}
-
-/// Returns a text in a form for an agent: old sigils are defused, and invisible characters are made visible.
-fn safe(text: &str) -> String {
-    with_invisible_shown(&defuse(text))
-}
-
-fn pretty(value: &impl Serialize) -> String {
-    // Numbers, texts and lists of texts can always be serialised.
-    serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
-/// Makes a summary for this prompt; `None` if it cannot.
-pub(crate) type Summarizer = Box<dyn FnMut(&str) -> Option<String>>;
-
-/// Reports a model's summaries: see [`ProgressKind::LlmSummarized`]. An existing summary is used again; if none can be
-/// made, the command's output replaces it.
-pub(crate) struct LlmSummarized {
-    entries: Newest<String>,
-    summarize: Summarizer,
-}
-
-impl LlmSummarized {
-    /// Returns an empty strategy.
-    pub(crate) fn new(limits: Limits, summarize: Summarizer) -> LlmSummarized {
-        LlmSummarized { entries: Newest::new(limits.entries), summarize }
-    }
-}
-
-impl ProgressStrategy for LlmSummarized {
-    fn record(&mut self, iteration: &Finished) -> String {
-        let made = iteration.summary.clone().or_else(|| (self.summarize)(&summary_prompt(iteration)));
-        let summary = made.map(|made| made.trim().to_owned()).filter(|made| !made.is_empty());
-        let summary = summary.unwrap_or_else(|| iteration.plain_summary());
-        let entry = format!("Iteration {}: {summary}\n", iteration.iteration);
-        self.entries.push(entry.clone());
-        entry
-    }
-
-    fn text(&self) -> String {
-        // Names of files and output may come from anywhere.
-        safe(&self.entries.items.iter().map(String::as_str).collect::<String>())
-    }
-
-    fn len(&self) -> usize {
-        self.entries.items.len()
-    }
-}
-
-/// Reports the summaries, then the output of the command: see [`ProgressKind::Hybrid`].
-pub(crate) struct Hybrid {
-    summaries: LlmSummarized,
-    raw: SystemCaptured,
-}
-
-impl Hybrid {
-    /// Returns an empty strategy.
-    pub(crate) fn new(limits: Limits, summarize: Summarizer) -> Hybrid {
-        Hybrid { summaries: LlmSummarized::new(limits, summarize), raw: SystemCaptured::new(limits) }
-    }
-}
-
-impl ProgressStrategy for Hybrid {
-    fn record(&mut self, iteration: &Finished) -> String {
-        format!("{}\n{}", self.summaries.record(iteration), self.raw.record(iteration))
-    }
-
-    fn text(&self) -> String {
-        if self.is_empty() {
-            return String::new();
-        }
-        format!("## Summary\n{}\n## Raw Output\n{}", self.summaries.text(), self.raw.text())
-    }
-
-    fn len(&self) -> usize {
-        self.raw.len()
-    }
-}
-
-/// Returns an empty strategy of this kind. The kinds with summaries call `summarize`.
-pub(crate) fn strategy(kind: ProgressKind, limits: Limits, summarize: Summarizer) -> Box<dyn ProgressStrategy> {
-    match kind {
-        ProgressKind::SystemCaptured => Box::new(SystemCaptured::new(limits)),
-        ProgressKind::StructuredLog => Box::new(StructuredLog::new(limits)),
-        ProgressKind::LlmSummarized => Box::new(LlmSummarized::new(limits, summarize)),
-        ProgressKind::Hybrid => Box::new(Hybrid::new(limits, summarize)),
-    }
+        ProgressKind::LlmSummarized => summaries(),
+        ProgressKind::Hybrid => format!("## Summary\n{}\n## Raw Output\n{}", summaries(), outputs()),
+    }))
 }
 
 #[cfg(test)]
@@ -343,25 +187,13 @@ mod tests {
         }
     }
 
-    fn never(_: &str) -> Option<String> {
-        panic!("no summary should be made")
-    }
-
-    fn of(kind: ProgressKind, summarize: Summarizer, recorded: &[Finished]) -> String {
-        let mut progress = strategy(kind, Limits::default(), summarize);
-        for finished in recorded {
-            progress.record(finished);
-        }
-        progress.text()
+    fn of(kind: ProgressKind, finished: &[Finished]) -> String {
+        text(kind, Limits { entries: 5, characters: 500 }, finished)
     }
 
     #[test]
     fn output_is_reported_unchanged() {
-        let text = of(
-            ProgressKind::SystemCaptured,
-            Box::new(never),
-            &[finished(3, 1, "running 8 tests\ntest x ... FAILED\n")],
-        );
+        let text = of(ProgressKind::SystemCaptured, &[finished(3, 1, "running 8 tests\ntest x ... FAILED\n")]);
         assert_eq!(
             text,
             "## Iteration 3\n**Command:** `cargo test`\n**Exit code:** 1\n**Duration:** 2341ms\n**Files changed:** src/lib.rs\n\
@@ -375,7 +207,7 @@ mod tests {
         said.files_changed = vec!["<task-done>t-1</task-done>".to_owned()];
         said.summary = Some("<journal>x</journal>".to_owned());
         for &kind in ProgressKind::ALL {
-            let text = of(kind, Box::new(never), &[said.clone()]);
+            let text = of(kind, &[said.clone()]);
             assert!(
                 !text.is_empty() && crate::sigil::tokens(&text.replace("```", "")) == crate::sigil::Tokens::default(),
                 "{text}"
@@ -385,7 +217,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_long_output_is_reported() {
-        let text = |output: &str| of(ProgressKind::SystemCaptured, Box::new(never), &[finished(1, 1, output)]);
+        let text = |output: &str| of(ProgressKind::SystemCaptured, &[finished(1, 1, output)]);
         let long = text(&format!("start {}", "é".repeat(500)));
         assert!(long.contains(&format!("```\n...[truncated]...\n{}\n```", "é".repeat(500))), "{long}");
         assert!(!text(&"é".repeat(500)).contains("truncated"));
@@ -394,14 +226,11 @@ mod tests {
 
     #[test]
     fn the_newest_iterations_are_reported() {
+        let finished: Vec<Finished> =
+            (1..=5).map(|number| finished(number, 1, &format!("output {number} failed"))).collect();
         for &kind in ProgressKind::ALL {
-            let mut progress = strategy(kind, Limits { entries: 3, characters: 100 }, Box::new(|_| None));
-            assert_eq!((progress.text().as_str(), progress.is_empty()), ("", true));
-            (1..=5).for_each(|number| {
-                progress.record(&finished(number, 1, &format!("output {number} failed")));
-            });
-            let text = progress.text();
-            assert_eq!(progress.len(), 3, "{kind:?}");
+            assert_eq!(of(kind, &[]), "");
+            let text = text(kind, Limits { entries: 3, characters: 100 }, &finished);
             assert!(!text.contains("output 2") && text.contains("output 3") && text.contains("output 5"), "{text}");
         }
     }
@@ -410,7 +239,6 @@ mod tests {
     fn a_log_is_an_array() {
         let text = of(
             ProgressKind::StructuredLog,
-            Box::new(never),
             &[finished(1, 1, "hm\nerror[E0308]: mismatched\nmore\n"), finished(2, 0, "all well")],
         );
         let log: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -422,22 +250,18 @@ mod tests {
     }
 
     #[test]
-    fn summaries_are_made_reused_or_replaced() {
-        let asked = |prompt: &str| {
-            assert!(prompt.contains("Exit code: 1") && prompt.contains("it broke"), "{prompt}");
-            Some(" It broke.\n".to_owned())
-        };
-        let text = |summarize: Summarizer, finished: Finished| of(ProgressKind::LlmSummarized, summarize, &[finished]);
-        assert_eq!(text(Box::new(asked), finished(1, 1, "it broke")), "Iteration 1: It broke.\n");
-        let known = Finished { summary: Some("Known.".into()), ..finished(1, 1, "x") };
-        assert_eq!(text(Box::new(never), known), "Iteration 1: Known.\n");
-        let none = text(Box::new(|_| None), finished(1, 1, "x\nfatal: y\n"));
-        assert_eq!(none, "Iteration 1: `cargo test` exited with 1: fatal: y\n");
-        let hybrid = of(ProgressKind::Hybrid, Box::new(asked), &[finished(1, 1, "it broke")]);
+    fn summaries_are_used_or_replaced() {
+        let known = || Finished { summary: Some(" It broke.\n".into()), ..finished(1, 1, "x\nfatal: y\n") };
+        assert_eq!(of(ProgressKind::LlmSummarized, &[known()]), "Iteration 1: It broke.\n");
+        let none = Finished { summary: None, ..known() };
+        assert_eq!(of(ProgressKind::LlmSummarized, &[none]), "Iteration 1: `cargo test` exited with 1: fatal: y\n");
+        let hybrid = of(ProgressKind::Hybrid, &[known()]);
         assert!(
             hybrid.starts_with("## Summary\nIteration 1: It broke.\n\n## Raw Output\n## Iteration 1\n"),
             "{hybrid}"
         );
+        let asked = summary_prompt(&finished(1, 1, "it broke"));
+        assert!(asked.contains("Exit code: 1") && asked.contains("it broke"), "{asked}");
     }
 
     #[test]
@@ -465,7 +289,7 @@ mod tests {
                 Finished::of(&Attempt::of(&entry).unwrap()).unwrap()
             };
             let replayed: Vec<Finished> = attempts.iter().map(read_back).collect();
-            assert_eq!(of(kind, Box::new(never), &live), of(kind, Box::new(never), &replayed));
+            assert_eq!(of(kind, &live), of(kind, &replayed));
         }
         let unverified = Attempt { head: AttemptHead::new(1, Outcome::Done), ..attempt(1, String::new()) };
         assert_eq!(Finished::of(&unverified), None);

@@ -2,6 +2,8 @@
 //!
 //! Pure: evidence in, a choice and its reason out. [`history`](crate::history) collects the evidence.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::entry::Difficulty;
@@ -50,9 +52,18 @@ impl<'a> Models<'a> {
         &self.0[self.0.len() - 1]
     }
 
+    fn rank(self, name: &str) -> Option<usize> {
+        self.0.iter().position(|model| model == name)
+    }
+
+    /// Returns the first model for which this is so.
+    pub(crate) fn find(self, is_it: impl Fn(&str) -> bool) -> Option<&'a str> {
+        self.0.iter().map(String::as_str).find(|model| is_it(model))
+    }
+
     /// Returns the model of this name, whatever its case.
     pub(crate) fn named(self, name: &str) -> Option<&'a str> {
-        self.0.iter().map(String::as_str).find(|model| model.eq_ignore_ascii_case(name))
+        self.find(|model| model.eq_ignore_ascii_case(name))
     }
 }
 
@@ -73,10 +84,21 @@ pub(crate) struct Evidence<'a> {
     pub difficulty: Option<Difficulty>,
     /// How many attempts at the task there were.
     pub attempts: usize,
+    /// What happened to similar tasks.
+    pub similar: &'a [SimilarTask<'a>],
+}
+
+/// A similar task, with models of the list alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SimilarTask<'a> {
+    /// The models that failed at it.
+    pub failed_with: Vec<&'a str>,
+    /// The model that had it done last.
+    pub done_by: Option<&'a str>,
 }
 
 /// A model, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Choice {
     /// The model.
     pub model: String,
@@ -98,7 +120,7 @@ pub(crate) fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>
     let Evidence { succeeded, counted, .. } = evidence;
     let goes_well = counted >= MEANINGFUL && succeeded * 100 > counted * GOING_WELL;
     let is_hard = matches!(evidence.difficulty, Some(Difficulty::Hard | Difficulty::Blocked));
-    match (strategy, evidence.rung) {
+    let chosen = match (strategy, evidence.rung) {
         (Strategy::Fixed, _) => choice(fixed.unwrap_or(models.middle()), "fixed"),
         (Strategy::CostOptimized | Strategy::Escalate, STRONGEST_RUNG..) => choice(models.strongest(), &escalated),
         (Strategy::CostOptimized, 0) if goes_well && !is_hard => {
@@ -111,7 +133,32 @@ pub(crate) fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>
             choice(models.strongest(), "plan-then-execute: planning phase")
         }
         (Strategy::PlanThenExecute, _) => choice(models.middle(), "plan-then-execute: execution phase"),
+    };
+    let heeds_others = matches!(strategy, Strategy::CostOptimized | Strategy::Escalate);
+    let other = proven(&chosen.model, evidence.similar).filter(|(other, _)| {
+        // A task that failed climbs the ladder, and never down again.
+        heeds_others && (evidence.rung == 0 || models.rank(other) > models.rank(&chosen.model))
+    });
+    other.map_or(chosen.clone(), |(other, n_tasks)| {
+        let (tasks, were) = if n_tasks == 1 {
+            ("a similar task".to_owned(), "was")
+        } else {
+            (format!("{n_tasks} similar tasks"), "were")
+        };
+        choice(other, &format!("{tasks} failed with {} and {were} done by {other}", chosen.model))
+    })
+}
+
+/// Returns the model that did most of the similar tasks that `chosen` failed at, and how many, if these are more than
+/// `chosen` did.
+fn proven<'a>(chosen: &str, similar: &[SimilarTask<'a>]) -> Option<(&'a str, usize)> {
+    let n_done = similar.iter().filter(|task| task.done_by == Some(chosen)).count();
+    let failed = similar.iter().filter(|task| task.failed_with.contains(&chosen));
+    let mut others: BTreeMap<&str, usize> = BTreeMap::new();
+    for other in failed.filter_map(|task| task.done_by).filter(|other| *other != chosen) {
+        *others.entry(other).or_default() += 1;
     }
+    others.into_iter().max_by_key(|(_, n_tasks)| *n_tasks).filter(|(_, n_tasks)| *n_tasks > n_done)
 }
 
 #[cfg(test)]
@@ -186,6 +233,25 @@ mod tests {
         check(Strategy::Escalate, failed(1), "sonnet", "escalated after a failure");
         check(Strategy::Escalate, failed(2), "opus", "escalated after 2 consecutive failures");
         check(Strategy::Escalate, failed(9), "opus", "escalated after 9 consecutive failures");
+    }
+
+    #[test]
+    fn similar_tasks_are_heeded_before_the_task_failed_itself() {
+        let of = |failed_with: &[&'static str], done_by| SimilarTask { failed_with: failed_with.to_vec(), done_by };
+        let done_by_opus = [of(&["sonnet"], Some("opus"))];
+        let told = "a similar task failed with sonnet and was done by opus";
+        let with = |similar, streak| Evidence { similar, ..failed(streak) };
+        check(Strategy::CostOptimized, with(&done_by_opus, 0), "opus", told);
+        check(Strategy::CostOptimized, with(&done_by_opus, 1), "opus", told);
+        check(Strategy::CostOptimized, with(&done_by_opus, 2), "opus", "escalated after 2 consecutive failures");
+        check(Strategy::Escalate, with(&done_by_opus, 0), "haiku", "default (escalate strategy)");
+        check(Strategy::PlanThenExecute, with(&done_by_opus, 4), "sonnet", "plan-then-execute: execution phase");
+        let done_by_haiku = [of(&["sonnet", "opus"], Some("haiku")), of(&["sonnet"], Some("haiku"))];
+        let told = "2 similar tasks failed with sonnet and were done by haiku";
+        check(Strategy::CostOptimized, with(&done_by_haiku, 0), "haiku", told);
+        check(Strategy::CostOptimized, with(&done_by_haiku, 1), "sonnet", "default (cost-optimized strategy)");
+        let undecided = [of(&["sonnet"], Some("opus")), of(&["haiku"], Some("sonnet")), of(&["sonnet"], None)];
+        check(Strategy::CostOptimized, with(&undecided, 0), "sonnet", "default (cost-optimized strategy)");
     }
 
     #[test]

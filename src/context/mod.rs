@@ -268,7 +268,7 @@ pub(crate) struct Status {
     pub succeeded: usize,
     /// Of how many that count.
     pub counted: usize,
-    /// The model that is to work on the task.
+    /// The model that is to work on the task; empty if none was chosen.
     pub model: String,
     /// Why this model.
     pub rationale: String,

@@ -89,13 +89,14 @@ fn lines(status: &Status) -> String {
     };
     let rationale = escape::short(&status.rationale, RATIONALE_CHARACTERS);
     let rationale = if rationale.is_empty() { String::new() } else { format!(" ({rationale})") };
+    let model = escape::short(&status.model, NAME_CHARACTERS);
+    let model = if model.is_empty() { model } else { format!("- **Current model:** {model}{rationale}\n") };
     format!(
         "- **Iteration:** {} of {limit}\n\
          {task}\
          - **Run success rate:** {succeeded}/{counted} iterations succeeded{percent}\n\
-         - **Current model:** {}{rationale}\n",
+         {model}",
         status.iteration,
-        escape::short(&status.model, NAME_CHARACTERS),
     )
 }
 

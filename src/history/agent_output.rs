@@ -47,20 +47,27 @@ pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_
         error_output: report.error_output.clone(),
         retry_suggestion: report.retry_suggestion.clone(),
     };
+    // The stream was cut off in the middle of its work.
+    let is_cut = transcript.n_events > 0 && !transcript.is_complete;
     let ways = [
         (transcript.is_interrupted, Outcome::Interrupted),
         (transcript.is_blocked, Outcome::Blocked),
         (transcript.is_failed, Outcome::Error),
-        // The stream was cut off in the middle of its work.
-        (transcript.n_events > 0 && !transcript.is_complete, Outcome::Blocked),
+        (is_cut && report.agent_exit.is_some_and(|exit| killed_by(exit).is_some()), Outcome::Error),
+        (is_cut, Outcome::Blocked),
     ];
     CompletedReport { report, ended: ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)) }
+}
+
+/// Returns the number of the signal that killed a program, by the exit status that a shell reports then.
+pub(crate) fn killed_by(exit: i32) -> Option<i32> {
+    Some(exit - 128).filter(|signal| (1..=64).contains(signal))
 }
 
 /// Returns whether a model's full name belongs to the chosen one: `claude-sonnet-4-5` to `sonnet`. It contains all
 /// words of the chosen name in a row. After them it may only have a version, if the chosen name does not end in a
 /// number itself, a date, and `latest`: any other word makes it another model.
-fn is_named(chosen: &str, full: &str) -> bool {
+pub(crate) fn is_named(chosen: &str, full: &str) -> bool {
     let words = |name: &str| -> Vec<String> {
         let words = name.split(|next: char| !next.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
-pub(crate) use agent_output::{CompletedReport, completed_report, transcript_problems};
+pub(crate) use agent_output::{CompletedReport, completed_report, is_named, killed_by, transcript_problems};
 pub(crate) use outcome::{NO_REPORT, error_category, outcome, sections};
 pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};

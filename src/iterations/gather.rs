@@ -3,6 +3,8 @@
 //! It does not write the text: [`context`](mod@crate::context) does, within a budget. A file that vanished since the
 //! scan is left out, and never stops the rest.
 
+use std::collections::BTreeSet;
+
 use super::begun::begun;
 use super::iteration::Run;
 use super::kept::kept_problems;
@@ -12,6 +14,7 @@ use super::runs::recent_run;
 use super::state_folders::StateFolders;
 use crate::catalog::{Area, Catalog};
 use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, SuccessRate, Task};
+use crate::dedup::are_similar_tasks;
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Kind, Scope};
 use crate::error::{Error, Problem, Result};
@@ -28,6 +31,8 @@ use crate::workspace::{View, Workspace};
 const MAX_READ: usize = 30;
 /// How many of its own iterations a run's context has.
 const OWN_ITERATIONS: usize = 5;
+/// How many attempts at similar tasks are looked at for the choice of a model.
+const SIMILAR_ATTEMPTS: usize = 20;
 /// How many iterations of other runs a context has.
 const OTHER_ITERATIONS: usize = 5;
 
@@ -47,6 +52,8 @@ struct TaskMatches {
     knowledge: Vec<Reference>,
     /// Attempts of other runs at other tasks.
     attempts: Vec<AttemptSummary>,
+    /// The ids of tasks with similar titles.
+    similar: Vec<String>,
     /// Why semantic search failed.
     problems: Vec<Problem>,
 }
@@ -120,9 +127,15 @@ pub(super) fn gather(
         let catalogs = [&views[0].catalog, &archive];
         let precedents = precedents(workspace, &catalogs, task, run.0);
         let Precedents { record, run_record, .. } = &precedents;
-        let choice = choose_model(workspace, Some(run.0), record, run_record)?;
         let matches = matches(workspace, semantic, (views, snapshot), task, run.0, &precedents)?;
-        let instructions = instructions(workspace, task, by_tools);
+        let of_similar =
+            |id: &String| journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id));
+        let similar: Vec<_> = matches.similar.iter().map(of_similar).collect();
+        let choice = choose_model(workspace, Some(run.0), record, run_record, &similar)?;
+        let mut instructions = instructions(workspace, task, by_tools);
+        if run.0.has_own_model {
+            instructions.models.clear();
+        }
         let status = loop_status(workspace, run, record, run_record, &choice);
         let problems = matches.problems.clone();
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
@@ -203,19 +216,26 @@ fn matches(
         let query = Query { kind: Some(kind), ..query.clone() };
         let meaning: Option<&Meaning> = meaning.as_ref();
         let keep = |head: &Head| head.valid && keep(head);
-        Ok(context::relevant(hits(workspace, views, snapshot, &query, meaning, limit, &keep)?))
+        hits(workspace, views, snapshot, &query, meaning, limit, &keep)
     };
     let found = find(Kind::Knowledge, context::MAX_CANDIDATES, &|head| {
         class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
     })?;
-    let (learnings, knowledge) = references(workspace, found);
-    let attempts = find(Kind::Journal, OTHER_ITERATIONS, &|head| {
-        head.task_id.as_ref() != task.id.as_ref() && head.run_id.as_ref() != Some(&run.id)
+    let (learnings, knowledge) = references(workspace, context::relevant(found));
+    let is_other_task = |head: &Head| head.task_id.as_ref() != task.id.as_ref();
+    let attempts =
+        find(Kind::Journal, OTHER_ITERATIONS, &|head| is_other_task(head) && head.run_id.as_ref() != Some(&run.id))?;
+    let attempts = context::relevant(attempts);
+    // Those of the same run count as well.
+    let alike = find(Kind::Journal, SIMILAR_ATTEMPTS, &|head| {
+        is_other_task(head) && are_similar_tasks(&task.title, &head.title)
     })?;
     let catalog = &views[0].catalog;
     let summary =
         |hit: Hit| AttemptSummary::new(hit.entry.id, catalog.head(catalog.row_of_path(hit.entry.path.as_relative())?));
-    Ok(TaskMatches { learnings, knowledge, attempts: attempts.into_iter().filter_map(summary).collect(), problems })
+    let attempts = attempts.into_iter().filter_map(summary).collect();
+    let similar: BTreeSet<String> = alike.into_iter().filter_map(summary).filter_map(|past| past.task_id).collect();
+    Ok(TaskMatches { learnings, knowledge, attempts, similar: similar.into_iter().collect(), problems })
 }
 
 /// Returns the learnings and the plain knowledge among the hits. Entries that may be outdated come last.

@@ -41,6 +41,9 @@ pub struct Run {
     pub limit: Option<u32>,
     /// The maximum size of a context; the default is in the settings.
     pub budget: Option<Budget>,
+    /// Whether its agent works with a model of its own: then none is chosen, contexts name none, and an attempt has the
+    /// model that the agent's output names, if it names one.
+    pub has_own_model: bool,
 }
 
 impl Run {
@@ -81,7 +84,7 @@ pub struct Iteration {
     pub task: Task,
     /// The number of this attempt at the task, from 1.
     pub attempt: usize,
-    /// The model that should work on it.
+    /// The model that should work on it; empty if none was chosen.
     pub model: String,
     /// Why this model.
     pub rationale: String,

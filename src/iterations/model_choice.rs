@@ -2,9 +2,10 @@
 
 use super::iteration::Run;
 use crate::context::{Status, Stuck};
+use crate::entry::Outcome;
 use crate::error::{Error, Result};
-use crate::history::{RunRecord, TaskRecord};
-use crate::strategy::{self, Choice, Evidence, Models};
+use crate::history::{AttemptSummary, RunRecord, TaskRecord, is_named};
+use crate::strategy::{self, Choice, Evidence, Models, SimilarTask};
 use crate::workspace::Workspace;
 
 /// Returns the models of the settings.
@@ -15,14 +16,21 @@ pub(super) fn configured_models(workspace: &Workspace) -> Result<Models<'_>> {
     })
 }
 
-/// Chooses the model of the next attempt at a task, from the attempts at it and the iterations of the run.
+/// Chooses the model of the next attempt at a task, from the attempts at it, at `similar` tasks, and the iterations of the
+/// run. The choice is empty if the agent has a model of its own.
 pub(crate) fn choose_model(
     workspace: &Workspace,
     run: Option<&Run>,
     task: &TaskRecord,
     of_run: &RunRecord,
+    similar: &[Vec<AttemptSummary>],
 ) -> Result<Choice> {
+    if run.is_some_and(|run| run.has_own_model) {
+        return Ok(Choice::default());
+    }
     let settings = &workspace.settings;
+    let models = configured_models(workspace)?;
+    let similar: Vec<SimilarTask<'_>> = similar.iter().map(|attempts| similar_task(models, attempts)).collect();
     let strategy = run.and_then(|run| run.strategy).unwrap_or(settings.strategy);
     let evidence = Evidence {
         hint: of_run.hint.as_deref(),
@@ -32,9 +40,19 @@ pub(crate) fn choose_model(
         counted: of_run.counted,
         difficulty: task.difficulty,
         attempts: task.attempts,
+        similar: &similar,
     };
     let fixed = Some(settings.fixed_model.as_str()).filter(|model| !model.is_empty());
-    Ok(strategy::choose(strategy, configured_models(workspace)?, fixed, evidence))
+    Ok(strategy::choose(strategy, models, fixed, evidence))
+}
+
+/// Returns what the attempts at a task say of the models of the list. Those of unknown models say nothing.
+fn similar_task<'a>(models: Models<'a>, attempts: &[AttemptSummary]) -> SimilarTask<'a> {
+    let listed = |name: &str| models.named(name).or_else(|| models.find(|model| is_named(model, name)));
+    let model = |past: &AttemptSummary| past.head.model.as_deref().and_then(listed);
+    let failed = attempts.iter().filter(|past| past.head.outcome.is_failure_of_task());
+    let done = attempts.iter().rfind(|past| past.head.outcome == Outcome::Done);
+    SimilarTask { failed_with: failed.filter_map(model).collect(), done_by: done.and_then(model) }
 }
 
 /// Returns the state of the run and the task for a context. A first attempt in a first iteration has none.

@@ -145,13 +145,15 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     // The reason applies only to the chosen model.
     let is_chosen = report.model.as_ref().is_none_or(|model| *model == iteration.model);
+    // Whoever asked for a context may have taken another model than the one that it advised.
+    let knows_model = !iteration.is_unmeasured || ended.report.model.is_some() || ended.transcript.model.is_some();
     let seconds = u32::try_from((ended.at - iteration.started_at).num_seconds()).ok().map(f64::from);
     let seconds = seconds.filter(|_| !iteration.is_unmeasured);
     AttemptHead {
         section: iteration.task.section.clone(),
         error_category: error_category(output, outcome),
-        model: report.model.clone().or_else(|| some(&iteration.model)),
-        model_rationale: some(&iteration.rationale).filter(|_| is_chosen),
+        model: report.model.clone().or_else(|| some(&iteration.model).filter(|_| knows_model)),
+        model_rationale: some(&iteration.rationale).filter(|_| is_chosen && knows_model),
         tree: ended.changes.tree.clone(),
         difficulty: output.difficulty,
         next_model: output.next_model.clone(),

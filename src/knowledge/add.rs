@@ -168,7 +168,13 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
         .map(|row| (row, catalog.head(row)))
         .filter(|(_, head)| !head.is_expired(now) && workspace.shows(head));
     if is_event(knowledge) {
-        return (dedup::find_event(knowledge, heads), Vec::new());
+        let said = dedup::event_words(&knowledge.title, &knowledge.body);
+        let says_so = |row: &RowId| {
+            let entry = workspace.read_entry(&catalog.path(*row)).map(|(_, entry)| entry);
+            entry.is_ok_and(|entry| dedup::event_words(&entry.head.title, &entry.body) == said)
+        };
+        let mut rows = heads.filter(|(_, head)| dedup::may_be_same_event(knowledge, head)).map(|(row, _)| row);
+        return (rows.find(says_so), Vec::new());
     }
     let found = dedup::find(knowledge, heads);
     for candidate in found.candidates {

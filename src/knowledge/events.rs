@@ -7,11 +7,12 @@ use std::collections::HashSet;
 
 use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Task};
+use crate::dedup::event_words;
 use crate::entry::{Attempt, Head, Id, Outcome, Scope};
 use crate::history::NO_REPORT;
 use crate::journal;
 use crate::retrieve::{self, superseded};
-use crate::text::{fold, shorten};
+use crate::text::shorten;
 use crate::workspace::Workspace;
 
 /// The importance of a derived event.
@@ -66,7 +67,7 @@ pub(crate) fn journal_events(
             journal::attempt(workspace, catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
         let (category, summary) = event_of(&attempt)?;
         // Equal rejections of the same task are one.
-        seen.insert((attempt.task_id.clone(), category, fold(&summary))).then(|| context::ShownEvent {
+        seen.insert((attempt.task_id.clone(), category, event_words("", &summary))).then(|| context::ShownEvent {
             id: past.id,
             category: category.to_owned(),
             scope: Scope::Section(section.clone()),

@@ -8,6 +8,8 @@ use crate::error::Result;
 use crate::history::Report;
 use crate::hook::{self, HookAnswer, HookCall};
 use crate::iterations::{self, Iteration, KeptAttempt, Recorded, Run};
+#[cfg(feature = "runner")]
+use crate::progress::{self, Finished, Limits, ProgressKind};
 use crate::transcript::{Format, Reader};
 
 impl Memory {
@@ -254,6 +256,36 @@ impl Memory {
     pub fn record(&self, task: Option<&Task>, run: Option<&str>, report: &Report) -> Result<Recorded> {
         let _operation = self.operation("record");
         iterations::record_attempt(&self.workspace, &self.semantic, &self.state_folders, task, run, report)
+    }
+
+    /// Returns what the run's verified iterations so far have come to, for the next prompt: as many iterations, and as
+    /// much of each, as the settings `progress.entries` and `progress.characters` say. Empty if none was verified.
+    /// The kinds with summaries take them from [`Report::progress`].
+    ///
+    /// ```
+    /// use ralph_memory::memory::{Report, Validated};
+    /// use ralph_memory::settings::ProgressKind;
+    /// use ralph_memory::{Memory, Task};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let run = memory.new_run();
+    /// let iteration = memory.begin(&Task::new("Sort the imports"), &run)?;
+    /// let output = "2 files would change".to_owned();
+    /// let validation = Validated { command: "isort --check".into(), exit_code: 1, output, duration_ms: 80 };
+    /// memory.finish(&iteration, &Report { validation: Some(validation), ..Report::default() })?;
+    /// let progress = memory.progress(&run.id, ProgressKind::LlmSummarized);
+    /// assert_eq!(progress, "Iteration 1: `isort --check` exited with 1: 2 files would change\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "runner")]
+    pub fn progress(&self, run_id: &str, kind: ProgressKind) -> String {
+        let finished: Vec<Finished> =
+            self.attempts_of_run(run_id).iter().filter_map(|(_, attempt)| Finished::of(attempt)).collect();
+        let settings = self.settings();
+        let limits = Limits { entries: settings.progress_entries, characters: settings.progress_characters };
+        progress::text(kind, limits, &finished)
     }
 
     /// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.

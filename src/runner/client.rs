@@ -2,8 +2,10 @@
 //!
 //! A mistake in a command line is not a failure of the task, and must not become an attempt. It runs nothing.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::command::{CommandLine, INSTALL_IT};
 use crate::error::{Error, Result};
@@ -19,6 +21,12 @@ const BUILTINS: [&str; 54] = [
     "kill", "let", "local", "printf", "pushd", "pwd", "read", "readonly", "return", "select", "set", "shift", "shopt",
     "source", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unset", "until", "while",
 ];
+/// The variable that has the chosen model.
+pub(super) const MODEL_VARIABLE: &str = "RALPH_MODEL";
+/// How much of a script is searched for that variable, in bytes.
+const MAX_SCRIPT: u64 = 64 * 1024;
+/// A client that has the models of all vendors, and of which no list is known.
+const OF_ALL_VENDORS: &str = "opencode";
 /// The exit status of a command that could not be run, as a shell reports it.
 const NOT_RUN: i32 = 127;
 /// Where programs are found where there is no `PATH`.
@@ -32,15 +40,13 @@ impl CommandLine {
     ///
     /// [`Error::Unusable`] where it does not.
     pub fn check_program(&self, folder: &Path) -> Result<()> {
-        for program in [Some(self.program().to_owned()), inner(self)].into_iter().flatten() {
-            let path = folder.join(&program);
-            if program.contains('/') && path.exists() {
-                if !is_program(&path) {
-                    return Err(not_executable(&program));
-                }
-            } else if program.contains('/') || !is_in_path(&program, folder) {
+        for program in self.programs() {
+            let Some(path) = path_of(&program, folder) else {
                 let message = format!("there is no command `{program}`, which `{}` names", self.option());
                 return Err(Error::unusable(message, INSTALL_IT));
+            };
+            if !is_program(&path) {
+                return Err(not_executable(&program));
             }
         }
         Ok(())
@@ -65,10 +71,53 @@ impl CommandLine {
     }
 
     /// Returns the models that the agent's client has, the cheapest first, where the client is known.
-    pub fn known_models(&self) -> Option<Vec<String>> {
-        let client = client(self)?;
-        let (_, models) = MODELS_OF.iter().find(|(name, _)| *name == client)?;
-        Some(models.map(str::to_owned).into())
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] where the agent [is told](CommandLine::is_told_model) a model, and its client has those of all
+    /// vendors, of which nobody knows the names.
+    pub fn known_models(&self, folder: &Path) -> Result<Option<Vec<String>>> {
+        if self.programs().any(|program| name_of(&program) == OF_ALL_VENDORS) && self.is_told_model(folder) {
+            let message = format!("the models of `{OF_ALL_VENDORS}` are unknown");
+            let hint = "name yours in the setting `strategy.models`, the cheapest first; `opencode models` lists them";
+            return Err(Error::unusable(message, hint));
+        }
+        let models = MODELS_OF.iter().find(|(name, _)| client(self) == Some(name));
+        Ok(models.map(|(_, models)| models.map(str::to_owned).into()))
+    }
+
+    /// Returns whether the agent learns the chosen model, as far as that can be seen: its command has `{model}` or
+    /// `RALPH_MODEL`, or names a script that has `RALPH_MODEL` in its first 64 KiB. Relative paths begin in `folder`. What a
+    /// script runs in turn is not looked at.
+    pub fn is_told_model(&self, folder: &Path) -> bool {
+        let has_variable = |path: &Path| {
+            let mut start = Vec::new();
+            let file = path.metadata().is_ok_and(|file| file.is_file()).then(|| File::open(path).ok()).flatten();
+            file.is_some_and(|file| file.take(MAX_SCRIPT).read_to_end(&mut start).is_ok())
+                && start.windows(MODEL_VARIABLE.len()).any(|part| part == MODEL_VARIABLE.as_bytes())
+        };
+        let is_mark = |next: char| next.is_whitespace() || ";&|()<>\"'=".contains(next);
+        let mut words =
+            self.words().iter().flat_map(|argument| argument.split(is_mark)).filter(|word| !word.is_empty());
+        self.takes("{model}")
+            || self.takes(MODEL_VARIABLE)
+            || self.programs().any(|program| path_of(&program, folder).is_some_and(|path| has_variable(&path)))
+            || words.any(|word| has_variable(&folder.join(word)))
+    }
+
+    /// Refuses a command beside that of an agent to which no model is told.
+    pub(super) fn refuse_model(&self) -> Result<()> {
+        if !self.takes("{model}") {
+            return Ok(());
+        }
+        let message =
+            format!("`{{model}}` in the command of `{}` has no value: the agent is told no model", self.option());
+        Err(Error::unusable(message, "name a model, or put `{model}` into the agent's command as well"))
+    }
+
+    /// Returns the program, and the one that a shell's script or `env` begins with where that can be seen.
+    fn programs(&self) -> impl Iterator<Item = String> {
+        [Some(self.program().to_owned()), inner(self)].into_iter().flatten()
     }
 }
 
@@ -89,11 +138,14 @@ pub(super) fn no_command(command: &CommandLine, line: &str) -> Error {
 
 /// Returns the client that a command runs, where it is one that is known.
 fn client(agent: &CommandLine) -> Option<&'static str> {
-    let programs = [Some(agent.program().to_owned()), inner(agent)].into_iter().flatten();
-    programs.into_iter().find_map(|program| {
-        let name = program.rsplit('/').next().unwrap_or_default();
-        MODELS_OF.iter().map(|(client, _)| *client).find(|client| *client == name)
-    })
+    let known =
+        |program: String| MODELS_OF.iter().map(|(client, _)| *client).find(|client| *client == name_of(&program));
+    agent.programs().find_map(known)
+}
+
+/// Returns the name of a program without its folder.
+fn name_of(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or_default()
 }
 
 /// Returns whose model a name is.
@@ -133,9 +185,13 @@ fn inner(command: &CommandLine) -> Option<String> {
     is_program.then(|| word.to_owned())
 }
 
-fn is_in_path(program: &str, folder: &Path) -> bool {
+/// Returns where a program is: in the folder if its name has a `/`, else where programs are found.
+fn path_of(program: &str, folder: &Path) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(folder.join(program)).filter(|path| path.exists());
+    }
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-    std::env::split_paths(&path).any(|place| is_program(&folder.join(place).join(program)))
+    std::env::split_paths(&path).map(|place| folder.join(place).join(program)).find(|path| is_program(path))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -207,8 +263,9 @@ mod tests {
         {
             assert_eq!(command(good).odd_models(&sonnet), [""; 0], "{good}");
         }
-        assert_eq!(command("/opt/bin/claude -p").known_models().unwrap(), ["haiku", "sonnet", "opus"]);
-        assert!(command("sh -c 'codex exec -'").known_models().unwrap()[0].starts_with("gpt-"));
-        assert_eq!(command("./agent.sh").known_models(), None);
+        let known = |text: &str| command(text).known_models(Path::new("/")).unwrap();
+        assert_eq!(known("/opt/bin/claude -p").unwrap(), ["haiku", "sonnet", "opus"]);
+        assert!(known("sh -c 'codex exec -'").unwrap()[0].starts_with("gpt-"));
+        assert_eq!([known("./agent.sh"), known("opencode run")], [None, None]);
     }
 }

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -21,6 +21,8 @@ use crate::error::Result;
 
 /// How long the program goes on after the second signal.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long an interrupt of a pause goes unnoticed at most.
+const POLL: Duration = Duration::from_millis(50);
 
 /// Stops a run, from a signal or another thread. Clones stop the same run.
 ///
@@ -133,6 +135,18 @@ impl Interrupt {
         self.0.first.load(Ordering::SeqCst) != 0
     }
 
+    /// Waits so long by the clock, or until the run is to stop.
+    pub(super) fn wait(&self, duration: Duration) {
+        let begun = SystemTime::now();
+        while !self.is_raised() {
+            let left = duration.saturating_sub(begun.elapsed().unwrap_or_default());
+            if left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(POLL));
+        }
+    }
+
     /// Returns whether somebody at a keyboard did it, who may have something to say.
     pub fn is_by_person(&self) -> bool {
         self.0.first.load(Ordering::SeqCst) == SIGINT
@@ -179,6 +193,14 @@ mod tests {
         assert!(other.clone().note(SIGHUP));
         assert!(other.is_raised() && !other.is_by_person());
         assert!(!other.note(SIGINT));
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_pause() {
+        let interrupt = Interrupt::default();
+        interrupt.wait(Duration::ZERO);
+        interrupt.raise();
+        interrupt.wait(Duration::MAX);
     }
 
     #[test]

@@ -108,6 +108,12 @@ pub enum RunEvent<'a> {
         /// The iteration's number.
         number: u32,
     },
+    /// Nothing says which model worked on the iteration: its command tells the agent none, and the agent's output names
+    /// none. Reported once a run.
+    ModelUnknown {
+        /// The iteration's number.
+        number: u32,
+    },
     /// Something that a person should know, and that stops nothing.
     Warning(&'a str),
 }

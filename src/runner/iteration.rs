@@ -4,7 +4,7 @@
 //! other one is in its report.
 
 use super::agent_log::AgentLogFile;
-use super::client::{no_command, not_found};
+use super::client::{MODEL_VARIABLE, no_command, not_found};
 use super::command::{CommandLine, CommandValues};
 use super::io::{RunEvent, RunIo};
 use super::offer::{self, McpOffer, TOOLS};
@@ -186,14 +186,15 @@ impl RunningIteration<'_, '_> {
         }
         let number = number.to_string();
         let own = [
-            ("RALPH_MODEL", model.as_str()),
+            (MODEL_VARIABLE, model.as_str()),
             ("RALPH_RUN_ID", &run_id),
             ("RALPH_ITERATION", &number),
             ("RALPH_TASK_ID", &task_id),
         ];
         let variable = input.offer.and_then(|offer| offer.variable.as_ref());
-        let environment: Vec<(&str, &str)> =
-            own.into_iter().chain(variable.map(|(name, value)| (*name, value.as_str()))).collect();
+        // An agent with a model of its own has no chosen one.
+        let own = own.into_iter().filter(|(_, value)| !value.is_empty());
+        let environment: Vec<(&str, &str)> = own.chain(variable.map(|(name, value)| (*name, value.as_str()))).collect();
         let invocation = Invocation {
             program: command.program(),
             arguments: &arguments,

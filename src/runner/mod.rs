@@ -53,6 +53,8 @@ mod report;
 mod resume;
 mod run_loop;
 mod template;
+mod trouble;
+mod usage_limit;
 
 use self::run_loop::RunLoop;
 use crate::error::Result;

@@ -53,6 +53,9 @@ pub struct RunOptions {
     pub verify_timeout: Option<Duration>,
     /// How long commands and their children have to end.
     pub process_timeouts: ProcessTimeouts,
+    /// Where the run is to go on though its agent cannot work (see [`RunEnd::Crashing`] and [`RunEnd::UsageLimit`]): the
+    /// first pause, which each further crash doubles, up to 15 minutes. The end of a usage limit is waited for.
+    pub keep_going: Option<Duration>,
     /// Keeps the agents' whole output.
     pub log: Option<AgentLog>,
     /// How the agent's output is written.
@@ -82,6 +85,7 @@ impl RunOptions {
             timeout: None,
             verify_timeout: None,
             process_timeouts: ProcessTimeouts::default(),
+            keep_going: None,
             log: None,
             format: Format::Auto,
             reports_agent: false,
@@ -140,6 +144,7 @@ pub enum Assignment {
 /// let words = match runner.run(&checklist, &mut RunProgress::default(), &mut |_: RunEvent<'_>| ())? {
 ///     RunEnd::Done => "all boxes are ticked",
 ///     RunEnd::Limit(RunLimit::Iterations) => "no iterations are left",
+///     RunEnd::Crashing(_) | RunEnd::UsageLimit(_) => "the agent cannot work",
 ///     RunEnd::Limit(_) | RunEnd::NotTicked(_) | RunEnd::Interrupted => "a person has to look",
 /// };
 /// assert_eq!(words, "all boxes are ticked");
@@ -151,6 +156,12 @@ pub enum RunEnd {
     Done,
     /// It reached a limit.
     Limit(RunLimit),
+    /// The agent ended with an error three times in a row, each time in less than ten seconds: what happened, in a
+    /// sentence that has what it printed last.
+    Crashing(String),
+    /// The agent's account is at its limit: what happened, with the line that the client printed, which may name the
+    /// time when the limit ends.
+    UsageLimit(String),
     /// A task is done, and its box could not be ticked, for this reason. What follows it is not begun:
     /// it would be the same task again.
     NotTicked(String),

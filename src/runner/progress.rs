@@ -51,8 +51,8 @@ pub struct RunProgress {
 /// let (task, mut progress) = (Assignment::Task(Task::new("Pin the tool versions")), RunProgress::default());
 /// Runner::new(&memory, options).run(&task, &mut progress, &mut |_: RunEvent<'_>| ())?;
 /// let iteration = &progress.iterations[0];
-/// assert_eq!((iteration.number, iteration.outcome.as_str(), iteration.model.as_str()), (1, "done", "sonnet"));
-/// assert!(iteration.learned.is_empty() && iteration.cost_usd.is_none());
+/// assert_eq!((iteration.number, iteration.outcome.as_str()), (1, "done"));
+/// assert!(iteration.learned.is_empty() && iteration.cost_usd.is_none() && iteration.model.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -63,8 +63,8 @@ pub struct RunIteration {
     pub outcome: Outcome,
     /// Why its task is not done, in a few words and without secrets, where the outcome does not say it all.
     pub reason: Option<String>,
-    /// The model that worked on it.
-    pub model: String,
+    /// The model that worked on it, where that is known.
+    pub model: Option<String>,
     /// What it cost, in US dollars, where that is known.
     pub cost_usd: Option<f64>,
     /// How long the agent took.
@@ -161,11 +161,11 @@ impl RunProgress {
     /// Counts an iteration of a task.
     pub(super) fn note(
         &mut self,
-        iteration: Iteration,
+        iteration: &Iteration,
         (duration, reason): (Duration, Option<String>),
         recorded: Recorded,
     ) {
-        let cost_usd = recorded.attempt.head.cost_usd;
+        let (cost_usd, model) = (recorded.attempt.head.cost_usd, recorded.attempt.head.model.clone());
         self.spending.add(&recorded.attempt.head);
         self.refused.extend(recorded.refused);
         let is_new = |problem: &Problem| !self.problems.contains(problem);
@@ -180,7 +180,7 @@ impl RunProgress {
                 self.tasks.push(RunTask { id: iteration.task_id(), title: task.title.clone(), iterations: 1, done });
             }
         }
-        let (number, model, learned) = (iteration.number, iteration.model, recorded.knowledge);
+        let (number, learned) = (iteration.number, recorded.knowledge);
         self.iterations.push(RunIteration { number, outcome, reason, model, cost_usd, duration, learned });
     }
 }

@@ -5,7 +5,7 @@
 use super::amounts;
 use super::report::AgentReport;
 use crate::entry::attempt::Outcome;
-use crate::history::NO_REPORT;
+use crate::history::{NO_REPORT, killed_by};
 use crate::memory::Recorded;
 use crate::secret::redact;
 use crate::text::shorten;
@@ -49,8 +49,11 @@ fn crash(report: &AgentReport, allowed: &[String]) -> Option<String> {
     // An error of the run itself, such as a verification that cannot be run, has no exit code.
     let exit = report.agent_exit.filter(|code| *code != 0 && report.outcome != Some(Outcome::Error));
     match (exit, line) {
-        (Some(code), Some(line)) => Some(format!("exit code {code}: {line}")),
-        (Some(code), None) => Some(format!("exit code {code}")),
+        (Some(code), line) => {
+            let how =
+                killed_by(code).map_or(format!("exit code {code}"), |signal| format!("killed by signal {signal}"));
+            Some(line.map_or(how.clone(), |line| format!("{how}: {line}")))
+        }
         (None, line) => {
             let is_of_client = report.transcript.is_failed || report.transcript.is_blocked;
             line.filter(|_| is_of_client || report.outcome == Some(Outcome::Error))

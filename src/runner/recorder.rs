@@ -12,34 +12,28 @@ use crate::context::Task;
 use crate::entry::attempt::{Keep, Outcome, prepare_text};
 use crate::error::Result;
 use crate::memory::{Iteration, Memory, Recorded, Run};
-use crate::progress::{self, Finished, ProgressStrategy};
+use crate::progress::{Finished, summary_prompt};
 use crate::text::printed_command;
 
-/// The memory, one run of it, and the progress that it made.
+/// The memory, and one run of it.
 pub(super) struct Recorder<'a> {
     memory: &'a Memory,
     options: &'a RunOptions,
     run: Run,
-    progress: Box<dyn ProgressStrategy>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Returns the recorder of a run, with the progress that the run has made so far.
+    /// Returns the recorder of a run.
     pub(super) fn new(memory: &'a Memory, options: &'a RunOptions) -> Result<Recorder<'a>> {
         let run = options.run.clone().unwrap_or_else(|| memory.new_run());
         let n_before = memory.next_number(&run.id)? - 1;
         let limit = options.max_iterations.map(|most| n_before.saturating_add(most));
-        let run = Run { limit, ..run };
-        let settings = memory.settings();
-        let limits = progress::Limits { entries: settings.progress_entries, characters: settings.progress_characters };
-        // What is summed up is in the journal by the time that it is recorded here.
-        let mut progress = progress::strategy(options.progress, limits, Box::new(|_| None));
-        for (_, attempt) in memory.attempts_of_run(&run.id) {
-            if let Some(finished) = Finished::of(&attempt) {
-                progress.record(&finished);
-            }
+        let has_own_model = !options.agent.is_told_model(memory.root());
+        for command in options.summarize.iter().chain(&options.verify).filter(|_| has_own_model) {
+            command.refuse_model()?;
         }
-        Ok(Recorder { memory, options, run, progress })
+        let run = Run { limit, has_own_model, ..run };
+        Ok(Recorder { memory, options, run })
     }
 
     /// Returns the name of the run.
@@ -60,7 +54,7 @@ impl<'a> Recorder<'a> {
 
     /// Returns what the iterations so far have come to; may be empty.
     pub(super) fn progress(&self) -> String {
-        self.progress.text()
+        self.memory.progress(&self.run.id, self.options.progress)
     }
 
     /// Returns what a person should know of a task that fails again and again.
@@ -102,14 +96,10 @@ impl<'a> Recorder<'a> {
     }
 
     /// Writes down what came of the iteration.
-    pub(super) fn finish(&mut self, iteration: &Iteration, report: &AgentReport) -> Result<Recorded> {
+    pub(super) fn finish(&self, iteration: &Iteration, report: &AgentReport) -> Result<Recorded> {
         let summary = self.summary(iteration, report);
         let _operation = self.memory.operation("run");
-        let recorded = self.memory.finish(iteration, &report.with_summary(summary))?;
-        if let Some(finished) = Finished::of(&recorded.attempt) {
-            self.progress.record(&finished);
-        }
-        Ok(recorded)
+        self.memory.finish(iteration, &report.with_summary(summary))
     }
 
     /// Returns a summary of the iteration, where one is wanted and could be made.
@@ -129,7 +119,7 @@ impl<'a> Recorder<'a> {
             files_changed: self.memory.changed_files(iteration, &report.with_summary(String::new())),
             summary: None,
         };
-        let prompt = progress::summary_prompt(&finished);
+        let prompt = summary_prompt(&finished);
         let task_id = iteration.task_id();
         let values = CommandValues {
             model: &iteration.model,

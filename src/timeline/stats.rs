@@ -161,13 +161,13 @@ pub struct TaskCounts {
 /// # let memory = Memory::open(root)?;
 /// memory.finish(&memory.begin(&Task::new("Trim the log"), &memory.new_run())?, &Report::default())?;
 /// let models = memory.stats(&StatsFilter::default()).total.models;
-/// assert_eq!((models[0].model.as_deref(), models[0].totals.attempts), (Some("sonnet"), 1));
+/// assert_eq!((models[0].model.as_str(), models[0].totals.attempts), ("sonnet", 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelStats {
-    /// The model; `None` where it is unknown.
-    pub model: Option<String>,
+    /// The model. Attempts of unknown models are in no such list.
+    pub model: String,
     /// The sums over its attempts.
     #[serde(flatten)]
     pub totals: AttemptTotals,
@@ -264,18 +264,18 @@ impl TaskStates {
     /// Returns the statistics of these attempts, which are given oldest first.
     fn feature(&self, attempts: &[&AttemptSummary]) -> FeatureStats {
         // Case does not distinguish models; the spelling that most attempts have is shown.
-        let mut models: HashMap<Option<String>, (AttemptTotals, BTreeMap<&str, usize>)> = HashMap::new();
+        let mut models: HashMap<String, (AttemptTotals, BTreeMap<&str, usize>)> = HashMap::new();
         for attempt in attempts {
-            let model = attempt.head.model.as_deref();
-            let (totals, spellings) = models.entry(model.map(str::to_ascii_lowercase)).or_default();
+            let Some(model) = attempt.head.model.as_deref() else { continue };
+            let (totals, spellings) = models.entry(model.to_ascii_lowercase()).or_default();
             totals.add(&attempt.head);
-            *spellings.entry(model.unwrap_or_default()).or_default() += 1;
+            *spellings.entry(model).or_default() += 1;
         }
-        let of_model = |(model, (totals, spellings)): (Option<String>, (AttemptTotals, BTreeMap<&str, usize>))| {
-            let spelling = spellings.into_iter().rev().max_by_key(|(_, count)| *count);
-            ModelStats { model: model.and(spelling).map(|(spelling, _)| spelling.to_owned()), totals }
+        let of_model = |(totals, spellings): (AttemptTotals, BTreeMap<&str, usize>)| {
+            let (spelling, _) = spellings.into_iter().rev().max_by_key(|(_, count)| *count)?;
+            Some(ModelStats { model: spelling.to_owned(), totals })
         };
-        let mut models: Vec<ModelStats> = models.into_iter().map(of_model).collect();
+        let mut models: Vec<ModelStats> = models.into_values().filter_map(of_model).collect();
         models.sort_by(|one, other| (other.totals.attempts, &one.model).cmp(&(one.totals.attempts, &other.model)));
         let tasks: HashSet<Cow<'_, str>> =
             attempts.iter().filter_map(|attempt| key(attempt.task_id.as_deref())).collect();

@@ -148,7 +148,7 @@ pub(super) fn state(workspace: &Workspace, record: &TaskRecord) -> TaskState {
 
 /// Returns the model that would work on a task next.
 pub(super) fn next_model(workspace: &Workspace, record: &TaskRecord) -> Option<NextModel> {
-    let choice = choose_model(workspace, None, record, &RunRecord::default()).ok()?;
+    let choice = choose_model(workspace, None, record, &RunRecord::default(), &[]).ok()?;
     Some(NextModel { model: choice.model, rationale: choice.rationale })
 }
 

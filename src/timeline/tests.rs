@@ -190,12 +190,12 @@ fn statistics_are_those_of_the_journal() {
         stats.features.iter().map(|stats| (stats.feature.as_deref(), stats.totals.attempts, stats.streak)).collect();
     assert_eq!(features, [(None, 1, 0), (Some("login"), 5, 3)]);
     let login = &stats.features[1];
-    let models: Vec<(Option<&str>, usize, usize)> = login
+    let models: Vec<(&str, usize, usize)> = login
         .models
         .iter()
-        .map(|stats| (stats.model.as_deref(), stats.totals.attempts, stats.totals.succeeded))
+        .map(|stats| (stats.model.as_str(), stats.totals.attempts, stats.totals.succeeded))
         .collect();
-    assert_eq!(models, [(Some("sonnet"), 3, 0), (Some("opus"), 2, 1)]);
+    assert_eq!(models, [("sonnet", 3, 0), ("opus", 2, 1)]);
     assert_eq!(login.last_started_at.as_deref(), Some("2026-05-04T10:00:00Z"));
     let days: Vec<(String, usize)> = stats.days.iter().map(|day| (day.date.to_string(), day.totals.attempts)).collect();
     let expected = [("01", 2), ("02", 1), ("03", 1), ("04", 1), ("05", 1)];

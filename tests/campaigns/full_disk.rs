@@ -209,9 +209,7 @@ impl Disk {
         let is_entry = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "md");
         let entries = self.kept.keys().filter(is_entry).count();
         assert_eq!(listed["entries"].as_array().unwrap().len(), entries, "{place}: {listed}");
-        for command in
-            [&["check", "--json"][..], &["status", "--json"], &["context", "--task", "x", "--json"]]
-        {
+        for command in [&["check", "--json"][..], &["status", "--json"], &["context", "--task", "x", "--json"]] {
             let told = self.ask(command, "").ended(0, place).json();
             assert_eq!(told["problems"], json!([]), "{place}: {told}");
         }

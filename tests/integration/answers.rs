@@ -94,7 +94,20 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     let said = "<learning category=\"pitfall\" tags=\"ci\">Runners have two cores.</learning>\n<learning>Nobody tags this.\
                 </learning>\n<task-failed>t</task-failed>";
     base.write("said.txt", said);
-    let recorded = ask("record", 0, &["record", "said.txt", "--task", "Speed up the nightly benches", "--verify-exit", "1", "--verify-command", "cargo bench"]);
+    let recorded = ask(
+        "record",
+        0,
+        &[
+            "record",
+            "said.txt",
+            "--task",
+            "Speed up the nightly benches",
+            "--verify-exit",
+            "1",
+            "--verify-command",
+            "cargo bench",
+        ],
+    );
     let id = recorded["attempt"]["id"].as_str().unwrap().to_owned();
     ask("search", 0, &["search", "nightly", "bench"]);
     ask("search", 0, &["search", "nightly", "bench", "--explain", "--archived"]);

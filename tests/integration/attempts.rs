@@ -256,7 +256,8 @@ fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() 
         let ran = base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").env("TMPDIR", &temporary);
         ran.env("XDG_STATE_HOME", base.home().join("state")).input(SAID).run()
     };
-    with(&["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]).says(0, "attempt 1 at t-greeting");
+    with(&["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"])
+        .says(0, "attempt 1 at t-greeting");
     let lock = locked(&base);
     let ran = with(&["record"]);
     let folder = fs::read_dir(&temporary).unwrap().next().unwrap().unwrap().path();

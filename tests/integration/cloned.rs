@@ -260,7 +260,10 @@ fn texts_of_a_task_are_kept_in_a_readable_form() {
     let begun = memory.begin(&task, &ralph_memory::memory::Run::named("run-2")).unwrap();
     base.run(arguments).says(0, "attempt 1 at t-1");
     let open = memory.open_iterations();
-    assert_eq!(open.iter().map(|open| (open.task_id(), open.number)).collect::<Vec<_>>(), [("t-2".into(), begun.number)]);
+    assert_eq!(
+        open.iter().map(|open| (open.task_id(), open.number)).collect::<Vec<_>>(),
+        [("t-2".into(), begun.number)]
+    );
     // The only context that is noted says which task it is.
     let recorded = base.with(["record", "--json"]).input("hi").run().json(0);
     assert_eq!((&recorded["attempt"]["task_id"], &recorded["attempt"]["feature"]), (&json!("t-1"), &json!("a b")));

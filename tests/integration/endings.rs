@@ -161,11 +161,12 @@ fn an_error_of_the_api_is_not_a_failure_of_the_task() {
 }
 
 #[test]
-fn a_cut_stream_is_blocked_however_its_agent_ended() {
+fn a_cut_stream_is_blocked_unless_a_signal_killed_its_agent() {
     let cut = lines(&[INIT, &said("I go on with the lock.")]);
     check(&cut, &[], "blocked");
     check(&cut, &["--agent-exit", "0"], "blocked");
-    check(&cut, &["--agent-exit", "137"], "blocked");
+    check(&cut, &["--agent-exit", "1"], "blocked");
+    check(&cut, &["--agent-exit", "137"], "error");
     // One that did nothing could not run.
     check(&[], &["--agent-exit", "137"], "error");
 }

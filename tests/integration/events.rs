@@ -64,6 +64,31 @@ fn a_new_task_in_a_section_sees_its_events() {
     assert!(told.find("**Feature `login`**") < told.find("**Project**"));
 }
 
+/// Seed 004: what several note of one occurrence, in other forms of the same words, is one event.
+#[test]
+fn events_of_the_same_words_are_one() {
+    let base = TestBase::new();
+    let memory = memory(&base);
+    let note = |summary: &str| memory.note(&Event::new("rejection", summary)).unwrap().action;
+    let long = "and neither do the columns that the export of the accounts reads, as Platform says";
+    assert_eq!(note(&format!("The reviewer rejected the schema: it has no foreign keys, {long}.")), AddAction::Created);
+    for same in [
+        format!("the  reviewer rejected the schema (it has no foreign keys, {long})"),
+        format!("Reviewer has rejected schema;\n\nno foreign keys, {long}!"),
+    ] {
+        assert_eq!(note(&same), AddAction::Unchanged, "{same}");
+    }
+    for other in [
+        format!("The reviewer rejected the schema: it has foreign keys, {long}."),
+        format!("The reviewer rejected the schema: it has no foreign keys, {long} so."),
+        "The reviewer rejected the schema: it must have no foreign keys.".to_owned(),
+        "The schema rejected the reviewer: it must have no foreign keys.".to_owned(),
+    ] {
+        assert_eq!(note(&other), AddAction::Created, "{other}");
+    }
+    assert_eq!(events(&base).len(), 5);
+}
+
 /// Seen in 0.1.0: after three iterations with `--section auth`, a task of that section in another run saw nothing,
 /// since `note` was never called.
 #[test]

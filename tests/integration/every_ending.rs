@@ -61,21 +61,21 @@ const TURNS: [Turn; 20] = [
     turn("claude-max-turns", 1, Fails, (1, 0, "sonnet"), "blocked"),
     turn("claude-overloaded", 1, Fails, (2, 1, "sonnet"), "error"),
     turn("claude-refusal", 1, Fails, (3, 1, "sonnet"), "blocked"),
-    turn("claude-cut", 137, Cut, (4, 2, "opus"), "blocked"),
-    turn("claude-interrupted", 0, Interrupted, (5, 3, "opus"), "interrupted"),
-    turn("claude-cut", 0, Killed, (6, 3, "opus"), "interrupted"),
-    turn("codex-failed", 0, Fails, (7, 3, "opus"), "failed"),
+    turn("claude-cut", 137, Cut, (4, 2, "opus"), "error"),
+    turn("claude-interrupted", 0, Interrupted, (5, 2, "opus"), "interrupted"),
+    turn("claude-cut", 0, Killed, (6, 2, "opus"), "interrupted"),
+    turn("codex-failed", 0, Fails, (7, 2, "opus"), "failed"),
     // Its agent asked for this one.
-    turn("codex-done", 0, Fails, (8, 4, "haiku"), "retried"),
-    turn("codex-overloaded", 1, Fails, (9, 5, "opus"), "error"),
-    turn("claude-nothing", 0, Fails, (10, 5, "opus"), "blocked"),
-    turn("opencode-failed", 0, Fails, (11, 6, "opus"), "failed"),
-    turn("opencode-no-balance", 1, Fails, (12, 7, "opus"), "error"),
-    turn("opencode-done", 0, Fails, (13, 7, "opus"), "retried"),
-    turn("codex-max-tokens", 1, Fails, (14, 8, "opus"), "blocked"),
-    turn("opencode-refusal", 1, Fails, (15, 9, "opus"), "blocked"),
-    turn("claude-failed", 0, Fails, (16, 10, "opus"), "failed"),
-    turn("claude-done", 0, Passes, (17, 11, "opus"), "done"),
+    turn("codex-done", 0, Fails, (8, 3, "haiku"), "retried"),
+    turn("codex-overloaded", 1, Fails, (9, 4, "opus"), "error"),
+    turn("claude-nothing", 0, Fails, (10, 4, "opus"), "blocked"),
+    turn("opencode-failed", 0, Fails, (11, 5, "opus"), "failed"),
+    turn("opencode-no-balance", 1, Fails, (12, 6, "opus"), "error"),
+    turn("opencode-done", 0, Fails, (13, 6, "opus"), "retried"),
+    turn("codex-max-tokens", 1, Fails, (14, 7, "opus"), "blocked"),
+    turn("opencode-refusal", 1, Fails, (15, 8, "opus"), "blocked"),
+    turn("claude-failed", 0, Fails, (16, 9, "opus"), "failed"),
+    turn("claude-done", 0, Passes, (17, 10, "opus"), "done"),
 ];
 
 fn recording(name: &str) -> PathBuf {
@@ -308,7 +308,7 @@ const READINGS: [Reading; 26] = [
     reading(("claude-nothing", 0, "blocked"), Some((1500, 9)), Some(0.004_635), &[], &[]),
     reading(("claude-interrupted", 0, "interrupted"), Some((3600, 120)), Some(0.0126), WORKER, &[]),
     // A stream that was cut has no total; its two messages name 1,500 and 2,100 tokens, and one each that was written.
-    reading(("claude-cut", 137, "blocked"), Some((3600, 2)), None, WORKER, &[]),
+    reading(("claude-cut", 137, "error"), Some((3600, 2)), None, WORKER, &[]),
     reading(("codex-done", 0, "done"), Some((6200, 190)), None, WORKER, &[]),
     reading(("codex-failed", 0, "failed"), Some((8900, 290)), None, WORKER, &[TEST_FAILED]),
     reading(
@@ -342,7 +342,7 @@ const READINGS: [Reading; 26] = [
         &["Codex ran out of room in the model's context window. Start a new thread or clear earlier history before \
            retrying."],
     ),
-    reading(("codex-cut", 137, "blocked"), None, None, WORKER, &[]),
+    reading(("codex-cut", 137, "error"), None, None, WORKER, &[]),
     reading(("opencode-done", 0, "done"), Some((6200, 190)), None, WORKER, &[]),
     reading(("opencode-failed", 0, "failed"), Some((8900, 290)), None, WORKER, &[TEST_FAILED]),
     reading(("opencode-no-balance", 1, "error"), Some((1500, 40)), None, &[], &["APIError: Insufficient balance"]),

@@ -89,9 +89,7 @@ fn too_many_problems_are_counted() {
     assert!(problems.iter().any(|problem| problem["code"] == "no-frontmatter"));
     assert_eq!(problems[MAX_IN_ALL]["message"], "31 more warnings of other files are not listed");
     // A query reads the heads of the first few alone, those with errors before all others.
-    for arguments in
-        [&["list", "--json"][..], &["search", "number", "--json"], &["context", "--task", "b", "--json"]]
-    {
+    for arguments in [&["list", "--json"][..], &["search", "number", "--json"], &["context", "--task", "b", "--json"]] {
         let told = base.run(arguments).json(0)["problems"].as_array().unwrap().clone();
         let codes: Vec<&str> = told.iter().map(|problem| problem["code"].as_str().unwrap()).collect();
         assert_eq!(codes, [&["bad-value"; 9][..], &["no-frontmatter", "more-problems"]].concat());

@@ -175,7 +175,7 @@ fn a_filter_is_about_what_goes_on_too() {
     let own = follow(&base, &["--feature=Cafe\u{301}", "--model=SONNET"]);
     let run = Running::start(run(
         &base,
-        "echo reading; read line < go",
+        "echo reading; read line < go # $RALPH_MODEL",
         &["--max-iterations", "2", "--feature", "Caf\u{e9}"],
     ));
     let run_id = own.event("started")["live"]["run_id"].as_str().unwrap().to_owned();

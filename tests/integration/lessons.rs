@@ -313,7 +313,8 @@ fn an_indented_report_and_a_byte_order_mark_are_read() {
     assert_eq!(marked.outcome.as_str(), "blocked");
     // A task without a title is called by its id.
     let unnamed = ralph_memory::Task { id: Some("t-9".to_owned()), ..ralph_memory::Task::default() };
-    let recorded = memory.record(Some(&unnamed), None, &Report { text: "It is hard.".into(), ..Report::default() }).unwrap();
+    let recorded =
+        memory.record(Some(&unnamed), None, &Report { text: "It is hard.".into(), ..Report::default() }).unwrap();
     assert_eq!(recorded.attempt.task_title, "t-9");
 }
 

@@ -206,7 +206,7 @@ fn the_title_of_a_box_is_shown_above_its_iterations() {
     base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
     // Each box is done at the second attempt, and the first one moves in the file.
     let script = format!(
-        "[ $RALPH_ITERATION != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ITERATION % 2)) = 1 ] || {DONE}",
+        ": $RALPH_MODEL\n[ $RALPH_ITERATION != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ITERATION % 2)) = 1 ] || {DONE}",
         base.at("todo.md").display()
     );
     let agent = agent(&base, &script);
@@ -221,4 +221,64 @@ fn the_title_of_a_box_is_shown_above_its_iterations() {
     // A single task needs no title.
     let ran = run(&base, &["--agent", &agent, "--max-iterations", "1"]);
     assert!(ran.stderr.starts_with("iteration 1 of 1"), "{ran}");
+}
+
+/// What was seen: an agent with a wrong key was begun 21 times in three seconds, without a word.
+#[test]
+fn an_agent_that_crashes_at_once_ends_the_run() {
+    for script in ["echo 'invalid API key' >&2; exit 1", "echo 'invalid API key'; exit 1"] {
+        let base = TestBase::new();
+        let ran = run(&base, &["--agent", &agent(&base, script), "--max-iterations", "21"]);
+        assert_eq!((ran.code, journal(&base).len()), (Some(1), 3), "{ran}");
+        assert!(ran.stdout.contains("3 (3 error)"), "{ran}");
+        let told = "the agent ended with an error 3 times in a row, within 10 s each: exit code 1: invalid API key";
+        assert!(ran.stderr.contains(told) && ran.stderr.contains("`--keep-going`"), "{ran}");
+        let resumed = run(&base, &["--resume", "--json"]).json(1);
+        assert_eq!((&resumed["stopped"], &resumed["iteration_count"]), (&"crashing".into(), &3.into()));
+    }
+    // One that works in between is not in a loop of crashes.
+    let base = TestBase::new();
+    let script = "[ $(( RALPH_ITERATION % 3 )) = 0 ] || { echo 'no network' >&2; exit 1; }";
+    let ran = run(&base, &["--agent", &agent(&base, script), "--max-iterations", "7"]);
+    assert!(ran.stdout.contains("7 (2 blocked, 5 error)"), "{ran}");
+}
+
+/// What was seen: each iteration of a run found the account at its limit.
+#[test]
+fn a_usage_limit_ends_the_run_with_the_time_that_the_client_names() {
+    #[track_caller]
+    fn check(script: &str, expected: &str) {
+        let base = TestBase::new();
+        let ran = run(&base, &["--agent", &agent(&base, script)]);
+        assert_eq!((ran.code, journal(&base).len()), (Some(1), 1), "{ran}");
+        assert!(ran.stdout.contains("1 (1 error)"), "{ran}");
+        assert!(ran.stderr.contains(expected) && ran.stderr.contains("`--keep-going`"), "{ran}");
+        assert_eq!(run(&base, &["--resume", "--json"]).json(1)["stopped"], "usage-limit");
+    }
+    check(
+        "echo 'Claude AI usage limit reached|4070908800'; exit 1",
+        "the agent is at its usage limit: Claude AI usage limit reached|4070908800 (2099-01-01 00:00 UTC)",
+    );
+    check(
+        "echo \"You've hit your session limit · resets 3pm (Europe/Berlin)\"; exit 1",
+        "You've hit your session limit · resets 3pm (Europe/Berlin)",
+    );
+    let codex = fs::read_to_string("fixtures/transcripts/recorded/codex-usage-limit.jsonl").unwrap();
+    check(&format!("cat <<'END'\n{codex}\nEND\nexit 1"), "You’ve hit your usage limit. Upgrade to Pro");
+    // An agent may speak of limits.
+    let base = TestBase::new();
+    let ran =
+        run(&base, &["--agent", &agent(&base, "echo 'I wait for the usage limit to reset.'"), "--max-iterations", "2"]);
+    assert!(ran.stdout.contains("2 (2 blocked)"), "{ran}");
+}
+
+/// What was seen: a stream that a signal had cut off was `blocked`, and raised the model.
+#[test]
+fn an_agent_that_a_signal_killed_is_an_error() {
+    let base = TestBase::new();
+    let begun = r#"{"type":"thread.started","thread_id":"00000000-0000-7000-8000-000000000001"}"#;
+    for script in [format!("echo '{begun}'; kill -KILL $$"), "echo Working.; kill -SEGV $$".to_owned()] {
+        let ran = run(&base, &["--agent", &agent(&base, &script), "--max-iterations", "1"]);
+        assert!(ran.stdout.contains("1 (1 error)") && ran.stderr.contains("error · 0 s · killed by signal "), "{ran}");
+    }
 }

@@ -81,6 +81,131 @@ fn each_client_gets_its_own_models() {
     assert!(models().ends_with("\nflash\n"), "{}", models());
 }
 
+/// Writes an agent of a client's name that keeps its last prompt and prints this, and returns its path.
+fn speaker(base: &TestBase, name: &str, says: &str) -> String {
+    let path = base.home().join("bin").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path.with_extension("txt"), says).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncat > {}\ncat {}\n",
+        base.home().join("prompt").display(),
+        path.with_extension("txt").display()
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+/// What was seen: `codex exec -m gpt-5.1-codex` was recorded as `gpt-6.1-sol`, and opencode as `sonnet`.
+#[test]
+fn a_model_is_recorded_where_the_agent_was_told_it_or_named_it() {
+    #[track_caller]
+    fn check(says: &str, agent: &str, expected: Option<&str>) {
+        let base = TestBase::new();
+        base.write("agent.sh", "echo $RALPH_MODEL\n");
+        let (name, arguments) = agent.split_once(' ').unwrap_or((agent, ""));
+        let agent = match name {
+            "sh" => agent.to_owned(),
+            name => format!("{} {arguments}", speaker(&base, name, says)),
+        };
+        let ran = run(&base, &["--task", "x", "--agent", &agent, "--max-iterations", "2", "--json"]);
+        let answer = ran.json(1);
+        let models = || answer["iterations"].as_array().unwrap().iter().map(|iteration| iteration["model"].as_str());
+        assert_eq!(models().collect::<Vec<_>>(), [expected; 2], "{agent}: {ran}");
+        let logged = base.run(["log", "--json"]).json(0);
+        assert_eq!(logged["attempts"][0]["model"].as_str(), expected, "{agent}");
+        let of_stats = base.run(["stats", "--json"]).json(0);
+        let of_stats: Vec<_> =
+            of_stats["total"]["models"].as_array().unwrap().iter().map(|of| of["model"].as_str()).collect();
+        assert_eq!(of_stats, Vec::from_iter(expected.map(Some)), "{agent}");
+        // It is said once, and no prompt names a model that nobody works with.
+        let n_told = ran.stderr.matches("the agent's model is unknown").count();
+        assert_eq!(n_told, usize::from(expected.is_none()), "{agent}: {ran}");
+        let prompt = fs::read_to_string(base.home().join("prompt")).unwrap_or_default();
+        if name != "sh" {
+            assert!(prompt.contains("**Iteration:** 2 of 2"), "{prompt}");
+            let is_chosen = agent.contains("{model}");
+            assert_eq!(prompt.contains("Current model"), is_chosen, "{prompt}");
+            assert_eq!(prompt.contains(" Models: "), is_chosen, "{prompt}");
+        }
+    }
+    let stream = r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-opus-4-5"}
+{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"hm"}"#;
+    check("hm", "codex exec -m gpt-5.1-codex", None);
+    check("hm", "opencode run", None);
+    check("hm", "claude -p", None);
+    check(stream, "claude -p", Some("claude-opus-4-5"));
+    check("hm", "claude -p --model {model}", Some("sonnet"));
+    check("hm", "my-agent", None);
+    check("", "sh -c 'echo $RALPH_MODEL'", Some("sonnet"));
+    check("", "sh agent.sh", Some("sonnet"));
+    check("", "sh -c 'cat > prompt; ./gone.sh || sh ./agent.sh'", Some("sonnet"));
+    check("", "sh -c 'echo hm'", None);
+}
+
+#[test]
+fn a_client_without_known_models_gets_no_others() {
+    let base = TestBase::new();
+    let opencode = speaker(&base, "opencode", "hm");
+    for agent in [format!("{opencode} run --model {{model}}"), format!("sh -c '{opencode} run -m $RALPH_MODEL'")] {
+        let arguments = ["run", "--task", "x", "--agent", &agent, "--max-iterations", "1", "--json"];
+        let with = || base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap());
+        let refused = with().run();
+        assert!(
+            refused.code == Some(2) && refused.stderr.contains("the models of `opencode` are unknown"),
+            "{refused}"
+        );
+        assert!(refused.stderr.contains("`strategy.models`"), "{refused}");
+        check_nothing(&base);
+        let answer = with().env("RALPH_MEMORY_STRATEGY__MODELS", "anthropic/a, openai/b").run().json(1);
+        assert_eq!(answer["iterations"][0]["model"], "anthropic/a");
+        fs::remove_dir_all(base.at(".ralph/journal")).unwrap();
+    }
+}
+
+/// Seed 000: what happened to similar tasks informs the choice of the model.
+#[test]
+fn a_task_begins_with_the_model_that_did_similar_ones() {
+    let base = TestBase::new();
+    let attempt = |number: u32, title: &str, outcome: &str, model: &str| {
+        let id = ralph_memory::Task::id_of_title(title);
+        let text = format!(
+            "---\nrun_id: run-0000000b\niteration: {number}\ntask_id: {id}\ntask_title: \"{title}\"\noutcome: {outcome}\n{model}source: agent\nstarted_at: \"2026-11-19T10:{number:02}:00Z\"\n---\n"
+        );
+        base.write(&format!(".ralph/journal/run-0000000b/{number:04}.md"), text);
+    };
+    let (sonnet, opus) = ("model: sonnet\n", "model: claude-opus-4-5\n");
+    attempt(1, "Port the login form to Svelte", "failed", sonnet);
+    attempt(2, "Port the login form to Svelte", "done", opus);
+    attempt(3, "Port the search form to Svelte", "retried", sonnet);
+    attempt(4, "Port the search form to Svelte", "done", opus);
+    // An unknown model says nothing.
+    attempt(5, "Port the upload form to Svelte", "failed", "");
+    attempt(6, "Port the upload form to Svelte", "done", "");
+    let check = |title: &str, strategy: &str, model: &str, rationale: &str| {
+        let arguments = ["--task", title, "--agent", "echo {model}", "--max-iterations", "1", "--strategy", strategy];
+        let answer = run(&base, &[&arguments[..], &["--json"]].concat()).json(1);
+        assert_eq!(answer["iterations"][0]["model"], model, "{title}");
+        let path = format!(".ralph/journal/{}/0001.md", answer["run_id"].as_str().unwrap());
+        let entry = base.read(&path);
+        assert!(entry.contains("\nmodel_rationale: ") && entry.contains(rationale), "{entry}");
+        fs::remove_file(base.at(&path)).unwrap();
+    };
+    let cost = "cost-optimized";
+    let similar = "2 similar tasks failed with sonnet and were done by opus";
+    check("Port the signup form to Svelte", cost, "opus", similar);
+    check("Port the login form to Svelte again", cost, "opus", similar);
+    check("Compress the backups", cost, "sonnet", "default (cost-optimized strategy)");
+    check("Draw the login form", cost, "sonnet", "default (cost-optimized strategy)");
+    // The cheapest was not tried, and a fixed model stays.
+    check("Port the signup form to Svelte", "escalate", "haiku", "default (escalate strategy)");
+    check("Port the signup form to Svelte", "fixed", "sonnet", "fixed");
+    // As many were done by the model that is the default.
+    attempt(7, "Port the profile form to Svelte", "done", sonnet);
+    attempt(8, "Port the billing form to Svelte", "done", sonnet);
+    check("Port the signup form to Svelte", cost, "sonnet", "default (cost-optimized strategy)");
+}
+
 #[test]
 fn zero_means_no_limit() {
     let base = TestBase::new();
@@ -177,7 +302,7 @@ fn a_run_says_why_an_iteration_did_not_finish_its_task() {
     let base = TestBase::new();
     let done = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
     let check = |script: &str, more: &[&str], expected: &str| {
-        base.write("agent.sh", script);
+        base.write("agent.sh", format!("# $RALPH_MODEL\n{script}"));
         let task = format!("task {expected}");
         let arguments = [&["--task", &task, "--agent", "sh agent.sh", "--max-iterations", "1"], more].concat();
         let ran = run(&base, &arguments);

@@ -284,7 +284,8 @@ fn an_agent_in_a_loop_cannot_record_an_attempt() {
 fn an_agent_in_a_loop_of_your_own_may_record_its_attempt_first() {
     let base = TestBase::new();
     for number in 1..=2 {
-        let context = base.with(["context", "--task", "Fix the login", "--json"]).env("RALPH_RUN_ID", "own").run().json(0);
+        let context =
+            base.with(["context", "--task", "Fix the login", "--json"]).env("RALPH_RUN_ID", "own").run().json(0);
         assert_eq!(context["attempt"], number);
         let mut agent = Agent::greeted(base.with(["mcp"]).env("RALPH_RUN_ID", "own").command());
         let attempt = json!({"task": "Fix the login", "outcome": "done"});

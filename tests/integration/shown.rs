@@ -112,7 +112,7 @@ fn agent(base: &TestBase, first: &[&str], then: &[&str]) {
 }
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-sonnet-4-5"}"#;
-const RUN: [&str; 7] = ["run", "--task", "Add the tables", "--agent", "sh agent.sh", "--max-iterations", "1"];
+const RUN: [&str; 7] = ["run", "--task", "Add the tables", "--agent", "sh agent.sh {model}", "--max-iterations", "1"];
 
 #[test]
 fn actions_of_an_agent_are_shown_as_they_happen() {

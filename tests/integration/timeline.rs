@@ -123,7 +123,7 @@ echo "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\"
 "#;
     let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     base.write("agent.sh", script.replace("SECRET", &token));
-    let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh", "--format", "codex"];
+    let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh {model}", "--format", "codex"];
     Running::start(base.with(arguments.iter().chain(&["--max-iterations", "1"]).chain(more)).command())
 }
 
@@ -140,7 +140,7 @@ read line < go
 echo '{"type":"result","subtype":"success","is_error":false,"session_id":"s","total_cost_usd":0.25,"usage":{"input_tokens":4000,"output_tokens":100},"result":""}'
 "#;
     base.write("agent.sh", script);
-    let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh", "--max-iterations", "1"];
+    let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh {model}", "--max-iterations", "1"];
     let verify = ["--verify", "sh -c 'read line < verified'"];
     let mut command = base.with(arguments.iter().chain(&verify)).command();
     command.env("PATH", std::env::var_os("PATH").unwrap());

@@ -61,7 +61,8 @@ fn output(task: usize, is_done: bool, text: &str) -> String {
 impl Trial {
     fn new() -> Trial {
         let base = TestBase::new();
-        let server = |session: &str| Agent::greeted(base.with(["mcp"]).env("CLAUDE_CODE_SESSION_ID", session).command());
+        let server =
+            |session: &str| Agent::greeted(base.with(["mcp"]).env("CLAUDE_CODE_SESSION_ID", session).command());
         let servers = SESSIONS.map(server);
         Trial { base, servers, expected: Vec::new(), contexts: Vec::new(), said: Vec::new(), killed: Vec::new() }
     }
@@ -92,7 +93,8 @@ impl Trial {
         let of_task: Vec<usize> = (0..self.contexts.len()).filter(|at| self.contexts[*at].0 == task).collect();
         let own = of_task.iter().find(|at| session.is_some() && self.contexts[**at].1 == session);
         let taken = own.or(of_task.first().filter(|_| of_task.len() == 1));
-        let run = taken.map(|at| self.contexts.remove(*at)).and_then(|(_, session)| session).filter(|_| session.is_none());
+        let run =
+            taken.map(|at| self.contexts.remove(*at)).and_then(|(_, session)| session).filter(|_| session.is_none());
         let is_it = |known: &&mut Expected| {
             !known.ways.is_empty()
                 && !known.ways.contains(&way)
@@ -162,7 +164,8 @@ impl Trial {
             2 => {
                 // It may leave a note, so it is of a task of its own.
                 let mut command = self.base.with(["context", "Look around"]).command();
-                let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                let mut child =
+                    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
                 child.kill().unwrap();
                 child.wait().unwrap();
             }

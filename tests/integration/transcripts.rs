@@ -62,7 +62,7 @@ fn failed_and_stopped_agents_are_distinguished() {
     assert_snapshot!(journal(&base));
     let (base, ran) = record("claude-cut.jsonl", &["--agent-exit", "137"]);
     assert!(!ran.stderr.contains("without its last event"), "{ran}");
-    assert!(journal(&base).contains("\noutcome: blocked\n"));
+    assert!(journal(&base).contains("\noutcome: error\n"));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn secrets_in_a_stream_reach_no_file() {
 
 /// An agent of `run` that prints a stream.
 fn run(base: &TestBase, name: &str, more: &[&str]) -> Ran {
-    let agent = format!("cat {}", fixture(name).display());
+    let agent = format!("env MODEL={{model}} cat {}", fixture(name).display());
     let arguments =
         ["run", "--task", "Add the lock", "--task-id", "t-lock", "--max-iterations", "1", "--agent", &agent];
     base.with([&arguments, more].concat()).env("PATH", std::env::var_os("PATH").unwrap_or_default()).run()

@@ -2,6 +2,9 @@
 //!
 //! It runs no command itself, and writes to the memory through its [`Recorder`] alone.
 
+use std::mem::replace;
+
+use super::amounts;
 use super::checklist::{self, ChecklistItem, NextItem, TickResult};
 use super::io::{RunEvent, RunIo};
 use super::iteration::RunningIteration;
@@ -9,11 +12,12 @@ use super::options::{Assignment, RunEnd, RunOptions};
 use super::progress::RunProgress;
 use super::reason::reason;
 use super::recorder::Recorder;
+use super::trouble::AgentTrouble;
 use crate::context::Task;
 use crate::entry::attempt::{AttemptHead, Outcome};
 use crate::error::Result;
 use crate::iterations::LiveWriter;
-use crate::memory::Memory;
+use crate::memory::{Iteration, Memory};
 use crate::transcript::AgentSpending;
 
 /// A run that goes on.
@@ -27,16 +31,26 @@ pub(super) struct RunLoop<'a> {
     current: Option<(Task, Option<ChecklistItem>)>,
     /// The title that was reported last, until its box is done: the next one may have the same.
     titled: Option<String>,
-    /// Whether it was reported that costs are unknown, and that tokens are.
-    is_unknown: (bool, bool),
+    /// What keeps the agent from working.
+    trouble: AgentTrouble,
+    /// What is unknown of iterations, as far as it was reported.
+    told_unknown: ToldUnknown,
+}
+
+/// What is unknown of iterations, and was reported, which happens once a run.
+#[derive(Default)]
+struct ToldUnknown {
+    cost: bool,
+    tokens: bool,
+    model: bool,
 }
 
 impl<'a> RunLoop<'a> {
     pub(super) fn new(memory: &'a Memory, options: &'a RunOptions, assignment: &'a Assignment) -> Result<RunLoop<'a>> {
         let recorder = Recorder::new(memory, options)?;
         let live = LiveWriter::new(memory, recorder.run_id());
-        let (current, titled, is_unknown) = (None, None, (false, false));
-        Ok(RunLoop { memory, options, assignment, recorder, live, current, titled, is_unknown })
+        let (trouble, told_unknown) = (AgentTrouble::default(), ToldUnknown::default());
+        Ok(RunLoop { memory, options, assignment, recorder, live, current: None, titled: None, trouble, told_unknown })
     }
 
     /// Runs one iteration after the other.
@@ -46,8 +60,15 @@ impl<'a> RunLoop<'a> {
                 return Ok(RunEnd::Interrupted);
             }
             let Some((task, item)) = self.next_task(progress)? else { return Ok(RunEnd::Done) };
+            if let Some(end) = self.trouble.end.take_if(|_| self.options.keep_going.is_none()) {
+                return Ok(end);
+            }
             if let Some(limit) = progress.limit_reached(self.options, &task) {
                 return Ok(RunEnd::Limit(limit));
+            }
+            self.pause(io);
+            if self.options.interrupt.is_raised() {
+                return Ok(RunEnd::Interrupted);
             }
             let Some(outcome) = self.iterate(&task, item.is_some(), progress, io)? else {
                 // An agent that was stopped alone does not stop the run.
@@ -62,6 +83,17 @@ impl<'a> RunLoop<'a> {
             } else if checklist::untick(path, &item)? {
                 self.current = Some((task, Some(item)));
             }
+        }
+    }
+
+    /// Waits where the agent cannot work.
+    fn pause(&self, io: &mut dyn RunIo) {
+        if let (Some(RunEnd::Crashing(message) | RunEnd::UsageLimit(message)), Some(first)) =
+            (&self.trouble.end, self.options.keep_going)
+        {
+            let pause = self.trouble.pause(first, self.memory.now());
+            io.event(RunEvent::Warning(&format!("{message}; waiting {}", amounts::duration(pause))));
+            self.options.interrupt.wait(pause);
         }
     }
 
@@ -116,7 +148,9 @@ impl<'a> RunLoop<'a> {
         self.live.write_rest();
         let recorded = self.recorder.finish(&iteration, &report)?;
         self.live.end();
-        let reason = reason(&report, &recorded, &self.memory.settings().allowed_secrets);
+        let allowed = &self.memory.settings().allowed_secrets;
+        let reason = reason(&report, &recorded, allowed);
+        self.trouble.note(&report, (recorded.outcome, reason.as_deref()), allowed, self.memory.now());
         io.event(RunEvent::IterationEnded {
             duration: report.duration,
             recorded: &recorded,
@@ -126,24 +160,28 @@ impl<'a> RunLoop<'a> {
         for problem in recorded.problems.iter().filter(|problem| !progress.problems.contains(problem)) {
             io.event(RunEvent::Warning(&problem.to_string()));
         }
-        self.report_unknown(iteration.number, &recorded.attempt.head, io);
+        self.report_unknown(&iteration, &recorded.attempt.head, io);
         let outcome = recorded.outcome;
-        progress.note(iteration, (report.duration, reason), recorded);
+        progress.note(&iteration, (report.duration, reason), recorded);
         if let Some(error) = failed {
             return Err(error);
         }
         Ok((report.outcome != Some(Outcome::Interrupted)).then_some(outcome))
     }
 
-    /// Reports, once, a limit that an iteration does not count for.
-    fn report_unknown(&mut self, number: u32, head: &AttemptHead, io: &mut dyn RunIo) {
-        if self.options.max_cost.is_some() && head.cost_usd.is_none() && !self.is_unknown.0 {
-            self.is_unknown.0 = true;
+    /// Reports, once, a limit that an iteration does not count for, and that its model is unknown.
+    fn report_unknown(&mut self, iteration: &Iteration, head: &AttemptHead, io: &mut dyn RunIo) {
+        let (number, told) = (iteration.number, &mut self.told_unknown);
+        if self.options.max_cost.is_some() && head.cost_usd.is_none() && !replace(&mut told.cost, true) {
             io.event(RunEvent::CostUnknown { number });
         }
-        if self.options.max_tokens.is_some() && head.tokens().is_none() && !self.is_unknown.1 {
-            self.is_unknown.1 = true;
+        if self.options.max_tokens.is_some() && head.tokens().is_none() && !replace(&mut told.tokens, true) {
             io.event(RunEvent::TokensUnknown { number });
+        }
+        // An agent that did not work had no time to name it.
+        let is_unknown = head.model.is_none() && !matches!(head.outcome, Outcome::Error | Outcome::Interrupted);
+        if is_unknown && !replace(&mut told.model, true) {
+            io.event(RunEvent::ModelUnknown { number });
         }
     }
 }

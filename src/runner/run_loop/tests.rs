@@ -23,6 +23,7 @@ struct Trial {
     max_attempts: Option<u32>,
     /// Whether it is interrupted when there is a file `ready`.
     is_interrupted: bool,
+    keep_going: Option<Duration>,
 }
 
 /// What came of a run.
@@ -56,6 +57,7 @@ impl RunIo for Notes {
             }
             RunEvent::Agent(event) => self.agent.push(format!("{event:?}")),
             RunEvent::Line(line) => self.agent.push(line.to_owned()),
+            RunEvent::Warning(text) if text.contains("waiting") => self.lines.push(text.to_owned()),
             _ => {}
         }
     }
@@ -81,6 +83,7 @@ impl Trial {
             checklist: None,
             max_attempts: None,
             is_interrupted: false,
+            keep_going: None,
         }
     }
 
@@ -121,6 +124,7 @@ impl Trial {
             max_iterations: Some(4),
             max_attempts: self.max_attempts,
             reports_agent: true,
+            keep_going: self.keep_going,
             process_timeouts: ProcessTimeouts { interrupted: Duration::from_millis(20), ..ProcessTimeouts::default() },
             interrupt,
             ..RunOptions::new(CommandLine::parse("--agent", &self.agent).unwrap())
@@ -250,6 +254,30 @@ fn a_box_that_cannot_be_ticked_ends_the_run() {
 }
 
 #[test]
+fn a_run_that_keeps_going_pauses_and_heeds_its_limits() {
+    let mut trial = Trial::new("echo 'invalid API key' >&2; exit 1");
+    trial.keep_going = Some(Duration::ZERO);
+    let came = trial.run();
+    assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Iterations));
+    assert_eq!(came.outcomes(), ["error"; 4]);
+    // It does not wait for an iteration that never begins.
+    let pauses: Vec<&String> = came.io.lines.iter().filter(|line| line.contains("waiting")).collect();
+    let told =
+        "the agent ended with an error 3 times in a row, within 10 s each: exit code 1: invalid API key; waiting 0 s";
+    assert_eq!(pauses, [told]);
+    let mut trial = Trial::new("echo 'Claude AI usage limit reached|1755615600'; touch ready; exit 1");
+    trial.keep_going = Some(Duration::from_secs(1_000_000));
+    trial.is_interrupted = true;
+    let came = trial.run();
+    assert_eq!((came.end.as_ref().unwrap(), came.outcomes().len()), (&RunEnd::Interrupted, 1));
+    // Without it, the run is over.
+    trial.keep_going = None;
+    trial.is_interrupted = false;
+    let told = "the agent is at its usage limit: Claude AI usage limit reached|1755615600 (2025-08-19 15:00 UTC)";
+    assert_eq!(trial.run().end.unwrap(), RunEnd::UsageLimit(told.into()));
+}
+
+#[test]
 fn an_interrupt_is_written_down_with_what_was_said() {
     let mut trial = Trial::new("echo '<journal>Half of it.</journal>'; touch ready; sleep 1000");
     trial.is_interrupted = true;
@@ -288,7 +316,7 @@ fn a_command_that_does_not_exist_ends_the_run_and_is_not_an_attempt() {
     }
     // One that says something and then has this exit status worked.
     let came = Trial::new("echo hm; no-such-command").run();
-    assert_eq!(came.outcomes().len(), 4);
+    assert_eq!((came.outcomes().len(), matches!(came.end, Ok(RunEnd::Crashing(_)))), (3, true));
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn features(ui: &mut Ui<'_>, features: &[FeatureStats]) -> anyhow::Result<()> {
 fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
     let row = |ModelStats { model, totals }: &ModelStats| {
         [
-            model.clone().unwrap_or_else(|| "(unknown)".to_owned()),
+            model.clone(),
             grouped(totals.attempts),
             rate(totals),
             totals.cost_usd.map(dollars).unwrap_or_default(),

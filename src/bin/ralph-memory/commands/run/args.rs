@@ -20,9 +20,10 @@ use crate::parse::{self, OutputFormat};
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
 #[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
 names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
-hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_MODEL,
-RALPH_TASK_ID, RALPH_RUN_ID and RALPH_ITERATION. Commands are split as a shell would split them, and
-run without one in the folder that holds .ralph/, without a terminal.
+hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_TASK_ID,
+RALPH_RUN_ID and RALPH_ITERATION, and RALPH_MODEL where the command or a script in it reads that:
+without it and {model}, the agent keeps its own model. Commands are split as a shell would split
+them, and run without one in the folder that holds .ralph/, without a terminal.
 
 The agent's output may be plain text or the events of Claude Code (`--output-format stream-json
 --verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
@@ -114,6 +115,10 @@ pub(crate) struct RunArgs {
     /// Begin no further iteration when the run has taken so many tokens, in and out
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
     pub(super) max_tokens: Option<u64>,
+    /// Go on where the agent cannot work: after three crashes in a row with a pause that doubles, from 10 seconds to 15
+    /// minutes, and at a usage limit when it ends. Otherwise the run ends
+    #[arg(long)]
+    pub(super) keep_going: bool,
     /// A Handlebars template to make the prompt with
     #[arg(long, value_name = "FILE")]
     pub(super) prompt: Option<PathBuf>,
@@ -192,6 +197,7 @@ impl RunArgs {
             max_tokens: self.max_tokens,
             prompt: full(&self.prompt),
             no_mcp: self.no_mcp,
+            keep_going: self.keep_going,
             log: full(&self.log),
             task_file: full(&self.task_file),
             task: None,
@@ -222,6 +228,7 @@ impl RunArgs {
             max_tokens: self.max_tokens.or(saved.max_tokens),
             prompt: self.prompt.clone().or(saved.prompt),
             no_mcp: self.no_mcp || saved.no_mcp,
+            keep_going: self.keep_going || saved.keep_going,
             log: self.log.clone().or(saved.log),
             task_file: self.task_file.clone().or(saved.task_file.filter(|_| !has_task)),
             feature: of_list(&self.feature, saved.feature),

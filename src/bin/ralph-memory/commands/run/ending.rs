@@ -52,6 +52,8 @@ pub(super) fn close(
     let stopped = match &ended {
         Ok(RunEnd::Interrupted) => Some("interrupted"),
         Ok(RunEnd::NotTicked(_)) => Some("not-ticked"),
+        Ok(RunEnd::Crashing(_)) => Some("crashing"),
+        Ok(RunEnd::UsageLimit(_)) => Some("usage-limit"),
         _ => None,
     };
     let mut problems = progress.problems;
@@ -70,6 +72,12 @@ pub(super) fn close(
         RunEnd::Done => return Ok(Exit::Done),
         RunEnd::Interrupted => (Exit::Interrupted, "interrupted; `ralph-memory run --resume` continues".to_owned()),
         RunEnd::Limit(limit) => (Exit::No, limit_note(limit)),
+        RunEnd::Crashing(message) => {
+            (Exit::No, format!("{message}; `run --resume` continues, and `--keep-going` tries again after a pause"))
+        }
+        RunEnd::UsageLimit(message) => {
+            (Exit::No, format!("{message}; `run --resume` continues then, and `--keep-going` waits for it"))
+        }
         RunEnd::NotTicked(reason) => {
             (Exit::Refused, format!("the task is done, and its box could not be ticked: {reason}; tick it by hand"))
         }
@@ -116,7 +124,7 @@ mod tests {
             number: 1,
             outcome: Outcome::Blocked,
             reason: None,
-            model: "sonnet".into(),
+            model: None,
             cost_usd: None,
             duration: Duration::from_secs(1),
             learned: Vec::new(),

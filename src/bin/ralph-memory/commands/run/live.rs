@@ -88,10 +88,11 @@ impl Live {
         Live { visibility, label: String::new(), bar: None, allowed: allowed.to_vec() }
     }
 
-    /// Shows that an iteration begins: its number, the highest possible number, its model.
+    /// Shows that an iteration begins: its number, the highest possible number, the chosen model.
     pub(crate) fn begin(&mut self, err: &mut dyn Write, iteration: u32, last: Option<u32>, model: &str) {
         let of = last.map(|last| format!(" of {last}")).unwrap_or_default();
-        self.label = format!("iteration {iteration}{of} · {}", one_line(model));
+        let model = if model.is_empty() { String::new() } else { format!(" · {}", one_line(model)) };
+        self.label = format!("iteration {iteration}{of}{model}");
         match self.visibility {
             Visibility::All { .. } => {
                 let bar = moving(ProgressDrawTarget::stderr(), &self.label);

@@ -11,6 +11,8 @@ mod saved_options;
 mod summary;
 mod terminal;
 
+use std::time::Duration;
+
 use ralph_memory::memory::{Run, record_command};
 use ralph_memory::runner::{
     AgentLog, Assignment, CommandLine, PromptTemplate, ResumedRun, RunEnd, RunOptions, RunProgress, Runner,
@@ -34,6 +36,9 @@ use crate::ui::Ui;
 
 pub(crate) use self::args::RunArgs;
 
+/// The first pause of `--keep-going`.
+const FIRST_PAUSE: Duration = Duration::from_secs(10);
+
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow::Result<Exit> {
     args.subject()?;
     let mut memory = globals.open()?;
@@ -52,7 +57,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     let commands = Commands::of(&memory, args, Some(run.id.as_str()).filter(|_| !is_known))?;
     // Models that the user set are their choice; the first three are Claude's.
     if memory.settings().models == Settings::default().models {
-        memory = memory.with_models(commands.agent.known_models().unwrap_or_default());
+        let known = commands.agent.known_models(memory.root())?;
+        memory = memory.with_models(known.unwrap_or_default());
     }
     let run_id = run.id.clone();
     let agent = commands.agent.clone();
@@ -174,6 +180,7 @@ fn options(memory: &Memory, args: &RunArgs, commands: Commands, run: Run) -> any
         max_cost: args.max_cost,
         max_tokens: args.max_tokens,
         timeout: args.timeout,
+        keep_going: args.keep_going.then_some(FIRST_PAUSE),
         verify_timeout: args.verify_timeout,
         format: args.format.unwrap_or(OutputFormat::Auto).into(),
         ..RunOptions::new(agent)

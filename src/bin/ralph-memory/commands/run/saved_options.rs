@@ -25,6 +25,7 @@ pub(crate) struct SavedOptions {
     pub(crate) max_cost: Option<f64>,
     pub(crate) max_tokens: Option<u64>,
     pub(crate) no_mcp: bool,
+    pub(crate) keep_going: bool,
     /// The full path, since a run may be resumed from another folder; so are those below.
     pub(crate) prompt: Option<PathBuf>,
     pub(crate) log: Option<PathBuf>,

@@ -27,7 +27,7 @@ pub(crate) struct RunSummary {
     pub(crate) ends: Vec<EndAnswer>,
     /// How many of them ended in which way.
     pub(crate) outcomes: BTreeMap<&'static str, usize>,
-    /// The number of iterations of each model.
+    /// The number of iterations of each known model.
     pub(crate) models: BTreeMap<String, usize>,
     /// Their cost in US dollars; `None` if no iteration reports one.
     pub(crate) cost_usd: Option<f64>,
@@ -40,8 +40,8 @@ pub(crate) struct RunSummary {
     pub(crate) done: bool,
     /// The limit that ended it, by the name of its option.
     pub(crate) limit: Option<&'static str>,
-    /// Why else it ended early: `interrupted`, or `not-ticked` if a task is done and its box in the checklist could not
-    /// be ticked.
+    /// Why else it ended early: `interrupted`, `crashing` or `usage-limit` if the agent cannot work, or `not-ticked` if a
+    /// task is done and its box in the checklist could not be ticked.
     pub(crate) stopped: Option<&'static str>,
     /// The sigils of its agents that were refused.
     pub(crate) refused: Vec<String>,
@@ -59,8 +59,8 @@ pub(crate) struct EndAnswer {
     outcome: &'static str,
     /// Why its task is not done, where the outcome does not say it all.
     reason: Option<String>,
-    /// The model that worked on it.
-    model: String,
+    /// The model that worked on it, if known.
+    model: Option<String>,
     /// Its cost in US dollars, if known.
     cost_usd: Option<f64>,
     /// How long the agent worked, in seconds.
@@ -113,7 +113,9 @@ impl RunSummary {
         };
         for iteration in iterations {
             *summary.outcomes.entry(iteration.outcome.as_str()).or_default() += 1;
-            *summary.models.entry(iteration.model.clone()).or_default() += 1;
+            if let Some(model) = &iteration.model {
+                *summary.models.entry(model.clone()).or_default() += 1;
+            }
             if let Some(cost) = iteration.cost_usd {
                 *summary.cost_usd.get_or_insert_default() += cost;
             }
@@ -206,7 +208,7 @@ mod tests {
             number,
             outcome,
             reason: (outcome == Outcome::Failed).then(|| "the table is locked".to_owned()),
-            model: model.into(),
+            model: Some(model.into()),
             cost_usd,
             duration: Duration::from_millis(40_500),
             learned: learned.to_vec(),

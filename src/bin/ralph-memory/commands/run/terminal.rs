@@ -51,6 +51,10 @@ impl RunIo for Terminal<'_> {
             }
             RunEvent::CostUnknown { number } => self.warn(&uncounted(number, "cost", "--max-cost")),
             RunEvent::TokensUnknown { number } => self.warn(&uncounted(number, "tokens", "--max-tokens")),
+            RunEvent::ModelUnknown { .. } => self.warn(
+                "the agent's model is unknown, so the run chooses none; `{model}` or `$RALPH_MODEL` in its command, or an \
+                 event stream that names the model, makes it known",
+            ),
             RunEvent::Warning(text) => self.warn(text),
             _ => {}
         }

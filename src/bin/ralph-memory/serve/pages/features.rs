@@ -73,7 +73,7 @@ pub(in crate::serve) fn features(context: &PageContext<'_>, args: &FeaturesArgs)
 fn row(stats: &FeatureStats) -> Markup {
     let totals = &stats.totals;
     let tokens = totals.tokens_in.into_iter().chain(totals.tokens_out).reduce(u64::saturating_add);
-    let models: Vec<&str> = stats.models.iter().filter_map(|model| model.model.as_deref()).collect();
+    let models: Vec<&str> = stats.models.iter().map(|model| model.model.as_str()).collect();
     html! {
         tr {
             th scope="row" {
@@ -153,7 +153,7 @@ fn models(stats: &Stats) -> Markup {
     let row = |model: &ralph_memory::memory::ModelStats| {
         html! {
             tr {
-                th scope="row" { (optional(model.model.clone())) }
+                th scope="row" { (isolated(&model.model)) }
                 td.num { (model.totals.attempts) }
                 td { (rate(model.totals.success_rate)) }
                 td.num { (optional(model.totals.cost_usd.map(dollars))) }
