@@ -1,4 +1,4 @@
-// ralph-memory setup writes this file. Checksum: b90efce6fe4a2374
+// ralph-memory setup writes this file. Checksum: 6b40ca68fef2c90e
 // It connects opencode's sessions to the memory in .ralph/.
 // Whatever fails here must not disturb a session, so every call is in a try.
 import { spawnSync } from "node:child_process"
@@ -27,7 +27,7 @@ export const RalphMemory = async ({ directory }) => {
   const briefings = new Map() // the text for each session
   const begun = new Set() // sessions that began in this process
   const children = new Set() // sessions of sub-agents, which get no briefing
-  const users = new Set() // messages that a person wrote
+  const infos = new Map() // who wrote each message, and with which model
   const last = new Map() // the newest text of the agent in each session
   const parts = new Map() // what was said and done in each session, by the ids of the parts
 
@@ -36,10 +36,10 @@ export const RalphMemory = async ({ directory }) => {
     if (children.has(sessionID) || (type === "tool" && state?.status !== "completed" && state?.status !== "error")) return
     if (!parts.has(sessionID)) parts.set(sessionID, new Map())
     const kept = parts.get(sessionID)
-    const role = users.has(part.messageID) ? "user" : "assistant"
+    const info = infos.get(part.messageID) ?? { sessionID, role: "assistant" }
     const { status, input, output, error, metadata } = state ?? {}
     const told = { status, input, output, error, metadata: { exit: metadata?.exit, exists: metadata?.exists } }
-    kept.set(id, { info: { role }, parts: [cut({ type, text, tool, state: tool && told })] })
+    kept.set(id, { info, parts: [cut({ type, text, tool, state: tool && told })] })
     // The first one says what the person asked for.
     if (kept.size > MAX_PARTS) kept.delete([...kept.keys()][1])
   }
@@ -59,10 +59,10 @@ export const RalphMemory = async ({ directory }) => {
     "session.compacted": ({ sessionID }) => {
       briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source: "compact" }))
     },
-    "message.updated": ({ info }) => info?.role === "user" && users.add(info.id),
+    "message.updated": ({ info: { id, sessionID, role, modelID } }) => infos.set(id, { sessionID, role, modelID }),
     "message.part.updated": ({ part }) => {
       if (part?.synthetic || (part?.type !== "text" && part?.type !== "tool")) return
-      if (part.type === "text" && !users.has(part.messageID)) last.set(part.sessionID, part.text)
+      if (part.type === "text" && infos.get(part.messageID)?.role !== "user") last.set(part.sessionID, part.text)
       keep(part)
     },
     // opencode does not wait for this, so the process must have ended when it returns.

@@ -596,6 +596,34 @@ fn what_is_switched_off_is_not_connected() {
 }
 
 #[test]
+fn hooks_of_codex_that_nobody_trusted_are_told() {
+    for scope in ["project", "user"] {
+        let base = TestBase::new();
+        setup(&base, &["codex", "--scope", scope]).says(0, "run `/hooks` and trust");
+        let bin = base.home().parent().unwrap().join("bin");
+        let said = || {
+            let doctor = base.with(["doctor"]).env("PATH", &bin).run();
+            format!("{}{}", doctor.stdout, doctor.stderr)
+        };
+        let folder = if scope == "user" { base.home().join(".codex") } else { base.at(".codex") };
+        let told = said();
+        assert!(told.contains("nobody has trusted the hooks in ") && told.contains("then run `/hooks`"), "{told}");
+        assert!(told.contains("(SessionStart, Stop, SessionEnd)"), "{told}");
+        // Codex writes this when a person trusts them.
+        let hooks = folder.canonicalize().unwrap().join("hooks.json").display().to_string();
+        let config = base.home().join(".codex/config.toml");
+        fs::create_dir_all(config.parent().unwrap()).unwrap();
+        let before = fs::read_to_string(&config).unwrap_or_default();
+        let trust = |event: &str| format!("\n[hooks.state.\"{hooks}:{event}:0:0\"]\ntrusted_hash = \"sha256:0a\"\n");
+        fs::write(&config, format!("{before}{}{}", trust("session_start"), trust("session_end"))).unwrap();
+        assert!(said().contains("hooks.json (Stop), so it skips them"), "{}", said());
+        fs::write(&config, ["session_start", "stop", "session_end"].map(trust).into_iter().fold(before, |all, one| all + &one))
+            .unwrap();
+        assert!(!said().contains("nobody has trusted"), "{}", said());
+    }
+}
+
+#[test]
 fn a_program_of_another_name_is_not_written_into_a_home() {
     let base = TestBase::new();
     let place = base.home().parent().unwrap().to_owned();

@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::*;
 use crate::context;
 use crate::entry::attempt::{Files, Validation};
-use crate::sigil::defuse;
+use crate::sigil::{self, defuse};
 use crate::test_cases::cases;
 use crate::text::words;
 
