@@ -1,9 +1,10 @@
-// ralph-memory setup writes this file. Checksum: 6b40ca68fef2c90e
+// ralph-memory setup writes this file. Checksum: 33d3949b97a8da15
 // It connects opencode's sessions to the memory in .ralph/.
 // Whatever fails here must not disturb a session, so every call is in a try.
 import { spawnSync } from "node:child_process"
 
 const PROGRAM = "ralph-memory"
+const KINDS = ["text", "tool", "step-finish"] // the parts that say what a session did
 const MAX_PARTS = 300 // of a session, the last ones
 const MAX_TEXT = 2000 // of a text in them, in characters: a hook reads a MiB
 
@@ -32,14 +33,14 @@ export const RalphMemory = async ({ directory }) => {
   const parts = new Map() // what was said and done in each session, by the ids of the parts
 
   const keep = (part) => {
-    const { id, sessionID, type, text, tool, state } = part
+    const { id, sessionID, type, text, tool, state, reason, tokens, cost } = part
     if (children.has(sessionID) || (type === "tool" && state?.status !== "completed" && state?.status !== "error")) return
     if (!parts.has(sessionID)) parts.set(sessionID, new Map())
     const kept = parts.get(sessionID)
     const info = infos.get(part.messageID) ?? { sessionID, role: "assistant" }
     const { status, input, output, error, metadata } = state ?? {}
     const told = { status, input, output, error, metadata: { exit: metadata?.exit, exists: metadata?.exists } }
-    kept.set(id, { info, parts: [cut({ type, text, tool, state: tool && told })] })
+    kept.set(id, { info, parts: [cut({ type, text, tool, state: tool && told, reason, tokens, cost })] })
     // The first one says what the person asked for.
     if (kept.size > MAX_PARTS) kept.delete([...kept.keys()][1])
   }
@@ -61,7 +62,7 @@ export const RalphMemory = async ({ directory }) => {
     },
     "message.updated": ({ info: { id, sessionID, role, modelID } }) => infos.set(id, { sessionID, role, modelID }),
     "message.part.updated": ({ part }) => {
-      if (part?.synthetic || (part?.type !== "text" && part?.type !== "tool")) return
+      if (part.synthetic || !KINDS.includes(part.type)) return
       if (part.type === "text" && infos.get(part.messageID)?.role !== "user") last.set(part.sessionID, part.text)
       keep(part)
     },

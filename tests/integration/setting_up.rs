@@ -121,10 +121,10 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     exit 0
     --- stdout
     created  .claude/settings.json +40 -0
-    created  .claude/skills/ralph-memory/SKILL.md +26 -0
+    created  .claude/skills/ralph-memory/SKILL.md +36 -0
     created  .mcp.json +8 -0
     created  AGENTS.md +9 -0
-    next: Claude Code: start it in this folder, trust the folder, and approve the server; `/mcp` shows its state
+    next: Claude Code: start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. Sessions in a subfolder have the server and no hooks
     ");
     assert_snapshot!(setup(&base, &["claude"]), @r"
     exit 0
@@ -140,7 +140,7 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     exit 0
     --- stdout
     deleted  .claude/settings.json +0 -51
-    deleted  .claude/skills/ralph-memory/SKILL.md +0 -26
+    deleted  .claude/skills/ralph-memory/SKILL.md +0 -36
     deleted  .mcp.json +0 -8
     deleted  AGENTS.md +0 -9
     ");
