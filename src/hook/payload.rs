@@ -90,9 +90,10 @@ impl HookPayload {
             folder: field(client.folder),
             source: field(&["source"]),
             prompt: text(&["prompt"]),
-            messages: object.get("messages").filter(|list| list.is_array()).map(|messages| {
-                serde_json::json!({ "info": {}, "messages": messages }).to_string()
-            }),
+            messages: object
+                .get("messages")
+                .filter(|list| list.is_array())
+                .map(|messages| serde_json::json!({ "info": {}, "messages": messages }).to_string()),
             message: text(client.message),
             transcript: field(client.transcript),
             model: field(&["model"]),

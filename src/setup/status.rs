@@ -138,14 +138,9 @@ impl Setup {
             let detail = format!("{detail}; the entry in {} is switched off", self.shown(off));
             return Some(finding(FindingState::Warning, detail, Some("switch it on in the client".to_owned())));
         }
-        if client == SetupClient::Codex
-            && let Some((file, events)) = tables
-                .iter()
-                .flatten()
-                .map(|file| (file, self.untrusted_hooks(file)))
-                .find(|(_, events)| !events.is_empty())
-        {
-            let (file, events) = (self.shown(file), events.join(", "));
+        let untrusted = || tables.iter().flatten().find_map(|file| self.untrusted_hooks(file));
+        if let Some((file, events)) = untrusted().filter(|_| client == SetupClient::Codex) {
+            let file = self.bases.relative(&file).display();
             let detail = format!("{detail}; nobody has trusted the hooks in {file} ({events}), so it skips them");
             let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
             return Some(finding(FindingState::Warning, detail, Some(hint.to_owned())));

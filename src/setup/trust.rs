@@ -3,6 +3,8 @@
 //! Codex keeps trust in its settings, under the file and the place of each hook in it. Whether the hash there is still
 //! that of the hook, only Codex knows; the registered lines never change.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::config_tree::ConfigTree;
@@ -16,14 +18,16 @@ use super::{Setup, toml_config};
 const CONFIG: &str = "config.toml";
 
 impl Setup {
-    /// Returns the names of the events whose hook in a file of Codex's nobody has trusted.
-    pub(super) fn untrusted_hooks(&self, file: &ClientFile) -> Vec<&'static str> {
-        let (Content::Json { wants, .. }, Some(text)) = (&file.content, self.text(file)) else { return Vec::new() };
-        let Ok(hooks) = serde_json::from_str::<Value>(text.trim_start_matches(BOM)) else { return Vec::new() };
-        let Ok(location) = self.bases.locate(file.base, self.chosen(file)) else { return Vec::new() };
-        let paths = [self.bases.shown(file.base, self.chosen(file)), location.full()];
+    /// Returns a file of Codex's with the names of the events whose hook in it nobody has trusted, if there is one.
+    pub(super) fn untrusted_hooks(&self, file: &ClientFile) -> Option<(PathBuf, String)> {
+        let Content::Json { wants, .. } = &file.content else { return None };
+        let hooks: Value = serde_json::from_str(self.text(file)?.trim_start_matches(BOM)).ok()?;
+        let location = self.bases.locate(file.base, self.chosen(file)).ok()?;
+        let shown = self.bases.shown(file.base, self.chosen(file));
+        let paths = [&shown, &location.full()];
         let trusted = self.trusted_hooks();
-        let is_trusted = |place: &str| paths.iter().any(|path| trusted.contains(&format!("{}:{place}", path.display())));
+        let is_trusted =
+            |place: &str| paths.iter().any(|path| trusted.contains(&format!("{}:{place}", path.display())));
         let untrusted = |want: &Want| {
             let Mark::Hook(event) = want.mark else { return None };
             let name = *want.path.last()?;
@@ -36,7 +40,8 @@ impl Setup {
             });
             handlers.any(|(place, handler)| runs(handler) && !is_trusted(&place)).then_some(name)
         };
-        wants.iter().filter_map(untrusted).collect()
+        let events = wants.iter().filter_map(untrusted).collect::<Vec<_>>().join(", ");
+        (!events.is_empty()).then_some((shown, events))
     }
 
     /// Returns the places of the hooks that a person has trusted.

@@ -246,25 +246,32 @@ def second_session(place, task, report):
 def unaware(place, report):
     """In a project where nothing was ever recorded, a model does what its request says when it fails, and nothing else."""
     place.commit()
-    place.setup("--yes")
+    place.setup()
+    fails_as_told(place, OTHER_WHY, report)
+    if place.client.name == "claude":
+        # Without this, it refuses the tools where it cannot ask.
+        place.setup("--allow-tools")
+        fails_as_told(place, "The index was built once more for each row", report)
 
+
+def fails_as_told(place, why, report):
     def fail(request):
         told = request.holds("Record what failed with `record_attempt`")
-        return Call("record_attempt", {"task": OTHER_TASK, "outcome": "failed", "tried": OTHER_TRIED, "why_failed": OTHER_WHY}) if told else Say("It did not help.")
+        return Call("record_attempt", {"task": OTHER_TASK, "outcome": "failed", "tried": OTHER_TRIED, "why_failed": why}) if told else Say("It did not help.")
 
     def end(request):
         told = request.holds("If refused, end with `<failure-report>` (lines `what_tried:`, `why_failed:`)")
         refused = "journal/" not in request.last_result()
-        report = f"\n\n<failure-report>\nwhat_tried: {OTHER_TRIED}\nwhy_failed: {OTHER_WHY}\n</failure-report>"
-        return Say("It did not help." + (report if told and refused else ""))
+        elements = f"\n\n<failure-report>\nwhat_tried: {OTHER_TRIED}\nwhy_failed: {why}\n</failure-report>"
+        return Say("It did not help." + (elements if told and refused else ""))
 
     ended, requests = place.session([fail, end], "Make the import of the prices faster")
-    made = place.entries("journal", OTHER_WHY)
+    made = place.entries("journal", why)
     result = requests[-1].last_result() if requests else ""
     door = "by the tool" if "journal/" in result else f"by its last message, after: {result[:120]}"
     report.check("session that knows nothing of reports", "its failure is one attempt", len(made) == 1, f"{listed(made)} {door}; {len(requests)} requests, exit code {ended.code}")
     _, requests = place.session([Say("Hello.")], "Hello")
-    found = places_of(requests, OTHER_WHY)
+    found = places_of(requests, why)
     report.check("session after it", "the briefing holds the failure, once", len(found) == 1, listed(found))
 
 

@@ -617,8 +617,11 @@ fn hooks_of_codex_that_nobody_trusted_are_told() {
         let trust = |event: &str| format!("\n[hooks.state.\"{hooks}:{event}:0:0\"]\ntrusted_hash = \"sha256:0a\"\n");
         fs::write(&config, format!("{before}{}{}", trust("session_start"), trust("session_end"))).unwrap();
         assert!(said().contains("hooks.json (Stop), so it skips them"), "{}", said());
-        fs::write(&config, ["session_start", "stop", "session_end"].map(trust).into_iter().fold(before, |all, one| all + &one))
-            .unwrap();
+        fs::write(
+            &config,
+            ["session_start", "stop", "session_end"].map(trust).into_iter().fold(before, |all, one| all + &one),
+        )
+        .unwrap();
         assert!(!said().contains("nobody has trusted"), "{}", said());
     }
 }

@@ -154,9 +154,12 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let list = move |globals: &Globals| match globals.serves() {
-            true => resources::list(globals, cursor.as_deref()),
-            false => Ok(ListResourcesResult::default()),
+        let list = move |globals: &Globals| {
+            if globals.serves() {
+                resources::list(globals, cursor.as_deref())
+            } else {
+                Ok(ListResourcesResult::default())
+            }
         };
         let listed = self.apart(list).await??;
         // Files may change at any time, and belong to one project.
