@@ -117,7 +117,7 @@ pub(super) fn reporting(by_tools: bool, task_id: Option<&str>) -> String {
     let first = if by_tools {
         "Record what failed with `record_attempt`, facts with `add_knowledge`.\nIf refused, end"
     } else {
-        "`ralph-memory add` keeps a fact, `ralph-memory record` your last message.\nIf you failed, end it"
+        "`ralph-memory add` keeps a fact, `ralph-memory record` an answer.\nOn failure, end it"
     };
     let second = match task_id {
         Some(id) => {
