@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # The files of its own that each client writes during a session: patterns, in which `*` also stands for `/`.
-CLAUDE_OWN = ["home/.claude.json", "home/.claude/backups/*", "home/.claude/projects/*", "home/.claude/sessions*", "home/.claude/plugins", "home/.claude/plugins/data*", "home/.claude/session-env*", "home/.claude/shell-snapshots*", "home/.cache", "home/.cache/claude-cli-nodejs*"]
+CLAUDE_OWN = ["home/.claude.json", "home/.claude/.last-cleanup", "home/.claude/backups/*", "home/.claude/projects/*", "home/.claude/sessions*", "home/.claude/plugins", "home/.claude/plugins/data*", "home/.claude/session-env*", "home/.claude/shell-snapshots*", "home/.cache", "home/.cache/claude-cli-nodejs*"]
 CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/.tmp*", "home/.codex/sessions/*", "home/.codex/shell_snapshots*", "home/.codex/tmp/*"]
 OPENCODE_OWN = ["home/.cache/opencode*", "home/.local/share/opencode/*", "home/.local/state/opencode/*",
                 # It writes .gitignore into each folder of plugins, which therefore stays.
