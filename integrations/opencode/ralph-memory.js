@@ -1,9 +1,12 @@
-// ralph-memory setup writes this file. Checksum: b90efce6fe4a2374
+// ralph-memory setup writes this file. Checksum: 33d3949b97a8da15
 // It connects opencode's sessions to the memory in .ralph/.
 // Whatever fails here must not disturb a session, so every call is in a try.
 import { spawnSync } from "node:child_process"
 
 const PROGRAM = "ralph-memory"
+const KINDS = ["text", "tool", "step-finish"] // the parts that say what a session did
+const MAX_PARTS = 300 // of a session, the last ones
+const MAX_TEXT = 2000 // of a text in them, in characters: a hook reads a MiB
 
 function hook(event, payload) {
   try {
@@ -15,25 +18,53 @@ function hook(event, payload) {
   }
 }
 
+function cut(value) {
+  if (typeof value === "string") return value.slice(0, MAX_TEXT)
+  if (!value || typeof value !== "object") return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cut(inner)]))
+}
+
 export const RalphMemory = async ({ directory }) => {
   const briefings = new Map() // the text for each session
   const begun = new Set() // sessions that began in this process
   const children = new Set() // sessions of sub-agents, which get no briefing
-  const users = new Set() // messages that a person wrote
+  const infos = new Map() // who wrote each message, and with which model
   const last = new Map() // the newest text of the agent in each session
+  const parts = new Map() // what was said and done in each session, by the ids of the parts
+
+  const keep = (part) => {
+    const { id, sessionID, type, text, tool, state, reason, tokens, cost } = part
+    if (children.has(sessionID) || (type === "tool" && state?.status !== "completed" && state?.status !== "error")) return
+    if (!parts.has(sessionID)) parts.set(sessionID, new Map())
+    const kept = parts.get(sessionID)
+    const info = infos.get(part.messageID) ?? { sessionID, role: "assistant" }
+    const { status, input, output, error, metadata } = state ?? {}
+    const told = { status, input, output, error, metadata: { exit: metadata?.exit, exists: metadata?.exists } }
+    kept.set(id, { info, parts: [cut({ type, text, tool, state: tool && told, reason, tokens, cost })] })
+    // The first one says what the person asked for.
+    if (kept.size > MAX_PARTS) kept.delete([...kept.keys()][1])
+  }
+
+  const end = (sessionID) => {
+    const messages = [...(parts.get(sessionID)?.values() ?? [])]
+    hook("session-end", { session_id: sessionID, cwd: directory, messages })
+    for (const kept of [begun, briefings, last, parts]) kept.delete(sessionID)
+  }
 
   const on = {
     "session.created": ({ info }) => (info?.parentID ? children : begun).add(info.id),
     "session.deleted": ({ info }) => {
-      hook("session-end", { session_id: info.id, cwd: directory })
-      for (const kept of [begun, briefings, children, last]) kept.delete(info.id)
+      end(info.id)
+      children.delete(info.id)
     },
     "session.compacted": ({ sessionID }) => {
       briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source: "compact" }))
     },
-    "message.updated": ({ info }) => info?.role === "user" && users.add(info.id),
+    "message.updated": ({ info: { id, sessionID, role, modelID } }) => infos.set(id, { sessionID, role, modelID }),
     "message.part.updated": ({ part }) => {
-      if (part?.type === "text" && !part.synthetic && !users.has(part.messageID)) last.set(part.sessionID, part.text)
+      if (part.synthetic || !KINDS.includes(part.type)) return
+      if (part.type === "text" && infos.get(part.messageID)?.role !== "user") last.set(part.sessionID, part.text)
+      keep(part)
     },
     // opencode does not wait for this, so the process must have ended when it returns.
     "session.idle": ({ sessionID }) => {
@@ -50,17 +81,24 @@ export const RalphMemory = async ({ directory }) => {
         on[event.type]?.(event.properties ?? {})
       } catch {}
     },
+    dispose: async () => {
+      try {
+        for (const sessionID of [...parts.keys()]) end(sessionID)
+      } catch {}
+    },
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
       try {
-        if (!sessionID || children.has(sessionID)) return
+        if (!sessionID || children.has(sessionID) || !output.system.length) return
+        // The request for a title is of the same session, and needs nothing of the memory.
+        if (output.system[0].startsWith("You are a title generator")) return
         if (!briefings.has(sessionID)) {
           // opencode keeps no system text, so a resumed session needs the briefing again, as after a compaction.
           const source = begun.has(sessionID) ? "startup" : "compact"
           briefings.set(sessionID, hook("session-start", { session_id: sessionID, cwd: directory, source }))
         }
-        // Some back ends refuse a second system message.
+        // Some back ends refuse a second system message. What is common to all projects stays in front, for caches.
         const text = briefings.get(sessionID)
-        if (text && output.system.length) output.system[0] = text + "\n\n" + output.system[0]
+        if (text) output.system[output.system.length - 1] += "\n\n" + text
       } catch {}
     },
   }

@@ -1,10 +1,12 @@
 //! A briefing: what someone should know at the start of a session, before there is a task.
 //!
-//! Like a context, it never exceeds its budget, and its text of entries is escaped. With nothing to report it is empty.
+//! Like a context, it never exceeds its budget, and its text of entries is escaped. With nothing to report it is empty
+//! for a person, and tells an agent how to report.
 
 use chrono::{DateTime, Utc};
 
 use super::budget::Room;
+use super::instructions::reporting;
 use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts};
 use crate::entry::{Id, Outcome};
 use crate::error::{Problem, Result};
@@ -48,7 +50,8 @@ const ENDS: [usize; 5] = [50, 58, 68, 94, 100];
 pub struct BriefingRequest {
     /// The maximum size; 1,200 tokens by default.
     pub budget: Option<Budget>,
-    /// Whether the text names the tools of the server, instead of commands.
+    /// Whether it is for an agent that has the tools of the server: the text names these instead of commands, and tells
+    /// how to report also if there is nothing else to tell.
     pub by_tools: bool,
 }
 
@@ -74,7 +77,7 @@ pub struct BriefingRequest {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Briefing {
-    /// The text, markdown; empty if there is nothing to report.
+    /// The text, markdown; empty if there is nothing to report, unless it is [`by_tools`](BriefingRequest::by_tools).
     #[serde(rename = "briefing")]
     pub text: String,
     /// The knowledge that it shows, in order.
@@ -88,7 +91,7 @@ pub struct Briefing {
 /// All material of a briefing, gathered by the caller.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct BriefingMaterial {
-    /// Tasks that failed last and are not done, the most recent first.
+    /// Tasks that failed last and are not done, the most recent first; behind them those that were only begun.
     pub open: Vec<OpenTask>,
     /// Recurring errors, the most important first.
     pub errors: Vec<ErrorLine>,
@@ -107,9 +110,9 @@ pub(crate) struct BriefingMaterial {
 pub(crate) struct OpenTask {
     /// Its id.
     pub id: String,
-    /// How often it failed in a row.
+    /// How often it failed in a row; 0 if nobody knows how its last attempt went.
     pub streak: u32,
-    /// Its last failure.
+    /// Its last failure, or that attempt.
     pub last: NumberedAttempt,
 }
 
@@ -127,15 +130,15 @@ pub(crate) fn check_budget(budget: Budget, by_tools: bool) -> Result<()> {
 pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool) -> Briefing {
     let beside = |end: &str| Budget { amount: budget.amount.saturating_sub(budget.cost(end)), ..budget };
     let more = more(by_tools);
-    let (mut briefing, has_all) = compose(material, beside(more));
+    let (mut briefing, has_all) = compose(material, beside(&more));
     if !has_all || material.has_more {
-        let end = left_out(by_tools) + more;
+        let end = left_out(by_tools) + &more;
         briefing = compose(material, beside(&end)).0;
         briefing.text.push_str(&end);
-    } else if briefing.text == HEADING {
+    } else if briefing.text == HEADING && !by_tools {
         briefing.text.clear();
     } else {
-        briefing.text.push_str(more);
+        briefing.text.push_str(&more);
     }
     briefing
 }
@@ -183,7 +186,7 @@ fn left_out(by_tools: bool) -> String {
 /// Returns a reminder: a line for each of a few entries that are about a prompt.
 pub(crate) fn remind(references: &[Reference]) -> String {
     let lines: String = references.iter().map(bullet).collect();
-    format!("{HEADING}\n## About This Prompt\n\n{lines}\n`ralph-memory show ID` prints an entry.\n")
+    format!("{HEADING}\n## About This Prompt\n\n{lines}\n`read_entry` shows an entry whole.\n")
 }
 
 /// Appends a section with those of the blocks that fit, in order; returns their ids. One that does not fit is skipped.
@@ -246,8 +249,11 @@ fn open_task_line(task: &OpenTask) -> (Id, String) {
 /// Says how often a task failed, and when last.
 fn failures(task: &OpenTask) -> String {
     let date = task.last.attempt.started_at.format("%Y-%m-%d");
-    let times =
-        if task.streak == 1 { "failed once".to_owned() } else { format!("failed {} times in a row", task.streak) };
+    let times = match task.streak {
+        0 => "not reported as done".to_owned(),
+        1 => "failed once".to_owned(),
+        n => format!("failed {n} times in a row"),
+    };
     format!("{times}, last on {date}")
 }
 
@@ -270,13 +276,13 @@ fn bullet(reference: &Reference) -> String {
     format!("- **[{category}]** {title}{} ({id}{unverified})\n", escape::line(&sentence))
 }
 
-/// How to ask for more.
-fn more(by_tools: bool) -> &'static str {
-    if by_tools {
-        "\n## More\n\nCall `build_context` with a task for what concerns it, `search_memory` to find entries, and \
-         `read_entry` to read one. Record what you learn with `add_knowledge`, and how a task went with `record_attempt`.\n"
+/// How to ask for more, and how to report.
+fn more(by_tools: bool) -> String {
+    let finds = if by_tools {
+        "`build_context` shows what concerns a task, `search_memory` finds entries, and `read_entry` shows one whole."
     } else {
-        "\n## More\n\n`ralph-memory context --task \"…\"` shows what concerns a task, `ralph-memory search WORDS` finds \
-         entries, and `ralph-memory show ID` prints one.\n"
-    }
+        "`ralph-memory context --task \"…\"` shows what concerns a task, `ralph-memory search WORDS` finds \
+         entries, and `ralph-memory show ID` prints one."
+    };
+    format!("\n## More\n\n{finds}\n\n{}", reporting(by_tools, None))
 }

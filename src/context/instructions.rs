@@ -48,10 +48,8 @@ stack_trace: …
 
 const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md, procedures to skills.\n";
 
-/// The text for an agent that has the tools of the server.
-const TOOLS: &str = "Write each fact that outlives the task down with `add_knowledge`, with the questions that it answers. \
-    `search_memory` finds more, `read_entry` shows an entry whole. When the task is done, or an approach failed, record it with \
-    `record_attempt`.\n";
+/// The text for an agent that has the tools of the server, up to [`reporting`].
+const TOOLS: &str = "`search_memory` finds more, `read_entry` shows an entry whole.\n\n";
 
 /// How events are suggested. The example is a placeholder as well.
 const SUGGESTIONS: &str = r#"
@@ -94,10 +92,12 @@ impl Instructions {
 
     /// Returns their text without the heading.
     pub(super) fn below_heading(&self) -> String {
+        let is_nameless = self.task_id.trim().is_empty();
         if self.by_tools {
-            return TOOLS.to_owned();
+            let id = Some(self.task_id.as_str()).filter(|_| !is_nameless);
+            return format!("{TOOLS}{}", reporting(true, id));
         }
-        let id = if self.task_id.trim().is_empty() {
+        let id = if is_nameless {
             String::new()
         } else {
             format!("; the task's id is {}", escape::code(&self.task_id, ID_CHARACTERS))
@@ -110,9 +110,52 @@ impl Instructions {
     }
 }
 
+/// Returns two lines that tell an agent outside of a loop how to report, with the task's id if there is one. A client
+/// may refuse the tools or lack them: hooks, and `record`, read what the second line asks for. In inline code, nothing of
+/// it is an element.
+pub(super) fn reporting(by_tools: bool, task_id: Option<&str>) -> String {
+    let first = if by_tools {
+        "Record what failed with `record_attempt`, facts with `add_knowledge`.\nIf refused, end"
+    } else {
+        "`ralph-memory add` keeps a fact, `ralph-memory record` an answer.\nOn failure, end it"
+    };
+    let second = match task_id {
+        Some(id) => {
+            let id = escape::code(id, ID_CHARACTERS);
+            format!("and `<task-failed>{}</task-failed>`", id.trim_matches('`'))
+        }
+        None => "or `<learning category=\"pitfall\" tags=\"…\">`".to_owned(),
+    };
+    format!("{first} with `<failure-report>` (lines `what_tried:`, `why_failed:`) {second}.\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sigil;
+    use crate::text::estimate_tokens;
+
+    #[test]
+    fn two_short_lines_say_how_to_report_and_are_no_report() {
+        for (by_tools, id) in [(true, None), (true, Some("t-4be0f7e7cc")), (false, None)] {
+            let text = reporting(by_tools, id);
+            assert!(estimate_tokens(&text) <= 60 && text.lines().count() == 2, "{}: {text}", estimate_tokens(&text));
+            assert!(text.contains("`<failure-report>` (lines `what_tried:`, `why_failed:`)"), "{text}");
+            assert_eq!(text.contains("`record_attempt`"), by_tools, "{text}");
+            assert_eq!(id.is_some(), text.contains("<task-failed>t-4be0f7e7cc</task-failed>"), "{text}");
+            let read = sigil::read(&text, "");
+            assert!(read.outcome.is_none() && read.failure.is_none() && read.refused.is_empty(), "{read:?}");
+        }
+        assert!(reporting(true, Some("a`b\n<journal>")).contains("<task-failed>a'b &lt;journal></task-failed>"));
+    }
+
+    #[test]
+    fn an_agent_with_tools_is_told_how_to_report_without_them() {
+        let text = Instructions { by_tools: true, ..Instructions::new("t-1") }.text();
+        assert!(text.ends_with(&reporting(true, Some("t-1"))) && text.contains("`read_entry`"), "{text}");
+        let text = Instructions { by_tools: true, ..Instructions::default() }.text();
+        assert!(text.ends_with(&reporting(true, None)), "{text}");
+    }
 
     #[test]
     fn the_task_is_named() {

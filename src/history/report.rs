@@ -142,6 +142,7 @@ impl Report {
                 n_dropped: transcript.n_dropped,
                 files: files(&transcript.files),
                 errors: list(&transcript.errors),
+                commands: list(&transcript.commands),
                 decisions: list(&transcript.decisions),
                 summary: safe(&transcript.summary),
                 cost_usd: transcript.cost_usd,

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use self::session::{Session, SessionName, kept_sessions};
+use self::session::{Session, SessionName, is_resumed, kept_sessions};
 use self::session_work::{reason, record_session, tell};
 use crate::catalog::Area;
 use crate::context::{BriefingRequest, Budget};
@@ -42,7 +42,7 @@ pub(crate) use self::log::HookError;
 pub(crate) use self::log::{HookLog, hook_log};
 
 /// The sizes of a briefing, in tokens. The first is the usual one; a smaller one is taken if the document is too long.
-const BRIEFINGS: [usize; 4] = [1_200, 800, 400, 200];
+const BRIEFINGS: [usize; 4] = [1_200, 800, 500, 300];
 /// How many kept messages one call records at most.
 const MAX_KEPT: usize = 5;
 /// How many sessions are recorded when the next one begins.
@@ -195,7 +195,7 @@ impl Firing<'_> {
             // Another process works on this session at this moment.
             Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => false,
             // Nothing can be written here, so nobody knows.
-            Some(Err(_)) | None => source != "resume",
+            Some(Err(_)) | None => !is_resumed(&source),
         };
         if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
             self.record_earlier_sessions();
@@ -205,12 +205,9 @@ impl Firing<'_> {
 
     fn briefing(&mut self) -> Option<String> {
         for tokens in BRIEFINGS {
-            let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: false };
-            // A budget into which nothing fits is as good as nothing to report.
+            // `setup` registers the server wherever it registers hooks, and clients refuse commands more often than tools.
+            let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: true };
             let briefing = iterations::briefing(self.workspace, &request).ok()?;
-            if briefing.text.is_empty() {
-                return None;
-            }
             if let Some(document) = self.document(&briefing.text) {
                 let shown: Vec<String> = briefing.entries.iter().map(ToString::to_string).collect();
                 // If this is not noted, an entry may be shown again.
@@ -296,7 +293,7 @@ impl Firing<'_> {
             && let Some(name) = self.session.clone()
             && self.can_read()
         {
-            record_session(self.workspace, &name, &mut self.notes);
+            record_session(self.workspace, &name, self.call.payload.messages.as_deref(), &mut self.notes);
         }
     }
 
@@ -393,7 +390,7 @@ impl Firing<'_> {
             if has_ended && self.session.as_ref() != Some(&name) {
                 n_recorded += 1;
                 if !self.can_read()
-                    || !record_session(self.workspace, &name, &mut self.notes)
+                    || !record_session(self.workspace, &name, None, &mut self.notes)
                     || n_recorded >= MAX_SESSIONS
                 {
                     return;

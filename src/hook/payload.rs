@@ -17,6 +17,8 @@ pub(super) struct HookPayload {
     /// Why the session began.
     pub source: Option<String>,
     pub prompt: Option<String>,
+    /// The messages of the session, as the document that `opencode export` prints.
+    pub messages: Option<String>,
     /// The agent's last message.
     pub message: Option<String>,
     pub transcript: Option<String>,
@@ -88,6 +90,10 @@ impl HookPayload {
             folder: field(client.folder),
             source: field(&["source"]),
             prompt: text(&["prompt"]),
+            messages: object
+                .get("messages")
+                .filter(|list| list.is_array())
+                .map(|messages| serde_json::json!({ "info": {}, "messages": messages }).to_string()),
             message: text(client.message),
             transcript: field(client.transcript),
             model: field(&["model"]),

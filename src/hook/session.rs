@@ -112,11 +112,16 @@ fn sweep(workspace: &Workspace) {
     }
 }
 
+/// Returns whether a session that begins for this reason goes on with a conversation, which has the briefing.
+pub(super) fn is_resumed(source: &str) -> bool {
+    matches!(source, "resume" | "fork")
+}
+
 impl Session {
     /// Notes that a session begins, and returns whether it gets the briefing now: once, and again after its beginning
     /// was lost.
     pub(super) fn begins(&mut self, source: &str, now: DateTime<Utc>) -> bool {
-        if source == "resume" {
+        if is_resumed(source) {
             return false;
         }
         let is_lost = matches!(source, "compact" | "clear");
@@ -182,6 +187,7 @@ mod tests {
         let at = |second: u32| parse_time(&format!("2026-11-20T10:00:{second:02}Z")).unwrap();
         let steps = [
             ("resume", 0, false),
+            ("fork", 0, false),
             ("startup", 1, true),
             ("startup", 2, false),
             ("", 50, false),

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::session::SessionName;
-use super::transcript::{TranscribedWork, work};
+use super::transcript::{TranscribedWork, work, work_of_messages};
 use crate::error::{Error, Problem};
 use crate::iterations::{RecordedMessage, SessionWork, record_work};
 use crate::journal::has_attempts;
@@ -12,20 +12,30 @@ use crate::workspace::Workspace;
 /// The largest transcript that is read, in bytes: that takes a tenth of a second.
 const MAX_TRANSCRIPT: u64 = 8 * 1024 * 1024;
 
-/// Records a session that changed files and reported no attempt. Returns whether the memory can be written. What went
-/// wrong is added to the `notes`.
-pub(super) fn record_session(workspace: &Workspace, name: &SessionName, notes: &mut Vec<String>) -> bool {
+/// Records a session that changed files and reported no attempt, from the `messages` that its client hands over, else
+/// from its transcript. Returns whether the memory can be written. What went wrong is added to the `notes`.
+pub(super) fn record_session(
+    workspace: &Workspace,
+    name: &SessionName,
+    messages: Option<&str>,
+    notes: &mut Vec<String>,
+) -> bool {
     let session = name.read(workspace);
-    let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { return true };
-    let size = path.metadata().map_or(0, |data| data.len());
-    if session.seen_size == Some(size) {
+    let path = session.transcript.unwrap_or_default();
+    let Some(run) = session.run.filter(|_| !session.is_settled) else { return true };
+    let size = messages.map_or_else(|| path.metadata().map_or(0, |data| data.len()), |text| text.len() as u64);
+    if session.seen_size == Some(size) || path.as_os_str().is_empty() && messages.is_none() {
         return true;
     }
-    let Some(run) = session.run else { return true };
     let shown = path.display();
     // An import may have been faster.
     let is_known = has_attempts(workspace, &run).unwrap_or(false);
-    match if is_known { Ok(TranscribedWork::Nothing) } else { work(workspace, path, MAX_TRANSCRIPT) } {
+    let done = match messages {
+        _ if is_known => Ok(TranscribedWork::Nothing),
+        Some(messages) => Ok(work_of_messages(workspace, messages)),
+        None => work(workspace, &path, MAX_TRANSCRIPT),
+    };
+    match done {
         Ok(TranscribedWork::Changes(title, report)) => {
             let work = SessionWork { run: Some(run), title, report: *report, at: session.acted_at };
             match record_work(workspace, &work) {

@@ -11,13 +11,15 @@ use crate::history::Report;
 use crate::iterations::{reader, says_anything};
 use crate::store::open_own_file;
 use crate::text::first_sentence;
-use crate::transcript::Format;
+use crate::transcript::{Format, Transcript};
 use crate::workspace::Workspace;
 
 /// How much of a transcript is searched for what the person asked first, in bytes.
 const MAX_BEGINNING: u64 = 1024 * 1024;
 /// The longest title, in characters.
 const MAX_TITLE: usize = 120;
+/// How many commands are told as what was tried, the last ones.
+const MAX_COMMANDS: usize = 5;
 
 /// The work of a session, according to its transcript.
 #[derive(Debug, PartialEq)]
@@ -48,16 +50,38 @@ pub(super) fn work(workspace: &Workspace, path: &Path, limit: u64) -> io::Result
     let title = first_prompt(&file)?;
     file.rewind()?;
     // The file may grow meanwhile.
-    let transcript = reader(workspace, Format::Auto).read(BufReader::new(file.take(limit)))?;
+    Ok(work_in(reader(workspace, Format::Auto).read(BufReader::new(file.take(limit)))?, title))
+}
+
+/// Does what [`work`] does with the messages of a session, in the document that `opencode export` prints.
+pub(super) fn work_of_messages(workspace: &Workspace, document: &str) -> TranscribedWork {
+    let mut reader = reader(workspace, Format::Auto);
+    reader.push(document.as_bytes());
+    let messages: Value = serde_json::from_str::<Value>(document).unwrap_or_default()["messages"].take();
+    let of_user = messages.as_array().into_iter().flatten().find(|message| message["info"]["role"] == "user");
+    let mut parts = of_user.and_then(|message| message["parts"].as_array()).into_iter().flatten();
+    let text = parts.find_map(|part| part["text"].as_str());
+    let title = text.map(|text| first_sentence(text, MAX_TITLE)).filter(|title| !title.is_empty());
+    work_in(reader.finish(), title)
+}
+
+fn work_in(transcript: Transcript, title: Option<String>) -> TranscribedWork {
     let is_known = matches!(transcript.format, Format::Claude | Format::Codex | Format::Opencode);
     let has_changes = !transcript.files.created.is_empty() || !transcript.files.modified.is_empty();
     if !is_known || !has_changes {
-        return Ok(TranscribedWork::Nothing);
+        return TranscribedWork::Nothing;
     }
     let title = title.unwrap_or_else(|| "A session without a report".to_owned());
-    // Without a report, nobody knows whether it is done.
-    let outcome = (!says_anything(&transcript.text)).then_some(Outcome::Partial);
-    Ok(TranscribedWork::Changes(title, Box::new(Report { outcome, transcript: Some(transcript), ..Report::default() })))
+    let report = if says_anything(&transcript.text) {
+        Report { transcript: Some(transcript), ..Report::default() }
+    } else {
+        // Without a report, nobody knows whether it is done.
+        let last = transcript.commands.len().saturating_sub(MAX_COMMANDS);
+        let commands = transcript.commands[last..].join("; ");
+        let tried = if commands.is_empty() { title.clone() } else { format!("{title}\nCommands: {commands}") };
+        Report { outcome: Some(Outcome::Partial), tried, transcript: Some(transcript), ..Report::default() }
+    };
+    TranscribedWork::Changes(title, Box::new(report))
 }
 
 /// Returns the first line that a person wrote in a session of Claude Code or Codex.

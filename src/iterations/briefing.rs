@@ -14,7 +14,7 @@ use super::remedies::{CurrentFailure, remedies};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::context::{self, Briefing, BriefingMaterial, BriefingRequest, Budget, NumberedAttempt, OpenTask, Reference};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Head, Id, Scope};
+use crate::entry::{Head, Id, Outcome, Scope};
 use crate::error::Result;
 use crate::history::{self, AttemptSummary, TaskRecord, Usage};
 use crate::index::Snapshot;
@@ -25,6 +25,8 @@ use crate::workspace::{View, Workspace};
 
 /// How many tasks, errors and entries are read at most: more than fit.
 const MAX_OPEN: usize = 12;
+/// How many of the tasks may be such that nobody knows how they went.
+const MAX_PARTIAL: usize = 3;
 const MAX_ERRORS: usize = 3;
 const MAX_KNOWLEDGE: usize = 40;
 const MAX_RECENT: usize = 8;
@@ -153,8 +155,8 @@ fn is_gone(workspace: &Workspace, file: &str) -> bool {
     std::fs::symlink_metadata(workspace.root().join(file)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure; one more
-/// than is shown.
+/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure, and behind
+/// them the newest whose last attempt is partial; one more than is shown.
 fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<OpenTask> {
     let mut of_task: HashMap<&str, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in attempts {
@@ -162,18 +164,26 @@ fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptS
             of_task.entry(id).or_default().push(attempt);
         }
     }
-    let mut known = HashSet::new();
+    let (mut known, mut n_partial) = (HashSet::new(), 0);
     let newest_first = attempts.iter().rev().filter_map(|attempt| attempt.task_id.as_deref());
     let open = newest_first.filter(|id| known.insert(*id)).filter_map(|id| {
         let TaskRecord { streak, .. } = TaskRecord::of(&of_task[id]);
-        let number = of_task[id].iter().rposition(|attempt| attempt.head.outcome.is_failure_of_task())?;
+        let number = if streak > 0 {
+            of_task[id].iter().rposition(|attempt| attempt.head.outcome.is_failure_of_task())?
+        } else {
+            of_task[id].last().filter(|last| last.head.outcome == Outcome::Partial && n_partial < MAX_PARTIAL)?;
+            n_partial += 1;
+            of_task[id].len() - 1
+        };
         let last = &of_task[id][number];
-        let attempt = (streak > 0).then(|| journal::attempt(workspace, catalogs, &last.id)).flatten()?;
+        let attempt = journal::attempt(workspace, catalogs, &last.id)?;
         Some(OpenTask {
             id: id.to_owned(),
             streak,
             last: NumberedAttempt { id: last.id.clone(), number: number + 1, attempt },
         })
     });
-    open.take(MAX_OPEN + 1).collect()
+    let mut open: Vec<OpenTask> = open.take(MAX_OPEN + 1).collect();
+    open.sort_by_key(|task| task.streak == 0);
+    open
 }

@@ -121,7 +121,7 @@ impl Memory {
 
     /// Returns what someone should know at the start of a session, before there is a task: tasks that failed last,
     /// recurring errors, what is known about both, other decisions and learnings, and what changed since the last attempt.
-    /// Empty if there is nothing to report. It updates the index like a search, asks no server, and runs no git.
+    /// Empty if there is nothing to report, unless the request is by tools. It updates the index like a search, asks no server, and runs no git.
     ///
     /// # Errors
     ///

@@ -14,6 +14,9 @@ const NAME: &str = "ralph-memory";
 const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
 /// Variables that the server reads. Codex gives a server only those that its configuration names.
 const VARIABLES: [&str; 5] = ["RALPH_RUN_ID", "RALPH_ITERATION", "RALPH_TASK_ID", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+/// The variable that silences the server of a plugin, which Claude Code would start as a second one: see `serves` in the
+/// program's `session.rs`.
+const OFFERED: &str = "RALPH_MEMORY_OFFERED";
 /// Options of Claude Code after which only the servers count that the user names.
 const STRICT: &str = "--strict-mcp-config";
 
@@ -49,17 +52,18 @@ pub(super) fn offer(agent: &CommandLine, server: &[String], is_set: impl Fn(&str
     if agent.words().iter().any(|word| word.contains(NAME) || word == STRICT) {
         return None;
     }
-    let offered = |arguments: Vec<String>| Some(McpOffer { arguments: Some((at, arguments)), variable: None });
+    let offered = |arguments: Vec<String>, variable| Some(McpOffer { arguments: Some((at, arguments)), variable });
     match client {
         "claude" => {
             let config = json!({ "mcpServers": { NAME: { "command": program, "args": arguments } } });
             // With `=`, since what follows a space belongs to the option as well.
-            offered(vec![format!("--mcp-config={config}"), format!("--allowedTools=mcp__{NAME}")])
+            let arguments = vec![format!("--mcp-config={config}"), format!("--allowedTools=mcp__{NAME}")];
+            offered(arguments, Some((OFFERED, "1".to_owned())))
         }
         "codex" => {
             let (command, variables) = (toml(&json!(program)), toml(&json!(VARIABLES)));
             let table = format!("{{command={command},args={},env_vars={variables}}}", toml(&json!(arguments)));
-            offered(vec!["-c".to_owned(), format!("mcp_servers.{NAME}={table}")])
+            offered(vec!["-c".to_owned(), format!("mcp_servers.{NAME}={table}")], None)
         }
         "opencode" if !is_set(OPENCODE) => {
             let config = json!({ "mcp": { NAME: { "type": "local", "command": server, "enabled": true } } });

@@ -164,11 +164,13 @@ impl SetupClient {
     pub(super) fn step(self, is_project: bool, allows_tools: bool) -> Option<&'static str> {
         Some(match (self, is_project) {
             (SetupClient::Claude, true) if allows_tools => {
-                "start it in this folder (one that is started in a subfolder runs no hooks), trust the folder, and approve the server; `/mcp` shows its state"
+                "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. Sessions in a \
+                 subfolder have the server and no hooks"
             }
             (SetupClient::Claude, true) => {
-                "start it in this folder (one that is started in a subfolder runs no hooks), trust the folder, and approve the server; `/mcp` shows its state. `claude -p` \
-                 refuses the tools until they are allowed: `ralph-memory setup claude --allow-tools`"
+                "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. Sessions in a \
+                 subfolder have the server and no hooks. `claude -p` refuses the tools until they are allowed: \
+                 `ralph-memory setup claude --allow-tools`"
             }
             (SetupClient::Claude, false) if allows_tools => "restart it; the plugin `ralph-memory` is loaded by itself",
             (SetupClient::Claude, false) => {

@@ -54,6 +54,7 @@ mod seal;
 mod status;
 mod table;
 mod toml_config;
+mod trust;
 mod want;
 mod yaml;
 

@@ -138,6 +138,13 @@ impl Setup {
             let detail = format!("{detail}; the entry in {} is switched off", self.shown(off));
             return Some(finding(FindingState::Warning, detail, Some("switch it on in the client".to_owned())));
         }
+        let untrusted = || tables.iter().flatten().find_map(|file| self.untrusted_hooks(file));
+        if let Some((file, events)) = untrusted().filter(|_| client == SetupClient::Codex) {
+            let file = self.bases.relative(&file).display();
+            let detail = format!("{detail}; nobody has trusted the hooks in {file} ({events}), so it skips them");
+            let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
+            return Some(finding(FindingState::Warning, detail, Some(hint.to_owned())));
+        }
         if settings.server_disabled.is_some() {
             let detail = format!("{detail}; `disabledMcpjsonServers` names the server, so it is not used");
             return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));

@@ -47,6 +47,7 @@ pub(super) struct TranscriptBuilder {
     /// How much text came after the last end of the stream, in bytes.
     n_since_end: usize,
     errors: List,
+    commands: List,
     decisions: List,
     /// The final text of the stream.
     result: String,
@@ -77,6 +78,7 @@ impl TranscriptBuilder {
             texts: VecDeque::new(),
             n_since_end: 0,
             errors: List::default(),
+            commands: List::default(),
             decisions: List::default(),
             result: String::new(),
             last_long: String::new(),
@@ -168,6 +170,11 @@ impl TranscriptBuilder {
         self.errors.add(&[what, text], || error(what, text, &self.allowed));
     }
 
+    /// Records a command that a tool ran.
+    pub(super) fn ran(&mut self, line: &str) {
+        self.commands.add(&[line], || error(&command(line), "", &self.allowed));
+    }
+
     /// Records the decisions in a text.
     pub(super) fn decide(&mut self, text: &str) {
         for decision in unfenced(text).filter_map(decision) {
@@ -187,6 +194,7 @@ impl TranscriptBuilder {
             n_dropped,
             files: self.files.files(),
             errors: self.errors.lines,
+            commands: self.commands.lines,
             decisions: self.decisions.lines,
             summary: summary.filter(|_| is_stream).unwrap_or_default(),
             model: self.model,

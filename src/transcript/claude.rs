@@ -203,6 +203,9 @@ impl Claude {
                 let (Some(id), Some(name)) = (json::short(block.id), json::short(block.name)) else { return Ok(()) };
                 let input: Input<'_> = json::object(block.input).unwrap_or_default();
                 builder.call(&name, || input.argument(block.input));
+                if let Some(line) = input.command.filter(|_| name == "Bash").and_then(|line| json::text(Some(line))) {
+                    builder.ran(&line);
+                }
                 let subjects = [input.file_path, input.notebook_path, input.command, input.path];
                 let subject = subjects.into_iter().find_map(json::text);
                 let mut subject = subject.unwrap_or_default();

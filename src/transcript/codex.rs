@@ -239,6 +239,10 @@ fn item(item: &CodexItem<'_>, builder: &mut TranscriptBuilder) -> Result<(), Str
     match json::text(item.kind).unwrap_or_default().as_str() {
         "agent_message" | "assistant_message" => builder.say(&json::text(item.text).unwrap_or_default()),
         "command_execution" => {
+            let line = json::text(item.command).unwrap_or_default();
+            let words = shlex::split(&line).unwrap_or_default();
+            let line = script(&words).unwrap_or(&line);
+            builder.ran(line);
             let code = item.exit_code.and_then(|code| code.get().parse::<i64>().ok());
             if is_failed || code.is_some_and(|code| code != 0) {
                 let how = match code {
@@ -247,9 +251,7 @@ fn item(item: &CodexItem<'_>, builder: &mut TranscriptBuilder) -> Result<(), Str
                     None => "failed".to_owned(),
                 };
                 let output = json::text(item.aggregated_output).unwrap_or_default();
-                let line = json::text(item.command).unwrap_or_default();
-                let words = shlex::split(&line).unwrap_or_default();
-                builder.fail(&command(script(&words).unwrap_or(&line)), &format!("{how}\n{output}"));
+                builder.fail(&command(line), &format!("{how}\n{output}"));
             }
         }
         "file_change" if !is_failed => json::items(item.changes, &mut |change| {

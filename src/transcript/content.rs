@@ -91,6 +91,9 @@ pub struct Transcript {
     pub files: Files,
     /// The errors of its tools and of the agent itself, a line each, in order, without secrets.
     pub errors: Vec<String>,
+    /// The commands that its tools ran, each once, in order, in backticks, cut and without secrets.
+    #[serde(default)]
+    pub commands: Vec<String>,
     /// Its decisions, a line each, in order, without secrets: lines that begin, after the mark of a list, a heading or
     /// emphasis, with `Decision:`, `Decided:`, `I decided to` and the like. Code fences and quotations do not count.
     pub decisions: Vec<String>,

@@ -183,6 +183,9 @@ fn tool(part: &MessagePart<'_>, builder: &mut TranscriptBuilder) -> Result<(), S
     let name = json::text(part.tool).unwrap_or_default();
     builder.call(&name, || input.argument(state.input));
     let path = json::text(input.opencode_path).and_then(|path| builder.files.within(&path));
+    if let Some(line) = json::text(input.command) {
+        builder.ran(&line);
+    }
     if json::is(state.status, "error") {
         let subject = path.map(|path| format!("{name} {path}"));
         let subject = subject.or_else(|| json::text(input.command).map(|line| command(&line))).unwrap_or(name);

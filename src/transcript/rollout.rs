@@ -176,6 +176,10 @@ impl Rollout {
                 let line = [arguments.cmd, arguments.command, payload.input].into_iter().find_map(json::text);
                 let mut line = line.unwrap_or_else(|| script(&words).map_or_else(|| words.join(" "), str::to_owned));
                 line.truncate(floor(&line, MAX_CALL));
+                // An input is a patch, or a program of the model's own.
+                if payload.input.is_none() {
+                    builder.ran(&line);
+                }
                 self.calls.push_back((json::text(payload.call_id).unwrap_or_default(), line));
                 if self.calls.len() > MAX_CALLS {
                     self.calls.pop_front();

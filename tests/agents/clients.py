@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # The files of its own that each client writes during a session: patterns, in which `*` also stands for `/`.
-CLAUDE_OWN = ["home/.claude.json", "home/.claude/backups/*", "home/.claude/projects/*", "home/.claude/sessions*", "home/.claude/plugins", "home/.claude/plugins/data*", "home/.claude/session-env*", "home/.claude/shell-snapshots*", "home/.cache", "home/.cache/claude-cli-nodejs*"]
-CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/sessions/*", "home/.codex/shell_snapshots*", "home/.codex/tmp/*"]
+CLAUDE_OWN = ["home/.claude.json", "home/.claude/.last-cleanup", "home/.claude/backups/*", "home/.claude/projects/*", "home/.claude/sessions*", "home/.claude/plugins", "home/.claude/plugins/data*", "home/.claude/session-env*", "home/.claude/shell-snapshots*", "home/.cache", "home/.cache/claude-cli-nodejs*"]
+CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/.tmp*", "home/.codex/sessions/*", "home/.codex/shell_snapshots*", "home/.codex/tmp/*"]
 OPENCODE_OWN = ["home/.cache/opencode*", "home/.local/share/opencode/*", "home/.local/state/opencode/*",
                 # It writes .gitignore into each folder of plugins, which therefore stays.
                 "project/.opencode", "project/.opencode/.gitignore"]
@@ -40,6 +40,7 @@ class Client:
     agent: str              # what `run --agent` is given
     models: list            # which models the three iterations of a loop ask for
     own: list
+    forked: list = ()       # how the last session is continued as another one; the prompt follows
     note: str = ""          # what a reader of the tables must know
 
 
@@ -48,13 +49,13 @@ CLIENTS = {client.name: client for client in [
            ["claude", "-p"],
            ["claude", "-p", "--continue"], "--dangerously-skip-permissions",
            "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model {model}",
-           ["sonnet", "sonnet", "opus"], CLAUDE_OWN),
+           ["sonnet", "sonnet", "opus"], CLAUDE_OWN, ["claude", "-p", "--continue", "--fork-session"]),
     Client("codex", "Codex", "@openai/codex", "0.169.0", "@openai/codex-linux-*/vendor/*/bin/codex",
            ["codex", "exec", "--dangerously-bypass-hook-trust"],
            ["codex", "exec", "--dangerously-bypass-hook-trust", "resume", "--last"], "--dangerously-bypass-approvals-and-sandbox",
            "codex exec --json --dangerously-bypass-hook-trust --dangerously-bypass-approvals-and-sandbox --model {model} -",
            ["gpt-6.1-sol", "gpt-6.1-sol", "gpt-6-astra"], CODEX_OWN,
-           "In Codex, `--dangerously-bypass-hook-trust` stands in for a person who trusts the hooks with `/hooks`, which takes a terminal."),
+           note="In Codex, `--dangerously-bypass-hook-trust` stands in for a person who trusts the hooks with `/hooks`, which takes a terminal."),
     Client("opencode", "opencode", "opencode-ai", "1.18.33", "opencode-linux-*/bin/opencode",
            ["opencode", "run"],
            ["opencode", "run", "--continue"], "",

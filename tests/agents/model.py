@@ -1,7 +1,8 @@
 """A model that says what a script tells it to, for Claude Code, Codex and opencode.
 
 It speaks the streaming form of three interfaces on the loopback interface: Anthropic Messages, OpenAI Responses and OpenAI Chat Completions. A script
-is a list of steps, one for each request: `Say` a text, or `Call` a tool. What each request showed the model is kept in `requests`.
+is a list of steps, one for each request: `Say` a text, `Call` a tool, or a function that makes one of these of the request. What each request showed
+the model is kept in `requests`, and those for which the client asks for itself in `own`.
 """
 import json
 import re
@@ -178,16 +179,19 @@ class Model(ThreadingHTTPServer):
 
     def play(self, steps):
         with self.lock:
-            self.steps, self.requests, self.unknown = list(steps), [], []
+            self.steps, self.requests, self.own, self.unknown = list(steps), [], [], []
 
     def answer(self, request):
         """The number of an answer, its text, and its call as tool and input."""
         with self.lock:
             self.count += 1
             if request.housekeeping():
+                self.own.append(request)
                 return self.count, "A title", None
             self.requests.append(request)
             step = self.steps.pop(0) if self.steps else Say(EXHAUSTED)
+        if callable(step):
+            step = step(request)
         if isinstance(step, Say):
             return self.count, step.text.replace("TASK-ID", request.task_id()), None
         call = resolve(step, request.tools)

@@ -160,16 +160,20 @@ def sessions(place, scope, report):
     if client.name == "codex":
         ended, requests = place.session([Say("Hello.")], "Hello", start=["codex", "exec"])
         found = places_of(requests, TRIED)
+        told = re.findall(r"nobody has trusted the hooks in \S+", place.run("ralph-memory", "doctor").out)
+        check("`doctor`", "says that nobody has trusted the hooks", len(told) == 1, listed(told))
         check("session with hooks that nobody trusted", "no briefing, and no harm", ended.code == 0 and len(requests) == 1 and not found, f"exit code {ended.code}, {len(requests)} request; {listed(found)}")
     first_session(place, report)
     second_session(place, task, report)
     if scope == "project":
         both_scopes(place, report)
         without_program(place, report)
-    elif client.unasked:
-        # opencode hands neither a transcript nor a prompt to a hook.
+    else:
+        without_memory(place, report)
         changing_session(place, report)
-        each_prompt(place, report)
+        # opencode hands no prompt to a hook.
+        if client.name != "opencode":
+            each_prompt(place, report)
     remove(place, scope, before, report)
 
 
@@ -199,6 +203,12 @@ def first_session(place, report):
         Say(LEARNING)], "Look around")
     found = places_of(requests, TRIED)
     check("session 1, start", "the briefing holds the failed attempt, once", len(found) == 1, listed(found))
+    if place.client.name == "opencode":
+        # Its client asks for a title with the same hook.
+        own = [request for request in place.model.own if request.holds("# Project Memory")]
+        check("session 1, title", "the request for a title holds no briefing", place.model.own and not own, f"{len(place.model.own)} requests, {len(own)} with a briefing")
+        system = next((shown for role, shown in requests[0].parts if role == "system"), "") if requests else ""
+        check("session 1, start", "the briefing stands behind the client's own text", system.find("# Project Memory") > 0, f"at character {system.find('# Project Memory')} of {len(system)}")
     offered = [tool.full_name() for tool in requests[0].tools] if requests else []
     memory = [name for name in offered if name.endswith(("search_memory", "add_knowledge", "record_attempt"))]
     # The newest models of Codex find tools by the names of their servers.
@@ -214,6 +224,10 @@ def first_session(place, report):
     ended, requests = place.session([Say("Still here.")], "Are you there?", start=place.client.resumed)
     found, before = places_of(requests, TRIED), places_of(requests, "I looked around.")
     check("session 1, resumed", "the session is the same, and the model is still shown its briefing, once", before and len(found) == 1, listed(found) if before else f"another session; exit code {ended.code}")
+    if place.client.forked:
+        ended, requests = place.session([Say("Here, too.")], "And you?", start=place.client.forked)
+        found, before = places_of(requests, TRIED), places_of(requests, "Still here.")
+        check("session 1, forked", "the session has what was said, and the model is shown the briefing once", before and len(found) == 1, listed(found) if before else f"nothing of before; exit code {ended.code}")
 
 
 def second_session(place, task, report):
@@ -229,11 +243,54 @@ def second_session(place, task, report):
     check("`doctor`", "says when the client's hooks fired last", any(f"by {place.client.name}: " in line for line in fired), listed(re.sub(r" at \d.*", "", line) for line in fired))
 
 
+def unaware(place, report):
+    """In a project where nothing was ever recorded, a model does what its request says when it fails, and nothing else."""
+    place.commit()
+    place.setup()
+    fails_as_told(place, OTHER_WHY, report)
+    if place.client.name == "claude":
+        # Without this, it refuses the tools where it cannot ask.
+        place.setup("--allow-tools")
+        fails_as_told(place, "The index was built once more for each row", report)
+
+
+def fails_as_told(place, why, report):
+    def fail(request):
+        told = request.holds("Record what failed with `record_attempt`")
+        return Call("record_attempt", {"task": OTHER_TASK, "outcome": "failed", "tried": OTHER_TRIED, "why_failed": why}) if told else Say("It did not help.")
+
+    def end(request):
+        told = request.holds("If refused, end with `<failure-report>` (lines `what_tried:`, `why_failed:`)")
+        refused = "journal/" not in request.last_result()
+        elements = f"\n\n<failure-report>\nwhat_tried: {OTHER_TRIED}\nwhy_failed: {why}\n</failure-report>"
+        return Say("It did not help." + (elements if told and refused else ""))
+
+    ended, requests = place.session([fail, end], "Make the import of the prices faster")
+    made = place.entries("journal", why)
+    result = requests[-1].last_result() if requests else ""
+    door = "by the tool" if "journal/" in result else f"by its last message, after: {result[:120]}"
+    report.check("session that knows nothing of reports", "its failure is one attempt", len(made) == 1, f"{listed(made)} {door}; {len(requests)} requests, exit code {ended.code}")
+    _, requests = place.session([Say("Hello.")], "Hello")
+    found = places_of(requests, why)
+    report.check("session after it", "the briefing holds the failure, once", len(found) == 1, listed(found))
+
+
+def without_memory(place, report):
+    """A server of the user's costs nothing in a project without a memory."""
+    kept = place.folder / "kept"
+    (place.project / ".ralph").rename(kept)
+    ended, requests = place.session([Say("Hello.")], "Hello")
+    kept.rename(place.project / ".ralph")
+    found = tools_of(requests[0]) + places_of(requests, "search_memory") if requests else []
+    report.check("session in a project without a memory", "no tool, no instructions", ended.code == 0 and len(requests) == 1 and not found, f"{len(requests)} request; {listed(found)}")
+
+
 def changing_session(place, report):
     """With `sessions.record = "changes"`, a session that changes files and reports nothing is an attempt, too."""
     path = place.project / "PORT.md"
     place.env["RALPH_MEMORY_SESSIONS__RECORD"] = "changes"
-    ended, requests = place.session([Call("write", {"path": str(path), "content": "Use 5433."}), Say("I wrote it down.")], place.client.unasked, "Write the port into a file")
+    steps = [Call("write", {"path": str(path), "content": "Use 5433."}), Call("command", {"command": "ls PORT.md"}), Say("I wrote it down.")]
+    ended, requests = place.session(steps, *filter(None, [place.client.unasked]), "Write the port into a file")
     written, when = path.exists(), "at its end"
     made = place.entries("journal", "Write the port into a file")
     if not made:
@@ -242,6 +299,12 @@ def changing_session(place, report):
         made = place.entries("journal", "Write the port into a file")
     text = "".join((place.project / ".ralph" / name).read_text(encoding="utf-8") for name in made)
     report.check("session that changes a file", "with `sessions.record = \"changes\"` it is one attempt, with the file", written and len(made) == 1 and "PORT.md" in text, f"{listed(made)} {when if made else ''}" if written else f"no file was written: {requests[-1].last_result()[:300]}")
+    # The newest models of Codex run commands from JavaScript.
+    commands = "" if place.client.name == "codex" else "Commands: `ls PORT.md`"
+    told = "Write the port into a file" in text.partition("## What was tried")[2] and commands in text
+    _, requests = place.session([Say("Hello.")], "Hello")
+    found = places_of(requests, "not reported as done")
+    report.check("session that changes a file", "the attempt says what was tried, and the next briefing has it", told and len(found) == 1, listed(found) if told else text)
     path.unlink(missing_ok=True)
     del place.env["RALPH_MEMORY_SESSIONS__RECORD"]
 
@@ -328,7 +391,7 @@ LOOP = [
 ]
 
 
-def loop(place, is_set_up, report):
+def loop(place, scope, report):
     """The first iteration fails with a report, the second says that it is done and verification refutes it, the third succeeds."""
     check = report.check
     for name, text in (("verify.sh", VERIFY), ("server.toml", "keep_alive = 5\n"), ("client.toml", "retries = 2\n")):
@@ -337,8 +400,8 @@ def loop(place, is_set_up, report):
     place.must("ralph-memory", "add", "--title", "Port of the tests", "--tags", "testing,database", "--body", FACT)
     place.session([Say("Hello.")], "Hello")
     before = place.files()
-    if is_set_up:
-        place.setup("--yes", "--scope", "project")
+    if scope:
+        place.setup("--yes", "--scope", scope)
     place.model.play(LOOP)
     ended = place.run("ralph-memory", "run", "--task", TASK, "--agent", place.client.agent, "--verify", "sh verify.sh", "--max-iterations", "4")
     requests = place.model.requests
@@ -369,11 +432,11 @@ def loop(place, is_set_up, report):
     check("`run`, hooks", "silent: no request holds a briefing", not briefed, f"briefing in requests {briefed}" if briefed else "no briefing")
 
     place.must("git", "checkout", "--quiet", "--", "server.toml", "client.toml")
-    if is_set_up:
-        place.setup("--remove", "--yes", "--scope", "project")
+    if scope:
+        place.setup("--remove", "--yes", "--scope", scope)
     left = foreign(place.client, differences(before, place.files()))
     left = [change for change in left if not change.startswith("project/.git/")]
-    check("after `run`" + (" and `setup --remove`" if is_set_up else ""), "every byte as before, except the client's own files", not left, listed(left, "no change"))
+    check("after `run`" + (" and `setup --remove`" if scope else ""), "every byte as before, except the client's own files", not left, listed(left, "no change"))
 
 
 # ---- One client in a namespace of its own
@@ -382,8 +445,10 @@ def inside(client, folder, programs):
     report, model = Report(), Model()
     for table, work in (("Sessions, `--scope project`, in files that are there", lambda place: sessions(place, "project", report)),
                         ("Sessions, `--scope user`", lambda place: sessions(place, "user", report)),
-                        ("Loop, nothing set up", lambda place: loop(place, False, report)),
-                        ("Loop, after `setup`", lambda place: loop(place, True, report))):
+                        ("Session that knows nothing of reports", lambda place: unaware(place, report)),
+                        ("Loop, nothing set up", lambda place: loop(place, None, report)),
+                        ("Loop, after `setup`", lambda place: loop(place, "project", report)),
+                        ("Loop, after `setup --scope user`", lambda place: loop(place, "user", report))):
         report.table = table
         print(f"{client.title}: {table}", file=sys.stderr, flush=True)
         try:

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::Memory;
+use ralph_memory::context::BriefingRequest;
 use ralph_memory::memory::{Activity, HookAnswer, HookCall, HookEvent, StateFolders, Step, Work};
 use serde_json::{Value, json};
 
@@ -79,7 +80,8 @@ fn each_client_gets_its_form_of_the_briefing() {
     let nested = |event: &'static str| move |text: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}});
     let check = |client: &str, wrap: &dyn Fn(&str) -> Option<Value>| {
         let base = sample();
-        let briefing = base.run(["context"]).answer(0);
+        let request = BriefingRequest { by_tools: true, ..BriefingRequest::default() };
+        let briefing = base.memory().briefing(&request).unwrap().text;
         assert!(briefing.contains("listens on port 5433"), "{briefing}");
         let input = fixture(&format!("{client}-session-start.json"));
         let arguments = [&["hook"][..], &with_agent("session-start", client)].concat();
@@ -181,6 +183,33 @@ fn a_session_gets_its_briefing_once_and_again_when_it_was_lost() {
     // Without an id, nobody knows.
     assert!(!base.with(["hook", "session-start"]).run().answer(0).is_empty());
     assert!(!base.with(["hook", "session-start"]).run().answer(0).is_empty());
+}
+
+#[test]
+fn a_forked_session_has_the_briefing_already() {
+    let base = sample();
+    assert_eq!(fire(&base, &["session-start"], &started("s-2", "fork")).answer(0), "");
+    assert!(!fire(&base, &["session-start"], &started("s-2", "compact")).answer(0).is_empty());
+}
+
+#[test]
+fn a_session_is_told_how_to_report_also_if_nothing_is_known_yet() {
+    for base in [TestBase::new(), sample()] {
+        let briefing = text(fire(&base, &["session-start"], &started("s-1", "startup")));
+        let told: Vec<&str> = briefing.lines().rev().take(2).collect();
+        assert!(told[1].contains("`record_attempt`") && told[1].contains("`add_knowledge`"), "{briefing}");
+        assert!(told[0].contains("`<failure-report>`") && told[0].contains("`<learning category="), "{briefing}");
+        assert!(!briefing.contains("`ralph-memory "), "a client may refuse commands: {briefing}");
+        // An agent that quotes the lines reports nothing, and one that follows them does.
+        assert_eq!(fire(&base, &["stop"], &stopped("s-1", &told.join("\n"))).answer(0), "");
+        assert_eq!(journal(&base), [""; 0]);
+        let report = "<failure-report>\nwhat_tried: a larger pool\nwhy_failed: the server closes it\n</failure-report>";
+        let learned = "<learning category=\"pitfall\" tags=\"server\">The server closes idle pools.</learning>";
+        let message = format!("It did not help.\n\n{report}\n{learned}");
+        assert_eq!(fire(&base, &["stop"], &stopped("s-1", &message)).answer(0), "");
+        let next = text(fire(&base, &["session-start"], &started("s-2", "startup")));
+        assert!(next.contains("a larger pool") && next.contains("The server closes idle pools."), "{next}");
+    }
 }
 
 #[test]
@@ -691,6 +720,42 @@ fn a_session_that_changed_files_is_one_attempt_if_the_person_wants_it() {
     let end = json!({"session_id": "s-2", "transcript_path": two, "hook_event_name": "SessionEnd"});
     assert_eq!(with_changes(&base, "session-end", &end, NOW).answer(0), "");
     assert_eq!(journal(&base).len(), 2);
+}
+
+#[test]
+fn a_session_of_opencode_that_changed_files_is_one_attempt_and_is_briefed() {
+    let base = sample();
+    let root = base.root().canonicalize().unwrap().display().to_string();
+    let mut end: Value = serde_json::from_str(&fixture("opencode-session-end.json").replace("ROOT", &root)).unwrap();
+    end["cwd"] = json!(root);
+    let with_agent = |value: &str, end: &Value| {
+        let run = base.with(["hook", "session-end", "--agent", "opencode"]);
+        run.env("RALPH_MEMORY_SESSIONS__RECORD", value).input(end.to_string()).run().answer(0)
+    };
+    let mut reading = end.clone();
+    reading["session_id"] = json!("ses_0");
+    reading["messages"].as_array_mut().unwrap().remove(2);
+    assert_eq!(with_agent("reported", &end) + &with_agent("changes", &reading), "");
+    assert_eq!(journal(&base), [""; 0]);
+    for _ in 0..2 {
+        assert_eq!(with_agent("changes", &end), "");
+    }
+    let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
+    let attempt = base.read(file);
+    let title = "task_title: \"Make the upload accept large files.\"";
+    assert!(attempt.contains(title) && attempt.contains("outcome: partial"), "{attempt}");
+    let tried = "> Make the upload accept large files.\n> Commands: `nginx -t`; `cargo test upload`";
+    assert!(attempt.contains("nginx.conf") && attempt.contains(tried), "{attempt}");
+    assert!(attempt.contains("model: scripted") && attempt.contains("tokens_in: 100"), "{attempt}");
+    let briefing = text(fire(&base, &["session-start"], &started("s-2", "startup")));
+    let tried = "- **Tried:** Make the upload accept large files. Commands: `nginx -t`; `cargo test upload`";
+    assert!(briefing.contains(", not reported as done, last on ") && briefing.contains(tried), "{briefing}");
+    // What is nobody's messages is nobody's work.
+    for messages in [json!([]), json!([null, 7, {"info": 1}]), json!({"a": 1}), json!("x")] {
+        let end = json!({"session_id": "ses_2", "cwd": root, "messages": messages});
+        assert_eq!(with_agent("changes", &end), "");
+    }
+    assert_eq!(journal(&base).len(), 1);
 }
 
 #[test]

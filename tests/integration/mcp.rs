@@ -726,10 +726,15 @@ fn the_selected_memory_is_used() {
     let mut agent = agent(&base);
     let result = agent.call("search_memory", &json!({"query": "a"}));
     assert!(refused(&result).contains("`ralph-memory init`"), "{result}");
-    assert_eq!(code(&agent.ask("resources/list", json!({}))), -32603);
+    let listed = |agent: &mut Agent| {
+        let lists = ["tools", "prompts", "resources"];
+        lists.map(|list| agent.ask(&format!("{list}/list"), json!({}))["result"][list].as_array().unwrap().len())
+    };
+    assert_eq!(listed(&mut agent), [0, 0, 0], "a server of the user's costs nothing in other projects");
     // It need not be there when the server starts.
     Memory::init(&base.root()).unwrap();
     assert_eq!(agent.call("search_memory", &json!({"query": "a"}))["isError"], false);
+    assert_eq!(listed(&mut agent)[..2], [TOOLS.len(), 2]);
 
     let (own, other) = (sample(), TestBase::new());
     let finds = |command: std::process::Command| {
@@ -743,6 +748,25 @@ fn the_selected_memory_is_used() {
     assert!(finds(other.with(["mcp"]).folder(&deep).env("CLAUDE_PROJECT_DIR", "").command()));
     let root = other.root().display().to_string();
     assert!(!finds(other.with(["mcp", "--root", &root]).env("CLAUDE_PROJECT_DIR", &deep).command()));
+}
+
+#[test]
+fn a_server_with_nothing_to_offer_gives_no_instructions() {
+    let check = |command: std::process::Command, expected: bool| {
+        let mut agent = Agent::start(command);
+        let greeting = agent.ask("initialize", hello(HANDSHAKE))["result"].clone();
+        assert_eq!(greeting["instructions"].is_string(), expected, "{greeting}");
+        agent.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(agent.ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().is_empty(), !expected);
+    };
+    let (without, base) = (TestBase::without_memory(), sample());
+    let root = base.root().display().to_string();
+    check(without.with(["mcp"]).command(), false);
+    check(without.with(["mcp", "--root", &root]).command(), true);
+    check(base.with(["mcp"]).command(), true);
+    // `run` hands over a server that names the root; a plugin's would be a second one.
+    check(base.with(["mcp"]).env("RALPH_MEMORY_OFFERED", "1").command(), false);
+    check(base.with(["mcp", "--root", &root]).env("RALPH_MEMORY_OFFERED", "1").command(), true);
 }
 
 #[test]

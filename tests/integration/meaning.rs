@@ -898,7 +898,7 @@ proptest! {
             let variables = [(URL, ollama.url.as_str()), (SHARED, qdrant.unwrap_or_default())];
             let variables = if qdrant.is_some() { &variables[..] } else { &[] };
             let memory = opened(&base, variables, &Arc::new(AtomicU64::new(1_800_000_000)));
-            memory.context(&Request { task: Task::new(query.as_str()), budget: None, by_tools: false }).unwrap().entries
+            memory.context(&Request { task: Task::new(query.as_str()), ..Request::default() }).unwrap().entries
         };
         let (words, context) = (search(None), shown(None));
         let is_all = |found: &[String]| words.iter().all(|id| found.contains(id));

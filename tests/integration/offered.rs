@@ -16,6 +16,7 @@ fn client(base: &TestBase, name: &str) -> String {
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
     let script = "#!/bin/sh\nprintf '%s\\n' \"$@\" > arguments\nprintf %s \"$OPENCODE_CONFIG_CONTENT\" > variable\n\
+                  printf %s \"$RALPH_MEMORY_OFFERED\" > offered\n\
                   cat > prompt\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n";
     fs::write(&path, script).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -36,6 +37,7 @@ fn the_server_that_a_client_gets_is_this_memory_with_the_tasks_feature() {
     let mut arguments = arguments.lines();
     let config = arguments.next().unwrap().strip_prefix("--mcp-config=").unwrap();
     assert_eq!(arguments.collect::<Vec<_>>(), ["--allowedTools=mcp__ralph-memory", "-p", "--model", "x"]);
+    assert_eq!(base.read("offered"), "1", "the server of a plugin is silent beside it");
     let prompt = base.read("prompt");
     assert!(prompt.contains("## What to Report") && prompt.contains("## Memory Tools\n\nThe MCP server"), "{prompt}");
 
@@ -85,7 +87,7 @@ fn an_agent_gets_no_server_if_the_user_says_so_or_its_client_takes_none() {
     let base = TestBase::new();
     let claude = client(&base, "claude");
     run(&base, &format!("{claude} -p"), &["--no-mcp"]).says(0, "done");
-    assert_eq!(base.read("arguments"), "-p\n");
+    assert_eq!((base.read("arguments"), base.read("offered")), ("-p\n".to_owned(), String::new()));
     assert!(!base.read("prompt").contains("Memory Tools"), "{}", base.read("prompt"));
     // A resumed run keeps that.
     let arguments = ["run", "--resume", "--task", "Another", "--max-iterations", "1"];

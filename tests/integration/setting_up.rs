@@ -122,9 +122,9 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     --- stdout
     created  .claude/rules/ralph-memory.md +9 -0
     created  .claude/settings.json +40 -0
-    created  .claude/skills/ralph-memory/SKILL.md +26 -0
+    created  .claude/skills/ralph-memory/SKILL.md +36 -0
     created  .mcp.json +8 -0
-    next: Claude Code: start it in this folder (one that is started in a subfolder runs no hooks), trust the folder, and approve the server; `/mcp` shows its state
+    next: Claude Code: start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. Sessions in a subfolder have the server and no hooks
     ");
     assert_snapshot!(setup(&base, &["claude"]), @r"
     exit 0
@@ -141,7 +141,7 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     --- stdout
     deleted  .claude/rules/ralph-memory.md +0 -9
     deleted  .claude/settings.json +0 -51
-    deleted  .claude/skills/ralph-memory/SKILL.md +0 -26
+    deleted  .claude/skills/ralph-memory/SKILL.md +0 -36
     deleted  .mcp.json +0 -8
     ");
     assert_eq!(base.files(""), before);
@@ -593,6 +593,37 @@ fn what_is_switched_off_is_not_connected() {
     setup(&base, &["claude", "--check"]).says(1, "`disabledMcpjsonServers` names the server");
     base.write(".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
     setup(&base, &["claude", "--check"]).says(1, "`disableAllHooks` is set");
+}
+
+#[test]
+fn hooks_of_codex_that_nobody_trusted_are_told() {
+    for scope in ["project", "user"] {
+        let base = TestBase::new();
+        setup(&base, &["codex", "--scope", scope]).says(0, "run `/hooks` and trust");
+        let bin = base.home().parent().unwrap().join("bin");
+        let said = || {
+            let doctor = base.with(["doctor"]).env("PATH", &bin).run();
+            format!("{}{}", doctor.stdout, doctor.stderr)
+        };
+        let folder = if scope == "user" { base.home().join(".codex") } else { base.at(".codex") };
+        let told = said();
+        assert!(told.contains("nobody has trusted the hooks in ") && told.contains("then run `/hooks`"), "{told}");
+        assert!(told.contains("(SessionStart, Stop, SessionEnd)"), "{told}");
+        // Codex writes this when a person trusts them.
+        let hooks = folder.canonicalize().unwrap().join("hooks.json").display().to_string();
+        let config = base.home().join(".codex/config.toml");
+        fs::create_dir_all(config.parent().unwrap()).unwrap();
+        let before = fs::read_to_string(&config).unwrap_or_default();
+        let trust = |event: &str| format!("\n[hooks.state.\"{hooks}:{event}:0:0\"]\ntrusted_hash = \"sha256:0a\"\n");
+        fs::write(&config, format!("{before}{}{}", trust("session_start"), trust("session_end"))).unwrap();
+        assert!(said().contains("hooks.json (Stop), so it skips them"), "{}", said());
+        fs::write(
+            &config,
+            ["session_start", "stop", "session_end"].map(trust).into_iter().fold(before, |all, one| all + &one),
+        )
+        .unwrap();
+        assert!(!said().contains("nobody has trusted"), "{}", said());
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ use crate::{activity, parse, project_paths};
 
 /// The variable that names the user's own settings file.
 const CONFIG_VARIABLE: &str = "RALPH_MEMORY_CONFIG";
+/// The variable that `run` sets for a client to which it hands a server of its own.
+const OFFERED: &str = "RALPH_MEMORY_OFFERED";
 
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
@@ -153,6 +155,13 @@ impl Globals {
         })
     }
 
+    /// Returns whether a server has anything to offer: one that a client starts in every project says nothing in a project
+    /// without a memory, nor beside the one that `run` hands to the client.
+    pub(crate) fn serves(&self) -> bool {
+        let is_second = || std::env::var_os(OFFERED).is_some();
+        self.names_place() || !is_second() && !self.open_for_agent().is_err_and(|error| is_elsewhere(&error))
+    }
+
     /// Does what [`Globals::open`] does for a hook, whose client may name the folder of the session. No progress is shown.
     pub(crate) fn open_for_hook(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
         match folder {
@@ -203,6 +212,11 @@ impl Globals {
 /// Returns the folder for attempts that cannot be written to the journal.
 pub(crate) fn state_folders() -> StateFolders {
     StateFolders::of_user(&|name| std::env::var_os(name))
+}
+
+/// Returns whether the error is that the folder has no memory for this user.
+pub(crate) fn is_elsewhere(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::NoMemory { .. } | Error::ForeignOwner { .. }))
 }
 
 /// Returns the run that a loop names in the environment.

@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 
 use crate::error;
 use crate::exit::Exit;
-use crate::session::{Globals, run_of_environment};
+use crate::session::{Globals, is_elsewhere, run_of_environment};
 use crate::ui::Ui;
 
 /// How much of the input is read, in bytes.
@@ -159,14 +159,10 @@ fn answer(globals: &Globals, args: &HookArgs, is_over: &dyn Fn() -> bool) -> any
                 Err(_) => Err(error),
             }
         }
+        // Hooks of a user fire in every folder.
         Err(error) if is_elsewhere(&error) => Ok(HookAnswer::default()),
         Err(error) => Err(error),
     }
-}
-
-/// Returns whether the folder has no memory for this user: hooks of a user fire in every folder.
-fn is_elsewhere(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(Error::NoMemory { .. } | Error::ForeignOwner { .. }))
 }
 
 /// Returns what the client wrote in time, and a note if that is not all of it. A complete object needs no end of input.

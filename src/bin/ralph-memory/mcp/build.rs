@@ -11,8 +11,6 @@ use super::refusal::unfit;
 use super::shown::{self, ToolProblem};
 use crate::{parse, project_paths, session};
 
-/// The text of an empty briefing: there may be knowledge of features and tasks.
-const NOTHING: &str = "There is nothing to report to a new session. Call this with your task, or search_memory.\n";
 /// How many ids of left-out entries are listed.
 const MAX_LISTED: usize = 50;
 
@@ -109,7 +107,7 @@ impl Build {
 
 impl Answer for Built {
     fn markdown(&self) -> String {
-        let mut text = if self.context.is_empty() { NOTHING.to_owned() } else { self.context.clone() };
+        let mut text = self.context.clone();
         if !self.left_out.is_empty() {
             text.push_str(&format!("\nMatched, and did not fit: {}.\n", shown::codes(&self.left_out)));
         }

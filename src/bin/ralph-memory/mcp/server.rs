@@ -89,13 +89,16 @@ impl ServerHandler for McpServer {
         let this = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
             .with_title("Project memory")
             .with_description(env!("CARGO_PKG_DESCRIPTION"));
-        ServerConfig::new(capabilities).with_server_info(this).with_instructions(INSTRUCTIONS)
+        let config = ServerConfig::new(capabilities).with_server_info(this);
+        if self.globals.serves() { config.with_instructions(INSTRUCTIONS) } else { config }
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        let discovered = DiscoverResult::from_server_info(versions, self.get_info());
-        Ok(discovered.with_ttl_ms(KEPT).with_cache_scope(CacheScope::Public))
+        let info = self.get_info();
+        let kept = if info.instructions.is_some() { KEPT } else { 0 };
+        let discovered = DiscoverResult::from_server_info(versions, info);
+        Ok(discovered.with_ttl_ms(kept).with_cache_scope(CacheScope::Public))
     }
 
     async fn list_tools(
@@ -104,8 +107,11 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         one_page(request.as_ref())?;
-        let tools = tools::all().into_iter().map(|entry| entry.tool).collect();
-        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT).with_cache_scope(CacheScope::Public))
+        let serves = self.apart(Globals::serves).await?;
+        let tools = tools::all().into_iter().filter(|_| serves).map(|entry| entry.tool).collect();
+        // A memory may be created at any time.
+        let kept = if serves { KEPT } else { 0 };
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(kept).with_cache_scope(CacheScope::Public))
     }
 
     async fn call_tool(
@@ -148,7 +154,14 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let listed = self.apart(move |globals| resources::list(globals, cursor.as_deref())).await??;
+        let list = move |globals: &Globals| {
+            if globals.serves() {
+                resources::list(globals, cursor.as_deref())
+            } else {
+                Ok(ListResourcesResult::default())
+            }
+        };
+        let listed = self.apart(list).await??;
         // Files may change at any time, and belong to one project.
         Ok(listed.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
@@ -178,8 +191,10 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         one_page(request.as_ref())?;
-        let prompts = ListPromptsResult::with_all_items(prompts::all());
-        Ok(prompts.with_ttl_ms(KEPT).with_cache_scope(CacheScope::Public))
+        let serves = self.apart(Globals::serves).await?;
+        let prompts = ListPromptsResult::with_all_items(prompts::all().into_iter().filter(|_| serves).collect());
+        let kept = if serves { KEPT } else { 0 };
+        Ok(prompts.with_ttl_ms(kept).with_cache_scope(CacheScope::Public))
     }
 
     async fn get_prompt(
