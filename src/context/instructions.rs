@@ -1,10 +1,9 @@
 //! The end of every context: how an agent reports its work and its learnings.
 
 use super::escape;
+use crate::entry::is_task_id;
 use crate::sigil::SUGGESTIONS_HEADING;
 
-/// The most of a task's id that is shown, in characters.
-const ID_CHARACTERS: usize = 64;
 /// The most of a model's name that is shown, in characters.
 const MODEL_CHARACTERS: usize = 60;
 /// The kinds of errors that agents are asked to name; any other word is accepted as well.
@@ -14,11 +13,11 @@ const ERROR_CATEGORIES: &str =
 /// The heading.
 const HEADING: &str = "## What to Report\n\n";
 
-/// The text up to the task's id. Its examples are placeholders in code fences, so an agent that repeats them writes
-/// nothing to the memory.
-const BEFORE_ID: &str = "End your final answer with these, outside code fences";
+/// What stands in the examples for the id of an unknown task.
+const ID: &str = "TASK-ID";
 
-const ELEMENTS: &str = r#":
+/// The examples. They are placeholders in code fences, so an agent that repeats them writes nothing to the memory.
+const ELEMENTS: &str = r#"End your final answer with these, outside code fences:
 
 ```
 <task-done>TASK-ID</task-done>
@@ -71,7 +70,7 @@ Events: submission, rejection, approval, decision, follow_up, hint, dispute.
 /// The variable parts of the instructions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// The id of the task; left out if it is empty.
+    /// The id of the task; the examples have a placeholder if it is empty.
     pub task_id: String,
     /// The models that the agent may ask for.
     pub models: Vec<String>,
@@ -97,16 +96,13 @@ impl Instructions {
         if self.by_tools {
             return TOOLS.to_owned();
         }
-        let id = if self.task_id.trim().is_empty() {
-            String::new()
-        } else {
-            format!("; the task's id is {}", escape::code(&self.task_id, ID_CHARACTERS))
-        };
+        // Ready to be copied.
+        let elements = if is_task_id(&self.task_id) { &ELEMENTS.replace(ID, &self.task_id) } else { ELEMENTS };
         let models: Vec<String> = self.models.iter().map(|model| escape::short(model, MODEL_CHARACTERS)).collect();
         let models = if models.is_empty() { String::new() } else { format!(" Models: {}.", models.join(", ")) };
         let suggestions =
             if self.suggests_events { SUGGESTIONS.replace("HEADING", SUGGESTIONS_HEADING) } else { String::new() };
-        format!("{BEFORE_ID}{id}{ELEMENTS}\nError categories: {ERROR_CATEGORIES}.{models}\n{suggestions}{END}")
+        format!("{elements}\nError categories: {ERROR_CATEGORIES}.{models}\n{suggestions}{END}")
     }
 }
 
@@ -115,16 +111,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_task_is_named() {
-        let check = |id: &str, expected: &str| {
+    fn the_elements_that_end_the_task_are_ready_to_be_copied() {
+        let check = |id: &str, shown: &str| {
             let text = Instructions::new(id).text();
-            let line = text.lines().find(|line| line.starts_with("End your")).unwrap();
-            assert_eq!(line, expected);
+            let ends: Vec<&str> = text.lines().filter(|line| line.starts_with("<task-")).collect();
+            let expected = ["done", "failed"].map(|end| format!("<task-{end}>{shown}</task-{end}>"));
+            assert_eq!(ends, expected);
         };
-        check("t-4be0f7e7cc", &format!("{BEFORE_ID}; the task's id is `t-4be0f7e7cc`:"));
-        check(" ", &format!("{BEFORE_ID}:"));
-        check("a`b\n<journal>", &format!("{BEFORE_ID}; the task's id is `a'b &lt;journal>`:"));
-        check(&"é".repeat(70), &format!("{BEFORE_ID}; the task's id is `{}…`:", "é".repeat(63)));
+        check("t-4be0f7e7cc", "t-4be0f7e7cc");
+        // Nothing gets out of its element.
+        for id in ["", " ", "a`b\n<journal>", &"x".repeat(65)] {
+            check(id, ID);
+        }
     }
 
     #[test]

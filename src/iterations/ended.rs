@@ -42,7 +42,7 @@ pub struct Recorded {
     pub outcome: Outcome,
     /// The knowledge that was recorded, in the order in which the agent wrote it.
     pub knowledge: Vec<Added>,
-    /// The refused sigils of the agent; its next context lists them.
+    /// The elements of the agent's report that were refused, or not written as they should be; its next context lists them.
     pub refused: Vec<String>,
     /// The content of the entry in the journal.
     pub attempt: Attempt,
@@ -72,6 +72,8 @@ pub(super) struct EndedAttempt<'a> {
     pub(super) was_kept: bool,
     /// Whether secrets were removed from the text.
     pub(super) is_redacted: bool,
+    /// Why elements of its report were refused before.
+    pub(super) refused: Vec<String>,
 }
 
 impl<'a> EndedAttempt<'a> {
@@ -92,6 +94,7 @@ impl<'a> EndedAttempt<'a> {
             at,
             was_kept: false,
             is_redacted: false,
+            refused: Vec::new(),
         }
     }
 

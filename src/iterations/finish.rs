@@ -139,6 +139,7 @@ pub(crate) fn record_kept(
         at: file.kept_at,
         was_kept: true,
         is_redacted: file.redacted,
+        refused: Vec::new(),
     };
     match record(workspace, semantic, &ended) {
         Ok(mut recorded) => {

@@ -80,6 +80,7 @@ fn is_recorded(workspace: &Workspace, message: &SessionMessage, claimed: Claimed
         let lasted = summary.started_at..=summary.ended_at().checked_add_signed(APART).unwrap_or(at);
         let is_same = || match claimed {
             Claimed::Task(_) => true,
+            Claimed::Failure("") => false,
             Claimed::Failure(tried) => attempt(workspace, &catalogs, &summary.id)
                 .is_some_and(|attempt| attempt.sections.tried.trim() == tried.trim()),
         };

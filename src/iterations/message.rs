@@ -3,6 +3,7 @@
 //! Knowledge becomes entries. A message that ends a task, or reports a failure, becomes one attempt of each task that it
 //! names. Servers are not asked, so that nobody waits for them: the next command embeds what was written.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
@@ -13,24 +14,22 @@ use super::ended::EndedAttempt;
 use super::finish::reader;
 use super::iteration::Iteration;
 use super::loop_claims::{Claim, Claimed, claim_of, is_own};
-use super::record::{Contributions, record, refused};
+use super::meant::{TaskName, of_session};
+use super::record::{Contributions, known_name, record, refused};
 use super::resume::{known_task, new_run, recent_run};
 use super::session_message::SessionMessage;
 use crate::context::Task;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{Files, Outcome};
+use crate::entry::Outcome;
 use crate::error::{Error, Problem, Result};
 use crate::history::Report;
-use crate::journal::{check_name, next_number};
+use crate::journal::{both_areas, next_number, summaries};
 use crate::semantic::SemanticMemory;
 use crate::settings::Settings;
-use crate::sigil::{self, SUGGESTIONS_HEADING, Sigil, SuggestedScope};
-use crate::text::first_sentence;
+use crate::sigil::{self, SUGGESTIONS_HEADING, Sigil, SuggestedScope, TaskEnd};
 use crate::transcript::Format;
 use crate::workspace::Workspace;
 
-/// The longest title of a task that a failure report gives its name, in characters.
-const MAX_TITLE: usize = 120;
 /// How many tasks one message may end.
 const MAX_TASKS: usize = 20;
 
@@ -73,38 +72,39 @@ pub(crate) fn says_anything(text: &str) -> bool {
 ///
 /// [`Error::Locked`] and [`Error::Io`]. What concerns one fact alone is in [`RecordedMessage::refused`].
 pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) -> Result<RecordedMessage> {
-    let ended = EndedTasks::of(&message.text);
+    let open = open_task(workspace, message)?;
+    let ended = EndedTasks::of(workspace, &message.text, open.as_ref());
     let claim = |task: Claimed<'_>| claim_of(workspace, message, task);
     if ended.tasks.is_empty() {
         let Some(tried) = &ended.tried else {
-            return record_facts(workspace, message, RecordedMessage::refusing(ended.refused));
+            return record_facts(workspace, message, ended.refused);
         };
         return match claim(Claimed::Failure(tried))? {
             Claim::Open => Ok(RecordedMessage::waiting()),
             Claim::Recorded => Ok(RecordedMessage::default()),
             Claim::None => {
-                let iteration = failed_iteration(workspace, message, tried)?;
-                let report = Report { outcome: Some(Outcome::Failed), ..Report::default() };
-                RecordedMessage::refusing(ended.refused).with_attempt(
+                let iteration = iteration_of(workspace, message, open.as_ref())?;
+                RecordedMessage::default().with_attempt(
                     workspace,
                     message,
                     &iteration,
-                    report,
-                    &message.text,
+                    Outcome::Failed,
+                    (&message.text, Vec::new()),
                 )
             }
         };
     }
-    let claims = ended.tasks.iter().map(|task| claim(Claimed::Task(&task.id))).collect::<Result<Vec<Claim>>>()?;
+    let claims = ended.tasks.iter().map(|task| claim(Claimed::Task(&task.name.id))).collect::<Result<Vec<Claim>>>()?;
     if claims.contains(&Claim::Open) {
         return Ok(RecordedMessage::waiting());
     }
-    let mut recorded = RecordedMessage::refusing(ended.refused);
+    let mut recorded = RecordedMessage::default();
+    let mut too_many = ended.too_many;
     let unclaimed = ended.tasks.iter().zip(claims).filter(|(_, claim)| *claim == Claim::None);
     for (task, _) in unclaimed {
-        let iteration = iteration_of(workspace, message, &task.id)?;
-        let report = Report { outcome: Some(task.outcome), ..Report::default() };
-        recorded = recorded.with_attempt(workspace, message, &iteration, report, &task.text)?;
+        let iteration = iteration_of(workspace, message, Some(&task.name))?;
+        let said = (task.text.as_str(), too_many.take().into_iter().collect());
+        recorded = recorded.with_attempt(workspace, message, &iteration, task.outcome, said)?;
     }
     Ok(recorded)
 }
@@ -116,12 +116,10 @@ pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) ->
 /// [`Error::Locked`] and [`Error::Io`].
 pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<RecordedMessage> {
     let text = work.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
-    let named = EndedTasks::of(text).tasks.pop();
-    let id = named.map_or_else(|| Task::id_of_title(&work.title), |task| task.id);
-    let mut iteration = new_iteration(workspace, work.run.as_deref(), &id, work.at)?;
-    if iteration.task.title == id {
-        iteration.task.title.clone_from(&work.title);
-    }
+    let own = TaskName { id: Task::id_of_title(&work.title), title: work.title.clone() };
+    let named = EndedTasks::of(workspace, text, Some(&own)).tasks.pop();
+    let name = named.map_or(own, |task| task.name);
+    let iteration = new_iteration(workspace, work.run.as_deref(), Some(&name), work.at)?;
     let transcript = work.report.transcript.clone().unwrap_or_default();
     let ended = EndedAttempt { was_kept: true, ..EndedAttempt::new(&iteration, &work.report, &transcript, work.at) };
     let recorded = record(workspace, &no_servers(workspace), &ended)?;
@@ -134,31 +132,28 @@ pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<R
 }
 
 impl RecordedMessage {
-    fn refusing(refused: Vec<String>) -> RecordedMessage {
-        RecordedMessage { refused, ..RecordedMessage::default() }
-    }
-
     fn waiting() -> RecordedMessage {
         RecordedMessage { waits: true, ..RecordedMessage::default() }
     }
 
-    /// Records an attempt with this text.
+    /// Records an attempt with this text, of which something was refused before.
     fn with_attempt(
         mut self,
         workspace: &Workspace,
         message: &SessionMessage,
         iteration: &Iteration,
-        report: Report,
-        text: &str,
+        outcome: Outcome,
+        (text, refused): (&str, Vec<String>),
     ) -> Result<RecordedMessage> {
         // A message that begins like an event stream is still a message.
         let mut reader = reader(workspace, Format::Text);
         reader.push(text.as_bytes());
         let transcript = reader.finish();
-        let report = Report { model: message.model.clone(), files: Files::default(), ..report };
+        let report = Report { outcome: Some(outcome), model: message.model.clone(), ..Report::default() };
         let ended = EndedAttempt {
             was_kept: message.was_kept,
             is_redacted: message.is_redacted,
+            refused,
             ..EndedAttempt::new(iteration, &report, &transcript, message.at)
         };
         let recorded = record(workspace, &no_servers(workspace), &ended)?;
@@ -169,12 +164,9 @@ impl RecordedMessage {
     }
 }
 
-/// Records the knowledge of a message that ends no task.
-fn record_facts(
-    workspace: &Workspace,
-    message: &SessionMessage,
-    mut recorded: RecordedMessage,
-) -> Result<RecordedMessage> {
+/// Records the knowledge of a message that ends no task, of which something was `refused` before.
+fn record_facts(workspace: &Workspace, message: &SessionMessage, refused_before: Vec<String>) -> Result<RecordedMessage> {
+    let mut recorded = RecordedMessage { refused: refused_before, ..RecordedMessage::default() };
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let iteration = Iteration::new(run, 1, Task::default(), message.at);
     let (report, transcript) = Default::default();
@@ -182,7 +174,7 @@ fn record_facts(
         is_redacted: message.is_redacted,
         ..EndedAttempt::new(&iteration, &report, &transcript, message.at)
     };
-    let mut output = sigil::read(&message.text, "");
+    let mut output = sigil::read(&message.text);
     let mut facts = Contributions { refused: refused(workspace, &mut output), ..Contributions::default() };
     let without_task = |knowledge: Knowledge| Knowledge { task_id: None, ..knowledge };
     for noted in &output.knowledge {
@@ -216,7 +208,7 @@ fn record_facts(
 /// A task that a message ends.
 #[derive(Debug, PartialEq)]
 struct EndedTask {
-    id: String,
+    name: TaskName,
     outcome: Outcome,
     /// The parts of the message that are about it, in their lines; the other lines are empty.
     text: String,
@@ -229,21 +221,29 @@ struct EndedTasks {
     tasks: Vec<EndedTask>,
     /// What was tried, if it reports a failure.
     tried: Option<String>,
+    /// The elements that end no task.
     refused: Vec<String>,
+    /// The refusal of more tasks than one message may end.
+    too_many: Option<String>,
 }
 
 impl EndedTasks {
     /// Cuts a message behind each element that ends a task: what stands before it is about that task, and what follows
     /// the last one about the last. If one task alone failed, a failure report is about that one, wherever it stands.
-    fn of(text: &str) -> EndedTasks {
+    /// `open` is the only open task of the session.
+    fn of(workspace: &Workspace, text: &str, open: Option<&TaskName>) -> EndedTasks {
+        EndedTasks::cut(text, &|named| of_session(named, open, &|name| known_name(workspace, name)))
+    }
+
+    fn cut(text: &str, task_of: &dyn Fn(&str) -> std::result::Result<TaskName, String>) -> EndedTasks {
         let mut ended = EndedTasks::default();
         let mut reports: Vec<Range<usize>> = Vec::new();
         // The end of each part, and its task.
         let mut parts: Vec<(usize, String)> = Vec::new();
         for (place, sigil) in sigil::places(text) {
-            let (id, outcome) = match sigil {
-                Sigil::Done(id) => (id, Outcome::Done),
-                Sigil::Failed(id) => (id, Outcome::Failed),
+            let (named, outcome) = match sigil {
+                Sigil::Done(named) => (named, Outcome::Done),
+                Sigil::Failed(named) => (named, Outcome::Failed),
                 Sigil::FailureReport(report) => {
                     ended.tried.get_or_insert(report.tried);
                     reports.push(place);
@@ -251,66 +251,80 @@ impl EndedTasks {
                 }
                 _ => continue,
             };
-            if let Err(error) = check_name("task id", &id) {
-                let line = text[..place.start].matches('\n').count() + 1;
-                ended.refused.push(format!("line {line}: {error}"));
-                continue;
+            let line = || u32::try_from(text[..place.start].matches('\n').count() + 1).unwrap_or(u32::MAX);
+            match task_of(&named) {
+                Ok(name) => {
+                    parts.push((place.end, name.id.clone()));
+                    ended.tasks.retain(|known| known.name.id != name.id);
+                    ended.tasks.push(EndedTask { name, outcome, text: String::new() });
+                }
+                Err(reason) => {
+                    let end = TaskEnd { line: line(), outcome, named };
+                    ended.refused.push(end.refused(reason).to_string());
+                }
             }
-            parts.push((place.end, id.clone()));
-            ended.tasks.retain(|known| known.id != id);
-            ended.tasks.push(EndedTask { id, outcome, text: String::new() });
         }
         if let Some(last) = parts.last_mut() {
             last.0 = text.len();
         }
         let mut failed = ended.tasks.iter().filter(|task| task.outcome == Outcome::Failed);
-        let failed = failed.next().filter(|_| failed.next().is_none()).map(|task| task.id.clone());
+        let failed = failed.next().filter(|_| failed.next().is_none()).map(|task| task.name.id.clone());
         for task in &mut ended.tasks {
             let owner = |at: usize| parts.iter().find(|(end, _)| at < *end).map(|(_, id)| id);
             let is_about = |at: usize| match &failed {
-                Some(failed) if reports.iter().any(|report| report.contains(&at)) => *failed == task.id,
-                _ => owner(at) == Some(&task.id),
+                Some(failed) if reports.iter().any(|report| report.contains(&at)) => *failed == task.name.id,
+                _ => owner(at) == Some(&task.name.id),
             };
             task.text = text.char_indices().filter(|(at, c)| *c == '\n' || is_about(*at)).map(|(_, c)| c).collect();
         }
         if let Some(more) = ended.tasks.len().checked_sub(MAX_TASKS).filter(|more| *more > 0) {
             ended.tasks.drain(..more);
-            ended.refused.push(format!("the message ends {more} more tasks; one message has at most {MAX_TASKS}"));
+            ended.too_many = Some(format!("the message ends {more} more tasks; one message has at most {MAX_TASKS}"));
         }
         ended
     }
 }
 
-/// Returns the iteration that a message ends: the open one that the session itself began, else a new one.
-fn iteration_of(workspace: &Workspace, message: &SessionMessage, task_id: &str) -> Result<Iteration> {
-    let own = begun(workspace)?.into_iter().rfind(|open| open.task_id() == task_id && is_own(open, message));
+/// Returns the only task that the session of a message began or attempted, and that is not done.
+fn open_task(workspace: &Workspace, message: &SessionMessage) -> Result<Option<TaskName>> {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let newest = |id: &str| summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id)).pop();
+    let begun = begun(workspace)?.into_iter().filter(|open| is_own(open, message)).map(|open| open.task_id());
+    let of_run = message.run.iter().flat_map(|run| summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(run)));
+    let attempted = of_run.filter_map(|attempt| attempt.task_id);
+    let is_open = |id: &String| newest(id).is_none_or(|newest| newest.head.outcome != Outcome::Done);
+    let ids: BTreeSet<String> = begun.chain(attempted.filter(is_open)).collect();
+    let mut ids = ids.into_iter();
+    let only = ids.next().filter(|_| ids.next().is_none());
+    Ok(only.map(|id| TaskName { title: known_task(workspace, &id).0.title, id }))
+}
+
+/// Returns the iteration that a message ends: the open one that the session itself began, else a new one; without a
+/// `name`, one at no task.
+fn iteration_of(workspace: &Workspace, message: &SessionMessage, name: Option<&TaskName>) -> Result<Iteration> {
+    let is_meant = |open: &Iteration| name.is_some_and(|name| open.task_id() == name.id);
+    let own = begun(workspace)?.into_iter().rfind(|open| is_meant(open) && is_own(open, message));
     match own {
         Some(own) => Ok(own),
-        None => new_iteration(workspace, message.run.as_deref(), task_id, message.at),
+        None => new_iteration(workspace, message.run.as_deref(), name, message.at),
     }
 }
 
-fn new_iteration(workspace: &Workspace, run: Option<&str>, task_id: &str, at: DateTime<Utc>) -> Result<Iteration> {
+fn new_iteration(
+    workspace: &Workspace,
+    run: Option<&str>,
+    name: Option<&TaskName>,
+    at: DateTime<Utc>,
+) -> Result<Iteration> {
     let run = run.map(str::to_owned).or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let number = next_number(workspace, &run)?;
-    let (task, n_attempts) = known_task(workspace, task_id);
+    let (task, n_attempts) = name.map_or_else(Default::default, |name| {
+        let (task, n_attempts) = known_task(workspace, &name.id);
+        let is_new = task.title == name.id;
+        (Task { title: if is_new { name.title.clone() } else { task.title.clone() }, ..task }, n_attempts)
+    });
     Ok(Iteration { attempt: n_attempts + 1, is_unmeasured: true, ..Iteration::new(run, number, task, at) })
-}
-
-/// Returns the iteration of a failure report that names no task: the only one that the session began, else a new one of
-/// a task that is called by what was tried.
-fn failed_iteration(workspace: &Workspace, message: &SessionMessage, tried: &str) -> Result<Iteration> {
-    let mut own = begun(workspace)?;
-    own.retain(|open| is_own(open, message));
-    if let [_] = own[..] {
-        return Ok(own.remove(0));
-    }
-    let title = first_sentence(tried, MAX_TITLE);
-    let title = if title.trim().is_empty() { "A failure without a task".to_owned() } else { title };
-    let id = Task::id_of_title(&title);
-    let mut iteration = new_iteration(workspace, message.run.as_deref(), &id, message.at)?;
-    iteration.task.title = title;
-    Ok(iteration)
 }
 
 /// Returns the semantic memory of a call that asks no server.
@@ -325,9 +339,9 @@ mod tests {
     #[test]
     fn a_message_is_cut_behind_what_ends_a_task() {
         let check = |text: &str, expected: &[(&str, Outcome, &str)]| {
-            let ended = EndedTasks::of(text);
+            let ended = EndedTasks::cut(text, &|named| of_session(named, None, &|_| None));
             let found: Vec<_> =
-                ended.tasks.iter().map(|task| (task.id.as_str(), task.outcome, task.text.as_str())).collect();
+                ended.tasks.iter().map(|task| (task.name.id.as_str(), task.outcome, task.text.as_str())).collect();
             assert_eq!(found, expected, "{text}");
         };
         let (done, failed) = (Outcome::Done, Outcome::Failed);

@@ -6,7 +6,8 @@
 //! `contributions` turns an agent's output into knowledge, `record` writes that and the journal's entry. `kept` and
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
 //! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be
-//! recorded; `loop_claims` leaves to a loop what the loop records. `live` reads what runs do at the moment, and `live_writer`
+//! recorded; `loop_claims` leaves to a loop what the loop records, and `meant` decides which
+//! task an element ends. `live` reads what runs do at the moment, and `live_writer`
 //! writes it. `page_server` notes who serves the page of the memory.
 //!
 //! `briefing` gathers what a session begins with, and `remedies` finds the entries that are about what goes wrong now.
@@ -28,6 +29,7 @@ mod live;
 #[cfg(feature = "runner")]
 mod live_writer;
 mod loop_claims;
+mod meant;
 mod message;
 mod model_choice;
 mod page_server;

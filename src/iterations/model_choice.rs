@@ -38,7 +38,7 @@ pub(crate) fn choose_model(
 }
 
 /// Returns the state of the run and the task for a context. A first attempt in a first iteration has none. If no
-/// iteration begins, only a stuck task is mentioned.
+/// iteration begins, only a stuck task is mentioned, and what was wrong with the last report about it.
 pub(super) fn loop_status(
     workspace: &Workspace,
     run: Option<(&Run, u32)>,
@@ -48,7 +48,7 @@ pub(super) fn loop_status(
 ) -> Option<Status> {
     let threshold = workspace.settings.stuck_after;
     let is_stuck = task.rung >= threshold;
-    let is_worth_it = run.map_or(is_stuck, |(_, number)| number > 1 || task.attempts > 0);
+    let is_worth_it = run.map_or(is_stuck || !task.refused.is_empty(), |(_, number)| number > 1 || task.attempts > 0);
     if !is_worth_it {
         return None;
     }
@@ -59,6 +59,9 @@ pub(super) fn loop_status(
         failed_with: task.failed_with.clone(),
         tell_person: task.rung > threshold,
     });
+    // Mostly the run's last attempt is that of the task.
+    let of_run_alone = of_run.refused.iter().filter(|refused| !task.refused.contains(refused));
+    let refused = task.refused.iter().chain(of_run_alone).cloned().collect();
     Some(Status {
         iteration: run.map_or(0, |(_, number)| number),
         limit: run.and_then(|(run, _)| run.limit),
@@ -69,6 +72,6 @@ pub(super) fn loop_status(
         model: choice.model.clone(),
         rationale: choice.rationale.clone(),
         stuck,
-        refused: of_run.refused.clone(),
+        refused,
     })
 }

@@ -11,7 +11,7 @@ mod write;
 
 pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
 pub(crate) use read::{
-    attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts, latest_start,
+    attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts, latest_start, task_by_name,
     summaries,
 };
 pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};

@@ -118,7 +118,7 @@ impl Memory {
     ///
     /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall).
     pub fn briefing(&self, request: &BriefingRequest) -> Result<Briefing> {
-        iterations::briefing(&self.workspace, request)
+        iterations::briefing(&self.workspace, request, &[])
     }
 
     /// Handles the call of a hook by an agent's client, and returns what the client reads: at the beginning of a session

@@ -322,7 +322,7 @@ proptest! {
         (pasts, knowledge, recent) in (pasts("run-1"), references("known", None), references("new", Some("pitfall"))),
         (amount, in_tokens, by_tools) in (0usize..4_000, any::<bool>(), any::<bool>()),
     ) {
-        let open = pasts.into_iter().map(|last| context::OpenTask { id: last.attempt.task_title.clone(), streak: 2, last });
+        let open = pasts.into_iter().map(|last| context::OpenTask { id: Some(last.attempt.task_title.clone()), streak: 2, last });
         let errors = knowledge.iter().map(|entry| ErrorLine { attempts: vec![entry.id.clone()], line: entry.body.clone() });
         let material = context::BriefingMaterial {
             open: open.collect(),
