@@ -242,7 +242,8 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
     if limits.text == 0 {
         return bullets;
     }
-    let is_report = sections.has_report();
+    // Why it failed is no news of one that was done.
+    let is_report = !sections.tried.trim().is_empty() || head.outcome != Outcome::Done && sections.has_report();
     if is_report {
         bullets += &bullet("Approach", &sections.tried, usize::MAX);
         if head.outcome != Outcome::Done {
@@ -259,18 +260,22 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
     let category = head.error_category.as_deref().filter(|category| is_report || *category != "unknown");
     bullets += &bullet("Error type", category.unwrap_or_default(), NAME_CHARACTERS);
     bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
-    // For a refuted attempt, the refutation counts.
+    // For a refuted attempt, the refutation counts; without a report, the rest may be the end of its claim.
     let is_refuted = head.outcome == Outcome::Retried;
-    if !is_report && !is_refuted {
+    if is_report {
+        bullets += &output("Error output", &sections.error_output);
+    } else if !is_refuted {
         bullets += &output("Errors", &facts::errors(attempt));
+        bullets += &output("Last output", &sections.error_output);
     }
-    bullets += &output("Error output", &sections.error_output);
     if is_refuted {
         bullets += &output("Validation output", &sections.validation_output);
     }
+    let notes = facts::notes(attempt);
+    let is_said = !is_report && !is_refuted && sections.error_output.contains(notes);
     // They may claim that all is well, and say what was tried.
     let name = if is_refuted { "Notes, before verification failed" } else { "Notes" };
-    bullets + &bullet(name, facts::notes(attempt), NOTES_CHARACTERS)
+    bullets + &bullet(name, if is_said { "" } else { notes }, NOTES_CHARACTERS)
 }
 
 /// Writes the feedback of a person first and prominently; if it has several lines, they stay lines.

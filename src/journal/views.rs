@@ -86,7 +86,7 @@ pub struct IterationView {
     pub what_was_tried: String,
     /// Why it failed.
     pub why_it_failed: String,
-    /// The error output that the agent reported.
+    /// The error output that the agent reported, or that its client printed as it crashed.
     pub error_output: String,
     /// What the agent suggests for the next attempt.
     pub retry_suggestion: String,
