@@ -108,5 +108,5 @@ fn last_words(text: &str, allowed: &[String]) -> String {
     let text = &without_sigils(text);
     let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
     let start = text.char_indices().rev().nth(LAST_WORDS - 1).map_or(0, |(at, _)| at);
-    text[start..].to_owned()
+    text[start..].trim_start().to_owned()
 }

@@ -171,7 +171,9 @@ fn open_tasks(
 ) -> Vec<OpenTask> {
     let since = workspace.now() - TOLD_WITHIN;
     let is_news = |attempt: &AttemptSummary| {
-        attempt.started_at >= since && attempt.head.outcome.is_failure_of_task() && !told.iter().any(|id| *id == attempt.id.as_str())
+        attempt.started_at >= since
+            && attempt.head.outcome.is_failure_of_task()
+            && !told.iter().any(|id| *id == attempt.id.as_str())
     };
     let mut of_task: HashMap<&str, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in attempts {

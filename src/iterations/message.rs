@@ -19,8 +19,8 @@ use super::record::{Contributions, known_name, record, refused};
 use super::resume::{known_task, new_run, recent_run};
 use super::session_message::SessionMessage;
 use crate::context::Task;
-use crate::entry::knowledge::Knowledge;
 use crate::entry::Outcome;
+use crate::entry::knowledge::Knowledge;
 use crate::error::{Error, Problem, Result};
 use crate::history::Report;
 use crate::journal::{both_areas, next_number, summaries};
@@ -165,7 +165,11 @@ impl RecordedMessage {
 }
 
 /// Records the knowledge of a message that ends no task, of which something was `refused` before.
-fn record_facts(workspace: &Workspace, message: &SessionMessage, refused_before: Vec<String>) -> Result<RecordedMessage> {
+fn record_facts(
+    workspace: &Workspace,
+    message: &SessionMessage,
+    refused_before: Vec<String>,
+) -> Result<RecordedMessage> {
     let mut recorded = RecordedMessage { refused: refused_before, ..RecordedMessage::default() };
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let iteration = Iteration::new(run, 1, Task::default(), message.at);
@@ -291,7 +295,8 @@ fn open_task(workspace: &Workspace, message: &SessionMessage) -> Result<Option<T
     let catalogs = catalogs.each_ref();
     let newest = |id: &str| summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id)).pop();
     let begun = begun(workspace)?.into_iter().filter(|open| is_own(open, message)).map(|open| open.task_id());
-    let of_run = message.run.iter().flat_map(|run| summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(run)));
+    let of_run =
+        message.run.iter().flat_map(|run| summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(run)));
     let attempted = of_run.filter_map(|attempt| attempt.task_id);
     let is_open = |id: &String| newest(id).is_none_or(|newest| newest.head.outcome != Outcome::Done);
     let ids: BTreeSet<String> = begun.chain(attempted.filter(is_open)).collect();

@@ -138,7 +138,11 @@ fn a_report_with_one_field_or_none_keeps_its_text() {
     check("what_tried: x", Some("why_failed"), ["x", "", ""]);
     check("why_failed: y", Some("what_tried"), ["", "y", ""]);
     check("what_tried: …\nwhy_failed: y", Some("what_tried"), ["", "y", ""]);
-    check("The lock is held\nby another process.", Some("what_tried"), ["", "The lock is held\nby another process.", ""]);
+    check(
+        "The lock is held\nby another process.",
+        Some("what_tried"),
+        ["", "The lock is held\nby another process.", ""],
+    );
     check("cause: the lock\nerror_category: timeout", Some("what_tried"), ["", "cause: the lock", ""]);
     check("First words.\nwhat_tried: x\nwhy_failed: y", None, ["x", "y", "First words."]);
 }
@@ -214,8 +218,7 @@ fn a_summary_that_is_too_long_is_refused() {
 
 #[test]
 fn a_learning_is_named_by_its_first_sentence() {
-    let title =
-        |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>")).knowledge[0].title.clone();
+    let title = |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>")).knowledge[0].title.clone();
     assert_eq!(title("Use it. Or not."), "Use it.");
     assert_eq!(title("\n## - Use\nit all. Or not."), "Use it all.");
     assert_eq!(title("```\ncode\n```"), "code ```");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::serving::PageProcess;
-use crate::support::{TestBase, Ran};
+use crate::support::{Ran, TestBase};
 
 const LATER: &str = "2026-11-20T11:00:00Z";
 
@@ -30,7 +30,11 @@ fn a_verified_success_with_a_wrong_id_is_a_success() {
     };
     check("login", "done", "");
     check("TASK-ID", "done", "line 2: <task-done> has the placeholder `TASK-ID`; taken for this task, `login`");
-    check("wrong-id", "done", "line 2: <task-done> names `wrong-id`, which is no known task; taken for this task, `login`");
+    check(
+        "wrong-id",
+        "done",
+        "line 2: <task-done> names `wrong-id`, which is no known task; taken for this task, `login`",
+    );
     check("fix the login", "done", "line 2: <task-done> names the task by its title; its id is `login`");
     // Another task may be meant.
     for other in ["docs", "Write the docs"] {
@@ -89,11 +93,17 @@ fn a_refused_element_is_told_everywhere() {
     for arguments in [&["log", "--json"][..], &["log", "--json", "--full"]] {
         assert_eq!(base.run(arguments).json(0)["attempts"][0]["refused"], Value::from(vec![problem]));
     }
-    assert_eq!(base.run(["show", &id, "--json"]).json(0)["frontmatter"]["refused"], Value::from(vec![problem]));
+    assert_eq!(
+        base.run(["show", &id, "--json"]).json(0)["entry"]["frontmatter"]["refused"],
+        Value::from(vec![problem])
+    );
     let page = PageProcess::start(&base);
     for address in [format!("entry?id={id}"), "task?id=login".to_owned()] {
         let text = page.page(&address);
-        assert!(text.contains("Problems in the report") && text.contains("line 1: &lt;learning&gt; without tags"), "{text}");
+        assert!(
+            text.contains("Problems in the report") && text.contains("line 1: &lt;learning&gt; without tags"),
+            "{text}"
+        );
     }
     // The next prompt of that task, in whatever run.
     let prompt = |title: &str| base.with(["context", "--dry-run", "--task", title]).now(LATER).run().answer(0);

@@ -477,8 +477,7 @@ fn refused_sigils_are_listed_as_far_as_there_is_room() {
     let check = |amount: usize, expected: &[&str]| {
         let text = status::section(Some(&told), &Bullets::default(), room(amount));
         let mut found = String::new();
-        for line in text.lines().filter_map(|line| line.strip_prefix("- **Problem in the last report:** "))
-        {
+        for line in text.lines().filter_map(|line| line.strip_prefix("- **Problem in the last report:** ")) {
             writeln!(found, "{line}").unwrap();
         }
         assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{text}");
