@@ -439,7 +439,7 @@ fn a_failure_without_a_task_is_that_of_the_only_open_task_of_its_session() {
     stop(&base, "s-1", &report("the second way"), "2026-11-20T10:05:00Z");
     stop(&base, "s-1", &format!("<task-done>TASK-ID</task-done>{}", report("the third way")), "2026-11-20T10:10:00Z");
     let titles = |base: &TestBase| -> Vec<(String, String)> {
-        let log = base.run(["log", "--json"]).json(0);
+        let log = base.with(["log", "--json"]).now("2026-11-21T10:00:00Z").run().json(0);
         let attempts = log["attempts"].as_array().unwrap().iter().rev();
         let text = |attempt: &Value, key: &str| attempt[key].as_str().unwrap_or_default().to_owned();
         attempts.map(|attempt| (text(attempt, "task_title"), text(attempt, "outcome"))).collect()
