@@ -63,7 +63,7 @@ pub(crate) fn sections(
     };
     // Redaction comes before the cut, which could leave half a secret.
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
-    let trace = trace.map(|trace| trace.chars().take(STACK_TRACE).collect()).unwrap_or(printed);
+    let trace = trace.map_or(printed, |trace| trace.chars().take(STACK_TRACE).collect());
     let why = if is_silent { NO_REPORT.to_owned() } else { failure.why };
     Sections {
         notes: joined([output.notes.unwrap_or_default(), failure.other], "\n\n"),

@@ -210,7 +210,9 @@ fn placed(text: &str) -> (Vec<PlacedSigil>, Vec<Refused>) {
         };
         if element.name == SUGGESTIONS_HEADING {
             let (suggestions, invalid) = suggestions::read(element.content.unwrap_or_default(), element.line);
-            suggestions.into_iter().for_each(|suggestion| add(Sigil::Suggestion(suggestion)));
+            for suggestion in suggestions {
+                add(Sigil::Suggestion(suggestion));
+            }
             refused.extend(invalid);
             return true;
         }
