@@ -123,20 +123,21 @@ fn warning(attempts: &[NumberedAttempt]) -> &'static str {
 /// Returns whether an attempt has more than an outcome.
 pub(super) fn says_something(attempt: &Attempt) -> bool {
     let Sections { tried, notes, summary, feedback, error_output, validation_output, .. } = &attempt.sections;
+    let why = attempt.sections.told_why().unwrap_or_default();
     let errors = facts::errors(attempt);
     // The output of verification is shown if it refuted the attempt.
     let refuted_by = if attempt.head.outcome == Outcome::Retried { validation_output } else { "" };
-    let texts = [tried, notes, summary, feedback, error_output, refuted_by, errors.as_str()];
+    let texts = [tried, why, notes, summary, feedback, error_output, refuted_by, errors.as_str()];
     texts.iter().any(|text| !text.trim().is_empty())
 }
 
 /// Returns whether an agent, a person or verification explains the failure, rather than the end of the output.
 fn is_told(attempt: &Attempt) -> bool {
-    let Sections { tried, notes, feedback, .. } = &attempt.sections;
+    let Sections { notes, feedback, .. } = &attempt.sections;
     match attempt.head.outcome {
         Outcome::Done => false,
         Outcome::Retried => true,
-        _ => [tried, notes, feedback].iter().any(|text| !text.trim().is_empty()),
+        _ => attempt.sections.has_report() || [notes, feedback].iter().any(|text| !text.trim().is_empty()),
     }
 }
 
@@ -193,7 +194,7 @@ fn suggestion(attempts: &[NumberedAttempt]) -> Option<&str> {
         if !text.is_empty() {
             return Some(text);
         }
-        let is_silent = outcome == Outcome::Blocked && past.attempt.sections.tried.trim().is_empty();
+        let is_silent = outcome == Outcome::Blocked && !past.attempt.sections.has_report();
         if outcome.is_failure_of_task() && !is_silent {
             return None;
         }
@@ -241,7 +242,8 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
     if limits.text == 0 {
         return bullets;
     }
-    let is_report = !sections.tried.trim().is_empty();
+    // Why it failed is no news of one that was done.
+    let is_report = !sections.tried.trim().is_empty() || head.outcome != Outcome::Done && sections.has_report();
     if is_report {
         bullets += &bullet("Approach", &sections.tried, usize::MAX);
         if head.outcome != Outcome::Done {
@@ -258,7 +260,7 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
     let category = head.error_category.as_deref().filter(|category| is_report || *category != "unknown");
     bullets += &bullet("Error type", category.unwrap_or_default(), NAME_CHARACTERS);
     bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
-    // For a refuted attempt, the refutation counts; without a report, the rest is the end of its claim.
+    // For a refuted attempt, the refutation counts; without a report, the rest may be the end of its claim.
     let is_refuted = head.outcome == Outcome::Retried;
     if is_report {
         bullets += &output("Error output", &sections.error_output);

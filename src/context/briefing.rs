@@ -108,8 +108,8 @@ pub(crate) struct BriefingMaterial {
 /// A task that failed last.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OpenTask {
-    /// Its id.
-    pub id: String,
+    /// Its id; `None` if its agent named no task.
+    pub id: Option<String>,
     /// How often it failed in a row; 0 if nobody knows how its last attempt went.
     pub streak: u32,
     /// Its last failure, or that attempt.
@@ -208,8 +208,7 @@ fn fill(text: &mut String, heading: &str, blocks: Vec<(Id, String)>, (first, roo
 fn open_task(task: &OpenTask) -> (Id, String) {
     let NumberedAttempt { id, attempt, .. } = &task.last;
     let sections = &attempt.sections;
-    let title = escape::short(&attempt.task_title, NAME_CHARACTERS);
-    let task_id = escape::code(&task.id, NAME_CHARACTERS);
+    let (title, task_id) = names(task);
     let mut text = format!("\n### {title}\n\n- **Task:** {task_id}, {}\n", failures(task));
     let mut line = |name: &str, value: &str| {
         if !value.trim().is_empty() {
@@ -220,7 +219,9 @@ fn open_task(task: &OpenTask) -> (Id, String) {
     // What an agent claimed that verification refuted is not repeated.
     match facts::verification(attempt) {
         Some(verification) => text.push_str(&format!("- **Verification:** {verification}\n")),
-        None if sections.why.is_empty() && attempt.head.outcome != Outcome::Retried => line("Notes", &sections.notes),
+        None if sections.told_why().is_none() && attempt.head.outcome != Outcome::Retried => {
+            line("Notes", facts::notes(attempt));
+        }
         None => {}
     }
     let mut line = |name: &str, value: &str| {
@@ -240,10 +241,16 @@ fn open_task(task: &OpenTask) -> (Id, String) {
 
 /// Names a task that failed last.
 fn open_task_line(task: &OpenTask) -> (Id, String) {
-    let NumberedAttempt { id, attempt, .. } = &task.last;
-    let (task_id, title) =
-        (escape::code(&task.id, NAME_CHARACTERS), escape::short(&attempt.task_title, NAME_CHARACTERS));
-    (id.clone(), format!("- {task_id}: {title} ({})\n", failures(task)))
+    let (title, task_id) = names(task);
+    (task.last.id.clone(), format!("- {task_id}: {title} ({})\n", failures(task)))
+}
+
+/// Returns the title and the id of a task; for an attempt at none, what is known instead.
+fn names(task: &OpenTask) -> (String, String) {
+    match &task.id {
+        Some(id) => (escape::short(&task.last.attempt.task_title, NAME_CHARACTERS), escape::code(id, NAME_CHARACTERS)),
+        None => ("(no task)".to_owned(), "its agent named none".to_owned()),
+    }
 }
 
 /// Says how often a task failed, and when last.

@@ -1,12 +1,13 @@
 //! The end of every context: how an agent reports its work and its learnings.
 
 use super::escape;
+use crate::entry::is_task_id;
 use crate::sigil::SUGGESTIONS_HEADING;
 
-/// The most of a task's id that is shown, in characters.
-const ID_CHARACTERS: usize = 64;
 /// The most of a model's name that is shown, in characters.
 const MODEL_CHARACTERS: usize = 60;
+/// The most of an id of a task that is shown, in characters.
+const ID_CHARACTERS: usize = 64;
 /// The kinds of errors that agents are asked to name; any other word is accepted as well.
 const ERROR_CATEGORIES: &str =
     "test_failure, build_error, missing_file, logic_error, type_error, dependency_error, timeout";
@@ -14,11 +15,11 @@ const ERROR_CATEGORIES: &str =
 /// The heading.
 const HEADING: &str = "## What to Report\n\n";
 
-/// The text up to the task's id. Its examples are placeholders in code fences, so an agent that repeats them writes
-/// nothing to the memory.
-const BEFORE_ID: &str = "End your final answer with these, outside code fences";
+/// What stands in the examples for the id of an unknown task.
+const ID: &str = "TASK-ID";
 
-const ELEMENTS: &str = r#":
+/// The examples. They are placeholders in code fences, so an agent that repeats them writes nothing to the memory.
+const ELEMENTS: &str = r#"End your final answer with these, outside code fences:
 
 ```
 <task-done>TASK-ID</task-done>
@@ -69,7 +70,7 @@ Events: submission, rejection, approval, decision, follow_up, hint, dispute.
 /// The variable parts of the instructions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// The id of the task; left out if it is empty.
+    /// The id of the task; the examples have a placeholder if it is empty.
     pub task_id: String,
     /// The models that the agent may ask for.
     pub models: Vec<String>,
@@ -97,16 +98,13 @@ impl Instructions {
             let id = Some(self.task_id.as_str()).filter(|_| !is_nameless);
             return format!("{TOOLS}{}", reporting(true, id));
         }
-        let id = if is_nameless {
-            String::new()
-        } else {
-            format!("; the task's id is {}", escape::code(&self.task_id, ID_CHARACTERS))
-        };
+        // Ready to be copied.
+        let elements = if is_task_id(&self.task_id) { &ELEMENTS.replace(ID, &self.task_id) } else { ELEMENTS };
         let models: Vec<String> = self.models.iter().map(|model| escape::short(model, MODEL_CHARACTERS)).collect();
         let models = if models.is_empty() { String::new() } else { format!(" Models: {}.", models.join(", ")) };
         let suggestions =
             if self.suggests_events { SUGGESTIONS.replace("HEADING", SUGGESTIONS_HEADING) } else { String::new() };
-        format!("{BEFORE_ID}{id}{ELEMENTS}\nError categories: {ERROR_CATEGORIES}.{models}\n{suggestions}{END}")
+        format!("{elements}\nError categories: {ERROR_CATEGORIES}.{models}\n{suggestions}{END}")
     }
 }
 
@@ -143,8 +141,8 @@ mod tests {
             assert!(text.contains("`<failure-report>` (lines `what_tried:`, `why_failed:`)"), "{text}");
             assert_eq!(text.contains("`record_attempt`"), by_tools, "{text}");
             assert_eq!(id.is_some(), text.contains("<task-failed>t-4be0f7e7cc</task-failed>"), "{text}");
-            let read = sigil::read(&text, "");
-            assert!(read.outcome.is_none() && read.failure.is_none() && read.refused.is_empty(), "{read:?}");
+            let read = sigil::read(&text);
+            assert!(read.ends.is_empty() && read.failure.is_none() && read.refused.is_empty(), "{read:?}");
         }
         assert!(reporting(true, Some("a`b\n<journal>")).contains("<task-failed>a'b &lt;journal></task-failed>"));
     }
@@ -158,16 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn the_task_is_named() {
-        let check = |id: &str, expected: &str| {
+    fn the_elements_that_end_the_task_are_ready_to_be_copied() {
+        let check = |id: &str, shown: &str| {
             let text = Instructions::new(id).text();
-            let line = text.lines().find(|line| line.starts_with("End your")).unwrap();
-            assert_eq!(line, expected);
+            let ends: Vec<&str> = text.lines().filter(|line| line.starts_with("<task-")).collect();
+            let expected = ["done", "failed"].map(|end| format!("<task-{end}>{shown}</task-{end}>"));
+            assert_eq!(ends, expected);
         };
-        check("t-4be0f7e7cc", &format!("{BEFORE_ID}; the task's id is `t-4be0f7e7cc`:"));
-        check(" ", &format!("{BEFORE_ID}:"));
-        check("a`b\n<journal>", &format!("{BEFORE_ID}; the task's id is `a'b &lt;journal>`:"));
-        check(&"é".repeat(70), &format!("{BEFORE_ID}; the task's id is `{}…`:", "é".repeat(63)));
+        check("t-4be0f7e7cc", "t-4be0f7e7cc");
+        // Nothing gets out of its element.
+        for id in ["", " ", "a`b\n<journal>", &"x".repeat(65)] {
+            check(id, ID);
+        }
     }
 
     #[test]

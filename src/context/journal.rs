@@ -90,7 +90,7 @@ fn why(attempt: &Attempt) -> String {
     }
     // Without a report, the errors of its client are more useful than the placeholder.
     let errors = facts::errors(attempt);
-    let error = errors.lines().next_back().filter(|_| attempt.sections.tried.trim().is_empty());
+    let error = errors.lines().next_back().filter(|_| !attempt.sections.has_report());
     let short = || escape::short(error.unwrap_or(&attempt.sections.why), WHY_CHARACTERS);
     facts::verification(attempt).unwrap_or_else(short)
 }

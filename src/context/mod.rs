@@ -100,6 +100,11 @@ impl Task {
         self.id.clone().unwrap_or_else(|| Task::id_of_title(&self.title))
     }
 
+    /// Returns whether it has a name: an attempt may be at no task that is known.
+    pub(crate) fn is_named(&self) -> bool {
+        self.id.is_some() || !self.title.trim().is_empty()
+    }
+
     /// Returns the task of the same id without secrets, except those with an allowed fingerprint.
     pub(crate) fn without_secrets(&self, allowed: &[String]) -> Task {
         let safe = |text: &String| redact(text, allowed);
@@ -274,7 +279,7 @@ pub(crate) struct Status {
     pub rationale: String,
     /// The warning, if the task is stuck.
     pub stuck: Option<Stuck>,
-    /// The refused sigils of the run's last iteration.
+    /// What was refused of the last report about the task, and of the run's last one, or was not written as it should be.
     pub refused: Vec<String>,
 }
 

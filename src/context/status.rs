@@ -1,5 +1,4 @@
-//! `## Loop Status`: the state of the run and the task, refused sigils of the last iteration, recurring errors and
-//! files, and the warning about a stuck task.
+//! `## Loop Status`: the state of the run and the task, what was wrong with the last reports, recurring errors and files, and the warning about a stuck task.
 
 use super::budget::Room;
 use super::recurring::Bullets;
@@ -100,9 +99,9 @@ fn lines(status: &Status) -> String {
     )
 }
 
-/// Reports the refused sigils, the first `n_told` one by one.
+/// Reports what was wrong with the last reports, the first `n_told` one by one.
 fn refused(refused: &[String], n_told: usize) -> String {
-    let bullet = |text: String| format!("- **Not taken over from the last iteration:** {text}\n");
+    let bullet = |text: String| format!("- **Problem in the last report:** {text}\n");
     let mut bullets: String =
         refused[..n_told].iter().map(|text| bullet(escape::short(text, REFUSED_CHARACTERS))).collect();
     let n_more = refused.len() - n_told;

@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
 pub(crate) use agent_output::{CompletedReport, completed_report, is_named, killed_by, transcript_problems};
-pub(crate) use outcome::{NO_REPORT, error_category, outcome, sections};
+pub(crate) use outcome::{error_category, outcome, sections};
 pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};
 pub use report::{Report, Validated};
@@ -99,6 +99,8 @@ pub(crate) struct TaskRecord {
     pub failed_with: Vec<(String, usize)>,
     /// The paths of the newest attempt that touched any.
     pub files: Vec<String>,
+    /// The refused sigils of the last one.
+    pub refused: Vec<String>,
 }
 
 impl TaskRecord {
@@ -124,6 +126,7 @@ impl TaskRecord {
                 head.error_category.clone().filter(|_| head.outcome.is_success() == Some(false))
             }),
             files: last(&attempts, touched).unwrap_or_default(),
+            refused: attempts.last().map(|newest| newest.head.refused.clone()).unwrap_or_default(),
             ..TaskRecord::default()
         };
         if let [.., (_, before), (_, newest)] = failures[..] {

@@ -1,30 +1,30 @@
 //! The outcome of an attempt, and the text of its journal entry.
 //!
-//! Pure. An agent's claim that a task is done never overrides a failed verification.
+//! Pure. An agent's claim that a task is done never overrides a failed verification. What an agent says in passing is never
+//! an error: that is what a program printed, or what the agent reports as such.
 
 use super::report::Report;
+use crate::entry::attempt::NO_REPORT;
 use crate::entry::{Outcome, Sections};
 use crate::secret::redact;
-use crate::sigil::{FailureReport, ParsedSigils};
+use crate::sigil::ParsedSigils;
 use crate::text::floor;
-use crate::transcript::without_sigils;
+use crate::transcript::{Format, Transcript, without_sigils};
 
-/// The reason of a failure without a report.
-pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
 /// The category of its error then.
 const UNKNOWN: &str = "unknown";
-/// How much of the text's end becomes its error output then, in characters.
-const ERROR_OUTPUT: usize = 500;
+/// How much of the text's end is kept then, in characters.
+const LAST_WORDS: usize = 500;
 /// How much of a reported stack trace is kept, in characters.
 const STACK_TRACE: usize = 500;
 /// How much of a trace is redacted before it is cut, in bytes.
 const MAX_TRACE_BYTES: usize = 64 * 1024;
 
-/// Returns the outcome: that of the caller, else of the agent, else of its client. The exit status comes last: a client
+/// Returns the outcome: that of the caller, else what the agent told, else that of its client. The exit status comes last: a client
 /// at its limit also has one that is not 0.
-pub(crate) fn outcome(output: &ParsedSigils, report: &Report, ended: Option<Outcome>) -> Outcome {
+pub(crate) fn outcome(told: Option<Outcome>, report: &Report, ended: Option<Outcome>) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
-    match (report.outcome, output.outcome) {
+    match (report.outcome, told) {
         (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
         (Some(outcome), _) | (None, Some(outcome)) => outcome,
         (None, None) => ended.unwrap_or(match report.agent_exit {
@@ -40,31 +40,37 @@ pub(crate) fn error_category(output: &ParsedSigils, outcome: Outcome) -> Option<
     reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
 }
 
-/// Returns the body of an attempt's journal entry. `text` is the agent's output, and `allowed` the fingerprints of
-/// false secrets that may stay.
+/// Returns the body of an attempt's journal entry. `allowed` has the fingerprints of false secrets that may stay.
 pub(crate) fn sections(
     output: ParsedSigils,
     report: &Report,
-    text: &str,
+    transcript: &Transcript,
     outcome: Outcome,
     allowed: &[String],
 ) -> Sections {
     let or = |own: &str, other: String| if own.trim().is_empty() { other } else { own.to_owned() };
-    let failure = output.failure.unwrap_or_else(|| minimal_report(text, outcome, allowed));
+    let has_failed = outcome.is_success() == Some(false);
+    let is_silent = output.failure.is_none() && has_failed;
+    let failure = output.failure.unwrap_or_default();
+    // A stream names its agent's last words and its client's errors; of plain text, the end is either.
+    let is_text = matches!(transcript.format, Format::Text | Format::Unknown);
+    let last_words = if is_silent && is_text { last_words(&transcript.text, allowed) } else { String::new() };
+    let (last_words, printed) = if outcome == Outcome::Error {
+        let of_client = transcript.errors.last().filter(|_| is_silent && !is_text).cloned();
+        (String::new(), of_client.unwrap_or(last_words))
+    } else {
+        (last_words, String::new())
+    };
     // Redaction comes before the cut, which could leave half a secret.
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
-    let trace = trace.map(|trace| trace.chars().take(STACK_TRACE).collect()).unwrap_or_default();
+    let trace = trace.map_or(printed, |trace| trace.chars().take(STACK_TRACE).collect());
+    let why = if is_silent { NO_REPORT.to_owned() } else { failure.why };
     Sections {
-        notes: output.notes.unwrap_or_default(),
-        summary: report.summary.clone(),
+        notes: joined([output.notes.unwrap_or_default(), failure.other], "\n\n"),
+        summary: or(&report.summary, last_words),
         tried: or(&report.tried, failure.tried),
-        why: or(&report.why, failure.why),
-        error_output: [Some(or(&report.error_output, trace)), ended_by(report)]
-            .into_iter()
-            .flatten()
-            .filter(|part: &String| !part.trim().is_empty())
-            .collect::<Vec<_>>()
-            .join("\n"),
+        why: or(&report.why, why),
+        error_output: joined([or(&report.error_output, trace), ended_by(report).unwrap_or_default()], "\n"),
         retry_suggestion: or(&report.retry_suggestion, output.retry_suggestion.unwrap_or_default()),
         decisions: report.decisions.clone(),
         errors: errors_of(report, outcome),
@@ -72,6 +78,10 @@ pub(crate) fn sections(
         progress: report.progress.clone(),
         feedback: report.feedback.clone(),
     }
+}
+
+fn joined(texts: [String; 2], between: &str) -> String {
+    texts.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join(between)
 }
 
 /// Returns the known errors; the exit status, if an agent crashed or was cut off without an error.
@@ -93,22 +103,10 @@ fn ended_by(report: &Report) -> Option<String> {
     line.filter(|_| report.outcome == Some(Outcome::Blocked)).map(str::to_owned)
 }
 
-/// Returns the known facts about a failure without a report.
-fn minimal_report(text: &str, outcome: Outcome, allowed: &[String]) -> FailureReport {
-    let mut report = FailureReport {
-        tried: String::new(),
-        why: String::new(),
-        category: UNKNOWN.to_owned(),
-        files: Vec::new(),
-        stack_trace: None,
-    };
-    if outcome.is_success() == Some(false) {
-        NO_REPORT.clone_into(&mut report.why);
-        // Sigils have their own places in entries.
-        let text = &without_sigils(text);
-        let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
-        let start = text.char_indices().rev().nth(ERROR_OUTPUT - 1).map_or(0, |(at, _)| at);
-        report.stack_trace = Some(text[start..].to_owned());
-    }
-    report
+/// Returns the end of a text, without sigils, which have their own places in entries.
+fn last_words(text: &str, allowed: &[String]) -> String {
+    let text = &without_sigils(text);
+    let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
+    let start = text.char_indices().rev().nth(LAST_WORDS - 1).map_or(0, |(at, _)| at);
+    text[start..].trim_start().to_owned()
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use self::session::{Session, SessionName, is_resumed, kept_sessions};
+use self::session::{Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
 use crate::catalog::Area;
 use crate::context::{BriefingRequest, Budget};
@@ -204,12 +204,14 @@ impl Firing<'_> {
     }
 
     fn briefing(&mut self) -> Option<String> {
+        let told = told_attempts(self.workspace);
         for tokens in BRIEFINGS {
             // `setup` registers the server wherever it registers hooks, and clients refuse commands more often than tools.
             let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: true };
-            let briefing = iterations::briefing(self.workspace, &request).ok()?;
+            let briefing = iterations::briefing(self.workspace, &request, &told).ok()?;
             if let Some(document) = self.document(&briefing.text) {
-                let shown: Vec<String> = briefing.entries.iter().map(ToString::to_string).collect();
+                let shown: Vec<String> =
+                    briefing.entries.iter().chain(&briefing.attempts).map(ToString::to_string).collect();
                 // If this is not noted, an entry may be shown again.
                 let _ = self.update_session(|session| session.shows(&shown));
                 return Some(document);

@@ -17,6 +17,8 @@ const KEPT: TimeDelta = TimeDelta::days(7);
 const MAX_SWEPT: usize = 50;
 /// Within this time, an event is one that several clients, or files of one client, report.
 const SAME_EVENT: TimeDelta = TimeDelta::seconds(10);
+/// How many sessions are asked what they were shown.
+const MAX_ASKED: usize = 1_000;
 /// How many messages of a session are known.
 const MAX_MESSAGES: usize = 100;
 /// How many entries that a session was shown are known.
@@ -97,6 +99,12 @@ pub(super) fn kept_sessions(workspace: &Workspace) -> Vec<SessionName> {
     let names = workspace.store.names(&format!("state/{FOLDER}")).unwrap_or_default();
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     names.filter_map(|name| SessionName::of_stem(name.strip_suffix(EXTENSION)?)).collect()
+}
+
+/// Returns the ids of the attempts that sessions were shown.
+pub(super) fn told_attempts(workspace: &Workspace) -> Vec<String> {
+    let shown = kept_sessions(workspace).into_iter().take(MAX_ASKED).flat_map(|name| name.read(workspace).shown);
+    shown.filter(|id| id.starts_with("journal/")).collect()
 }
 
 /// Removes old sessions.

@@ -64,9 +64,9 @@ pub(super) fn record_session(
     true
 }
 
-/// Adds what was refused, and problems that a person should see, to the `notes`.
+/// Adds what was wrong with a report, and problems that a person should see, to the `notes`.
 pub(super) fn tell(recorded: RecordedMessage, notes: &mut Vec<String>) {
-    notes.extend(recorded.refused.into_iter().map(|refused| format!("not recorded: {refused}")));
+    notes.extend(recorded.refused.into_iter().map(|refused| format!("report: {refused}")));
     notes.extend(recorded.problems.iter().map(Problem::to_string));
 }
 

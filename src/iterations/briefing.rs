@@ -34,16 +34,18 @@ const MAX_RECENT: usize = 8;
 const RECENT_ATTEMPTS: usize = 500;
 /// How long before the last attempt the use of an entry counts: what helped in spring says little in autumn.
 const USED_WITHIN: TimeDelta = TimeDelta::days(60);
+/// How long an attempt at no known task is told.
+const TOLD_WITHIN: TimeDelta = TimeDelta::days(7);
 /// The category of events that every session should know.
 const DECISION: &str = "decision";
 
-/// Returns the briefing.
-pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Result<Briefing> {
+/// Returns the briefing. Sessions were `told` of the attempts with these ids.
+pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest, told: &[String]) -> Result<Briefing> {
     let budget = request.budget.unwrap_or_else(|| Budget::tokens(context::DEFAULT_TOKENS));
     context::check_budget(budget, request.by_tools)?;
     let brief = |live: &Catalog, searched: Option<(&[View], &Snapshot)>| {
         let archive = workspace.catalog(Area::Archive);
-        let material = material(workspace, &[live, &archive], searched);
+        let material = material(workspace, &[live, &archive], searched, told);
         let mut briefing = context::brief(&material, budget, request.by_tools);
         briefing.problems = live.problems();
         briefing.problems.extend(workspace.settings_problems.clone());
@@ -65,13 +67,18 @@ pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest) -> Resu
 }
 
 /// Gathers the material of a briefing; remedies only with the data for a search.
-fn material(workspace: &Workspace, catalogs: &[&Catalog], searched: Option<(&[View], &Snapshot)>) -> BriefingMaterial {
+fn material(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    searched: Option<(&[View], &Snapshot)>,
+    told: &[String],
+) -> BriefingMaterial {
     let live = catalogs[0];
     let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.journal_rows().collect());
     let since = attempts.last().map(|attempt| attempt.started_at);
     let recent = &attempts[attempts.len().saturating_sub(RECENT_ATTEMPTS)..];
     let errors: Vec<_> = history::pressing_errors(recent, &[]).into_iter().take(MAX_ERRORS).collect();
-    let mut open = open_tasks(workspace, catalogs, &attempts);
+    let mut open = open_tasks(workspace, catalogs, &attempts, told);
     let mut has_more = open.len() > MAX_OPEN;
     open.truncate(MAX_OPEN);
     let remedies = searched.map_or_else(Vec::new, |(views, snapshot)| {
@@ -156,8 +163,20 @@ fn is_gone(workspace: &Workspace, file: &str) -> bool {
 }
 
 /// Returns the tasks that failed last and are not done, the most recent first, each with its last failure, and behind
-/// them the newest whose last attempt is partial; one more than is shown.
-fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<OpenTask> {
+/// them the newest whose last attempt is partial; one more than is shown. An attempt at no task that is known never becomes done: it is there for a week, until a session `told`
+/// it.
+fn open_tasks(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    attempts: &[AttemptSummary],
+    told: &[String],
+) -> Vec<OpenTask> {
+    let since = workspace.now() - TOLD_WITHIN;
+    let is_news = |attempt: &AttemptSummary| {
+        attempt.started_at >= since
+            && attempt.head.outcome.is_failure_of_task()
+            && !told.iter().any(|id| *id == attempt.id.as_str())
+    };
     let mut of_task: HashMap<&str, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in attempts {
         if let Some(id) = &attempt.task_id {
@@ -165,8 +184,15 @@ fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptS
         }
     }
     let (mut known, mut n_partial) = (HashSet::new(), 0);
-    let newest_first = attempts.iter().rev().filter_map(|attempt| attempt.task_id.as_deref());
-    let open = newest_first.filter(|id| known.insert(*id)).filter_map(|id| {
+    let open = attempts.iter().rev().filter_map(|attempt| {
+        let Some(id) = attempt.task_id.as_deref() else {
+            let read = || journal::attempt(workspace, catalogs, &attempt.id);
+            let last = NumberedAttempt { id: attempt.id.clone(), number: 1, attempt: is_news(attempt).then(read)?? };
+            return Some(OpenTask { id: None, streak: 1, last });
+        };
+        if !known.insert(id) {
+            return None;
+        }
         let TaskRecord { streak, .. } = TaskRecord::of(&of_task[id]);
         let number = if streak > 0 {
             of_task[id].iter().rposition(|attempt| attempt.head.outcome.is_failure_of_task())?
@@ -178,7 +204,7 @@ fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptS
         let last = &of_task[id][number];
         let attempt = journal::attempt(workspace, catalogs, &last.id)?;
         Some(OpenTask {
-            id: id.to_owned(),
+            id: Some(id.to_owned()),
             streak,
             last: NumberedAttempt { id: last.id.clone(), number: number + 1, attempt },
         })

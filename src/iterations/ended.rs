@@ -45,7 +45,7 @@ pub struct Recorded {
     pub outcome: Outcome,
     /// The knowledge that was recorded, in the order in which the agent wrote it.
     pub knowledge: Vec<Added>,
-    /// The refused sigils of the agent; its next context lists them.
+    /// The elements of the agent's report that were refused, or not written as they should be; its next context lists them.
     pub refused: Vec<String>,
     /// The content of the entry in the journal.
     pub attempt: Attempt,
@@ -77,6 +77,8 @@ pub(super) struct EndedAttempt<'a> {
     pub(super) is_redacted: bool,
     /// The way by which it is told, and whether the caller names its run; `None` if it was begun, and is told once.
     pub(super) told: Option<(Channel, bool)>,
+    /// Why elements of its report were refused before.
+    pub(super) refused: Vec<String>,
 }
 
 impl<'a> EndedAttempt<'a> {
@@ -98,6 +100,7 @@ impl<'a> EndedAttempt<'a> {
             was_kept: false,
             is_redacted: false,
             told: None,
+            refused: Vec::new(),
         }
     }
 

@@ -151,6 +151,7 @@ pub(crate) fn record_kept(
         was_kept: true,
         is_redacted: file.redacted,
         told: iteration.is_unmeasured.then_some((Channel::Output, true)),
+        refused: Vec::new(),
     };
     match record(workspace, semantic, &ended) {
         Ok(mut recorded) => {

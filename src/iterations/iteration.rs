@@ -157,7 +157,7 @@ impl Iteration {
     pub(super) fn attempt_with(&self, head: AttemptHead, sections: Sections) -> Attempt {
         Attempt {
             run_id: self.run_id.clone(),
-            task_id: Some(self.task_id()),
+            task_id: self.task.is_named().then(|| self.task_id()),
             task_title: self.task.title.clone(),
             feature: self.task.feature.clone(),
             source: Source::Agent,

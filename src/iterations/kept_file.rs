@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::iteration::{Iteration, is_tree};
+use super::meant::of_session;
 use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
 use super::work_tree::WorkTreeChanges;
@@ -330,10 +331,10 @@ pub fn record_command(root: &Path, file: &Path) -> String {
 /// Returns the last task that an agent reports as done or failed.
 pub(crate) fn task_named(text: &str) -> Option<String> {
     let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
-        Sigil::Done(id) | Sigil::Failed(id) => Some(id),
+        Sigil::Done(named) | Sigil::Failed(named) => of_session(&named, None, &|_| None).ok(),
         _ => None,
     });
-    named.filter(|id| check_name("task id", id).is_ok())
+    named.map(|task| task.id)
 }
 
 /// Returns the error for an attempt that could not be saved, with all of it.

@@ -12,26 +12,23 @@ use super::ended::EndedAttempt;
 use super::finish::reader;
 use super::iteration::Iteration;
 use super::loop_claims::{Claim, claim_of};
-use super::notes::{Channel, tasks_of_contexts};
-use super::record::{Contributions, record, refused};
+use super::meant::{TaskName, of_session};
+use super::notes::Channel;
+use super::record::{Contributions, known_name, record, refused};
 use super::runs::{new_run, recent_run};
 use super::session_message::SessionMessage;
-use super::told::told_iteration;
+use super::told::{open_task, told_iteration};
 use crate::context::Task;
+use crate::entry::Outcome;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{Files, Outcome};
 use crate::error::{Error, Problem, Result};
 use crate::history::Report;
-use crate::journal::check_name;
 use crate::semantic::SemanticMemory;
 use crate::settings::Settings;
-use crate::sigil::{self, SUGGESTIONS_HEADING, Sigil, SuggestedScope};
-use crate::text::first_sentence;
+use crate::sigil::{self, SUGGESTIONS_HEADING, Sigil, SuggestedScope, TaskEnd};
 use crate::transcript::Format;
 use crate::workspace::Workspace;
 
-/// The longest title of a task that a failure report gives its name, in characters.
-const MAX_TITLE: usize = 120;
 /// How many tasks one message may end.
 const MAX_TASKS: usize = 20;
 
@@ -74,32 +71,33 @@ pub(crate) fn says_anything(text: &str) -> bool {
 ///
 /// [`Error::Locked`] and [`Error::Io`]. What concerns one fact alone is in [`RecordedMessage::refused`].
 pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) -> Result<RecordedMessage> {
-    let ended = EndedTasks::of(&message.text);
+    let open = open_task(workspace, message.run.as_deref());
+    let ended = EndedTasks::of(workspace, &message.text, open.as_ref());
     if ended.tasks.is_empty() {
-        let Some(tried) = &ended.tried else {
-            return record_facts(workspace, message, RecordedMessage::refusing(ended.refused));
-        };
-        let iteration = failed_iteration(workspace, message, tried)?;
-        let report = Report { outcome: Some(Outcome::Failed), ..Report::default() };
-        return RecordedMessage::refusing(ended.refused).with_attempt(
+        if ended.tried.is_none() {
+            return record_facts(workspace, message, ended.refused);
+        }
+        let iteration = iteration_of(workspace, message, open.as_ref())?;
+        return RecordedMessage::default().with_attempt(
             workspace,
             message,
             &iteration,
-            report,
-            &message.text,
+            Outcome::Failed,
+            (&message.text, Vec::new()),
         );
     }
-    let claim = |task: &EndedTask| claim_of(workspace, message, &task.id);
+    let claim = |task: &EndedTask| claim_of(workspace, message, &task.name.id);
     let claims = ended.tasks.iter().map(claim).collect::<Result<Vec<Claim>>>()?;
     if claims.contains(&Claim::Open) {
         return Ok(RecordedMessage::waiting());
     }
-    let mut recorded = RecordedMessage::refusing(ended.refused);
+    let mut recorded = RecordedMessage::default();
+    let mut too_many = ended.too_many;
     let unclaimed = ended.tasks.iter().zip(claims).filter(|(_, claim)| *claim == Claim::None);
     for (task, _) in unclaimed {
-        let iteration = told_iteration(workspace, &of_id(&task.id), message.run.as_deref(), message.at)?;
-        let report = Report { outcome: Some(task.outcome), ..Report::default() };
-        recorded = recorded.with_attempt(workspace, message, &iteration, report, &task.text)?;
+        let iteration = iteration_of(workspace, message, Some(&task.name))?;
+        let said = (task.text.as_str(), too_many.take().into_iter().collect());
+        recorded = recorded.with_attempt(workspace, message, &iteration, task.outcome, said)?;
     }
     Ok(recorded)
 }
@@ -111,12 +109,10 @@ pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) ->
 /// [`Error::Locked`] and [`Error::Io`].
 pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<RecordedMessage> {
     let text = work.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
-    let named = EndedTasks::of(text).tasks.pop();
-    let id = named.map_or_else(|| Task::id_of_title(&work.title), |task| task.id);
-    let mut iteration = told_iteration(workspace, &of_id(&id), work.run.as_deref(), work.at)?;
-    if iteration.task.title == id {
-        iteration.task.title.clone_from(&work.title);
-    }
+    let own = TaskName { id: Task::id_of_title(&work.title), title: work.title.clone() };
+    let named = EndedTasks::of(workspace, text, Some(&own)).tasks.pop();
+    let name = named.map_or(own, |task| task.name);
+    let iteration = told_iteration(workspace, &name.task(), work.run.as_deref(), work.at)?;
     let transcript = work.report.transcript.clone().unwrap_or_default();
     let ended = EndedAttempt { was_kept: true, ..EndedAttempt::new(&iteration, &work.report, &transcript, work.at) };
     let recorded = record(workspace, &no_servers(workspace), &ended)?;
@@ -129,32 +125,29 @@ pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<R
 }
 
 impl RecordedMessage {
-    fn refusing(refused: Vec<String>) -> RecordedMessage {
-        RecordedMessage { refused, ..RecordedMessage::default() }
-    }
-
     fn waiting() -> RecordedMessage {
         RecordedMessage { waits: true, ..RecordedMessage::default() }
     }
 
-    /// Records an attempt with this text.
+    /// Records an attempt with this text, of which something was refused before.
     fn with_attempt(
         mut self,
         workspace: &Workspace,
         message: &SessionMessage,
         iteration: &Iteration,
-        report: Report,
-        text: &str,
+        outcome: Outcome,
+        (text, refused): (&str, Vec<String>),
     ) -> Result<RecordedMessage> {
         // A message that begins like an event stream is still a message.
         let mut reader = reader(workspace, Format::Text);
         reader.push(text.as_bytes());
         let transcript = reader.finish();
-        let report = Report { model: message.model.clone(), files: Files::default(), ..report };
+        let report = Report { outcome: Some(outcome), model: message.model.clone(), ..Report::default() };
         let ended = EndedAttempt {
             was_kept: message.was_kept,
             is_redacted: message.is_redacted,
             told: Some((Channel::Message, true)),
+            refused,
             ..EndedAttempt::new(iteration, &report, &transcript, message.at)
         };
         let recorded = record(workspace, &no_servers(workspace), &ended)?;
@@ -165,12 +158,13 @@ impl RecordedMessage {
     }
 }
 
-/// Records the knowledge of a message that ends no task.
+/// Records the knowledge of a message that ends no task, of which something was `refused` before.
 fn record_facts(
     workspace: &Workspace,
     message: &SessionMessage,
-    mut recorded: RecordedMessage,
+    refused_before: Vec<String>,
 ) -> Result<RecordedMessage> {
+    let mut recorded = RecordedMessage { refused: refused_before, ..RecordedMessage::default() };
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let iteration = Iteration::new(run, 1, Task::default(), message.at);
     let (report, transcript) = Default::default();
@@ -178,7 +172,7 @@ fn record_facts(
         is_redacted: message.is_redacted,
         ..EndedAttempt::new(&iteration, &report, &transcript, message.at)
     };
-    let mut output = sigil::read(&message.text, "");
+    let mut output = sigil::read(&message.text);
     let mut facts = Contributions { refused: refused(workspace, &mut output), ..Contributions::default() };
     let without_task = |knowledge: Knowledge| Knowledge { task_id: None, ..knowledge };
     for noted in &output.knowledge {
@@ -212,7 +206,7 @@ fn record_facts(
 /// A task that a message ends.
 #[derive(Debug, PartialEq)]
 struct EndedTask {
-    id: String,
+    name: TaskName,
     outcome: Outcome,
     /// The parts of the message that are about it, in their lines; the other lines are empty.
     text: String,
@@ -225,21 +219,29 @@ struct EndedTasks {
     tasks: Vec<EndedTask>,
     /// What was tried, if it reports a failure.
     tried: Option<String>,
+    /// The elements that end no task.
     refused: Vec<String>,
+    /// The refusal of more tasks than one message may end.
+    too_many: Option<String>,
 }
 
 impl EndedTasks {
     /// Cuts a message behind each element that ends a task: what stands before it is about that task, and what follows
     /// the last one about the last. If one task alone failed, a failure report is about that one, wherever it stands.
-    fn of(text: &str) -> EndedTasks {
+    /// `open` is the only open task of the session.
+    fn of(workspace: &Workspace, text: &str, open: Option<&TaskName>) -> EndedTasks {
+        EndedTasks::cut(text, &|named| of_session(named, open, &|name| known_name(workspace, name)))
+    }
+
+    fn cut(text: &str, task_of: &dyn Fn(&str) -> std::result::Result<TaskName, String>) -> EndedTasks {
         let mut ended = EndedTasks::default();
         let mut reports: Vec<Range<usize>> = Vec::new();
         // The end of each part, and its task.
         let mut parts: Vec<(usize, String)> = Vec::new();
         for (place, sigil) in sigil::places(text) {
-            let (id, outcome) = match sigil {
-                Sigil::Done(id) => (id, Outcome::Done),
-                Sigil::Failed(id) => (id, Outcome::Failed),
+            let (named, outcome) = match sigil {
+                Sigil::Done(named) => (named, Outcome::Done),
+                Sigil::Failed(named) => (named, Outcome::Failed),
                 Sigil::FailureReport(report) => {
                     ended.tried.get_or_insert(report.tried);
                     reports.push(place);
@@ -247,51 +249,43 @@ impl EndedTasks {
                 }
                 _ => continue,
             };
-            if let Err(error) = check_name("task id", &id) {
-                let line = text[..place.start].matches('\n').count() + 1;
-                ended.refused.push(format!("line {line}: {error}"));
-                continue;
+            let line = || u32::try_from(text[..place.start].matches('\n').count() + 1).unwrap_or(u32::MAX);
+            match task_of(&named) {
+                Ok(name) => {
+                    parts.push((place.end, name.id.clone()));
+                    ended.tasks.retain(|known| known.name.id != name.id);
+                    ended.tasks.push(EndedTask { name, outcome, text: String::new() });
+                }
+                Err(reason) => {
+                    let end = TaskEnd { line: line(), outcome, named };
+                    ended.refused.push(end.refused(reason).to_string());
+                }
             }
-            parts.push((place.end, id.clone()));
-            ended.tasks.retain(|known| known.id != id);
-            ended.tasks.push(EndedTask { id, outcome, text: String::new() });
         }
         if let Some(last) = parts.last_mut() {
             last.0 = text.len();
         }
         let mut failed = ended.tasks.iter().filter(|task| task.outcome == Outcome::Failed);
-        let failed = failed.next().filter(|_| failed.next().is_none()).map(|task| task.id.clone());
+        let failed = failed.next().filter(|_| failed.next().is_none()).map(|task| task.name.id.clone());
         for task in &mut ended.tasks {
             let owner = |at: usize| parts.iter().find(|(end, _)| at < *end).map(|(_, id)| id);
             let is_about = |at: usize| match &failed {
-                Some(failed) if reports.iter().any(|report| report.contains(&at)) => *failed == task.id,
-                _ => owner(at) == Some(&task.id),
+                Some(failed) if reports.iter().any(|report| report.contains(&at)) => *failed == task.name.id,
+                _ => owner(at) == Some(&task.name.id),
             };
             task.text = text.char_indices().filter(|(at, c)| *c == '\n' || is_about(*at)).map(|(_, c)| c).collect();
         }
         if let Some(more) = ended.tasks.len().checked_sub(MAX_TASKS).filter(|more| *more > 0) {
             ended.tasks.drain(..more);
-            ended.refused.push(format!("the message ends {more} more tasks; one message has at most {MAX_TASKS}"));
+            ended.too_many = Some(format!("the message ends {more} more tasks; one message has at most {MAX_TASKS}"));
         }
         ended
     }
 }
 
-/// Returns the task of this id.
-fn of_id(id: &str) -> Task {
-    Task { id: Some(id.to_owned()), ..Task::default() }
-}
-
-/// Returns the iteration of a failure report that names no task: of the only one for which the session asked for a
-/// context, else of a task that is called by what was tried.
-fn failed_iteration(workspace: &Workspace, message: &SessionMessage, tried: &str) -> Result<Iteration> {
-    let asked = tasks_of_contexts(workspace, message.run.as_deref());
-    let title = first_sentence(tried, MAX_TITLE);
-    let title = if title.trim().is_empty() { "A failure without a task".to_owned() } else { title };
-    let task = match &asked[..] {
-        [task] => task.clone(),
-        _ => Task::new(title),
-    };
+/// Returns the iteration of what a message says; without a `name`, one at no task.
+fn iteration_of(workspace: &Workspace, message: &SessionMessage, name: Option<&TaskName>) -> Result<Iteration> {
+    let task = name.map(TaskName::task).unwrap_or_default();
     told_iteration(workspace, &task, message.run.as_deref(), message.at)
 }
 
@@ -307,9 +301,9 @@ mod tests {
     #[test]
     fn a_message_is_cut_behind_what_ends_a_task() {
         let check = |text: &str, expected: &[(&str, Outcome, &str)]| {
-            let ended = EndedTasks::of(text);
+            let ended = EndedTasks::cut(text, &|named| of_session(named, None, &|_| None));
             let found: Vec<_> =
-                ended.tasks.iter().map(|task| (task.id.as_str(), task.outcome, task.text.as_str())).collect();
+                ended.tasks.iter().map(|task| (task.name.id.as_str(), task.outcome, task.text.as_str())).collect();
             assert_eq!(found, expected, "{text}");
         };
         let (done, failed) = (Outcome::Done, Outcome::Failed);

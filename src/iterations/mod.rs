@@ -7,7 +7,8 @@
 //! output into knowledge, `record` writes that and the journal's entry. `kept` and
 //! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
 //! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be
-//! recorded; `loop_claims` leaves to a run what the run records. `runs` names runs. `live` reads what runs do at the moment,
+//! recorded; `loop_claims` leaves to a run what the run records, and
+//! `meant` decides which task an element ends. `runs` names runs. `live` reads what runs do at the moment,
 //! and `live_writer` writes it. `page_server` notes who serves the page of the memory.
 //!
 //! `briefing` gathers what a session begins with, and `remedies` finds the entries that are about what goes wrong now.
@@ -29,6 +30,7 @@ mod live;
 #[cfg(feature = "runner")]
 mod live_writer;
 mod loop_claims;
+mod meant;
 mod message;
 mod model_choice;
 mod notes;

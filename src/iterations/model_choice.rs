@@ -75,6 +75,9 @@ pub(super) fn loop_status(
         failed_with: task.failed_with.clone(),
         tell_person: task.rung > threshold,
     });
+    // Mostly the run's last attempt is that of the task.
+    let of_run_alone = of_run.refused.iter().filter(|refused| !task.refused.contains(refused));
+    let refused = task.refused.iter().chain(of_run_alone).cloned().collect();
     Some(Status {
         iteration: number,
         limit: run.limit,
@@ -85,6 +88,6 @@ pub(super) fn loop_status(
         model: choice.model.clone(),
         rationale: choice.rationale.clone(),
         stuck,
-        refused: of_run.refused.clone(),
+        refused,
     })
 }

@@ -119,17 +119,10 @@ fn position(contexts: &[ContextNote], task_id: &str, run: Option<&str>) -> Optio
     of_run.or(of_task.first().filter(|_| of_task.len() == 1)).map(|(at, _)| *at)
 }
 
-/// Returns the tasks for which a run asked for a context, and recorded nothing since; if there are none, those for which
-/// nobody said a run. Without a run, it returns all.
-pub(super) fn tasks_of_contexts(workspace: &Workspace, run: Option<&str>) -> Vec<Task> {
+/// Returns the tasks of contexts for which nothing was recorded since, and the runs that asked.
+pub(super) fn tasks_of_contexts(workspace: &Workspace) -> Vec<(Option<String>, Task)> {
     let AttemptNotes { contexts, .. } = state_file::read_only(workspace, NAME);
-    let of_run = |run: Option<&str>| -> Vec<Task> {
-        contexts.iter().filter(|note| note.run.as_deref() == run).map(|note| note.task.clone()).collect()
-    };
-    match run {
-        None => contexts.into_iter().map(|note| note.task).collect(),
-        Some(_) => Some(of_run(run)).filter(|tasks| !tasks.is_empty()).unwrap_or_else(|| of_run(None)),
-    }
+    contexts.into_iter().map(|note| (note.run, note.task)).collect()
 }
 
 /// Returns whether a tree of a context may still be needed.

@@ -7,6 +7,7 @@ use super::begun::{close, scratch};
 use super::contributions::{event_of, knowledge_of};
 use super::ended::{EndedAttempt, Recorded};
 use super::iteration::Iteration;
+use super::meant::{TaskName, ending};
 use super::notes::{note_told, told_before};
 use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
 use crate::entry::knowledge::Knowledge;
@@ -16,7 +17,7 @@ use crate::error::{Error, Problem, Result};
 use crate::history::{
     CompletedReport, Report, Validated, completed_report, error_category, outcome, sections, transcript_problems,
 };
-use crate::journal::{complete_attempt, recorded_before, write_attempt};
+use crate::journal::{complete_attempt, recorded_before, task_by_name, write_attempt};
 use crate::knowledge::{self, AddAction, Added};
 use crate::semantic::SemanticMemory;
 use crate::settings::CommitPolicy;
@@ -48,8 +49,11 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let CompletedReport { report, ended: by_client } = &completed_report(ended.report, transcript, &iteration.model);
     // In an unknown format, the agent's own text cannot be distinguished from a printed file.
     let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
-    let mut output = sigil::read(own, &iteration.task_id());
-    let outcome = outcome(&output, report, *by_client);
+    let mut output = sigil::read(own);
+    let own_task = TaskName::of(&iteration.task);
+    let (told, remarks) = ending(&output.ends, own_task.as_ref(), &|name| known_name(workspace, name));
+    output.refused.extend(remarks);
+    let outcome = outcome(told, report, *by_client);
     let mut contributions = Contributions { refused: refused(workspace, &mut output), ..Contributions::default() };
     let mut problems = transcript_problems(transcript, report, outcome);
     contributions.take_over(workspace, ended, &output)?;
@@ -58,10 +62,11 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let notes = Some(report.notes.clone()).filter(|notes| !notes.trim().is_empty()).or_else(|| output.notes.take());
     output.notes = notes_with(notes, &contributions.left_over);
     contributions.refused.sort_by_key(|(line, _)| *line);
-    let refused = contributions.refused.into_iter().map(|(_, refused)| refused).collect();
+    let refused = contributions.refused.into_iter().map(|(_, refused)| refused);
+    let refused = refused.chain(ended.refused.iter().cloned()).collect();
     let head = AttemptHead { refused, ..attempt_head(ended, report, &output, outcome) };
     let allowed = &workspace.settings.allowed_secrets;
-    let sections = sections(output, report, &transcript.text, outcome, allowed);
+    let sections = sections(output, report, transcript, outcome, allowed);
     // The lock is taken after the attempt is prepared.
     let attempt = iteration.attempt_with(head, sections).prepared(allowed);
     let (path, attempt, is_new) = write(workspace, ended, attempt, &mut problems)?;
@@ -76,6 +81,11 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let number = if is_new { iteration.attempt } else { iteration.attempt.saturating_sub(1).max(1) };
     let outcome = attempt.head.outcome;
     Ok(Recorded { id, path: display_path(&path), number, outcome, knowledge, refused, attempt, problems })
+}
+
+/// Returns the task of the journal with this id or title.
+pub(super) fn known_name(workspace: &Workspace, name: &str) -> Option<TaskName> {
+    task_by_name(workspace, name).map(|(id, title)| TaskName { id, title })
 }
 
 /// Returns the refused sigils of the output, including a model that the settings do not name, which is removed. The

@@ -53,7 +53,7 @@ impl CurrentFailure {
     /// Returns the last failure of a task.
     pub(super) fn of_task(task: &OpenTask) -> CurrentFailure {
         let attempt = &task.last.attempt;
-        let tasks = vec![asking(Some(task.id.clone()), attempt.feature.clone())];
+        let tasks = vec![asking(task.id.clone(), attempt.feature.clone())];
         CurrentFailure { text: described(&attempt.task_title, attempt), tasks }
     }
 }

@@ -2,22 +2,28 @@
 //!
 //! Nothing has to be open. Only a run at work keeps its task to itself, since it records its own attempts.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 
 use super::begun::begun;
 use super::ended::{EndedAttempt, Recorded};
 use super::finish::{record_safely, transcript};
 use super::iteration::Iteration;
-use super::kept_file::task_named;
+use super::meant::{TaskName, of_session};
 use super::notes::{Channel, context_of, tasks_of_contexts};
 use super::process_identity::ProcessIdentity;
+use super::record::known_name;
 use super::runs::{known_task, new_run, recent_run};
 use super::state_folders::StateFolders;
+use crate::catalog::{Catalog, RowId};
 use crate::context::Task;
+use crate::entry::Outcome;
 use crate::error::{Argument, Error, Result};
 use crate::history::Report;
-use crate::journal::{check_name, check_run_name, next_number};
+use crate::journal::{both_areas, check_name, check_run_name, next_number, summaries};
 use crate::semantic::SemanticMemory;
+use crate::sigil;
 use crate::workspace::Workspace;
 
 /// Records an attempt at a task that nobody began, in this run or the active one.
@@ -43,13 +49,48 @@ pub(crate) fn record_attempt(
     record_safely(workspace, semantic, folders, ended)
 }
 
-/// Returns the task that an output is about: the one that it names, else the only one for which the run asked for a context.
-pub(super) fn task_of(workspace: &Workspace, run: Option<&str>, output: &str) -> Option<Task> {
-    let named = task_named(output).map(|id| Task { id: Some(id), ..Task::default() });
-    named.or_else(|| match &tasks_of_contexts(workspace, run)[..] {
-        [task] => Some(task.clone()),
-        _ => None,
-    })
+/// Returns the task that an output is about: another known one that it names, else the only open one, else the one that it
+/// names.
+fn task_of(workspace: &Workspace, run: Option<&str>, output: &str) -> Option<Task> {
+    let known = |name: &str| known_name(workspace, name);
+    let open = open_task(workspace, run);
+    let named = sigil::read(output).ends.pop().and_then(|end| of_session(&end.named, open.as_ref(), &known).ok());
+    let is_known = |name: &TaskName| known(&name.id).is_some();
+    let name = named.filter(|name| open.is_none() || is_known(name)).or(open)?;
+    Some(name.task())
+}
+
+/// Returns the only task that a run or session asked a context for, or attempted, and that is not done. If there is none, it
+/// is the only one for which somebody asked without a run.
+pub(super) fn open_task(workspace: &Workspace, run: Option<&str>) -> Option<TaskName> {
+    let asked = tasks_of_contexts(workspace);
+    let of = |wanted: Option<&str>| -> BTreeMap<String, String> {
+        let of_run = asked.iter().filter(|(run, _)| run.as_deref() == wanted);
+        of_run.map(|(_, task)| (task.own_id(), task.title.clone())).collect()
+    };
+    let mut open = of(run);
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let attempts = |rows: &dyn Fn(&Catalog) -> Vec<RowId>| summaries(workspace.now(), &catalogs, rows);
+    match run {
+        None => open.extend(asked.iter().map(|(_, task)| (task.own_id(), task.title.clone()))),
+        Some(run) => {
+            let attempted = attempts(&|catalog| catalog.rows_of_run(run)).into_iter().filter_map(|past| past.task_id);
+            for id in attempted {
+                let newest = attempts(&|catalog| catalog.rows_of_task(&id)).pop();
+                if newest.is_some_and(|newest| newest.head.outcome != Outcome::Done) {
+                    let title = known_task(workspace, &id).0.title;
+                    open.entry(id).or_insert(title);
+                }
+            }
+        }
+    }
+    if open.is_empty() {
+        open = of(None);
+    }
+    let mut open = open.into_iter();
+    let (id, title) = open.next().filter(|_| open.next().is_none())?;
+    Some(TaskName { id, title })
 }
 
 /// Returns the iteration of an attempt that nobody began, with what its task's last context showed.
@@ -66,12 +107,12 @@ pub(super) fn told_iteration(
     let run = run.map(str::to_owned).or_else(|| note.as_ref()?.run.clone()).or_else(|| recent_run(workspace));
     let run = run.unwrap_or_else(|| new_run(workspace).id);
     let number = next_number(workspace, &run)?;
-    let (known, n_attempts) = known_task(workspace, &id);
+    let (known, n_attempts) = if task.is_named() { known_task(workspace, &id) } else { Default::default() };
     let noted = note.as_ref().map(|note| note.task.clone()).unwrap_or_default();
     let title = [&task.title, &noted.title, &known.title].into_iter().find(|title| !title.trim().is_empty());
     let task = Task {
         title: title.cloned().unwrap_or_default(),
-        id: Some(id),
+        id: task.is_named().then_some(id),
         feature: task.feature.clone().or(noted.feature).or(known.feature),
         section: task.section.clone().or(noted.section).or(known.section),
         ..task.clone()

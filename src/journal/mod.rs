@@ -12,7 +12,7 @@ mod write;
 pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
 pub(crate) use read::{
     attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts, latest_start,
-    summaries,
+    summaries, task_by_name,
 };
 pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
 pub(crate) use views::{

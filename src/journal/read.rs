@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 
 use crate::catalog::{Area, Catalog, RowId};
-use crate::entry::{self, AHEAD, Attempt, Id};
+use crate::entry::{self, AHEAD, Attempt, Head, Id};
 use crate::error::Result;
 use crate::history::{self, AttemptSummary, Recurrence};
-use crate::text::shorten;
+use crate::text::{fold, shorten};
 use crate::workspace::Workspace;
 
 /// How much of an error's line is kept, in characters: some programs write all of their output in one line.
@@ -81,6 +81,21 @@ pub(crate) fn attempt_at(workspace: &Workspace, path: &str) -> Option<Attempt> {
 pub(crate) fn has_attempts(workspace: &Workspace, run_id: &str) -> Result<bool> {
     let is_empty = |folder: &str| workspace.store.names(&format!("{folder}/{run_id}")).map(|names| names.is_empty());
     Ok(!is_empty("journal")? || !is_empty("archive/journal")?)
+}
+
+/// Returns the id and the title of the task with this id, else of the last one with this title.
+pub(crate) fn task_by_name(workspace: &Workspace, name: &str) -> Option<(String, String)> {
+    let catalogs = both_areas(workspace);
+    let newest = |rows: &dyn Fn(&Catalog) -> Vec<RowId>, is_meant: &dyn Fn(&Head) -> bool| {
+        let heads = |catalog: &Catalog| -> Vec<(i64, Head)> {
+            rows(catalog).into_iter().map(|row| (catalog.recency(row), catalog.head(row))).collect()
+        };
+        let heads = catalogs.iter().flat_map(heads).filter(|(_, head)| head.valid && is_meant(head));
+        heads.max_by_key(|(at, _)| *at).and_then(|(_, head)| Some((head.task_id?, head.title)))
+    };
+    let title = fold(name);
+    let by_title = || newest(&|catalog| catalog.journal_rows().collect(), &|head| fold(&head.title) == title);
+    newest(&|catalog| catalog.rows_of_task(name), &|_| true).or_else(by_title)
 }
 
 /// Returns the run's attempts, oldest first, each with its whole content.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::names::check_name;
 use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, summaries};
 use crate::catalog::{Catalog, RowId};
+use crate::entry::attempt::NO_REPORT;
 use crate::entry::knowledge::timestamp;
 use crate::entry::path::display_path;
 use crate::entry::{Attempt, Files, Id, Outcome, Validation};
@@ -85,7 +86,7 @@ pub struct IterationView {
     pub what_was_tried: String,
     /// Why it failed.
     pub why_it_failed: String,
-    /// The error output that the agent reported.
+    /// The error output that the agent reported, or that its client printed as it crashed.
     pub error_output: String,
     /// What the agent suggests for the next attempt.
     pub retry_suggestion: String,
@@ -99,9 +100,16 @@ pub struct IterationView {
     pub validation_output: String,
     /// Feedback from the person who stopped it.
     pub feedback: String,
+    /// The elements of the agent's report that were refused, or not written as they should be, and why.
+    pub refused: Vec<String>,
 }
 
 impl IterationView {
+    /// Returns whether its agent said what was tried or why it failed.
+    pub fn has_report(&self) -> bool {
+        !self.what_was_tried.trim().is_empty() || !matches!(self.why_it_failed.trim(), "" | NO_REPORT)
+    }
+
     /// Returns the view of the attempt whose file is `path`, relative to the folder that holds `.ralph/`.
     pub(crate) fn new(id: Id, path: String, attempt: Attempt) -> IterationView {
         let Attempt { head, sections, .. } = attempt;
@@ -135,6 +143,7 @@ impl IterationView {
             validation: head.validation,
             validation_output: sections.validation_output,
             feedback: sections.feedback,
+            refused: head.refused,
         }
     }
 }

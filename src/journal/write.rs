@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use super::names::{BEGUN, MAX_NUMBER, check_number, journal_path};
 use super::read::{attempts_of_run, attempts_of_task};
+use crate::entry::attempt::NO_REPORT;
 use crate::entry::{self, Attempt, Files, Sections};
 use crate::error::{Error, Result};
-use crate::history::NO_REPORT;
 use crate::store::{Created, Lock};
 use crate::workspace::Workspace;
 

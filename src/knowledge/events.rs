@@ -9,7 +9,6 @@ use crate::catalog::{Catalog, RowId};
 use crate::context::{self, Task};
 use crate::dedup::event_words;
 use crate::entry::{Attempt, Head, Id, Outcome, Scope};
-use crate::history::NO_REPORT;
 use crate::journal;
 use crate::retrieve::{self, superseded};
 use crate::text::shorten;
@@ -102,7 +101,7 @@ fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         (!text.is_empty()).then(|| shorten(&text, QUOTE_CHARACTERS))
     };
-    let why = || some(&sections.why).filter(|why| why != NO_REPORT).map(|why| format!("Why it failed: {why}"));
+    let why = || sections.told_why().and_then(some).map(|why| format!("Why it failed: {why}"));
     let notes = || some(&sections.notes).or_else(|| some(&sections.summary));
     let (category, sentences) = match head.outcome {
         Outcome::Done => match verified {

@@ -127,7 +127,7 @@ impl Memory {
     ///
     /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall).
     pub fn briefing(&self, request: &BriefingRequest) -> Result<Briefing> {
-        iterations::briefing(&self.workspace, request)
+        iterations::briefing(&self.workspace, request, &[])
     }
 
     /// Returns the run of the session of which a client's program calls: that of this id, unless

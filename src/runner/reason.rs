@@ -4,8 +4,8 @@
 
 use super::amounts;
 use super::report::AgentReport;
-use crate::entry::attempt::Outcome;
-use crate::history::{NO_REPORT, killed_by};
+use crate::entry::attempt::{Outcome, Sections};
+use crate::history::killed_by;
 use crate::memory::Recorded;
 use crate::secret::redact;
 use crate::text::shorten;
@@ -24,7 +24,7 @@ pub(super) fn reason(report: &AgentReport, recorded: &Recorded, allowed: &[Strin
             let failed = || format!("failed with exit code {}", validated.exit_code);
             format!("`{}` {}", validated.command, timed_out.unwrap_or_else(failed))
         }
-        Outcome::Failed => said(&recorded.attempt.sections.why),
+        Outcome::Failed => said(&recorded.attempt.sections),
         Outcome::Blocked => timed_out.or_else(|| crash(report, allowed)).unwrap_or_else(|| silence(report, recorded)),
         Outcome::Error => crash(report, allowed)?,
         Outcome::Done | Outcome::Partial | Outcome::Interrupted => return None,
@@ -35,8 +35,8 @@ pub(super) fn reason(report: &AgentReport, recorded: &Recorded, allowed: &[Strin
 }
 
 /// Returns why the agent says that it failed.
-fn said(why: &str) -> String {
-    let why = why.trim().lines().next().filter(|why| *why != NO_REPORT);
+fn said(sections: &Sections) -> String {
+    let why = sections.told_why().and_then(|why| why.lines().next());
     why.map_or_else(|| "the agent gave up without a report".to_owned(), str::to_owned)
 }
 

@@ -1,7 +1,7 @@
 //! Sigils: the elements with which an agent's text writes to the memory.
 //!
-//! Pure. [`tokens()`] yields the values of a text in order, and the refused elements; [`read`] interprets them for one
-//! task. Neither fails, panics or takes more than linear time, whatever the text. Text that goes into a prompt passes
+//! Pure. [`tokens()`] yields the values of a text in order, and the refused elements; [`read`] gathers them. Which task
+//! an element ends is decided where the tasks are known. Neither fails, panics or takes more than linear time, whatever the text. Text that goes into a prompt passes
 //! [`defuse`], so that an agent which repeats its prompt writes nothing by it; the examples of the instructions write
 //! nothing either.
 
@@ -45,9 +45,9 @@ pub(crate) const MAX_REFUSED: usize = 100;
 /// A value that an agent writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sigil {
-    /// `<task-done>`: the task with this id is done.
+    /// `<task-done>`: the task with this id or title is done.
     Done(String),
-    /// `<task-failed>`: the task with this id failed, and will not be done in this iteration.
+    /// `<task-failed>`: the task with this id or title failed, and will not be done in this iteration.
     Failed(String),
     /// `<next-model>`: the model that the run's next iteration should have.
     NextModel(String),
@@ -87,9 +87,9 @@ pub struct Noted {
 /// Why an attempt failed, according to its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FailureReport {
-    /// `what_tried`.
+    /// `what_tried`; empty if it is not given.
     pub tried: String,
-    /// `why_failed`.
+    /// `why_failed`; empty if it is not given. A report without both has its text here.
     pub why: String,
     /// `error_category`, such as `test_failure`; `unknown` if none is given.
     pub category: String,
@@ -97,9 +97,30 @@ pub struct FailureReport {
     pub files: Vec<String>,
     /// `stack_trace`, all of it.
     pub stack_trace: Option<String>,
+    /// The lines that belong to none of these.
+    pub other: String,
 }
 
-/// An element that was refused.
+/// An element that ends a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// The line that it begins in, from 1.
+    pub line: u32,
+    /// How the task ended: done or failed.
+    pub outcome: Outcome,
+    /// The task, as the agent names it.
+    pub named: String,
+}
+
+impl TaskEnd {
+    /// Returns the refusal of the element, for this reason.
+    pub(crate) fn refused(&self, reason: String) -> Refused {
+        let name = if self.outcome == Outcome::Done { "task-done" } else { "task-failed" };
+        Refused { line: self.line, name, reason }
+    }
+}
+
+/// An element that was refused, or was not read as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The line that it begins in, from 1.
@@ -128,22 +149,22 @@ pub struct Tokens {
     pub refused: Vec<Refused>,
 }
 
-/// The statements of a text about one task.
+/// The statements of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParsedSigils {
-    /// How it ended: done or failed.
-    pub outcome: Option<Outcome>,
+    /// The ends of tasks, in order.
+    pub ends: Vec<TaskEnd>,
     /// The model that the run's next iteration should have.
     pub next_model: Option<String>,
-    /// Notes for the next agent that works on the task.
+    /// Notes for the next agent that works on its task.
     pub notes: Option<String>,
     /// The facts that hold beyond it, in order.
     pub knowledge: Vec<Noted>,
-    /// Why it failed.
+    /// Why its task failed.
     pub failure: Option<FailureReport>,
     /// What to do instead.
     pub retry_suggestion: Option<String>,
-    /// How hard it is.
+    /// How hard its task is.
     pub difficulty: Option<Difficulty>,
     /// The events that it suggests, in order.
     pub suggestions: Vec<Suggestion>,
@@ -157,61 +178,87 @@ pub struct ParsedSigils {
 /// An unclosed, empty or invalid element is skipped and reported, and its content is searched for others. The examples
 /// of the instructions are skipped silently.
 pub fn tokens(text: &str) -> Tokens {
-    let mut said = Tokens::default();
+    let (sigils, refused) = placed(text);
+    Tokens { sigils: sigils.into_iter().map(|placed| (placed.line, placed.sigil)).collect(), refused }
+}
+
+/// Returns the sigils of a text, in order, with their places in bytes.
+pub(crate) fn places(text: &str) -> Vec<(Range<usize>, Sigil)> {
+    let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+    let with_mark = |place: Range<usize>| place.start + mark..place.end + mark;
+    placed(text).0.into_iter().map(|placed| (with_mark(placed.place), placed.sigil)).collect()
+}
+
+/// A sigil, and where it is.
+struct PlacedSigil {
+    line: u32,
+    /// In bytes. A byte order mark does not count.
+    place: Range<usize>,
+    sigil: Sigil,
+    /// Whether nothing but white space is between it and an example of the instructions.
+    is_before_example: bool,
+}
+
+fn placed(text: &str) -> (Vec<PlacedSigil>, Vec<Refused>) {
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut sigils: Vec<PlacedSigil> = Vec::new();
+    let mut refused = Vec::new();
     tokens::scan(text, &mut |element| {
+        let (line, place) = (element.line, element.place.clone());
+        let mut add = |sigil| {
+            sigils.push(PlacedSigil { line, place: place.clone(), sigil, is_before_example: false });
+        };
         if element.name == SUGGESTIONS_HEADING {
-            let (suggestions, refused) = suggestions::read(element.content.unwrap_or_default(), element.line);
-            said.sigils.extend(suggestions.into_iter().map(|suggestion| (element.line, Sigil::Suggestion(suggestion))));
-            said.refused.extend(refused);
+            let (suggestions, invalid) = suggestions::read(element.content.unwrap_or_default(), element.line);
+            for suggestion in suggestions {
+                add(Sigil::Suggestion(suggestion));
+            }
+            refused.extend(invalid);
             return true;
         }
         match values::value(&element) {
             Ok(sigil) => {
-                said.sigils.push((element.line, sigil));
+                add(sigil);
                 true
             }
             // The closing tag belongs to it, and it is empty.
-            Err(Skip::Example) => true,
+            Err(Skip::Example) => {
+                if let Some(before) = sigils.last_mut() {
+                    before.is_before_example |= bare[before.place.end..element.place.start].trim().is_empty();
+                }
+                true
+            }
             Err(Skip::Prose) => false,
             Err(Skip::Refused(reason)) => {
-                said.refused.push(Refused { line: element.line, name: element.name, reason });
+                refused.push(Refused { line, name: element.name, reason });
                 false
             }
         }
     });
-    said
+    // The instructions show both ways to end the task, each before placeholders; an agent that reports fills in one.
+    let is_end = |placed: &PlacedSigil, is_done: bool| match placed.sigil {
+        Sigil::Done(_) => is_done && placed.is_before_example,
+        Sigil::Failed(_) => !is_done && placed.is_before_example,
+        _ => false,
+    };
+    if [true, false].iter().all(|is_done| sigils.iter().any(|placed| is_end(placed, *is_done))) {
+        sigils.retain(|placed| !is_end(placed, true) && !is_end(placed, false));
+    }
+    (sigils, refused)
 }
 
-/// Returns the sigils of a text that are elements, in order, with their places in bytes.
-pub(crate) fn places(text: &str) -> Vec<(Range<usize>, Sigil)> {
-    let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
-    let mut found = Vec::new();
-    tokens::scan(text, &mut |element| {
-        if element.name == SUGGESTIONS_HEADING {
-            return true;
-        }
-        let value = values::value(&element);
-        let is_skipped = matches!(value, Err(Skip::Example));
-        let is_good = value.is_ok() || is_skipped;
-        found.extend(value.ok().map(|sigil| (element.place.start + mark..element.place.end + mark, sigil)));
-        is_good
-    });
-    found
-}
-
-/// Returns the statements of an agent's final text about the task with this id.
+/// Returns the statements of an agent's final text.
 ///
-/// Of several elements of a kind the first one counts, of `task-done` and `task-failed` together the last one that
-/// names the task, and of knowledge and learnings the first `MAX_KNOWLEDGE`. Refused elements are listed up to
-/// `MAX_REFUSED`; the last of them counts the rest.
-pub fn read(text: &str, task_id: &str) -> ParsedSigils {
+/// Of several elements of a kind the first one counts, of knowledge and learnings the first `MAX_KNOWLEDGE`. All ends of
+/// tasks are returned. Refused elements are listed up to `MAX_REFUSED`; the last of them counts the rest.
+pub fn read(text: &str) -> ParsedSigils {
     let Tokens { sigils, refused } = tokens(text);
     let mut said = ParsedSigils { refused, ..ParsedSigils::default() };
     let mut too_many: Option<(Refused, usize)> = None;
     for (line, sigil) in sigils {
         match sigil {
-            Sigil::Done(id) => said.end(line, "task-done", Outcome::Done, &id, task_id),
-            Sigil::Failed(id) => said.end(line, "task-failed", Outcome::Failed, &id, task_id),
+            Sigil::Done(named) => said.ends.push(TaskEnd { line, outcome: Outcome::Done, named }),
+            Sigil::Failed(named) => said.ends.push(TaskEnd { line, outcome: Outcome::Failed, named }),
             Sigil::NextModel(model) => first(&mut said.next_model, model),
             Sigil::Journal(notes) => first(&mut said.notes, notes),
             Sigil::Knowledge(noted) if said.knowledge.len() < MAX_KNOWLEDGE => said.knowledge.push(noted),
@@ -219,7 +266,10 @@ pub fn read(text: &str, task_id: &str) -> ParsedSigils {
                 let reason = String::new();
                 too_many.get_or_insert((Refused { line, name: noted.name, reason }, 0)).1 += 1;
             }
-            Sigil::FailureReport(report) => first(&mut said.failure, report),
+            Sigil::FailureReport(report) => {
+                said.refused.extend(report.missing().map(|reason| Refused { line, name: "failure-report", reason }));
+                first(&mut said.failure, report);
+            }
             Sigil::RetrySuggestion(suggestion) => first(&mut said.retry_suggestion, suggestion),
             Sigil::Difficulty(difficulty) => first(&mut said.difficulty, difficulty),
             Sigil::Suggestion(suggestion) if said.suggestions.len() < MAX_KNOWLEDGE => {
@@ -249,14 +299,14 @@ fn first<T>(kept: &mut Option<T>, said: T) {
     kept.get_or_insert(said);
 }
 
-impl ParsedSigils {
-    fn end(&mut self, line: u32, name: &'static str, outcome: Outcome, id: &str, task_id: &str) {
-        if id == task_id {
-            self.outcome = Some(outcome);
-        } else {
-            let reason = format!("names the task `{id}`, and this one is `{task_id}`");
-            self.refused.push(Refused { line, name, reason });
-        }
+impl FailureReport {
+    /// Returns what it lacks of the two fields that every report should have.
+    fn missing(&self) -> Option<String> {
+        Some(match (self.tried.is_empty(), self.why.is_empty()) {
+            (false, false) => return None,
+            (true, _) => "without `what_tried:`".to_owned(),
+            (false, true) => "without `why_failed:`".to_owned(),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::test_cases::cases;
 
 #[track_caller]
 fn refused(text: &str, expected: &[&str]) -> ParsedSigils {
-    let said = read(text, "t-1");
+    let said = read(text);
     let refused: Vec<String> = said.refused.iter().map(Refused::to_string).collect();
     assert_eq!(refused, expected, "{text:?}");
     said
@@ -35,7 +35,7 @@ fn every_name_is_read() {
             "failure-report" => "what_tried: a\nwhy_failed: b",
             _ => "t-1",
         };
-        let said = read(&format!("<{name} tags=\"a\" title=\"b\" category=\"pitfall\">{content}</{name}>"), "t-1");
+        let said = read(&format!("<{name} tags=\"a\" title=\"b\" category=\"pitfall\">{content}</{name}>"));
         assert!(said.refused.is_empty() && said != ParsedSigils::default(), "{name}: {said:?}");
     }
 }
@@ -59,7 +59,7 @@ fn every_element_has_its_value() {
         body: body.into(),
     };
     let expected = ParsedSigils {
-        outcome: Some(Outcome::Done),
+        ends: vec![TaskEnd { line: 1, outcome: Outcome::Done, named: "t-1".into() }],
         next_model: Some("Opus".into()),
         notes: Some("n\n\nm".into()),
         knowledge: vec![
@@ -76,7 +76,7 @@ fn every_element_has_its_value() {
 #[test]
 fn a_failure_report_is_read_line_by_line() {
     let said = refused(
-        "<failure-report>\nwhy_failed: it broke\n  in two\nwhat_tried: a thing: with a colon\nmine: ignored\nmore of mine\n\
+        "<failure-report>\nwhy_failed: it broke\n  in two\nwhat_tried: a thing: with a colon\nmine: kept\nmore of mine\n\
          error_category: Test Failure\nrelevant_files: `src/a.rs`, src/b.rs\n- src/c.rs\nstack_trace: at x\nnote: y\nstd::fs\n</failure-report>",
         &[],
     );
@@ -86,11 +86,17 @@ fn a_failure_report_is_read_line_by_line() {
         category: "test_failure".into(),
         files: vec!["src/a.rs".into(), "src/b.rs".into(), "src/c.rs".into()],
         stack_trace: Some("at x\nnote: y\nstd::fs".into()),
+        other: "mine: kept\nmore of mine".into(),
     };
     assert_eq!(said.failure, Some(expected));
     let report = |lines: &str| refused(&format!("<failure-report>{lines}</failure-report>"), &[]).failure.unwrap();
     assert_eq!(report("\nwhat_tried: a\nwhy_failed: see http://x\nhttp://y").why, "see http://x\nhttp://y");
     assert_eq!(report("what_tried: a\nwhy_failed: b\nerror_category: …").category, "unknown");
+    // A field that is unknown, or written otherwise, is not the end of the one above.
+    let own = report("- **What tried**: a\nWhy failed: b\nNext step: c\nhint:\nwhatever is known by now: yes");
+    assert_eq!((own.tried.as_str(), own.why.as_str()), ("a", "b"));
+    assert_eq!(own.other, "Next step: c\nhint:\nwhatever is known by now: yes");
+    assert_eq!(report("what_tried: a\nwhy_failed: it said\nthat this is so: no").why, "it said\nthat this is so: no");
     let long = report(&format!("what_tried: a\nwhy_failed: b\nstack_trace: {}", "é".repeat(600)));
     assert_eq!(long.stack_trace.unwrap().chars().count(), 600);
 }
@@ -114,12 +120,31 @@ fn invalid_elements_are_refused() {
         "<difficulty-estimate>steep</difficulty-estimate>",
         &["line 1: <difficulty-estimate> is not one of trivial, easy, moderate, hard and blocked"],
     );
-    refused("<failure-report>what_tried: x</failure-report>", &["line 1: <failure-report> without `why_failed:`"]);
-    refused("<task-done>the first task</task-done>", &["line 1: <task-done> does not contain the id of a task"]);
-    refused("<task-failed>t-2</task-failed>", &["line 1: <task-failed> names the task `t-2`, and this one is `t-1`"]);
+    let long = "x ".repeat(200);
+    refused(&format!("<task-done>{long}</task-done>"), &["line 1: <task-done> does not contain the id of a task"]);
     // An invalid element hides nothing after it, or inside it.
     let said = refused("<knowledge>\n<task-done>t-1</task-done>\n</knowledge>", &["line 1: <knowledge> without tags"]);
-    assert_eq!(said.outcome, Some(Outcome::Done));
+    assert_eq!(ends(&said), [(Outcome::Done, "t-1")]);
+}
+
+#[test]
+fn a_report_with_one_field_or_none_keeps_its_text() {
+    let check = |content: &str, missing: Option<&str>, expected: [&str; 3]| {
+        let missing = missing.map(|key| format!("line 1: <failure-report> without `{key}:`"));
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        let report = refused(&format!("<failure-report>{content}</failure-report>"), &missing).failure.unwrap();
+        assert_eq!([report.tried.as_str(), &report.why, &report.other], expected, "{content}");
+    };
+    check("what_tried: x", Some("why_failed"), ["x", "", ""]);
+    check("why_failed: y", Some("what_tried"), ["", "y", ""]);
+    check("what_tried: …\nwhy_failed: y", Some("what_tried"), ["", "y", ""]);
+    check(
+        "The lock is held\nby another process.",
+        Some("what_tried"),
+        ["", "The lock is held\nby another process.", ""],
+    );
+    check("cause: the lock\nerror_category: timeout", Some("what_tried"), ["", "cause: the lock", ""]);
+    check("First words.\nwhat_tried: x\nwhy_failed: y", None, ["x", "y", "First words."]);
 }
 
 #[test]
@@ -133,9 +158,8 @@ fn of_several_the_first_or_the_last_counts() {
         ],
     );
     assert_eq!((said.notes.as_deref(), said.difficulty), (Some("a"), Some(Difficulty::Easy)));
-    let last = |text: &str| read(text, "t-1").outcome;
-    assert_eq!(last("<task-failed>t-1</task-failed><task-done>t-1</task-done>"), Some(Outcome::Done));
-    assert_eq!(last("<task-done>t-1</task-done><task-failed>t-2</task-failed>"), Some(Outcome::Done));
+    let said = read("<task-failed>t-1</task-failed><task-done>Fix\n the login</task-done>");
+    assert_eq!(ends(&said), [(Outcome::Failed, "t-1"), (Outcome::Done, "Fix the login")]);
 }
 
 /// The lines of the instructions that have sigils, without their fences.
@@ -148,28 +172,33 @@ const REPEATED: &str = "<task-done>TASK-ID</task-done>\n<journal>…</journal>\n
 
 #[test]
 fn repeated_instructions_write_nothing() {
-    assert_eq!(refused(REPEATED, &[]), ParsedSigils::default());
-    assert_eq!(refused(&REPEATED.replace('…', "..."), &[]), ParsedSigils::default());
-    let said =
-        refused(&format!("{REPEATED}\n<journal>real</journal>\n<task-failed>t-1</task-failed>\n{REPEATED}"), &[]);
-    assert_eq!((said.notes.as_deref(), said.outcome), (Some("real"), Some(Outcome::Failed)));
+    for repeated in [REPEATED.to_owned(), REPEATED.replace('…', "..."), REPEATED.replace("TASK-ID", "t-1")] {
+        assert_eq!(refused(&repeated, &[]), ParsedSigils::default());
+        let text = format!("{repeated}\n<journal>real</journal>\n<task-failed>t-1</task-failed>\n{repeated}");
+        let said = refused(&text, &[]);
+        assert_eq!((said.notes.as_deref(), ends(&said)), (Some("real"), vec![(Outcome::Failed, "t-1")]));
+    }
+    // Whoever fills in one of them reports, whatever is left as it was.
+    let said = refused("<task-done>t-1</task-done>\n<journal>…</journal>\n", &[]);
+    assert_eq!(ends(&said), [(Outcome::Done, "t-1")]);
+}
+
+fn ends(said: &ParsedSigils) -> Vec<(Outcome, &str)> {
+    said.ends.iter().map(|end| (end.outcome, end.named.as_str())).collect()
 }
 
 #[test]
 fn endless_output_is_cut_and_counted() {
-    let said = read(&"<learning category=a tags=b>x</learning>\n".repeat(250), "t-1");
+    let said = read(&"<learning category=a tags=b>x</learning>\n".repeat(250));
     assert_eq!(said.knowledge.len(), 100);
     let told: Vec<String> = said.refused.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["line 101: <learning> and what follows, 150 in all: one text has at most 100"]);
-    let said = read(&"<task-done>other</task-done>\n".repeat(250), "t-1");
+    let said = read(&"<journal></journal>\n".repeat(250));
     assert_eq!(said.refused.len(), 100);
-    assert_eq!(said.refused[98].to_string(), "line 99: <task-done> names the task `other`, and this one is `t-1`");
+    assert_eq!(said.refused[98].to_string(), "line 99: <journal> is empty");
     let last = said.refused[99].to_string();
     assert!(last.starts_with("line 100: ") && last.ends_with("; and 150 more after it were refused"));
-    assert_eq!(
-        read(&"<task-done>other</task-done>\n".repeat(100), "t-1").refused[99].reason.matches("more").count(),
-        0
-    );
+    assert_eq!(read(&"<journal></journal>\n".repeat(100)).refused[99].reason.matches("more").count(), 0);
 }
 
 #[test]
@@ -180,8 +209,8 @@ fn a_summary_that_is_too_long_is_refused() {
             "# MEMORY_SUGGESTIONS\n```json\n[{{\"scope\": \"project\", \"event_type\": \"hint\", \"summary\": \"{summary}\"}}]\n```\n"
         )
     };
-    assert_eq!(read(&block(800), "t-1").suggestions.len(), 1);
-    let said = read(&block(801), "t-1");
+    assert_eq!(read(&block(800)).suggestions.len(), 1);
+    let said = read(&block(801));
     assert_eq!(said.suggestions, []);
     let told = "line 1: MEMORY_SUGGESTIONS entry 1: `summary` has 801 characters; the limit is 800";
     assert_eq!(said.refused[0].to_string(), told);
@@ -189,8 +218,7 @@ fn a_summary_that_is_too_long_is_refused() {
 
 #[test]
 fn a_learning_is_named_by_its_first_sentence() {
-    let title =
-        |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>"), "t").knowledge[0].title.clone();
+    let title = |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>")).knowledge[0].title.clone();
     assert_eq!(title("Use it. Or not."), "Use it.");
     assert_eq!(title("\n## - Use\nit all. Or not."), "Use it all.");
     assert_eq!(title("```\ncode\n```"), "code ```");
@@ -233,7 +261,7 @@ proptest! {
     #[test]
     fn any_text_is_read(pieces in proptest::collection::vec(pieces(), 0..40)) {
         let text = pieces.concat();
-        let said = read(&text, "t-1");
+        let said = read(&text);
         let n_lines = text.split('\n').count();
         prop_assert!(said.refused.iter().all(|refused| refused.line as usize <= n_lines));
         prop_assert!(said.refused.is_sorted_by_key(|refused| refused.line));
@@ -275,12 +303,4 @@ fn a_learning_needs_tags() {
     let said = tokens("<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>");
     assert_eq!(said.sigils, [(1, Sigil::Done("t-1".to_owned()))]);
     assert_eq!(said.refused[0].to_string(), "line 2: <learning> without tags");
-}
-
-#[test]
-fn the_last_outcome_of_the_task_counts() {
-    let text = "<task-done>t-1</task-done> No: <task-failed>t-1</task-failed> <task-done>t-2</task-done>";
-    let said = read(text, "t-1");
-    assert_eq!(said.outcome, Some(Outcome::Failed));
-    assert_eq!(said.refused[0].to_string(), "line 1: <task-done> names the task `t-2`, and this one is `t-1`");
 }

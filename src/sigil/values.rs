@@ -7,12 +7,12 @@ use crate::entry::knowledge::MAX_QUESTIONS;
 use crate::settings;
 use crate::text::title_of;
 
-/// The placeholder in the instructions for the task's own id.
-const ID_PLACEHOLDER: &str = "TASK-ID";
 /// The text in the instructions in place of a difficulty.
 const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";
-/// The longest word in an element, in bytes: longer text is prose.
-const MAX_WORD: usize = 200;
+/// The longest name of a task in an element, in characters: longer text is prose.
+const MAX_NAME: usize = 300;
+/// How many words an unknown field of a failure report may be called by: more are a sentence.
+const MAX_LABEL: usize = 3;
 /// The keys of a failure report.
 const KEYS: [&str; 5] = ["what_tried", "why_failed", "error_category", "relevant_files", "stack_trace"];
 
@@ -59,8 +59,8 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
         return Err(Skip::Example);
     }
     match element.name {
-        "task-done" => id(content).map(Sigil::Done),
-        "task-failed" => id(content).map(Sigil::Failed),
+        "task-done" => task(content).map(Sigil::Done),
+        "task-failed" => task(content).map(Sigil::Failed),
         "next-model" => match word(content) {
             model if settings::is_model(model) => Ok(Sigil::NextModel(model.to_owned())),
             _ => refused("does not name a model in one word"),
@@ -103,15 +103,13 @@ fn word(content: &str) -> &str {
     content.trim_matches(['`', '"', '\'', '*']).trim()
 }
 
-fn id(content: &str) -> Result<String, Skip> {
-    let id = word(content);
-    if id == ID_PLACEHOLDER {
-        return Err(Skip::Example);
-    }
-    if id.is_empty() || id.len() > MAX_WORD || id.contains(char::is_whitespace) {
+/// Reads the name of a task: its id or its title.
+fn task(content: &str) -> Result<String, Skip> {
+    let name = word(content).split_whitespace().collect::<Vec<_>>().join(" ");
+    if name.is_empty() || name.chars().count() > MAX_NAME {
         return Err(Skip::Refused("does not contain the id of a task".to_owned()));
     }
-    Ok(id.to_owned())
+    Ok(name)
 }
 
 fn tags(text: &str) -> Vec<String> {
@@ -132,64 +130,72 @@ fn questions(text: &str) -> Vec<String> {
     all.filter(|question| question.contains(char::is_alphanumeric)).collect()
 }
 
-/// Reads the lines of a failure report.
+/// Reads the lines of a failure report. What follows a field belongs to it, up to the next line with the form of a field.
 fn failure_report(content: &str) -> Result<FailureReport, Skip> {
     let mut values: Vec<(&str, String)> = Vec::new();
+    let mut other: Vec<&str> = Vec::new();
     let mut is_known = false;
     for line in content.lines() {
-        let inside_trace = values.last().is_some_and(|(key, _)| *key == "stack_trace");
-        match key(line) {
-            // A trace has lines of this form, too: only the keys of a report end it.
-            Some((key, value)) if KEYS.contains(&key) || !inside_trace => {
-                is_known = KEYS.contains(&key);
-                if is_known {
-                    values.push((key, value.to_owned()));
-                }
+        let inside_trace = values.last().is_some_and(|(key, _)| is_known && *key == "stack_trace");
+        match field(line) {
+            Some((Some(key), value)) => {
+                is_known = true;
+                values.push((key, value.to_owned()));
             }
-            _ if is_known || inside_trace => {
-                if let Some((_, value)) = values.last_mut() {
+            // A trace has lines of this form, too: only the keys of a report end it.
+            Some((None, _)) if !inside_trace => {
+                is_known = false;
+                other.push(line);
+            }
+            _ => match values.last_mut().filter(|_| is_known) {
+                Some((_, value)) => {
                     value.push('\n');
                     value.push_str(line);
                 }
-            }
-            _ => {}
+                None => other.push(line),
+            },
         }
     }
-    let all = |name: &str| {
-        values.iter().find(|(key, value)| *key == name && !value.trim().is_empty()).map(|(_, value)| value.trim())
+    let given = |name: &str| {
+        let of_name = values.iter().filter(|(key, _)| *key == name).map(|(_, value)| value.trim());
+        of_name.into_iter().find(|value| !value.is_empty() && !is_placeholder(value))
     };
-    let (tried, why) = (all("what_tried"), all("why_failed"));
-    if tried.is_some_and(is_placeholder) && why.is_some_and(is_placeholder) {
+    let other = other.join("\n").trim().to_owned();
+    if !values.is_empty() && other.is_empty() && KEYS.iter().all(|key| given(key).is_none()) {
         return Err(Skip::Example);
     }
-    let (Some(tried), Some(why)) = (tried, why) else {
-        let missing = if tried.is_none() { "what_tried" } else { "why_failed" };
-        return Err(Skip::Refused(format!("without `{missing}:`")));
-    };
-    let given = |name: &str| all(name).filter(|value| !is_placeholder(value));
+    let (tried, why) = (given("what_tried"), given("why_failed"));
+    let has_neither = tried.is_none() && why.is_none();
     let category = given("error_category").map(category).filter(|category| !category.is_empty());
     Ok(FailureReport {
-        tried: tried.to_owned(),
-        why: why.to_owned(),
+        tried: tried.unwrap_or_default().to_owned(),
+        why: if has_neither { other.clone() } else { why.unwrap_or_default().to_owned() },
         category: category.unwrap_or_else(|| "unknown".to_owned()),
         files: given("relevant_files").map(files).unwrap_or_default(),
         stack_trace: given("stack_trace").map(str::to_owned),
+        other: if has_neither { String::new() } else { other },
     })
 }
 
-/// Returns the key that a line begins with, and its value.
-fn key(line: &str) -> Option<(&str, &str)> {
-    // A report may be indented as a whole; other words with a colon are only keys at the line's start.
-    let bare = line.trim_start();
-    let is_known = |key: &str| KEYS.contains(&key);
-    let line = if bare.split_once(':').is_some_and(|(key, _)| is_known(key)) { bare } else { line };
-    let (key, value) = line.split_once(':')?;
-    let is_key = key.starts_with(|first: char| first.is_ascii_lowercase())
-        && key
-            .chars()
-            .all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_');
+/// Returns the value of a line with the form of a field, and its key if that is one of a report.
+fn field(line: &str) -> Option<(Option<&'static str>, &str)> {
+    let (name, value) = line.split_once(':')?;
     // In `http://…` and `std::fs` the colon ends no key.
-    (is_key && !value.starts_with([':', '/'])).then_some((key, value))
+    if value.starts_with([':', '/']) {
+        return None;
+    }
+    let bare = name.trim().trim_start_matches(['-', '*', ' ']).trim_end_matches('*').trim_end();
+    let folded = bare.to_ascii_lowercase().replace([' ', '-'], "_");
+    if let Some(key) = KEYS.into_iter().find(|key| *key == folded) {
+        return Some((Some(key), value.trim_start_matches('*')));
+    }
+    // Of other words, only a few at the line's start are one.
+    let is_word = |word: &str| word.chars().all(|next| next.is_alphanumeric() || matches!(next, '_' | '-'));
+    let is_label = name.starts_with(char::is_alphabetic)
+        && name.split(' ').count() <= MAX_LABEL
+        && name.split(' ').all(is_word)
+        && (value.is_empty() || value.starts_with(char::is_whitespace));
+    is_label.then_some((None, value))
 }
 
 fn category(text: &str) -> String {

@@ -13,7 +13,6 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::path::display_path;
 use crate::entry::{Attempt, AttemptHead, Head, Id, Outcome};
 use crate::error::Problem;
-use crate::history::NO_REPORT;
 use crate::iterations::LiveRun;
 use crate::journal::{IterationView, attempt_at, both_areas, latest_start, problems_of};
 use crate::secret::redact;
@@ -156,6 +155,8 @@ pub struct LoggedAttempt {
     pub tokens_out: Option<u64>,
     /// Why the task is not done, in a line; empty if it is done, or nobody knows.
     pub reason: String,
+    /// The elements of the agent's report that were refused, or not written as they should be, and why.
+    pub refused: Vec<String>,
 }
 
 /// The head of a readable attempt.
@@ -206,20 +207,17 @@ impl DecodedAttempt {
             tokens_in: head.tokens_in,
             tokens_out: head.tokens_out,
             reason,
+            refused: head.refused,
         }
     }
 }
 
 /// Returns why the task of an attempt is not done: in the words of the agent, else of what verified it, else of the error.
 fn reason(workspace: &Workspace, attempt: &Attempt) -> String {
-    let first_line = |text: &str| {
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-        line.filter(|line| *line != NO_REPORT).map(str::to_owned)
-    };
     let verified = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0);
     let verified =
         verified.map(|validation| format!("`{}` failed with exit code {}", validation.command, validation.exit_code));
-    let why = first_line(&attempt.sections.why);
+    let why = attempt.sections.told_why().and_then(|why| why.lines().next()).map(|line| line.trim().to_owned());
     let error = || attempt.redacted_error_line(&workspace.settings.allowed_secrets);
     let reason = match attempt.head.outcome {
         Outcome::Done => None,

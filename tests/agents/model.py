@@ -68,7 +68,7 @@ class Request:
         return next((shown for role, shown in reversed(self.parts) if role == "tool"), "")
 
     def task_id(self):
-        found = [name for _, shown in self.parts for name in re.findall(r"the task's id is `([^`]+)`", shown)]
+        found = [name for _, shown in self.parts for name in re.findall(r"<task-done>([^<]+)</task-done>", shown)]
         return found[-1] if found else "no-task"
 
 

@@ -119,7 +119,7 @@ pub(crate) fn edit(data: &[u8]) {
 /// Any text is read, its refusals have valid lines, and defused it has no sigils.
 pub(crate) fn sigils(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let said = read_sigils(&text, "t-1");
+    let said = read_sigils(&text);
     let lines = text.split('\n').count();
     assert!(said.refused.iter().all(|refused| refused.line as usize <= lines));
     assert!(said.refused.is_sorted_by_key(|refused| refused.line));

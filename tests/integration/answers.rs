@@ -147,8 +147,16 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("index", 0, &["index"]);
     ask("check", 1, &["check"]);
     ask("doctor", 0, &["doctor", "--fix"]);
-    let told = ["run", "--task", "T", "--agent", "echo '<task-done>T</task-done>'", "--max-iterations", "1"];
-    ask("run", 1, &told);
+    let told = [
+        "run",
+        "--task",
+        "T",
+        "--agent",
+        "echo '<task-done>T</task-done><task-done>U</task-done>'",
+        "--max-iterations",
+        "1",
+    ];
+    ask("run", 0, &told);
     found.entry("serve").or_default().push(crate::serving::answer(&base));
     let mut ask = |name: &'static str, code: i32, arguments: &[&str]| -> Value {
         let told = answer(&base, code, arguments);

@@ -46,10 +46,7 @@ fn check_refused(base: &TestBase, path: &str, reason: &str) {
     }
     // The next context shows it, and the search finds it.
     let next = base.run(["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"]).stdout;
-    assert!(
-        next.contains("last iteration:** line 4: &lt;knowledge>") && next.contains("At most five letters."),
-        "{next}"
-    );
+    assert!(next.contains("last report:** line 4: &lt;knowledge>") && next.contains("At most five letters."), "{next}");
     assert!(base.run(["search", "letters", "--kind", "journal"]).answer(0).contains("journal/run-1/0001"));
 }
 

@@ -329,8 +329,12 @@ fn a_run_says_why_an_iteration_did_not_finish_its_task() {
     check(report, &["--task-id", "t"], "failed: It is locked.");
     check(done, &["--verify", "sh -c 'exit 101'"], "retried: `sh -c 'exit 101'` failed with exit code 101");
     check(done, &["--verify", "sleep 600", "--verify-timeout", "1s"], "retried: `sleep 600` timed out after 1 s");
-    let other = "echo '<task-done>other</task-done>'";
-    check(other, &["--task-id", "t"], "blocked: line 1: <task-done> names the task `other`, and this one is `t`");
+    let others = "echo '<task-done>one</task-done><task-done>two</task-done>'";
+    check(
+        others,
+        &["--task-id", "t"],
+        "blocked: line 1: <task-done> names `two`, which is no known task; this one is `t`",
+    );
     let limit = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}'"#;
     check(limit, &["--format", "claude"], "blocked: error_max_turns");
 }
@@ -492,7 +496,7 @@ fn open_iterations_are_listed_and_cancelled() {
     base.with(["record"])
         .input("<task-failed>x</task-failed>")
         .run()
-        .says(0, "recorded journal/run-0000000a/0002 (blocked)");
+        .says(0, "recorded journal/run-0000000a/0002 (failed)");
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-0000000a/0002.md"]);
     base.run(["context", "--task-id", "t-1"]).says(2, "--task <TITLE>");
 }

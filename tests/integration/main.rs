@@ -114,6 +114,7 @@ mod ranking; // how well searches rank the entries that a task needs
 mod recovery; // leftovers of crashes
 mod redacting; // secrets are refused, redacted, found, and never shown
 mod renaming; // renamed entries: their links, versions and merges, and other entries of their old names
+mod said; // what an agent's report says counts, however it is written, and its words are no error
 #[path = "../campaigns/saves.rs"]
 mod saves; // how editors save
 mod schemas; // arguments and answers of tools match their schemas

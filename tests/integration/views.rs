@@ -83,7 +83,7 @@ fn a_view_matches_the_file() {
             "tokens_out": 8, "tree": null, "files": {"created": ["a"], "modified": ["b"], "read": ["c"], "relevant": ["d"]},
             "notes": "Notes.", "summary": "Sum.", "what_was_tried": "Tried.", "why_it_failed": "Why.",
             "error_output": "Out.", "retry_suggestion": "Retry.", "decisions": "Decided.", "errors": "Errs.",
-            "validation": null, "validation_output": "Val.", "feedback": "",
+            "validation": null, "validation_output": "Val.", "feedback": "", "refused": [],
         }],
         "in_all": 1,
         "problems": [],

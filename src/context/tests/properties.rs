@@ -322,7 +322,7 @@ proptest! {
         (pasts, knowledge, recent) in (pasts("run-1"), references("known", None), references("new", Some("pitfall"))),
         (amount, in_tokens, by_tools) in (0usize..4_000, any::<bool>(), any::<bool>()),
     ) {
-        let open = pasts.into_iter().map(|last| context::OpenTask { id: last.attempt.task_title.clone(), streak: 2, last });
+        let open = pasts.into_iter().map(|last| context::OpenTask { id: Some(last.attempt.task_title.clone()), streak: 2, last });
         let errors = knowledge.iter().map(|entry| ErrorLine { attempts: vec![entry.id.clone()], line: entry.body.clone() });
         let material = context::BriefingMaterial {
             open: open.collect(),
@@ -339,7 +339,7 @@ proptest! {
         // Its own last lines name elements, in inline code.
         let notes = briefing.text.split("\n## More\n").next().unwrap_or_default();
         prop_assert_eq!(defuse(notes), notes);
-        prop_assert_eq!(sigil::read(&briefing.text, ""), sigil::ParsedSigils::default());
+        prop_assert_eq!(sigil::read(&briefing.text), sigil::ParsedSigils::default());
         prop_assert_eq!(briefing.text.is_empty(), !by_tools && briefing.entries.is_empty() && briefing.attempts.is_empty() && headings(&briefing.text).is_empty());
         let titles = briefing.attempts.len();
         let own = ["# Project Memory", "## Open Tasks", "## Other Open Tasks", "## Recurring Errors", "## Decisions and Learnings", "## New Since 1970-01-01", "## More"];

@@ -20,6 +20,9 @@ pub(crate) use file::{Keep, prepare_text};
 pub(crate) use file::{MAX_LIST, MAX_SECTION_BYTES};
 pub(crate) use fingerprint::error_line;
 
+/// The reason of a failure without a report.
+pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
+
 /// How an attempt ended.
 ///
 /// ```
@@ -380,6 +383,18 @@ pub struct Attempt {
     pub head: AttemptHead,
     /// The body.
     pub sections: Sections,
+}
+
+impl Sections {
+    /// Returns why it failed, if anybody said so.
+    pub(crate) fn told_why(&self) -> Option<&str> {
+        Some(self.why.trim()).filter(|why| !why.is_empty() && *why != NO_REPORT)
+    }
+
+    /// Returns whether its agent said what was tried or why it failed.
+    pub(crate) fn has_report(&self) -> bool {
+        !self.tried.trim().is_empty() || self.told_why().is_some()
+    }
 }
 
 impl Attempt {

@@ -354,7 +354,7 @@ fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
         ui.line(format!("{} {id}", added.action.as_str()))?;
     }
     for refused in &recorded.refused {
-        ui.warn(&format!("not taken over: {refused}"));
+        ui.warn(&format!("report: {refused}"));
     }
     ui.problems(&recorded.problems);
     Ok(Exit::Done)

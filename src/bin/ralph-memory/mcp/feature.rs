@@ -274,11 +274,11 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
     let is_refuted = view.outcome == Outcome::Retried;
     let own = |text: &'_ str| if is_refuted { String::new() } else { text.to_owned() };
     let (summary, error_output, verification) = (own(&view.summary), own(&view.error_output), verification(view));
-    let is_report = !view.what_was_tried.trim().is_empty();
+    let refused = view.refused.join("\n");
     // They may claim that all is well, and say what was tried.
     let notes = if is_refuted { "notes, before verification failed" } else { "notes" };
     // The placeholder for a missing report says less than the verification.
-    let why = if is_report || verification.is_empty() { view.why_it_failed.clone() } else { String::new() };
+    let why = if view.has_report() || verification.is_empty() { view.why_it_failed.clone() } else { String::new() };
     let sections = [
         ("feedback from a person", &view.feedback),
         ("verification", &verification),
@@ -290,6 +290,7 @@ fn iteration(view: &IterationView) -> AttemptAnswer {
         ("retry suggestion", &view.retry_suggestion),
         ("decisions", &view.decisions),
         ("errors", &view.errors),
+        ("problems in its report", &refused),
     ];
     let sections = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
     let mut changed = [view.files.created.as_slice(), &view.files.modified].concat();

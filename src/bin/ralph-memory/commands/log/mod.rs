@@ -18,6 +18,8 @@ use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
 
 /// How many attempts are listed by default.
 const LIMIT: usize = 20;
+/// The heading of the elements of a report that were refused, or not written as they should be.
+pub(crate) const REPORT_PROBLEMS: &str = "Problems in the report";
 /// The width of an outcome, in columns.
 const OUTCOME: usize = 11;
 /// The width of what is before a title: a time, an outcome, and the spaces behind them.
@@ -143,9 +145,13 @@ fn show(ui: &mut Ui<'_>, memory: &Memory, attempt: &LoggedAttempt, is_full: bool
     Ok(())
 }
 
-/// Prints an attempt in two lines, and its reason in a third one.
+/// Prints an attempt in two lines; its reason, and what was wrong with its report, below them.
 pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) -> anyhow::Result<()> {
-    let title = if attempt.task_title.is_empty() { "(no title)" } else { &attempt.task_title };
+    let title = match &attempt.task_id {
+        None if attempt.task_title.is_empty() => "(no task)",
+        Some(_) if attempt.task_title.is_empty() => "(no title)",
+        _ => &attempt.task_title,
+    };
     let outcome = attempt.outcome.as_str();
     let at = ui.styled(QUIET, &minute(&attempt.started_at));
     let outcome = ui.styled(outcome_style(attempt.outcome), &format!("{outcome:<OUTCOME$}"));
@@ -166,9 +172,11 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) 
     let id = ui.styled(ID, attempt.id.as_str());
     let facts = ui.styled(QUIET, &facts.join(" · "));
     ui.line(format_args!("{:indent$}{id}  {facts}", ""))?;
-    if with_reason && !attempt.reason.is_empty() {
-        let reason = ui.styled(PLAIN, &attempt.reason);
-        ui.line(format_args!("{:indent$}{reason}", ""))?;
+    let problems = attempt.refused.iter().map(|problem| format!("report: {problem}"));
+    let reason = Some(attempt.reason.clone()).filter(|reason| !reason.is_empty());
+    for below in reason.into_iter().chain(problems).filter(|_| with_reason) {
+        let below = ui.styled(PLAIN, &below);
+        ui.line(format_args!("{:indent$}{below}", ""))?;
     }
     Ok(())
 }
@@ -206,6 +214,7 @@ pub(crate) fn sections(ui: &mut Ui<'_>, view: &IterationView) -> anyhow::Result<
         ("Verification", verified.unwrap_or_default()),
         ("Feedback", view.feedback.clone()),
         ("Files", files.join("\n")),
+        (REPORT_PROBLEMS, view.refused.join("\n")),
     ];
     for (name, text) in sections.iter().filter(|(_, text)| !text.trim().is_empty()) {
         let name = ui.styled(QUIET, name);

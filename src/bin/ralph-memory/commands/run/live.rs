@@ -154,7 +154,7 @@ impl Live {
             let _ = write!(line, " · {} tokens", activity::grouped(usize::try_from(tokens).unwrap_or(usize::MAX)));
         }
         if ended.refused > 0 {
-            let _ = write!(line, " · {} not taken over", ended.refused);
+            let _ = write!(line, " · problems in its report: {}", ended.refused);
         }
         if let Some(reason) = ended.reason {
             let _ = write!(line, " · {}", one_line(reason));
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(screen.0.lock().unwrap().as_str(), "");
         assert_eq!(
             String::from_utf8(err).unwrap(),
-            "iteration 1 · m · done · 1 min 1 s · 12,340 tokens · 2 not taken over\n"
+            "iteration 1 · m · done · 1 min 1 s · 12,340 tokens · problems in its report: 2\n"
         );
     }
 

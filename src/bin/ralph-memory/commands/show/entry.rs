@@ -53,6 +53,7 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("source", entry.summary.source.as_str().to_owned()),
         ("outcome", attempt("outcome")),
         ("model", attempt("model")),
+        ("report", entry.frontmatter.get("refused").map(problems).unwrap_or_default()),
         ("task", text(&entry.task_id)),
         ("run", text(&entry.run_id)),
         ("created", text(&entry.summary.created_at)),
@@ -74,6 +75,12 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ui.field(name, PLAIN, value)?;
     }
     Ok(())
+}
+
+/// Returns what was wrong with the report of an attempt.
+fn problems(refused: &serde_json::Value) -> String {
+    let refused = refused.as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
+    refused.collect::<Vec<_>>().join("; ")
 }
 
 fn links(links: &[EntryLink]) -> String {

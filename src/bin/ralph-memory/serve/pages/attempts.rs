@@ -10,6 +10,7 @@ use super::super::html::{
 };
 use super::super::links::{NamedPage, entry_address};
 use super::super::markdown::{LineBreaks, Targets, rendered};
+use crate::commands::log::REPORT_PROBLEMS;
 use crate::ui::spent;
 
 /// How many files of an attempt are listed.
@@ -202,6 +203,10 @@ fn attempt_text(attempt: &IterationView) -> Markup {
         }
         (verification(attempt))
         (files(attempt))
+        @if !attempt.refused.is_empty() {
+            h4 { (REPORT_PROBLEMS) }
+            ul { @for problem in &attempt.refused { li dir="auto" { (problem) } } }
+        }
     }
 }
 
