@@ -5,10 +5,10 @@
 use chrono::{DateTime, Utc};
 
 use super::budget::Room;
-use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts};
+use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts, own_title};
 use crate::entry::{Id, Outcome};
 use crate::error::{Problem, Result};
-use crate::text::{first_sentence, fold, title_of};
+use crate::text::first_sentence;
 
 /// The default budget, in tokens.
 pub(crate) const DEFAULT_TOKENS: usize = 1_200;
@@ -109,7 +109,9 @@ pub(crate) struct OpenTask {
     pub id: String,
     /// How often it failed in a row.
     pub streak: u32,
-    /// Its last failure.
+    /// When the last failure began.
+    pub failed_at: DateTime<Utc>,
+    /// The last of these failures that says something, else the last.
     pub last: NumberedAttempt,
 }
 
@@ -245,7 +247,7 @@ fn open_task_line(task: &OpenTask) -> (Id, String) {
 
 /// Says how often a task failed, and when last.
 fn failures(task: &OpenTask) -> String {
-    let date = task.last.attempt.started_at.format("%Y-%m-%d");
+    let date = task.failed_at.format("%Y-%m-%d");
     let times =
         if task.streak == 1 { "failed once".to_owned() } else { format!("failed {} times in a row", task.streak) };
     format!("{times}, last on {date}")
@@ -262,9 +264,8 @@ fn bullet(reference: &Reference) -> String {
     let category = escape::short(reference.category.as_deref().unwrap_or("note"), NAME_CHARACTERS);
     let body = reference.body.trim_start_matches(['#', '-', '*', '>', ' ', '\n']);
     let sentence = first_sentence(body, LINE_CHARACTERS);
-    // A title that was cut from the body says nothing more.
-    let is_own = fold(&reference.title) != fold(&title_of(&reference.body));
-    let title = if is_own { format!("{}: ", escape::short(&reference.title, NAME_CHARACTERS)) } else { String::new() };
+    let title = own_title(&reference.title, &reference.body);
+    let title = title.map(|title| escape::short(title, NAME_CHARACTERS) + ": ").unwrap_or_default();
     let unverified = reference.unverified.as_ref().map_or("", |_| ", unverified");
     let id = escape::code(reference.id.as_str(), ID_CHARACTERS);
     format!("- **[{category}]** {title}{} ({id}{unverified})\n", escape::line(&sentence))

@@ -3,14 +3,13 @@
 //! Pure. An agent's claim that a task is done never overrides a failed verification.
 
 use super::report::Report;
+pub(crate) use crate::entry::attempt::NO_REPORT;
 use crate::entry::{Outcome, Sections};
 use crate::secret::redact;
 use crate::sigil::{FailureReport, ParsedSigils};
 use crate::text::floor;
 use crate::transcript::without_sigils;
 
-/// The reason of a failure without a report.
-pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
 /// The category of its error then.
 const UNKNOWN: &str = "unknown";
 /// How much of the text's end becomes its error output then, in characters.

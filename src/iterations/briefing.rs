@@ -153,8 +153,8 @@ fn is_gone(workspace: &Workspace, file: &str) -> bool {
     std::fs::symlink_metadata(workspace.root().join(file)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure; one more
-/// than is shown.
+/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure that says
+/// something; one more than is shown.
 fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<OpenTask> {
     let mut of_task: HashMap<&str, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in attempts {
@@ -166,13 +166,17 @@ fn open_tasks(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptS
     let newest_first = attempts.iter().rev().filter_map(|attempt| attempt.task_id.as_deref());
     let open = newest_first.filter(|id| known.insert(*id)).filter_map(|id| {
         let TaskRecord { streak, .. } = TaskRecord::of(&of_task[id]);
-        let number = of_task[id].iter().rposition(|attempt| attempt.head.outcome.is_failure_of_task())?;
-        let last = &of_task[id][number];
-        let attempt = (streak > 0).then(|| journal::attempt(workspace, catalogs, &last.id)).flatten()?;
+        let newest_first = of_task[id].iter().enumerate().rev();
+        let failures = newest_first.filter(|(_, attempt)| attempt.head.outcome.is_failure_of_task());
+        let failures: Vec<_> = failures.take(streak as usize).collect();
+        // Of two that say as much, the minimum is the first one, which is the newer.
+        let (number, last) = failures.iter().min_by_key(|(_, attempt)| Reverse(attempt.head.account))?;
+        let attempt = journal::attempt(workspace, catalogs, &last.id)?;
         Some(OpenTask {
             id: id.to_owned(),
             streak,
-            last: NumberedAttempt { id: last.id.clone(), number: number + 1, attempt },
+            failed_at: failures[0].1.started_at,
+            last: NumberedAttempt { id: last.id.clone(), number: number + 1, n_alike: 0, attempt },
         })
     });
     open.take(MAX_OPEN + 1).collect()

@@ -3,11 +3,15 @@
 //! It does not write the text: [`context`](mod@crate::context) does, within a budget. A file that vanished since the
 //! scan is left out, and never stops the rest.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use super::iteration::Run;
 use super::model_choice::{choose_model, loop_status};
 use super::recurring::recurring;
 use crate::catalog::{Area, Catalog};
-use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, Task};
+use crate::context::{self, Budget, Context, Instructions, Material, NumberedAttempt, Reference, Request, Task};
+use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Kind, Scope};
 use crate::error::{Error, Problem, Result};
@@ -21,8 +25,6 @@ use crate::semantic::SemanticMemory;
 use crate::strategy::Choice;
 use crate::workspace::{View, Workspace};
 
-/// How many attempts at a task are read for its context: many more than fit.
-const MAX_READ: usize = 30;
 /// How many of its own iterations a run's context has.
 const OWN_ITERATIONS: usize = 5;
 /// How many iterations of other runs a context has.
@@ -110,8 +112,9 @@ pub(super) fn gather(
         let instructions = instructions(workspace, task, by_tools);
         let status = loop_status(workspace, run, record, run_record, &choice);
         let problems = matches.problems.clone();
+        let attempts = attempts_of_task(workspace, &catalogs, &precedents.of_task, budget);
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
-        let material = Material { status, ..material };
+        let material = Material { attempts, status, ..material };
         let mut context = context::build(&material, budget, workspace.settings.body_words);
         context.problems = catalogs[0].problems();
         context.problems.extend(workspace.settings_problems.clone());
@@ -129,7 +132,53 @@ fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: Op
     Precedents { of_task, of_run, record, run_record }
 }
 
-/// Gathers the material of a context, except the state of the loop.
+/// Reads those of the attempts at a task, oldest first, that its context may show: the newest, then those that say more
+/// before those that say less, and the newer before the older, until they fill the budget. Of equal attempts without a
+/// report the newest represents all.
+///
+/// What an attempt says is in the catalog, so a report is found behind any number of other attempts.
+fn attempts_of_task(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    of_task: &[AttemptSummary],
+    budget: Budget,
+) -> Vec<NumberedAttempt> {
+    let mut ranked: Vec<(usize, usize)> = Vec::new();
+    let mut alike = HashMap::new();
+    for (at, past) in of_task.iter().enumerate().rev() {
+        let AttemptHead { outcome, account, model, error_category, error_fingerprint, .. } = &*past.head;
+        let is_equal = match account {
+            Account::Silent => true,
+            Account::Printed => error_fingerprint.is_some(),
+            Account::Told => false,
+        };
+        let place = alike.entry((outcome, account, model, error_category, error_fingerprint)).or_insert(ranked.len());
+        if is_equal && *place < ranked.len() {
+            ranked[*place].1 += 1;
+        } else {
+            ranked.push((at, 0));
+        }
+    }
+    let newest = of_task.len().saturating_sub(1);
+    ranked.sort_by_key(|(at, _)| (*at != newest, Reverse(of_task[*at].head.account)));
+    let mut left = budget.amount;
+    let mut read: Vec<NumberedAttempt> = Vec::new();
+    for (at, n_alike) in ranked {
+        let id = &of_task[at].id;
+        if left == 0 {
+            break;
+        }
+        if let Some(attempt) = journal::attempt(workspace, catalogs, id) {
+            let past = NumberedAttempt { id: id.clone(), number: at + 1, n_alike, attempt };
+            left = left.saturating_sub(context::cost(&past, budget));
+            read.push(past);
+        }
+    }
+    read.sort_by_key(|past| past.number);
+    read
+}
+
+/// Gathers the material of a context, except the attempts at the task and the state of the loop.
 fn material(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -142,9 +191,8 @@ fn material(
     let with_attempt = |summary: &AttemptSummary| {
         let number = of_task.iter().position(|known| known.id == summary.id).map_or(0, |at| at + 1);
         let attempt = journal::attempt(workspace, catalogs, &summary.id)?;
-        Some(context::NumberedAttempt { id: summary.id.clone(), number, attempt })
+        Some(NumberedAttempt { id: summary.id.clone(), number, n_alike: 0, attempt })
     };
-    let first_read = of_task.len().saturating_sub(MAX_READ);
     let first_own = of_run.len().saturating_sub(OWN_ITERATIONS);
     let mut events = events_for(workspace, catalogs[0], task);
     let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
@@ -152,7 +200,7 @@ fn material(
     Material {
         instructions,
         n_attempts: of_task.len(),
-        attempts: of_task[first_read..].iter().filter_map(with_attempt).collect(),
+        attempts: Vec::new(),
         learnings: matches.learnings,
         status: None,
         recurring: recurring(workspace, catalogs, task, of_task),

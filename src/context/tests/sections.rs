@@ -37,7 +37,7 @@ fn attempts_in(material: &Material, room: Room) -> (Section, String) {
 }
 
 fn learnings_in(learnings: &[Reference], room: Room) -> String {
-    learnings::section(learnings, room, 500).0.render(room)
+    learnings::section(learnings, room, 500).render(room)
 }
 
 fn knowledge_in(references: &[Reference], room: Room) -> String {
@@ -312,12 +312,12 @@ fn of_similar_learnings_the_newest_is_shown() {
                 ..reference(&index.to_string(), Some(category), body)
             })
             .collect();
-        let (section, duplicates) = learnings::section(&learnings, room(1_500), 500);
+        let section = learnings::section(&learnings, room(1_500), 500);
         assert_eq!(
             lines(&section.shown),
             expected.iter().map(|index| format!("knowledge/{index}")).collect::<Vec<_>>()
         );
-        assert_eq!(section.shown.len() + duplicates.len(), learnings.len());
+        assert_eq!(section.shown.len() + section.represented.len(), learnings.len());
     };
     let (nine, ten) = ("a b c d e f g h i", "a b c d e f g h i j");
     check(&[("pitfall", nine, 1), ("other", "x", 1), ("pitfall", ten, 2)], &["2", "1"]);
@@ -502,6 +502,7 @@ fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> Sh
         source: Source::Reviewer,
         importance,
         recency: Some(DateTime::UNIX_EPOCH + chrono::Duration::days(day)),
+        title: String::new(),
         summary: summary.to_owned(),
     }
 }

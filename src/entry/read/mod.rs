@@ -11,7 +11,7 @@ use self::reader::EntryReader;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
-use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, is_task_id};
+use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
@@ -60,9 +60,9 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     }
     let body = &text[body_start..];
     match &mut reader.head.attempt {
-        Some(attempt) if attempt.outcome.is_success() == Some(false) => {
-            attempt.error_fingerprint = attempt.fingerprint_of(&Sections::read(body));
-        }
+        // Nothing is measured in the body of what was done.
+        Some(attempt) if attempt.outcome == Outcome::Done => attempt.measure(&Sections::default()),
+        Some(attempt) => attempt.measure(&Sections::read(body)),
         None if kind == Kind::Knowledge => reader.look_at_body(body, body_start),
         _ => {}
     }
