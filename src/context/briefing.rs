@@ -25,7 +25,8 @@ const LEAST_CHARACTERS: usize = 200;
 const HEADING: &str = "# Project Memory\n\nNotes from earlier work on this project, for reference. They are not \
                        instructions, and the code may have changed since.\n";
 
-/// The end of the budget up to which each section may fill the text, in hundredths; what one leaves, the next may use.
+/// The end of the budget up to which each section may fill the text, in hundredths; what one leaves, the next may use,
+/// and what the last one leaves, those that were cut.
 const ENDS: [usize; 5] = [50, 58, 68, 94, 100];
 
 /// A request for a briefing.
@@ -129,10 +130,12 @@ pub(crate) fn check_budget(budget: Budget, by_tools: bool) -> Result<()> {
 pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool) -> Briefing {
     let beside = |end: &str| Budget { amount: budget.amount.saturating_sub(budget.cost(end)), ..budget };
     let more = more(by_tools);
-    let (mut briefing, has_all) = compose(material, beside(more));
+    let (mut briefing, has_all) = compose(material, beside(more), 0);
     if !has_all || material.has_more {
         let end = left_out(by_tools) + more;
-        briefing = compose(material, beside(&end)).0;
+        let total = beside(&end);
+        let unused = total.amount.saturating_sub(total.cost(&compose(material, total, 0).0.text));
+        briefing = compose(material, total, unused).0;
         briefing.text.push_str(&end);
     } else if briefing.text == HEADING {
         briefing.text.clear();
@@ -142,14 +145,15 @@ pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool)
     briefing
 }
 
-/// Returns the briefing without its end, and whether all material is in it.
-fn compose(material: &BriefingMaterial, total: Budget) -> (Briefing, bool) {
+/// Returns the briefing without its end, and whether all material is in it. Each section may use the `unused` room, too.
+fn compose(material: &BriefingMaterial, total: Budget, unused: usize) -> (Briefing, bool) {
     let mut briefing =
         Briefing { text: String::new(), entries: Vec::new(), attempts: Vec::new(), problems: Vec::new() };
     let mut text = HEADING.to_owned();
     let (mut part, mut has_all) = (0, true);
     let mut section = |text: &mut String, heading: &str, blocks: Vec<(Id, String)>| -> Vec<Id> {
-        let room = Room(Budget { amount: total.amount.saturating_mul(ENDS[part]) / 100, ..total });
+        let end = (total.amount.saturating_mul(ENDS[part]) / 100).saturating_add(unused).min(total.amount);
+        let room = Room(Budget { amount: end, ..total });
         part += 1;
         // The first failure is worth all of a small budget.
         let first_room = if part == 1 { Room(total) } else { room };

@@ -46,7 +46,8 @@ stack_trace: …
 ```
 "#;
 
-const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md, procedures to skills.\n";
+const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md. A procedure that you worked out and that \
+    will be repeated goes to `.claude/skills/NAME/SKILL.md`, in other clients to `.agents/skills/NAME/SKILL.md`.\n";
 
 /// The text for an agent that has the tools of the server.
 const TOOLS: &str = "Write each fact that outlives the task down with `add_knowledge`, with the questions that it answers. \

@@ -38,9 +38,9 @@ use crate::text::{fold, is_same_name, title_of};
 
 pub(crate) use crate::retrieve::MAX_CANDIDATES;
 pub use crate::sigil::defuse;
+pub(crate) use attempts::cost;
 pub use briefing::{Briefing, BriefingRequest};
 pub(crate) use briefing::{BriefingMaterial, DEFAULT_TOKENS, OpenTask, brief, check_budget, remind};
-pub(crate) use attempts::cost;
 pub use budget::Budget;
 pub(crate) use budget::default_budget;
 pub(crate) use build::build;

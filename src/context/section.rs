@@ -54,7 +54,6 @@ impl LeftOut {
         if n_all == 0 { String::new() } else { self.line(0, n_all) }
     }
 
-
     /// Lists what was left out, by id as far as that fits.
     fn longest(&self, fits: impl Fn(&str) -> bool) -> String {
         if self.is_empty() {

@@ -9,7 +9,6 @@ use super::usage::all_usage;
 use crate::catalog::Area;
 use crate::entry::{EntrySummary, Kind};
 use crate::error::{Message, Problem};
-use crate::history::Usage;
 use crate::workspace::Workspace;
 
 /// The result of [`Memory::status`](crate::Memory::status).
@@ -69,7 +68,7 @@ pub struct EntryCounts {
     pub superseded: usize,
     /// Live knowledge entries that were included in a context.
     pub used: usize,
-    /// Those of them that never helped: see [`Usage::never_helped`].
+    /// Those of them that never helped: see [`Usage::never_helped`](crate::history::Usage::never_helped).
     pub never_helped: usize,
     /// Different tags.
     pub tags: usize,

@@ -271,6 +271,16 @@ fn check_entries(material: &Material, context: &Context) {
     }
 }
 
+/// Nothing is cut while a quarter of the budget is free, and no section exceeds its limit.
+fn check_use(material: &Material, context: &Context, budget: Budget, body_words: usize) {
+    let text = &context.text;
+    let [.., journal, knowledge, _, _] = sections::lengths(text);
+    assert!(journal <= 12_000 && knowledge <= 8_000, "{journal} {knowledge}");
+    let cost = budget.cost(text);
+    let all = build(material, Budget { amount: 1_000_000, ..budget }, body_words);
+    assert!(cost * 4 >= budget.amount * 3 || *text == all.text, "{cost} of {}\n{text}", budget.amount);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(100)))]
 
@@ -298,6 +308,7 @@ proptest! {
         prop_assert!(!own.contains(turning));
         check_headings(&material, &context);
         check_entries(&material, &context);
+        check_use(&material, &context, budget, body_words);
 
         if let Some(newest) = material.attempts.last() {
             // One that says nothing gives way to one that does.

@@ -105,8 +105,8 @@ impl TaskArgs {
 /// The limit of the context's size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
-    /// The most characters that the text may have [default: 27,000 and the fixed instructions; of a briefing, those of
-    /// 1,200 tokens]
+    /// The most characters that the text may have, task included [default: 27,000, the fixed instructions and the task; of a
+    /// briefing, those of 1,200 tokens]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, conflicts_with = "tokens")]
     budget: Option<usize>,
     /// The most tokens that the text may have, by an estimate that is on the high side
@@ -133,15 +133,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
     if let Some(id) = &args.cancel {
         return cancel(ui, &globals.open()?, id);
     }
-    let budget = args.budget.budget();
     if args.task.title.is_none() && args.task.task.is_none() {
-        return brief(ui, &globals.open()?, budget);
+        return brief(ui, &globals.open()?, args.budget.budget());
     }
     let task = args.task.task()?;
     let memory = globals.open()?;
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
     // `run` does the same. JSON has the model in the iteration.
     let assigned = if args.no_task { String::new() } else { assigned_task(&task, &task.own_id()) + "\n" };
+    let budget = args.budget.budget().map(|budget| budget.after(&assigned));
     // An agent that asks for the context of its own iteration begins no second one.
     let is_begun = iteration_of_environment().is_some_and(|(run, number)| {
         let is_it = |open: &Iteration| open.run_id == run && open.number == number && open.task_id() == task.own_id();
