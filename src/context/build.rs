@@ -15,7 +15,7 @@ struct Written {
 }
 
 /// The sections that are written so far.
-struct Draft<'a> {
+struct ContextDraft<'a> {
     material: &'a Material,
     budget: Budget,
     body_words: usize,
@@ -33,7 +33,7 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
     // The line break that ends a section is the status's as well.
     let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
     let (previous, others) = Default::default();
-    let mut draft = Draft { material, budget, body_words, previous, others };
+    let mut draft = ContextDraft { material, budget, body_words, previous, others };
     let mut needs = Needs::default();
     for part in [BudgetPart::Learnings, BudgetPart::Status] {
         needs[part as usize] = draft.cost(&draft.write(part, total));
@@ -45,7 +45,7 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
     draft.finish()
 }
 
-impl Draft<'_> {
+impl ContextDraft<'_> {
     /// Writes the sections below the attempts: each as a whole, and those for which there is not enough room again.
     fn fill(&mut self, total: usize, reserved: usize) {
         let mut needs = Needs::default();
@@ -117,7 +117,7 @@ impl Draft<'_> {
 
     /// Joins the sections.
     fn finish(self) -> Context {
-        let Draft { material, budget, mut previous, others, .. } = self;
+        let ContextDraft { material, budget, mut previous, others, .. } = self;
         let [mut learned, told, mut run, known, happened] = others;
         // An entry that a section left out may be in a later one.
         let again = |Written { section, text }: &mut Written, shown: &[Id]| {
