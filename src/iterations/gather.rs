@@ -13,7 +13,7 @@ use crate::catalog::{Area, Catalog};
 use crate::context::{self, Budget, Context, Instructions, Material, NumberedAttempt, Reference, Request, Task};
 use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Entry, Head, Kind, Scope};
+use crate::entry::{Entry, Head, Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::index::Snapshot;
@@ -114,7 +114,10 @@ pub(super) fn gather(
         let problems = matches.problems.clone();
         let attempts = attempts_of_task(workspace, &catalogs, &precedents.of_task, budget);
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
-        let material = Material { attempts, status, ..material };
+        let mut material = Material { attempts, status, ..material };
+        // An attempt at the task that another one represents is not shown as one of the run either.
+        let is_read = |id: &Id| material.attempts.iter().any(|past| past.id == *id);
+        material.journal.retain(|past| past.attempt.task_id != task.id || is_read(&past.id));
         let mut context = context::build(&material, budget, workspace.settings.body_words);
         context.problems = catalogs[0].problems();
         context.problems.extend(workspace.settings_problems.clone());
