@@ -80,7 +80,7 @@ This task has been attempted 27 times before. **Do not repeat the approaches tha
     assert_eq!(shown, expected);
     // They are not shown again as attempts of the run.
     let of_run = ["context", "--task", "Sort the orders", "--task-id", "t-1", "--run", "run-0000000b"];
-    let text = base.run(of_run).answer(0);
+    let text = base.run(of_run).stdout;
     assert!(text.contains("like 23 earlier attempts") && !text.contains("## Run Journal"), "{text}");
 }
 
