@@ -3,14 +3,16 @@
 use super::budget::Room;
 use super::escape;
 use super::section::{LeftOut, Section};
-use super::{Material, NumberedAttempt, facts};
-use crate::entry::attempt::{Attempt, Outcome, Sections};
+use super::{Budget, Material, NumberedAttempt, facts};
+use std::cmp::Reverse;
+
+use crate::entry::attempt::{Account, Outcome};
 use crate::text::shorten;
 
 /// How much of an error's or a validation's output is shown, in characters: its end.
 const OUTPUT_CHARACTERS: usize = 500;
 /// How much of the notes is shown, in characters; the journal has more.
-const NOTES_CHARACTERS: usize = 300;
+const NOTES_CHARACTERS: usize = 1_000;
 /// How much of a name is shown, in characters: a model, a category.
 const NAME_CHARACTERS: usize = 60;
 /// How many left-out attempts are listed.
@@ -49,14 +51,14 @@ struct KeptText {
 /// Writes the section.
 pub(super) fn section(material: &Material, room: Room) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
-    // The newest informative attempt comes first. Of the others, one with a report of its agent comes before one
-    // without.
+    // The newest informative attempt comes first. Of the others, those that say most.
     let mut ranked: Vec<(usize, &NumberedAttempt)> = material.attempts.iter().enumerate().rev().collect();
-    ranked.sort_by_key(|(_, past)| !says_something(&past.attempt));
+    ranked.sort_by_key(|(_, past)| account(past) == Account::Silent);
     let Some((&mut (newest_at, newest), older)) = ranked.split_first_mut() else { return Section::none(left_out) };
-    older.sort_by_key(|(_, past)| (!says_something(&past.attempt), !is_told(&past.attempt)));
-    let n_attempts = material.n_attempts.max(material.attempts.len());
-    left_out.n_unknown = n_attempts - material.attempts.len();
+    older.sort_by_key(|(_, past)| Reverse(account(past)));
+    let n_known: usize = material.attempts.iter().map(|past| 1 + past.n_alike).sum();
+    let n_attempts = material.n_attempts.max(n_known);
+    left_out.n_unknown = n_attempts - n_known;
     let heading = "## Previous Attempts\n";
     let times = if n_attempts == 1 { "once".to_owned() } else { format!("{n_attempts} times") };
     let warning = warning(&material.attempts);
@@ -68,7 +70,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let tail = suggestion.map(|text| suggested(text, usize::MAX)).unwrap_or_default();
     if room.fits(&format!("{}{}", whole(&intro, &blocks, &tail), left_out.brief(0))) {
         let shown = material.attempts.iter().map(|past| past.id.clone()).collect();
-        return Section { text: whole(&intro, &blocks, ""), left_out, tail, shown };
+        return Section { text: whole(&intro, &blocks, ""), tail, shown, ..Section::none(left_out) };
     }
 
     // The less room there is, the less is shown beside the required part.
@@ -86,18 +88,21 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
 
     let mut taken = vec![(newest_at, newest_block)];
     let mut left = Vec::new();
+    let mut text = whole(head, std::slice::from_ref(&taken[0].1), &tail);
     for (n_taken, (at, past)) in older.iter().enumerate() {
+        let n_more = older.len() - 1 - n_taken + left.len();
+        let beside = room.beside(room.cost(&format!("{text}{}", left_out.brief(n_more))));
         // An outcome alone is no use if there was no room for more.
-        if !left.is_empty() && !says_something(&past.attempt) {
-            left.push(*at);
-            continue;
-        }
-        taken.push((*at, block(past, AttemptLimits::NONE)));
-        let blocks: Vec<String> = taken.iter().map(|(_, block)| block.clone()).collect();
-        let n_more = older.len() - 1 - n_taken;
-        if !room.fits(&format!("{}{}", whole(head, &blocks, &tail), left_out.brief(n_more + left.len()))) {
-            taken.pop();
-            left.push(*at);
+        let is_of_use = left.is_empty() || account(past) > Account::Silent;
+        // The first one without room is cut.
+        let is_cut = left.is_empty() && beside.is_worth_a_cut();
+        let block = Some(block(past, AttemptLimits::NONE)).filter(|block| is_of_use && beside.fits(block));
+        match block.or_else(|| shrunk(past, beside).filter(|_| is_of_use && is_cut)) {
+            Some(block) => {
+                text.push_str(&block);
+                taken.push((*at, block));
+            }
+            None => left.push(*at),
         }
     }
     taken.sort_by_key(|(at, _)| *at);
@@ -106,7 +111,7 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     left_out.ids = left.iter().map(id).collect();
     let shown = taken.iter().map(|(at, _)| id(at)).collect();
     let blocks: Vec<String> = taken.into_iter().map(|(_, block)| block).collect();
-    Section { text: whole(head, &blocks, ""), left_out, tail, shown }
+    Section { text: whole(head, &blocks, ""), tail, shown, ..Section::none(left_out) }
 }
 
 /// Returns the warning not to repeat what failed. An attempt that was done, that was stopped, or whose agent could not
@@ -120,25 +125,14 @@ fn warning(attempts: &[NumberedAttempt]) -> &'static str {
     }
 }
 
-/// Returns whether an attempt has more than an outcome.
-pub(super) fn says_something(attempt: &Attempt) -> bool {
-    let Sections { tried, notes, summary, feedback, error_output, validation_output, .. } = &attempt.sections;
-    let why = attempt.sections.told_why().unwrap_or_default();
-    let errors = facts::errors(attempt);
-    // The output of verification is shown if it refuted the attempt.
-    let refuted_by = if attempt.head.outcome == Outcome::Retried { validation_output } else { "" };
-    let texts = [tried, why, notes, summary, feedback, error_output, refuted_by, errors.as_str()];
-    texts.iter().any(|text| !text.trim().is_empty())
+/// Returns how much an attempt says.
+fn account(past: &NumberedAttempt) -> Account {
+    past.attempt.head.account_of(&past.attempt.sections)
 }
 
-/// Returns whether an agent, a person or verification explains the failure, rather than the end of the output.
-fn is_told(attempt: &Attempt) -> bool {
-    let Sections { notes, feedback, .. } = &attempt.sections;
-    match attempt.head.outcome {
-        Outcome::Done => false,
-        Outcome::Retried => true,
-        _ => attempt.sections.has_report() || [notes, feedback].iter().any(|text| !text.trim().is_empty()),
-    }
+/// Returns the cost of an attempt in a context with room for all of it.
+pub(crate) fn cost(past: &NumberedAttempt, budget: Budget) -> usize {
+    budget.cost(&block(past, AttemptLimits::NONE))
 }
 
 /// Cuts the newest attempt and the suggestion to fit, each to half of the room where both are longer.
@@ -214,7 +208,7 @@ fn block(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     let model = attempt.head.model.as_deref().map(str::trim).filter(|model| limits.has_model && !model.is_empty());
     let model = model.map(|model| escape::short(model, NAME_CHARACTERS.min(limits.text.max(20))) + ", ");
     let mut block = format!("\n### Attempt {} ({}{outcome})\n", past.number, model.unwrap_or_default());
-    let bullets = bullets(attempt, limits);
+    let bullets = bullets(past, limits);
     if !bullets.is_empty() {
         block.push('\n');
         block.push_str(&bullets);
@@ -225,7 +219,8 @@ fn block(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     block
 }
 
-fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
+fn bullets(past: &NumberedAttempt, limits: AttemptLimits) -> String {
+    let attempt = &past.attempt;
     let (head, sections) = (&attempt.head, &attempt.sections);
     let bullet = |name: &str, text: &str, most: usize| {
         let limit = limits.text.min(most);
@@ -243,12 +238,16 @@ fn bullets(attempt: &Attempt, limits: AttemptLimits) -> String {
         return bullets;
     }
     // Why it failed is no news of one that was done.
-    let is_report = !sections.tried.trim().is_empty() || head.outcome != Outcome::Done && sections.has_report();
+    let why = sections.told_why().filter(|_| head.outcome != Outcome::Done);
+    let is_report = !sections.tried.trim().is_empty() || why.is_some();
     if is_report {
         bullets += &bullet("Approach", &sections.tried, usize::MAX);
-        if head.outcome != Outcome::Done {
-            bullets += &bullet("Why it failed", &sections.why, usize::MAX);
-        }
+        bullets += &bullet("Why it failed", why.unwrap_or_default(), usize::MAX);
+    } else if past.n_alike > 0 {
+        let earlier = if past.n_alike == 1 { "attempt" } else { "attempts" };
+        let outcome = head.outcome.as_str();
+        let alike = format!("{outcome}, like {} earlier {earlier} that left no report", past.n_alike);
+        bullets += &bullet("Outcome", &alike, usize::MAX);
     } else {
         bullets += &bullet("Outcome", &facts::outcome(attempt), NAME_CHARACTERS);
         if head.outcome.is_success() == Some(false) {

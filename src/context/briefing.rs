@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 
 use super::budget::Room;
 use super::instructions::reporting;
-use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts};
+use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts, own_title};
 use crate::entry::{Id, Outcome};
 use crate::error::{Problem, Result};
-use crate::text::{first_sentence, fold, title_of};
+use crate::text::first_sentence;
 
 /// The default budget, in tokens.
 pub(crate) const DEFAULT_TOKENS: usize = 1_200;
@@ -27,7 +27,8 @@ const LEAST_CHARACTERS: usize = 200;
 const HEADING: &str = "# Project Memory\n\nNotes from earlier work on this project, for reference. They are not \
                        instructions, and the code may have changed since.\n";
 
-/// The end of the budget up to which each section may fill the text, in hundredths; what one leaves, the next may use.
+/// The end of the budget up to which each section may fill the text, in hundredths; what one leaves, the next may use,
+/// and what the last one leaves, those that were cut.
 const ENDS: [usize; 5] = [50, 58, 68, 94, 100];
 
 /// A request for a briefing.
@@ -112,7 +113,9 @@ pub(crate) struct OpenTask {
     pub id: Option<String>,
     /// How often it failed in a row; 0 if nobody knows how its last attempt went.
     pub streak: u32,
-    /// Its last failure, or that attempt.
+    /// When the last failure, or that attempt, began.
+    pub failed_at: DateTime<Utc>,
+    /// The last of these failures that says something, else the last; or that attempt.
     pub last: NumberedAttempt,
 }
 
@@ -130,10 +133,12 @@ pub(crate) fn check_budget(budget: Budget, by_tools: bool) -> Result<()> {
 pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool) -> Briefing {
     let beside = |end: &str| Budget { amount: budget.amount.saturating_sub(budget.cost(end)), ..budget };
     let more = more(by_tools);
-    let (mut briefing, has_all) = compose(material, beside(&more));
+    let (mut briefing, has_all) = compose(material, beside(&more), 0);
     if !has_all || material.has_more {
         let end = left_out(by_tools) + &more;
-        briefing = compose(material, beside(&end)).0;
+        let total = beside(&end);
+        let unused = total.amount.saturating_sub(total.cost(&compose(material, total, 0).0.text));
+        briefing = compose(material, total, unused).0;
         briefing.text.push_str(&end);
     } else if briefing.text == HEADING && !by_tools {
         briefing.text.clear();
@@ -143,14 +148,15 @@ pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool)
     briefing
 }
 
-/// Returns the briefing without its end, and whether all material is in it.
-fn compose(material: &BriefingMaterial, total: Budget) -> (Briefing, bool) {
+/// Returns the briefing without its end, and whether all material is in it. Each section may use the `unused` room, too.
+fn compose(material: &BriefingMaterial, total: Budget, unused: usize) -> (Briefing, bool) {
     let mut briefing =
         Briefing { text: String::new(), entries: Vec::new(), attempts: Vec::new(), problems: Vec::new() };
     let mut text = HEADING.to_owned();
     let (mut part, mut has_all) = (0, true);
     let mut section = |text: &mut String, heading: &str, blocks: Vec<(Id, String)>| -> Vec<Id> {
-        let room = Room(Budget { amount: total.amount.saturating_mul(ENDS[part]) / 100, ..total });
+        let end = (total.amount.saturating_mul(ENDS[part]) / 100).saturating_add(unused).min(total.amount);
+        let room = Room(Budget { amount: end, ..total });
         part += 1;
         // The first failure is worth all of a small budget.
         let first_room = if part == 1 { Room(total) } else { room };
@@ -255,7 +261,7 @@ fn names(task: &OpenTask) -> (String, String) {
 
 /// Says how often a task failed, and when last.
 fn failures(task: &OpenTask) -> String {
-    let date = task.last.attempt.started_at.format("%Y-%m-%d");
+    let date = task.failed_at.format("%Y-%m-%d");
     let times = match task.streak {
         0 => "not reported as done".to_owned(),
         1 => "failed once".to_owned(),
@@ -275,9 +281,8 @@ fn bullet(reference: &Reference) -> String {
     let category = escape::short(reference.category.as_deref().unwrap_or("note"), NAME_CHARACTERS);
     let body = reference.body.trim_start_matches(['#', '-', '*', '>', ' ', '\n']);
     let sentence = first_sentence(body, LINE_CHARACTERS);
-    // A title that was cut from the body says nothing more.
-    let is_own = fold(&reference.title) != fold(&title_of(&reference.body));
-    let title = if is_own { format!("{}: ", escape::short(&reference.title, NAME_CHARACTERS)) } else { String::new() };
+    let title = own_title(&reference.title, &reference.body);
+    let title = title.map(|title| escape::short(title, NAME_CHARACTERS) + ": ").unwrap_or_default();
     let unverified = reference.unverified.as_ref().map_or("", |_| ", unverified");
     let id = escape::code(reference.id.as_str(), ID_CHARACTERS);
     format!("- **[{category}]** {title}{} ({id}{unverified})\n", escape::line(&sentence))

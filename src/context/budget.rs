@@ -1,8 +1,12 @@
-//! The budget of a context, and its distribution to the sections.
+//! The budget of a context, and its distribution to the sections: the attempts have what they need, and the others share
+//! the rest.
 
 use super::Instructions;
 use crate::error::{Error, Result};
 use crate::text::estimate_tokens;
+
+/// What each of the sections below the attempts needs or has, in the order of [`SHARES`].
+pub(super) type Needs = [usize; SHARES.len()];
 
 /// The unit of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,18 +39,29 @@ pub struct Budget {
     pub(crate) amount: usize,
     /// The unit.
     pub(crate) unit: Unit,
+    /// How many of the units a text in front takes.
+    pub(crate) before: usize,
 }
 
-/// A section's share of the budget, in characters.
-struct Share {
-    most: usize,
+/// The least room of the attempts, in characters.
+const LEAST: usize = 500;
+/// With less room than this, in characters, nothing is cut to fit beside something whole.
+const LEAST_CUT: usize = 300;
+
+/// A section below the attempts, with its part of the room that these leave. All lengths are in characters.
+pub(super) struct Share {
+    pub(super) part: BudgetPart,
+    /// What it has of every budget, as far as it needs it.
     least: usize,
+    /// What it has if each section has its part.
+    usual: usize,
+    /// What it never exceeds.
+    pub(super) most: usize,
 }
 
-/// The sections with a share, in their order in the text, which is also the order of distribution.
+/// The sections below the attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BudgetPart {
-    Attempts,
     Learnings,
     Status,
     Journal,
@@ -54,15 +69,14 @@ pub(super) enum BudgetPart {
     Events,
 }
 
-/// The shares, in the order of [`BudgetPart`]; the rest of one passes to the next. At four characters a token they add
-/// up to 27,000.
-const SHARES: [Share; 6] = [
-    Share { most: 3_000, least: 500 }, // previous attempts
-    Share { most: 1_500, least: 300 }, // learnings
-    Share { most: 500, least: 200 },   // loop status
-    Share { most: 12_000, least: 0 },  // run journal
-    Share { most: 8_000, least: 0 },   // project knowledge
-    Share { most: 2_000, least: 0 },   // events
+/// The sections in the order of their worth, which is also their order in the text. At four characters a token, their
+/// usual parts and 3,000 characters of attempts add up to 27,000.
+pub(super) const SHARES: [Share; 5] = [
+    Share { part: BudgetPart::Learnings, least: 300, usual: 1_500, most: usize::MAX },
+    Share { part: BudgetPart::Status, least: 200, usual: 500, most: usize::MAX },
+    Share { part: BudgetPart::Journal, least: 0, usual: 12_000, most: 12_000 },
+    Share { part: BudgetPart::Knowledge, least: 0, usual: 8_000, most: 8_000 },
+    Share { part: BudgetPart::Events, least: 0, usual: 2_000, most: usize::MAX },
 ];
 
 /// Returns the budget that leaves `characters` for the sections beside the fixed instructions, which name the task's
@@ -70,18 +84,44 @@ const SHARES: [Share; 6] = [
 pub(crate) fn default_budget(characters: usize, instructions: &Instructions) -> Budget {
     let fixed = Budget::characters(0).cost(&instructions.text());
     // Settings may be under the minimum.
-    Budget::characters(fixed + characters.max(SHARES[0].least))
+    Budget::characters(fixed + characters.max(LEAST))
 }
 
 impl Budget {
     /// Returns a budget of so many characters.
     pub fn characters(amount: usize) -> Budget {
-        Budget { amount, unit: Unit::Characters }
+        Budget { amount, unit: Unit::Characters, before: 0 }
     }
 
     /// Returns a budget of so many tokens.
     pub fn tokens(amount: usize) -> Budget {
-        Budget { amount, unit: Unit::Tokens }
+        Budget { amount, unit: Unit::Tokens, before: 0 }
+    }
+
+    /// Returns this budget for a context that comes after `text`, so that both together keep it.
+    ///
+    /// ```
+    /// use ralph_memory::context::{Budget, Request};
+    /// use ralph_memory::{Memory, Task};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let preamble = "You are a careful engineer. ".repeat(20);
+    /// let budget = Some(Budget::characters(3_000).after(&preamble));
+    /// let context = memory.context(&Request { task: Task::new("Add a cache"), budget, ..Request::default() })?;
+    /// assert!(format!("{preamble}{}", context.text).chars().count() <= 3_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn after(self, text: &str) -> Budget {
+        Budget { before: self.before + self.cost(text), ..self }
+    }
+
+    /// Returns the room beside the instructions and the text in front.
+    pub(super) fn beside(self, instructions: &Instructions) -> usize {
+        self.amount.saturating_sub(self.before + self.cost(&instructions.text()))
     }
 
     /// Returns the cost of a text. The costs of two texts are never less than the cost of both together.
@@ -92,9 +132,9 @@ impl Budget {
         }
     }
 
-    /// Returns the minimum of this unit: the instructions, and the floor of the first section.
+    /// Returns the minimum of this unit: the text in front, the instructions, and the least of the attempts.
     pub(crate) fn least(self, instructions: &Instructions) -> usize {
-        self.cost(&instructions.text()) + self.of_characters(SHARES[0].least)
+        self.before + self.cost(&instructions.text()) + self.of_characters(LEAST)
     }
 
     /// Refuses a budget under the minimum of a context.
@@ -116,36 +156,40 @@ impl Budget {
         if given >= least { Ok(()) } else { Err(Error::BudgetTooSmall { text, unit, given, least }) }
     }
 
-    /// Returns the shares of `total`, the room beside the instructions: in full if there is enough, else in proportion,
-    /// none under its floor, the last ones dropped first. The status gets `reserved` in any case, at the cost of the
-    /// last ones.
-    fn shares(self, total: usize, reserved: usize) -> [usize; SHARES.len()] {
-        let full: usize = SHARES.iter().map(|share| self.of_characters(share.most)).sum();
-        let mut left = total;
-        let mut shares = SHARES.map(|share| {
-            let most = self.of_characters(share.most);
-            let fair = if total >= full { most } else { most * total / full };
-            let share = fair.max(self.of_characters(share.least)).min(left);
-            left -= share;
-            share
-        });
+    /// Returns the room of the attempts: all of `total`, the room beside the instructions, but the least that the other
+    /// sections need, of which the status has `reserved` in any case; and not under their own least.
+    pub(super) fn of_attempts(self, total: usize, needs: Needs, reserved: usize) -> usize {
+        let least = |at: usize| self.of_characters(SHARES[at].least).min(needs[at]);
         let status = BudgetPart::Status as usize;
-        let mut missing = reserved.saturating_sub(shares[status]).saturating_sub(left);
-        shares[status] = shares[status].max(reserved);
-        for part in (0..SHARES.len()).rev().filter(|part| *part != status) {
-            let taken = missing.min(shares[part]);
-            shares[part] -= taken;
-            missing -= taken;
-        }
-        // The reservation cannot exceed the total.
-        shares[status] -= missing;
-        shares
+        let others: usize = (0..needs.len()).filter(|at| *at != status).map(least).sum();
+        let most = total.saturating_sub(others + least(status).max(reserved));
+        most.max(self.of_characters(LEAST)).min(total.saturating_sub(reserved))
+    }
+
+    /// Distributes `total`, the room below the attempts, to sections with these needs, of which the status has
+    /// `reserved` in any case: first to each its least, then its usual part, in proportion if there is less than that,
+    /// and what is left over to the most important section that needs more.
+    pub(super) fn divide(self, total: usize, needs: Needs, reserved: usize) -> Needs {
+        let usual: usize = SHARES.iter().map(|share| self.of_characters(share.usual)).sum();
+        let mut left = total;
+        let mut rooms = Needs::default();
+        let mut give = |at: usize, amount: usize| {
+            let more = amount.min(needs[at]).saturating_sub(rooms[at]).min(left);
+            rooms[at] += more;
+            left -= more;
+        };
+        give(BudgetPart::Status as usize, reserved);
+        let all = || SHARES.iter().enumerate();
+        all().for_each(|(at, share)| give(at, self.of_characters(share.least)));
+        all().for_each(|(at, share)| give(at, self.of_characters(share.usual) * total.min(usual) / usual));
+        all().for_each(|(at, _)| give(at, usize::MAX));
+        rooms
     }
 
     pub(super) fn of_characters(self, characters: usize) -> usize {
         match self.unit {
             Unit::Characters => characters,
-            Unit::Tokens => characters * 10 / 33,
+            Unit::Tokens => characters.saturating_mul(10) / 33,
         }
     }
 }
@@ -171,37 +215,10 @@ impl Room {
     pub(super) fn half(self) -> Room {
         Room(Budget { amount: self.0.amount / 2, ..self.0 })
     }
-}
 
-/// A budget that is distributed section by section, in their order.
-pub(super) struct Filling {
-    budget: Budget,
-    shares: [usize; SHARES.len()],
-    left: usize,
-}
-
-impl Filling {
-    /// Begins to distribute `total`, the room beside the instructions, of which the status has `reserved` in any case.
-    /// Room beyond the sum of all shares is available from the first section on.
-    pub(super) fn new(budget: Budget, total: usize, reserved: usize) -> Filling {
-        // The line break that ends a section is the status's as well.
-        let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
-        let shares = budget.shares(total, reserved);
-        Filling { budget, shares, left: total - shares.iter().sum::<usize>() }
-    }
-
-    /// Returns the room of a section: its share, and the rest of those before it.
-    pub(super) fn room(&mut self, part: BudgetPart) -> Room {
-        self.left += self.shares[part as usize];
-        // One more line break goes between this section and the next.
-        Room(Budget { amount: self.left, ..self.budget }).beside(self.budget.cost("\n"))
-    }
-
-    /// Subtracts the cost of a section's text.
-    pub(super) fn spend(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.left -= self.budget.cost(text) + self.budget.cost("\n");
-        }
+    /// Returns whether an entry may be cut to fit, beside others that are whole.
+    pub(super) fn is_worth_a_cut(self) -> bool {
+        self.0.amount >= self.0.of_characters(LEAST_CUT)
     }
 }
 
@@ -210,39 +227,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_shrink_in_proportion_and_not_under_their_floors() {
-        let shares = |total: usize| Budget::characters(0).shares(total, 0);
-        assert_eq!(shares(27_000), [3_000, 1_500, 500, 12_000, 8_000, 2_000]);
-        assert_eq!(shares(90_000), [3_000, 1_500, 500, 12_000, 8_000, 2_000]);
-        assert_eq!(shares(13_500), [1_500, 750, 250, 6_000, 4_000, 1_000]);
-        assert_eq!(shares(2_700), [500, 300, 200, 1_200, 500, 0]);
-        assert_eq!(shares(900), [500, 300, 100, 0, 0, 0]);
+    fn each_section_gets_its_least_then_its_usual_part_then_what_is_left() {
+        let check = |total: usize, needs: Needs, reserved: usize, expected: Needs| {
+            assert_eq!(Budget::characters(0).divide(total, needs, reserved), expected, "{total} {needs:?} {reserved}");
+        };
+        let all = [9_000, 900, 12_000, 8_000, 9_000];
+        check(24_000, all, 0, [1_500, 500, 12_000, 8_000, 2_000]);
+        check(12_000, all, 0, [750, 250, 6_000, 4_000, 1_000]);
+        check(1_000, all, 0, [300, 200, 500, 0, 0]);
+        check(400, all, 0, [300, 100, 0, 0, 0]);
+        check(400, all, 350, [50, 350, 0, 0, 0]);
+        check(300, all, 350, [0, 300, 0, 0, 0]);
+        // What is left over goes to the most important section that needs more.
+        check(26_000, all, 0, [3_500, 500, 12_000, 8_000, 2_000]);
+        check(90_000, all, 0, all);
+        check(10_000, [0, 900, 100, 100, 9_000], 0, [0, 900, 100, 100, 8_900]);
+        check(3_000, [100, 0, 900, 8_000, 0], 0, [100, 0, 900, 2_000, 0]);
     }
 
     #[test]
-    fn the_reservation_is_taken_from_the_last_sections() {
-        let shares = |total, reserved| Budget::characters(0).shares(total, reserved);
-        assert_eq!(shares(27_000, 400), [3_000, 1_500, 500, 12_000, 8_000, 2_000]);
-        assert_eq!(shares(27_000, 600), [3_000, 1_500, 600, 12_000, 8_000, 1_900]);
-        assert_eq!(shares(1_000, 350), [500, 150, 350, 0, 0, 0]);
-        assert_eq!(shares(500, 350), [150, 0, 350, 0, 0, 0]);
-        assert_eq!(shares(300, 350), [0, 0, 300, 0, 0, 0]);
-        // Room beyond the shares pays for it first.
-        assert_eq!(shares(90_000, 600), [3_000, 1_500, 600, 12_000, 8_000, 2_000]);
-    }
-
-    #[test]
-    fn unused_room_passes_to_the_next_section() {
-        let mut filling = Filling::new(Budget::characters(0), 27_000, 0);
-        let room = |filling: &mut Filling, part| filling.room(part).0.amount;
-        assert_eq!(room(&mut filling, BudgetPart::Attempts), 2_999);
-        filling.spend(&"x".repeat(2_000));
-        assert_eq!(room(&mut filling, BudgetPart::Learnings), 2_498);
-        filling.spend("");
-        assert_eq!(room(&mut filling, BudgetPart::Status), 2_998);
-        assert_eq!(room(&mut filling, BudgetPart::Journal), 14_998);
-        filling.spend(&"x".repeat(14_998));
-        assert_eq!(room(&mut filling, BudgetPart::Knowledge), 7_999);
+    fn attempts_leave_the_others_their_least() {
+        let check = |total: usize, needs: Needs, reserved: usize, expected: usize| {
+            assert_eq!(Budget::characters(0).of_attempts(total, needs, reserved), expected, "{total} {needs:?}");
+        };
+        let all = [9_000, 900, 12_000, 8_000, 9_000];
+        check(10_000, all, 0, 9_500);
+        check(10_000, all, 600, 9_100);
+        check(10_000, [100, 0, 12_000, 0, 0], 0, 9_900);
+        check(700, all, 0, 500);
+        check(700, all, 400, 300);
     }
 
     #[test]

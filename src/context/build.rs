@@ -2,79 +2,154 @@
 
 use std::collections::HashSet;
 
-use super::budget::{BudgetPart, Filling, Room};
-use super::events;
+use super::budget::{BudgetPart, Needs, Room, SHARES};
 use super::section::Section;
-use super::{Budget, Context, Material, attempts, journal, knowledge, learnings, recurring, status};
+use super::{Budget, Context, Material, attempts, events, journal, knowledge, learnings, recurring, status};
 use crate::entry::{Id, Kind};
+
+/// A section as it is in the text.
+#[derive(Default)]
+struct Written {
+    section: Section,
+    text: String,
+}
+
+/// The sections that are written so far.
+struct ContextDraft<'a> {
+    material: &'a Material,
+    budget: Budget,
+    body_words: usize,
+    previous: Written,
+    /// Those below the attempts, in the order of [`SHARES`].
+    others: [Written; SHARES.len()],
+}
 
 /// Returns the context with this material. Bodies of knowledge are cut to `body_words` words.
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
 pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
-    let total = budget.amount.saturating_sub(budget.cost(&material.instructions.text()));
-    let mut filling = Filling::new(budget, total, reserve(material, budget, total));
+    let total = budget.beside(&material.instructions);
+    let reserved = reserve(material, budget, total);
+    // The line break that ends a section is the status's as well.
+    let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
+    let (previous, others) = Default::default();
+    let mut draft = ContextDraft { material, budget, body_words, previous, others };
+    let mut needs = Needs::default();
+    for part in [BudgetPart::Learnings, BudgetPart::Status] {
+        needs[part as usize] = draft.cost(&draft.write(part, total));
+    }
+    let room = draft.room(budget.of_attempts(total, needs, reserved));
+    let section = attempts::section(material, room);
+    draft.previous = Written { text: section.render(room), section };
+    draft.fill(total - draft.cost(&draft.previous), reserved);
+    draft.finish()
+}
 
-    let room = filling.room(BudgetPart::Attempts);
-    let mut previous = attempts::section(material, room);
-    let mut previous_text = previous.render(room);
-    filling.spend(&previous_text);
-
-    let room = filling.room(BudgetPart::Learnings);
-    let (mut learned, duplicates) = learnings::section(&material.learnings, room, body_words);
-    let mut learned_text = learned.render(room);
-    filling.spend(&learned_text);
-
-    let again = recurring::bullets(material, &previous.shown, &previous_text);
-    let status_text = status::section(material.status.as_ref(), &again, filling.room(BudgetPart::Status));
-    filling.spend(&status_text);
-
-    let room = filling.room(BudgetPart::Journal);
-    let mut run = journal::section(&material.journal, &material.matching, &previous.shown, room);
-    let mut run_text = run.render(room);
-    filling.spend(&run_text);
-
-    let room = filling.room(BudgetPart::Knowledge);
-    let above: HashSet<&Id> = learned.shown.iter().chain(&duplicates).collect();
-    let known = knowledge::section(&material.knowledge, &above, room, body_words);
-    let known_text = known.render(room);
-    filling.spend(&known_text);
-
-    let room = filling.room(BudgetPart::Events);
-    let above: HashSet<&Id> = previous.shown.iter().chain(&run.shown).collect();
-    let happened = events::section(&material.events, &above, room);
-    let happened_text = happened.render(room);
-
-    // An entry that a section left out may be in a later one.
-    let again = |section: &mut Section, text: &mut String, shown: &[Id]| {
-        section.forget(shown);
-        *text = section.render(Room(Budget { amount: budget.cost(text), ..budget }));
-    };
-    again(&mut previous, &mut previous_text, &run.shown);
-    again(&mut learned, &mut learned_text, &known.shown);
-    again(&mut run, &mut run_text, &happened.shown);
-
-    let texts = [previous_text, learned_text, status_text, run_text, known_text, happened_text];
-    let mut text: String =
-        texts.iter().filter(|text| !text.is_empty()).flat_map(|text| [text.as_str(), "\n"]).collect();
-    let notes_end = text.len();
-    text.push_str(&material.instructions.text());
-    let mut left_out: Vec<Id> = Vec::new();
-    for id in [&previous, &learned, &run, &known, &happened].into_iter().flat_map(|section| &section.left_out.ids) {
-        if !left_out.contains(id) {
-            left_out.push(id.clone());
+impl ContextDraft<'_> {
+    /// Writes the sections below the attempts: each as a whole, and those for which there is not enough room again.
+    fn fill(&mut self, total: usize, reserved: usize) {
+        let mut needs = Needs::default();
+        for (at, share) in SHARES.iter().enumerate() {
+            self.others[at] = self.write(share.part, total);
+            needs[at] = self.cost(&self.others[at]);
+        }
+        let mut rooms = self.budget.divide(total, needs, reserved);
+        if rooms == needs {
+            return;
+        }
+        // What a section cannot use passes on to the next one; what the last one leaves, to the first one that was cut.
+        for _ in 0..2 {
+            let mut spare = total - rooms.iter().sum::<usize>();
+            let mut has_changed = false;
+            for (at, share) in SHARES.iter().enumerate() {
+                let (room, cost) = (rooms[at] + spare, self.cost(&self.others[at]));
+                if has_changed || room < cost || (cost < needs[at] && cost < room) {
+                    let new = self.write(share.part, room);
+                    if has_changed || room < cost || self.cost(&new) > cost {
+                        has_changed |= new.section.shown != self.others[at].section.shown;
+                        self.others[at] = new;
+                    }
+                }
+                rooms[at] = self.cost(&self.others[at]);
+                spare = room - rooms[at];
+            }
         }
     }
-    let (from_journal, noted): (Vec<Id>, Vec<Id>) =
-        happened.shown.into_iter().partition(|id| id.kind() == Kind::Journal);
-    Context {
-        text,
-        notes_end,
-        task_id: material.instructions.task_id.clone(),
-        entries: [learned.shown, known.shown, noted].concat(),
-        attempts: [previous.shown, run.shown, from_journal].concat(),
-        left_out,
-        ..Context::default()
+
+    /// Writes a section below the attempts into at most so much room, the line break after it included.
+    fn write(&self, part: BudgetPart, room: usize) -> Written {
+        let Material { learnings, status, journal, matching, knowledge, events, .. } = self.material;
+        let most = self.budget.of_characters(SHARES[part as usize].most);
+        let room = self.room(room);
+        let room = Room(Budget { amount: room.0.amount.min(most), ..room.0 });
+        let previous = &self.previous;
+        let section = match part {
+            BudgetPart::Learnings => learnings::section(learnings, room, self.body_words),
+            BudgetPart::Status => {
+                let again = recurring::bullets(self.material, &previous.section.shown, &previous.text);
+                let text = status::section(status.as_ref(), &again, room);
+                Section { text, ..Section::default() }
+            }
+            BudgetPart::Journal => journal::section(journal, matching, &previous.section.shown, room),
+            BudgetPart::Knowledge => {
+                let learned = &self.others[BudgetPart::Learnings as usize].section;
+                let above: HashSet<&Id> = learned.shown.iter().chain(&learned.represented).collect();
+                knowledge::section(knowledge, &above, room, self.body_words)
+            }
+            BudgetPart::Events => {
+                let run = &self.others[BudgetPart::Journal as usize].section;
+                let above: HashSet<&Id> = previous.section.shown.iter().chain(&run.shown).collect();
+                events::section(events, &above, room)
+            }
+        };
+        Written { text: section.render(room), section }
+    }
+
+    /// Returns the room for a section's text, beside the line break after it.
+    fn room(&self, amount: usize) -> Room {
+        Room(Budget { amount, ..self.budget }).beside(self.budget.cost("\n"))
+    }
+
+    /// Returns what a section costs, with the line break after it.
+    fn cost(&self, written: &Written) -> usize {
+        if written.text.is_empty() { 0 } else { self.budget.cost(&written.text) + self.budget.cost("\n") }
+    }
+
+    /// Joins the sections.
+    fn finish(self) -> Context {
+        let ContextDraft { material, budget, mut previous, others, .. } = self;
+        let [mut learned, told, mut run, known, happened] = others;
+        // An entry that a section left out may be in a later one.
+        let again = |Written { section, text }: &mut Written, shown: &[Id]| {
+            section.forget(shown);
+            *text = section.render(Room(Budget { amount: budget.cost(text), ..budget }));
+        };
+        again(&mut previous, &run.section.shown);
+        again(&mut learned, &known.section.shown);
+        again(&mut run, &happened.section.shown);
+
+        let all = [&previous, &learned, &told, &run, &known, &happened];
+        let texts = all.map(|written| written.text.as_str()).into_iter().filter(|text| !text.is_empty());
+        let mut text: String = texts.flat_map(|text| [text, "\n"]).collect();
+        let notes_end = text.len();
+        text.push_str(&material.instructions.text());
+        let mut left_out: Vec<Id> = Vec::new();
+        for id in all.into_iter().flat_map(|written| &written.section.left_out.ids) {
+            if !left_out.contains(id) {
+                left_out.push(id.clone());
+            }
+        }
+        let [previous, learned, _, run, known, happened] = all.map(|written| written.section.shown.clone());
+        let (from_journal, noted): (Vec<Id>, Vec<Id>) = happened.into_iter().partition(|id| id.kind() == Kind::Journal);
+        Context {
+            text,
+            notes_end,
+            task_id: material.instructions.task_id.clone(),
+            entries: [learned, known, noted].concat(),
+            attempts: [previous, run, from_journal].concat(),
+            left_out,
+            ..Context::default()
+        }
     }
 }
 

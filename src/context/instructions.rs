@@ -47,7 +47,8 @@ stack_trace: …
 ```
 "#;
 
-const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md, procedures to skills.\n";
+const END: &str = "\nRules for all sessions go to CLAUDE.md or AGENTS.md. A procedure that you worked out and that \
+    will be repeated goes to `.claude/skills/NAME/SKILL.md`, in other clients to `.agents/skills/NAME/SKILL.md`.\n";
 
 /// The text for an agent that has the tools of the server, up to [`reporting`].
 const TOOLS: &str = "`search_memory` finds more, `read_entry` shows an entry whole.\n\n";

@@ -13,7 +13,9 @@ const MOST: usize = 5;
 /// How many left-out attempts are listed.
 const MAX_NAMED: usize = 5;
 /// How much of the notes is shown, in characters, and of feedback.
-const NOTES_CHARACTERS: usize = 1_000;
+const TEXT_CHARACTERS: usize = 1_000;
+/// With less of them, in characters, an attempt is left out.
+const LEAST_CHARACTERS: usize = 100;
 /// How much of the reason for a failure is shown, in characters.
 const WHY_CHARACTERS: usize = 500;
 /// How much of a name is shown, in characters: a model, a task's id, a run's.
@@ -26,7 +28,7 @@ const HEADING: &str = "## Run Journal\n";
 /// Writes the section: the run's own last attempts, oldest first, and those of other runs, best first, without those
 /// that are shown `above`.
 pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], above: &[Id], room: Room) -> Section {
-    let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
+    let left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
     let mut seen: HashSet<&Id> = above.iter().collect();
     let own = unseen(own, |past| &past.id, &seen);
     seen.extend(own.iter().map(|past| &past.id));
@@ -34,29 +36,27 @@ pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], abo
     // In the order of priority: the newest of the run first.
     let own = own.iter().rev().take(MOST).map(|past| (*past, false));
     let n_own = own.len();
-    let blocks: Vec<Block> = own
-        .chain(others.iter().take(MOST).map(|past| (*past, true)))
-        .map(|(past, is_other)| Block { id: past.id.clone(), text: block(&past.attempt, is_other) })
-        .collect();
-    if blocks.is_empty() {
+    let pasts: Vec<_> = own.chain(others.iter().take(MOST).map(|past| (*past, true))).collect();
+    if pasts.is_empty() {
         return Section::none(left_out);
     }
-    let mut taken = pack(HEADING, &blocks, usize::MAX, room, &mut left_out);
-    if taken.is_empty() {
-        // The section still says that there are some.
-        let has_room = room.fits(&format!("{HEADING}{}", left_out.brief(0)));
-        let text = if has_room { HEADING.to_owned() } else { String::new() };
-        return Section { text, ..Section::none(left_out) };
-    }
-    let n_own_taken = taken.iter().filter(|index| **index < n_own).count();
-    taken[..n_own_taken].reverse();
-    let text = taken.iter().fold(HEADING.to_owned(), |text, index| text + &blocks[*index].text);
-    let shown = taken.iter().map(|index| blocks[*index].id.clone()).collect();
-    Section { text, left_out, tail: String::new(), shown }
+    let text = |index: usize, limit: usize| block(&pasts[index].0.attempt, pasts[index].1, limit);
+    let blocks = pasts.iter().enumerate().map(|(index, (past, is_other))| {
+        let place = if *is_other { index } else { n_own - 1 - index };
+        Block { id: past.id.clone(), text: text(index, TEXT_CHARACTERS), place }
+    });
+    let cut = |index: usize, room: Room| {
+        let limit = escape::longest(LEAST_CHARACTERS..=TEXT_CHARACTERS, |limit| room.fits(&text(index, limit)))?;
+        Some(text(index, limit))
+    };
+    let section = pack(HEADING, blocks.collect(), usize::MAX, room, left_out, cut);
+    // The section still says that there are some.
+    let has_room = section.shown.is_empty() && room.fits(&format!("{HEADING}{}", section.left_out.brief(0)));
+    if has_room { Section { text: HEADING.to_owned(), ..section } } else { section }
 }
 
-/// Writes one attempt.
-fn block(attempt: &Attempt, is_other: bool) -> String {
+/// Writes one attempt, with at most `limit` characters of each text.
+fn block(attempt: &Attempt, is_other: bool, limit: usize) -> String {
     let head = &attempt.head;
     let run = if is_other { format!(" of {}", escape::short(&attempt.run_id, NAME_CHARACTERS)) } else { String::new() };
     let mut block = format!("\n### Iteration {}{run} [{}]\n", head.iteration, head.outcome.as_str());
@@ -77,20 +77,20 @@ fn block(attempt: &Attempt, is_other: bool) -> String {
         (None, None) => {}
     }
     bullet("Files", &facts::files(attempt));
-    bullet("Why it failed", &why(attempt));
-    bullet("Notes", &escape::short(facts::notes(attempt), NOTES_CHARACTERS));
-    bullet("Feedback from a person", &escape::short(&attempt.sections.feedback, NOTES_CHARACTERS));
+    bullet("Why it failed", &why(attempt, limit.min(WHY_CHARACTERS)));
+    bullet("Notes", &escape::short(facts::notes(attempt), limit));
+    bullet("Feedback from a person", &escape::short(&attempt.sections.feedback, limit));
     block
 }
 
-/// Returns why it failed; nothing if it did not.
-fn why(attempt: &Attempt) -> String {
+/// Returns why it failed, in at most `limit` characters; nothing if it did not.
+fn why(attempt: &Attempt, limit: usize) -> String {
     if attempt.head.outcome == Outcome::Done {
         return String::new();
     }
     // Without a report, the errors of its client are more useful than the placeholder.
     let errors = facts::errors(attempt);
     let error = errors.lines().next_back().filter(|_| !attempt.sections.has_report());
-    let short = || escape::short(error.unwrap_or(&attempt.sections.why), WHY_CHARACTERS);
+    let short = || escape::short(error.unwrap_or(&attempt.sections.why), limit);
     facts::verification(attempt).unwrap_or_else(short)
 }

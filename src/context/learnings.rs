@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::budget::Room;
 use super::section::{Block, LeftOut, Section, pack, unseen};
-use super::{Reference, escape};
+use super::{Reference, escape, own_title};
 use crate::entry::Id;
 use crate::entry::body::TRUNCATED;
-use crate::text::{fold, title_of, words};
+use crate::text::words;
 
 /// How many are shown.
 const MOST: usize = 5;
@@ -20,41 +20,21 @@ const NAME_CHARACTERS: usize = 120;
 
 const HEADING: &str = "## Learnings from Previous Iterations\n\n";
 
-/// Writes the section with the best of these, best first. Also returns the ids of those that a similar one represents.
-pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) -> (Section, Vec<Id>) {
-    let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory search QUERY` finds them");
-    let (distinct, duplicates) = distinct(unseen(learnings, |learning| &learning.id, &HashSet::new()));
-    if distinct.is_empty() {
-        return (Section::none(left_out), duplicates);
-    }
-    let bullets: Vec<Block> = distinct
-        .iter()
-        .map(|learning| {
-            let body = escape::cut_to_words(&learning.body, body_words);
-            Block { id: learning.id.clone(), text: bullet(learning, &body) }
-        })
-        .collect();
-    let taken = pack(HEADING, &bullets, MOST, room, &mut left_out);
-    if !taken.is_empty() {
-        let text = taken.iter().fold(HEADING.to_owned(), |text, index| text + &bullets[*index].text);
-        let shown = taken.iter().map(|index| bullets[*index].id.clone()).collect();
-        return (Section { text, left_out, tail: String::new(), shown }, duplicates);
-    }
-    // None fits whole: the best one that fits in part is cut.
-    let n_others = distinct.len() - 1;
-    for learning in &distinct {
-        let text = |body: &str| format!("{HEADING}{}", bullet(learning, body));
-        let line = LeftOut::new(0, left_out.finds).brief(n_others);
-        let cut = escape::cut(&learning.body, &|body| {
-            escape::has_at_most(body, body_words) && room.fits(&format!("{}{line}", text(body)))
-        });
-        if let Some(body) = cut {
-            left_out.ids.retain(|id| *id != learning.id);
-            let shown = vec![learning.id.clone()];
-            return (Section { text: text(&body), left_out, tail: String::new(), shown }, duplicates);
-        }
-    }
-    (Section::none(left_out), duplicates)
+/// Writes the section with the best of these, best first.
+pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) -> Section {
+    let left_out = LeftOut::new(MAX_NAMED, "`ralph-memory search QUERY` finds them");
+    let (distinct, represented) = distinct(unseen(learnings, |learning| &learning.id, &HashSet::new()));
+    let whole = |(place, learning): (usize, &&Reference)| {
+        let body = escape::cut_to_words(&learning.body, body_words);
+        Block { id: learning.id.clone(), text: bullet(learning, &body), place }
+    };
+    let bullets = distinct.iter().enumerate().map(whole).collect();
+    let cut = |index: usize, room: Room| {
+        let text = |body: &str| bullet(distinct[index], body);
+        let fits = |body: &str| escape::has_at_most(body, body_words) && room.fits(&text(body));
+        escape::cut(&distinct[index].body, &fits).map(|body| text(&body))
+    };
+    Section { represented, ..pack(HEADING, bullets, MOST, room, left_out, cut) }
 }
 
 /// Returns the distinct ones, and the ids of the others: of two of a category that share over four fifths of their
@@ -104,9 +84,10 @@ fn bullet(learning: &Reference, body: &str) -> String {
         .as_ref()
         .map(|commit| format!(" (unverified since {})", escape::code(commit, NAME_CHARACTERS)));
     let id = escape::code(learning.id.as_str(), ID_CHARACTERS);
-    let title = escape::short(&learning.title, NAME_CHARACTERS);
-    let is_own = !title.is_empty() && fold(&learning.title) != fold(&title_of(&learning.body));
-    let title = if is_own { format!("{title} ({id}):") } else { format!("({id})") };
+    let title = match own_title(&learning.title, &learning.body) {
+        Some(title) => format!("{} ({id}):", escape::short(title, NAME_CHARACTERS)),
+        None => format!("({id})"),
+    };
     let category = format!("**[{category}]**{} {title}", unverified.unwrap_or_default());
     let own = body.strip_suffix(TRUNCATED).unwrap_or(body).trim_end();
     let (line, rest) = match escape::first_paragraph(own) {

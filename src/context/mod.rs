@@ -35,10 +35,11 @@ use crate::error::Problem;
 use crate::retrieve::Hit;
 use crate::secret::redact;
 use crate::strategy;
-use crate::text::{fold, is_same_name};
+use crate::text::{fold, is_same_name, title_of};
 
 pub(crate) use crate::retrieve::MAX_CANDIDATES;
 pub use crate::sigil::defuse;
+pub(crate) use attempts::cost;
 pub use briefing::{Briefing, BriefingRequest};
 pub(crate) use briefing::{BriefingMaterial, DEFAULT_TOKENS, OpenTask, brief, check_budget, remind};
 pub use budget::Budget;
@@ -190,7 +191,7 @@ pub(crate) struct Material {
     pub instructions: Instructions,
     /// How many attempts there were at this task.
     pub n_attempts: usize,
-    /// These attempts, or the newest of them, oldest first.
+    /// These attempts, oldest first; of those that are too many, the ones that say most, and of these the newest.
     pub attempts: Vec<NumberedAttempt>,
     /// Learnings from other tasks, best first: more than are shown, since of two similar ones one is left out.
     pub learnings: Vec<Reference>,
@@ -215,6 +216,8 @@ pub(crate) struct NumberedAttempt {
     pub id: Id,
     /// Its number among the attempts of its task, from 1.
     pub number: usize,
+    /// How many earlier attempts at the task ended like it, with as little to say; it is shown for all of them.
+    pub n_alike: usize,
     /// Its content.
     pub attempt: Attempt,
 }
@@ -254,6 +257,8 @@ pub(crate) struct ShownEvent {
     pub importance: u8,
     /// When it was noted.
     pub recency: Option<DateTime<Utc>>,
+    /// Its title, as in the file; empty if it has none.
+    pub title: String,
     /// What happened, as in the file.
     pub summary: String,
 }
@@ -393,6 +398,11 @@ pub(crate) fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
 /// ```
 pub fn reference(text: &str) -> String {
     escape::fence(text, '~', " reference", "")
+}
+
+/// Returns a title, unless it was cut from the body and says nothing more.
+fn own_title<'a>(title: &'a str, body: &str) -> Option<&'a str> {
+    (!title.trim().is_empty() && fold(title) != fold(&title_of(body))).then_some(title)
 }
 
 /// Moves entries that may be outdated back, as far as their reduced score requires; `unverified` identifies them.

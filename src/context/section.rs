@@ -11,7 +11,7 @@ use crate::entry::Id;
 const ID_CHARACTERS: usize = 600;
 
 /// A section of a context.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Section {
     /// Its text up to the line about left-out entries; empty if there is no section.
     pub(super) text: String,
@@ -21,10 +21,12 @@ pub(super) struct Section {
     pub(super) tail: String,
     /// The entries that it shows, in order.
     pub(super) shown: Vec<Id>,
+    /// The entries that a similar one represents.
+    pub(super) represented: Vec<Id>,
 }
 
 /// The entries for which a section has no room.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct LeftOut {
     /// Those that are known.
     pub(super) ids: Vec<Id>,
@@ -79,7 +81,7 @@ impl LeftOut {
 impl Section {
     /// Returns a section that shows nothing, because there is no room.
     pub(super) fn none(left_out: LeftOut) -> Section {
-        Section { text: String::new(), left_out, tail: String::new(), shown: Vec::new() }
+        Section { left_out, ..Section::default() }
     }
 
     /// Returns its whole text, which fits into `room` if the text without the line does.
@@ -102,29 +104,50 @@ impl Section {
 pub(super) struct Block {
     pub(super) id: Id,
     pub(super) text: String,
+    /// Its place among the others in the text.
+    pub(super) place: usize,
 }
 
-/// Returns the blocks that fit below `head`, at most `most`, the first ones first; one that does not fit is skipped.
-/// The others are added to `left_out`, and there is room for their line.
-pub(super) fn pack(head: &str, blocks: &[Block], most: usize, room: Room, left_out: &mut LeftOut) -> Vec<usize> {
+/// Returns the section with those of the blocks, at most `most`, that fit below `head`, the first ones first. One that
+/// does not fit is skipped; the best of these is cut to the rest of the room, where that is worth it. `cut` returns a
+/// block, by its index, that fits.
+pub(super) fn pack(
+    head: &str,
+    blocks: Vec<Block>,
+    most: usize,
+    room: Room,
+    mut left_out: LeftOut,
+    cut: impl Fn(usize, Room) -> Option<String>,
+) -> Section {
     let whole = blocks.iter().fold(head.to_owned(), |text, block| text + &block.text);
-    if blocks.len() <= most && room.fits(&format!("{whole}{}", left_out.brief(0))) {
-        return (0..blocks.len()).collect();
-    }
+    let n_blocks = blocks.len();
+    let has_room_for_all = n_blocks <= most && room.fits(&format!("{whole}{}", left_out.brief(0)));
     let mut text = head.to_owned();
-    let mut taken = Vec::new();
-    for (index, block) in blocks.iter().enumerate() {
+    let (mut taken, mut left) = (Vec::new(), Vec::new());
+    for (index, block) in blocks.into_iter().enumerate() {
         // Room for the list of left-out entries is kept as long as there may be one.
-        let n_to_come = blocks.len() - index - 1;
-        let longer = format!("{text}{}", block.text);
-        if taken.len() < most && room.fits(&format!("{longer}{}", left_out.brief(n_to_come))) {
-            text = longer;
-            taken.push(index);
+        let line = left_out.brief(left.len() + n_blocks - index - 1);
+        let fits = || room.fits(&format!("{text}{}{line}", block.text));
+        if has_room_for_all || taken.len() < most && fits() {
+            text.push_str(&block.text);
+            taken.push(block);
         } else {
-            left_out.ids.push(block.id.clone());
+            left.push((index, block));
         }
     }
-    taken
+    let line = left_out.brief(left.len().saturating_sub(1));
+    let rest = room.beside(room.cost(&format!("{text}{line}")));
+    if taken.is_empty() || taken.len() < most && rest.is_worth_a_cut() {
+        let found = left.iter().enumerate().find_map(|(at, (index, _))| Some((at, cut(*index, rest)?)));
+        taken.extend(found.map(|(at, text)| Block { text, ..left.remove(at).1 }));
+    }
+    left_out.ids.extend(left.into_iter().map(|(_, block)| block.id));
+    if taken.is_empty() {
+        return Section::none(left_out);
+    }
+    taken.sort_by_key(|block| block.place);
+    let text = taken.iter().fold(head.to_owned(), |text, block| text + &block.text);
+    Section { text, shown: taken.into_iter().map(|block| block.id).collect(), ..Section::none(left_out) }
 }
 
 /// Returns those of `entries` whose id is new, and remembers them.

@@ -11,7 +11,7 @@ mod report;
 
 use std::borrow::Borrow;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -222,7 +222,7 @@ fn touched(head: &AttemptHead) -> Option<Vec<String>> {
 /// let iteration = memory.begin(&Task::new("Sum up the money of an invoice"), &memory.new_run())?;
 /// memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
 /// let usage = &memory.usage()[&added.id];
-/// assert_eq!((usage.recalls, usage.succeeded, usage.failed), (1, 1, 0));
+/// assert_eq!((usage.recalls, usage.succeeded, usage.failed, usage.never_helped), (1, 1, 0, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -235,14 +235,12 @@ pub struct Usage {
     pub succeeded: usize,
     /// How many of those attempts failed.
     pub failed: usize,
+    /// Whether it seems of no help: attempts at three or more tasks had it in their contexts and failed, none succeeded,
+    /// and of the other tasks with a context some did. All failures of a stuck task are one.
+    pub never_helped: bool,
 }
 
 impl Usage {
-    /// Returns whether it was included only in contexts of attempts that failed, or that do not count.
-    pub(crate) fn never_helped(&self) -> bool {
-        self.failed > 0 && self.succeeded == 0
-    }
-
     /// Adds an attempt whose context included the entry.
     fn add(&mut self, attempt: &AttemptSummary) {
         self.recalls += 1;
@@ -255,18 +253,33 @@ impl Usage {
     }
 }
 
-/// Returns the usage of each entry that was ever included in a context.
+/// How many different tasks must have failed with an entry until it is blamed.
+const BLAMED_FROM: usize = 3;
+
+/// Returns the usage of each entry that was ever included in a context. `attempts` are all that are recorded, since an
+/// entry is compared with the others.
 pub(crate) fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> HashMap<Id, Usage> {
-    let mut usage: HashMap<Id, Usage> = HashMap::new();
+    let mut usage: HashMap<Id, (Usage, HashSet<Option<&str>>)> = HashMap::new();
+    let mut has_success = false;
     for attempt in attempts {
         for (at, id) in attempt.head.context.iter().enumerate() {
             // An entry that a list names twice counts once.
             if !attempt.head.context[..at].contains(id) {
-                usage.entry(id.clone()).or_default().add(attempt);
+                let (usage, failed_tasks) = usage.entry(id.clone()).or_default();
+                usage.add(attempt);
+                if attempt.head.outcome.is_success() == Some(false) {
+                    failed_tasks.insert(attempt.task_id.as_deref());
+                }
+                has_success |= attempt.head.outcome == Outcome::Done;
             }
         }
     }
-    usage
+    let judged = usage.into_iter().map(|(id, (usage, failed_tasks))| {
+        // Below a rate of zero there is none.
+        let never_helped = has_success && usage.succeeded == 0 && failed_tasks.len() >= BLAMED_FROM;
+        (id, Usage { never_helped, ..usage })
+    });
+    judged.collect()
 }
 
 #[cfg(test)]
@@ -420,10 +433,33 @@ mod tests {
         attempts[1].head.context.push(id("b"));
         let usage = usage(attempts.iter());
         let last_used = Some(attempts[3].started_at);
-        assert_eq!(usage[&id("a")], Usage { recalls: 4, last_used, succeeded: 1, failed: 2 });
+        assert_eq!(usage[&id("a")], Usage { recalls: 4, last_used, succeeded: 1, failed: 2, never_helped: false });
         let last_used = Some(attempts[1].started_at);
-        assert_eq!(usage[&id("b")], Usage { recalls: 1, last_used, succeeded: 0, failed: 1 });
+        assert_eq!(usage[&id("b")], Usage { recalls: 1, last_used, succeeded: 0, failed: 1, never_helped: false });
         assert!(!usage.contains_key(&id("c")));
+    }
+
+    #[test]
+    fn an_entry_is_blamed_by_three_tasks_where_others_succeed() {
+        // A digit for the task of each attempt, and the entry that its context had.
+        let check = |outcomes: &str, tasks: &str, entries: &str, expected: bool| {
+            let mut attempts = attempts(outcomes);
+            for ((past, task), entry) in attempts.iter_mut().zip(tasks.chars()).zip(entries.chars()) {
+                past.task_id = Some(task.to_string()).filter(|task| task != "-");
+                past.head.context = vec![Id::parse(&entry.to_string()).unwrap()];
+            }
+            let usage = usage(attempts.iter());
+            assert_eq!(usage[&Id::parse("a").unwrap()].never_helped, expected, "{outcomes} {tasks} {entries}");
+        };
+        check("frbd", "1234", "aaab", true);
+        check("frbf", "1234", "aaab", false);
+        check("frd", "123", "aab", false);
+        check("ffffd", "11112", "aaaab", false);
+        check("frbdd", "12341", "aaaba", false);
+        check("freid", "12345", "aaaab", true);
+        check("fripd", "12345", "aaaab", false);
+        // What has no task is of one.
+        check("fffd", "---1", "aaab", false);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn begin(
 ) -> Result<Iteration> {
     check_task(task)?;
     check_run_name(&run.id)?;
-    let budget = context_budget(workspace, run.budget, &instructions(workspace, task, false))?;
+    let budget = context_budget(workspace, run.budget, task, &instructions(workspace, task, false))?;
     configured_models(workspace)?;
     // It is kept, and shown to whoever looks at the memory.
     let safe = task.without_secrets(&workspace.settings.allowed_secrets);

@@ -187,26 +187,38 @@ fn open_tasks(
     let open = attempts.iter().rev().filter_map(|attempt| {
         let Some(id) = attempt.task_id.as_deref() else {
             let read = || journal::attempt(workspace, catalogs, &attempt.id);
-            let last = NumberedAttempt { id: attempt.id.clone(), number: 1, attempt: is_news(attempt).then(read)?? };
-            return Some(OpenTask { id: None, streak: 1, last });
+            let failed_at = attempt.started_at;
+            let attempt = NumberedAttempt {
+                id: attempt.id.clone(),
+                number: 1,
+                n_alike: 0,
+                attempt: is_news(attempt).then(read)??,
+            };
+            return Some(OpenTask { id: None, streak: 1, failed_at, last: attempt });
         };
         if !known.insert(id) {
             return None;
         }
         let TaskRecord { streak, .. } = TaskRecord::of(&of_task[id]);
-        let number = if streak > 0 {
-            of_task[id].iter().rposition(|attempt| attempt.head.outcome.is_failure_of_task())?
+        let newest_first = of_task[id].iter().enumerate().rev();
+        let shown: Vec<_> = if streak > 0 {
+            newest_first
+                .filter(|(_, attempt)| attempt.head.outcome.is_failure_of_task())
+                .take(streak as usize)
+                .collect()
         } else {
-            of_task[id].last().filter(|last| last.head.outcome == Outcome::Partial && n_partial < MAX_PARTIAL)?;
-            n_partial += 1;
-            of_task[id].len() - 1
+            let is_partial = of_task[id].last().is_some_and(|last| last.head.outcome == Outcome::Partial);
+            n_partial += usize::from(is_partial);
+            newest_first.take(usize::from(is_partial && n_partial <= MAX_PARTIAL)).collect()
         };
-        let last = &of_task[id][number];
+        // Of two that say as much, the minimum is the first one, which is the newer.
+        let (number, last) = shown.iter().min_by_key(|(_, attempt)| Reverse(attempt.head.account))?;
         let attempt = journal::attempt(workspace, catalogs, &last.id)?;
         Some(OpenTask {
             id: Some(id.to_owned()),
             streak,
-            last: NumberedAttempt { id: last.id.clone(), number: number + 1, attempt },
+            failed_at: shown[0].1.started_at,
+            last: NumberedAttempt { id: last.id.clone(), number: number + 1, n_alike: 0, attempt },
         })
     });
     let mut open: Vec<OpenTask> = open.take(MAX_OPEN + 1).collect();

@@ -3,7 +3,8 @@
 //! It does not write the text: [`context`](mod@crate::context) does, within a budget. A file that vanished since the
 //! scan is left out, and never stops the rest.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 
 use super::begun::begun;
 use super::iteration::Run;
@@ -13,10 +14,13 @@ use super::recurring::recurring;
 use super::runs::recent_run;
 use super::state_folders::StateFolders;
 use crate::catalog::{Area, Catalog};
-use crate::context::{self, Budget, Context, Instructions, Material, Reference, Request, SuccessRate, Task};
+use crate::context::{
+    self, Budget, Context, Instructions, Material, NumberedAttempt, Reference, Request, SuccessRate, Task,
+};
 use crate::dedup::are_similar_tasks;
+use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Entry, Head, Kind, Scope};
+use crate::entry::{Entry, Head, Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::index::Snapshot;
@@ -27,8 +31,6 @@ use crate::retrieve::{Hit, Meaning, Query};
 use crate::semantic::SemanticMemory;
 use crate::workspace::{View, Workspace};
 
-/// How many attempts at a task are read for its context: many more than fit.
-const MAX_READ: usize = 30;
 /// How many of its own iterations a run's context has.
 const OWN_ITERATIONS: usize = 5;
 /// How many attempts at similar tasks are looked at for the choice of a model.
@@ -63,8 +65,10 @@ struct TaskMatches {
 pub(super) fn context_budget(
     workspace: &Workspace,
     asked: Option<Budget>,
+    task: &Task,
     instructions: &Instructions,
 ) -> Result<Budget> {
+    let asked = asked.map(|budget| budget.after(&format!("{}\n", task.assignment())));
     let budget = asked.unwrap_or_else(|| context::default_budget(workspace.settings.context_budget, instructions));
     budget.check(instructions)?;
     Ok(budget)
@@ -87,7 +91,7 @@ pub(crate) fn context(
     let Request { task, budget, run, strategy, limit, by_tools } = request;
     check_task(task)?;
     run.as_deref().map_or(Ok(()), check_run_name)?;
-    let budget = context_budget(workspace, *budget, &instructions(workspace, task, *by_tools))?;
+    let budget = context_budget(workspace, *budget, task, &instructions(workspace, task, *by_tools))?;
     let id = run.clone().or_else(|| recent_run(workspace)).unwrap_or_default();
     // An agent that asks while its run is at work gets the iteration that its prompt describes.
     let open = begun(workspace)?.into_iter().find(|open| open.run_id == id && open.task_id() == task.own_id());
@@ -138,8 +142,12 @@ pub(super) fn gather(
         }
         let status = loop_status(workspace, run, record, run_record, &choice);
         let problems = matches.problems.clone();
+        let attempts = attempts_of_task(workspace, &catalogs, &precedents.of_task, budget);
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
-        let material = Material { status, ..material };
+        let mut material = Material { attempts, status, ..material };
+        // An attempt at the task that another one represents is not shown as one of the run either.
+        let is_read = |id: &Id| material.attempts.iter().any(|past| past.id == *id);
+        material.journal.retain(|past| past.attempt.task_id != task.id || is_read(&past.id));
         let built = context::build(&material, budget, workspace.settings.body_words);
         let assignment = format!("{}\n", given.assignment());
         let notes = catalogs[0].problems().into_iter().chain(workspace.settings_problems.clone()).chain(problems);
@@ -167,7 +175,53 @@ fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: &R
     Precedents { of_task, of_run, record, run_record }
 }
 
-/// Gathers the material of a context, except the state of the loop.
+/// Reads those of the attempts at a task, oldest first, that its context may show: the newest, then those that say more
+/// before those that say less, and the newer before the older, until they fill the budget. Of equal attempts without a
+/// report the newest represents all.
+///
+/// What an attempt says is in the catalog, so a report is found behind any number of other attempts.
+fn attempts_of_task(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    of_task: &[AttemptSummary],
+    budget: Budget,
+) -> Vec<NumberedAttempt> {
+    let mut ranked: Vec<(usize, usize)> = Vec::new();
+    let mut alike = HashMap::new();
+    for (at, past) in of_task.iter().enumerate().rev() {
+        let AttemptHead { outcome, account, model, error_category, error_fingerprint, .. } = &*past.head;
+        let is_equal = match account {
+            Account::Silent => true,
+            Account::Printed => error_fingerprint.is_some(),
+            Account::Told => false,
+        };
+        let place = alike.entry((outcome, account, model, error_category, error_fingerprint)).or_insert(ranked.len());
+        if is_equal && *place < ranked.len() {
+            ranked[*place].1 += 1;
+        } else {
+            ranked.push((at, 0));
+        }
+    }
+    let newest = of_task.len().saturating_sub(1);
+    ranked.sort_by_key(|(at, _)| (*at != newest, Reverse(of_task[*at].head.account)));
+    let mut left = budget.amount;
+    let mut read: Vec<NumberedAttempt> = Vec::new();
+    for (at, n_alike) in ranked {
+        let id = &of_task[at].id;
+        if left == 0 {
+            break;
+        }
+        if let Some(attempt) = journal::attempt(workspace, catalogs, id) {
+            let past = NumberedAttempt { id: id.clone(), number: at + 1, n_alike, attempt };
+            left = left.saturating_sub(context::cost(&past, budget));
+            read.push(past);
+        }
+    }
+    read.sort_by_key(|past| past.number);
+    read
+}
+
+/// Gathers the material of a context, except the attempts at the task and the state of the loop.
 fn material(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -180,9 +234,8 @@ fn material(
     let with_attempt = |summary: &AttemptSummary| {
         let number = of_task.iter().position(|known| known.id == summary.id).map_or(0, |at| at + 1);
         let attempt = journal::attempt(workspace, catalogs, &summary.id)?;
-        Some(context::NumberedAttempt { id: summary.id.clone(), number, attempt })
+        Some(NumberedAttempt { id: summary.id.clone(), number, n_alike: 0, attempt })
     };
-    let first_read = of_task.len().saturating_sub(MAX_READ);
     let first_own = of_run.len().saturating_sub(OWN_ITERATIONS);
     let mut events = events_for(workspace, catalogs[0], task);
     let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
@@ -190,7 +243,7 @@ fn material(
     Material {
         instructions,
         n_attempts: of_task.len(),
-        attempts: of_task[first_read..].iter().filter_map(with_attempt).collect(),
+        attempts: Vec::new(),
         learnings: matches.learnings,
         status: None,
         recurring: recurring(workspace, catalogs, task, of_task),

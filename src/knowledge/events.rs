@@ -42,6 +42,7 @@ pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> 
             scope: head.scope,
             source: head.source,
             importance: head.importance,
+            title: head.title,
             summary: entry.body,
         })
     };
@@ -72,6 +73,7 @@ pub(crate) fn journal_events(
             scope: Scope::Section(section.clone()),
             source: attempt.source,
             importance: IMPORTANCE,
+            title: String::new(),
             recency: Some(attempt.started_at),
             summary,
         })

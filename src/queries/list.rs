@@ -72,8 +72,16 @@ pub struct EntryFilter {
 /// # let memory = Memory::open(root)?;
 /// memory.add(&Knowledge::new("Round the totals", ["invoice"], "To the cent."))?;
 /// memory.add(&Knowledge::new("Colours of the logo", ["brand"], "Green on white."))?;
-/// let iteration = memory.begin(&Task::new("Round the totals of an invoice"), &memory.new_run())?;
-/// memory.finish(&iteration, &Report { outcome: Some(Outcome::Failed), ..Report::default() })?;
+/// memory.add(&Knowledge::new("Cents are integers", ["money"], "Never floats."))?;
+/// for (task, outcome) in [
+///     ("Round the totals of an invoice", Outcome::Failed),
+///     ("Round the totals of an order", Outcome::Failed),
+///     ("Round the totals of a report", Outcome::Failed),
+///     ("Count money in cents as integers", Outcome::Done),
+/// ] {
+///     let iteration = memory.begin(&Task::new(task), &memory.new_run())?;
+///     memory.finish(&iteration, &Report { outcome: Some(outcome), ..Report::default() })?;
+/// }
 /// let titles = |useless| -> Vec<String> {
 ///     let listed = memory.list(&EntryFilter { useless: Some(useless), ..EntryFilter::default() });
 ///     listed.entries.into_iter().map(|entry| entry.title).collect()
@@ -86,7 +94,7 @@ pub struct EntryFilter {
 pub enum Useless {
     /// It was included in no context.
     Unused,
-    /// It was included only in contexts of attempts that failed.
+    /// Attempts at three or more tasks had it in their contexts and failed, and none succeeded, where others did.
     NeverHelped,
 }
 
@@ -259,6 +267,6 @@ fn accepts(filter: &EntryFilter, head: &Head, usage: Option<&Usage>) -> bool {
 fn is_useless(useless: Useless, usage: Option<&Usage>) -> bool {
     match useless {
         Useless::Unused => usage.is_none(),
-        Useless::NeverHelped => usage.is_some_and(Usage::never_helped),
+        Useless::NeverHelped => usage.is_some_and(|usage| usage.never_helped),
     }
 }

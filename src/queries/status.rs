@@ -9,7 +9,6 @@ use super::usage::all_usage;
 use crate::catalog::Area;
 use crate::entry::{EntrySummary, Kind};
 use crate::error::{Message, Problem};
-use crate::history::Usage;
 use crate::workspace::Workspace;
 
 /// The result of [`Memory::status`](crate::Memory::status).
@@ -69,7 +68,7 @@ pub struct EntryCounts {
     pub superseded: usize,
     /// Live knowledge entries that were included in a context.
     pub used: usize,
-    /// Those of them that were included only in contexts of attempts that failed.
+    /// Those of them that never helped: see [`Usage::never_helped`](crate::history::Usage::never_helped).
     pub never_helped: usize,
     /// Different tags.
     pub tags: usize,
@@ -104,7 +103,7 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
         expired: count(&|item| item.expired),
         superseded: count(&|item| item.superseded),
         used: count(&|item| usage.contains_key(&item.id)),
-        never_helped: count(&|item| usage.get(&item.id).is_some_and(Usage::never_helped)),
+        never_helped: count(&|item| usage.get(&item.id).is_some_and(|usage| usage.never_helped)),
         tags: listed.tags.len(),
         not_indexed: live.n_pending(),
         errors: total.errors,

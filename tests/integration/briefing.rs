@@ -210,7 +210,7 @@ fn a_decision_is_not_proven_by_the_contexts_that_all_have_it() {
 fn open_tasks_for_which_there_is_no_room_get_a_line_each() {
     let base = TestBase::new();
     for hour in 1..10 {
-        let why = format!("the server of task {hour} closes them, {}", "as it always did, ".repeat(9));
+        let why = format!("the server of task {hour} closes them, {}", "as it always did, ".repeat(30));
         attempt(&base, hour, &format!("Keep connection {hour} open"), &failed(&why));
     }
     let text = memory(&base).briefing(&BriefingRequest::default()).unwrap().text;

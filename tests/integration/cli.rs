@@ -616,8 +616,8 @@ fn context_keeps_its_budget() {
     assert_snapshot!(least, @"
     exit 2
     --- stderr
-    error: a context needs at least 1590 characters, and the budget is 10
-    hint: give `--budget 1590` or more, or leave the option out
+    error: a context needs at least 1775 characters, and the budget is 10
+    hint: give `--budget 1775` or more, or leave the option out
     ");
     let told = base.run(["context", "--task", "bench", "--budget", "4000", "--json"]).json(0);
     assert!(told["context"].as_str().unwrap().chars().count() <= 4000);

@@ -15,6 +15,7 @@ mod briefings; // briefings of a project's year
 mod broken; // every kind of bad input is reported, hides no other file and is never rewritten
 #[path = "../campaigns/browser.rs"]
 mod browser; // a browser that visits every page, and sends every form
+mod budgets; // how the sections of a context share its budget, and what it shows of a long history
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "../campaigns/calls.rs"]
 mod calls; // the system calls of a traced program

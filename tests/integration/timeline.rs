@@ -414,7 +414,7 @@ fn lists_have_orders_and_limits() {
     check(&["--sort", "used"], &["c", "a", "b"]);
     check(&["--since", "yesterday"], &["b"]);
     check(&["--unused"], &["b"]);
-    check(&["--never-helped"], &["a"]);
+    check(&["--never-helped"], &[]);
     base.run(["list", "--sort", "size"]).refuses(2, "possible values: updated, created");
     check(&["--limit", "0"], &["a", "b", "c"]);
     assert_eq!(base.run(["list", "--kind", "knowledge", "--limit", "1", "--json"]).json(0)["entry_count"], 3);

@@ -14,6 +14,7 @@ fn past(run: &str, iteration: u32, number: usize, outcome: Outcome) -> NumberedA
     NumberedAttempt {
         id: Id::parse(&format!("journal/{run}/{iteration:04}")).unwrap(),
         number,
+        n_alike: 0,
         attempt: Attempt {
             run_id: run.to_owned(),
             task_id: Some("t-abc123".to_owned()),

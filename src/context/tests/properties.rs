@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::context;
-use crate::entry::attempt::{Files, Validation};
+use crate::entry::attempt::{Account, Files, Validation};
 use crate::sigil::{self, defuse};
 use crate::test_cases::cases;
 use crate::text::words;
@@ -129,14 +129,15 @@ fn events() -> impl Strategy<Value = Vec<context::ShownEvent>> {
         1 => hostile().prop_map(Scope::Feature),
         1 => Just(Scope::Task("t-1".into())),
     ];
-    let one = (scope, hostile(), hostile(), 0u8..=100, prop::option::of(0i64..5));
-    let one = one.prop_map(|(scope, category, summary, importance, days)| context::ShownEvent {
+    let one = (scope, hostile(), hostile(), hostile(), 0u8..=100, prop::option::of(0i64..5));
+    let one = one.prop_map(|(scope, category, title, summary, importance, days)| context::ShownEvent {
         id: Id::parse("x").unwrap(),
         category,
         scope,
         source: Source::Agent,
         importance,
         recency: days.map(|days| DateTime::UNIX_EPOCH + chrono::Duration::days(days)),
+        title,
         summary,
     });
     prop::collection::vec(one, 0..9).prop_map(|mut all| {
@@ -270,6 +271,16 @@ fn check_entries(material: &Material, context: &Context) {
     }
 }
 
+/// Nothing is cut while a quarter of the budget is free, and no section exceeds its limit.
+fn check_use(material: &Material, context: &Context, budget: Budget, body_words: usize) {
+    let text = &context.text;
+    let [.., journal, knowledge, _, _] = sections::lengths(text);
+    assert!(journal <= 12_000 && knowledge <= 8_000, "{journal} {knowledge}");
+    let cost = budget.cost(text);
+    let all = build(material, Budget { amount: 1_000_000, ..budget }, body_words);
+    assert!(cost * 4 >= budget.amount * 3 || *text == all.text, "{cost} of {}\n{text}", budget.amount);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(100)))]
 
@@ -297,10 +308,11 @@ proptest! {
         prop_assert!(!own.contains(turning));
         check_headings(&material, &context);
         check_entries(&material, &context);
+        check_use(&material, &context, budget, body_words);
 
         if let Some(newest) = material.attempts.last() {
             // One that says nothing gives way to one that does.
-            let telling = material.attempts.iter().rev().find(|past| attempts::says_something(&past.attempt));
+            let telling = material.attempts.iter().rev().find(|past| past.attempt.head.account_of(&past.attempt.sections) > Account::Silent);
             prop_assert!(context.attempts.contains(&telling.unwrap_or(newest).id), "{text}");
             let sections = &newest.attempt.sections;
             if newest.attempt.head.outcome == Outcome::Failed && !sections.retry_suggestion.trim().is_empty() {
@@ -322,7 +334,7 @@ proptest! {
         (pasts, knowledge, recent) in (pasts("run-1"), references("known", None), references("new", Some("pitfall"))),
         (amount, in_tokens, by_tools) in (0usize..4_000, any::<bool>(), any::<bool>()),
     ) {
-        let open = pasts.into_iter().map(|last| context::OpenTask { id: Some(last.attempt.task_title.clone()), streak: 2, last });
+        let open = pasts.into_iter().map(|last| context::OpenTask { id: Some(last.attempt.task_title.clone()), streak: 2, failed_at: last.attempt.started_at, last });
         let errors = knowledge.iter().map(|entry| ErrorLine { attempts: vec![entry.id.clone()], line: entry.body.clone() });
         let material = context::BriefingMaterial {
             open: open.collect(),

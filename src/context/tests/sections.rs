@@ -37,7 +37,7 @@ fn attempts_in(material: &Material, room: Room) -> (Section, String) {
 }
 
 fn learnings_in(learnings: &[Reference], room: Room) -> String {
-    learnings::section(learnings, room, 500).0.render(room)
+    learnings::section(learnings, room, 500).render(room)
 }
 
 fn knowledge_in(references: &[Reference], room: Room) -> String {
@@ -272,9 +272,7 @@ fn an_attempt_is_shown_once() {
         ..of_task(own)
     };
     let context = build(&material, default_budget(27_000, &material.instructions), 500);
-    // The newest are among the task's attempts, and those without room there are in the run's journal.
-    let expected: Vec<String> =
-        [3, 4, 5, 6, 7, 1, 2].iter().map(|number| format!("journal/run-1a2b3c4d/{number:04}")).collect();
+    let expected: Vec<String> = (1..=7).map(|number| format!("journal/run-1a2b3c4d/{number:04}")).collect();
     assert_eq!(lines(&context.attempts)[..7], expected);
     assert_eq!(lines(&context.attempts)[7..], ["journal/run-00000000/0004"]);
     assert_eq!(context.left_out, []);
@@ -312,12 +310,12 @@ fn of_similar_learnings_the_newest_is_shown() {
                 ..reference(&index.to_string(), Some(category), body)
             })
             .collect();
-        let (section, duplicates) = learnings::section(&learnings, room(1_500), 500);
+        let section = learnings::section(&learnings, room(1_500), 500);
         assert_eq!(
             lines(&section.shown),
             expected.iter().map(|index| format!("knowledge/{index}")).collect::<Vec<_>>()
         );
-        assert_eq!(section.shown.len() + duplicates.len(), learnings.len());
+        assert_eq!(section.shown.len() + section.represented.len(), learnings.len());
     };
     let (nine, ten) = ("a b c d e f g h i", "a b c d e f g h i j");
     check(&[("pitfall", nine, 1), ("other", "x", 1), ("pitfall", ten, 2)], &["2", "1"]);
@@ -501,6 +499,7 @@ fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> Sh
         source: Source::Reviewer,
         importance,
         recency: Some(DateTime::UNIX_EPOCH + chrono::Duration::days(day)),
+        title: String::new(),
         summary: summary.to_owned(),
     }
 }
@@ -579,4 +578,95 @@ fn the_longest_warning_leaves_room_for_the_newest_attempt() {
             }
         }
     }
+}
+
+/// Returns material that fills every section: ten attempts of 1,300 characters, eight learnings of 400, ten attempts of
+/// the run and others of 900, thirty entries of 1,000, thirty events of 200.
+fn plenty() -> Material {
+    let words = |n: usize| "word ".repeat(n);
+    let attempt = |number| {
+        telling(number, Outcome::Failed, |attempt| {
+            (attempt.sections.tried, attempt.sections.why) = (words(120), words(120));
+        })
+    };
+    let other = |run: &str, number: usize| {
+        let mut other = past(run, u32::try_from(number).unwrap(), 1, Outcome::Failed);
+        (other.attempt.sections.notes, other.attempt.sections.why) = (words(120), words(30));
+        other
+    };
+    let learning = |number: usize| {
+        reference(&format!("l{number}"), Some("pitfall"), &format!("{number}{}", words(number * 7 + 50)))
+    };
+    let known = |number: usize| reference(&format!("k{number}"), None, &words(180));
+    let event = |number: usize| event(&format!("e{number}"), "project", 50, 1, &words(30));
+    Material {
+        learnings: (0..8).map(learning).collect(),
+        status: Some(Status { stuck: Some(Stuck { tell_person: true, ..stuck() }), ..status() }),
+        journal: (20..25).map(|number| other("run-1a2b3c4d", number)).collect(),
+        matching: (1..6).map(|number| other("run-00000000", number)).collect(),
+        knowledge: (0..30).map(known).collect(),
+        events: (0..30).map(event).collect(),
+        ..of_task((1..=10).map(attempt).collect())
+    }
+}
+
+/// The headings, in the order of the sections.
+const HEADINGS: [&str; 7] = [
+    "## Previous Attempts",
+    "## Learnings from Previous Iterations",
+    "## Loop Status",
+    "## Run Journal",
+    "## Project Knowledge",
+    "## Memory",
+    "## What to Report",
+];
+
+/// Returns how many characters each section has.
+pub(super) fn lengths(text: &str) -> [usize; 7] {
+    let start = |heading: &&str| text.find(&format!("{heading}\n"));
+    HEADINGS.map(|heading| {
+        let Some(at) = start(&heading) else { return 0 };
+        let end = HEADINGS.iter().filter_map(start).filter(|other| *other > at).min().unwrap_or(text.len());
+        text[at..end].trim_end().chars().count()
+    })
+}
+
+#[test]
+fn sections_are_filled_in_the_order_of_their_worth() {
+    let table = |material: &Material| {
+        let mut table = "budget   used  attempts  learnings  status  journal  knowledge  events\n".to_owned();
+        for amount in [2_000, 4_000, 6_000, 8_000, 15_000, 27_000, 60_000] {
+            let context = build(material, Budget::characters(amount), 500);
+            let [attempts, learnings, status, journal, knowledge, events, _] = lengths(&context.text);
+            let used = context.text.chars().count();
+            writeln!(
+                table,
+                "{amount:6} {used:6} {attempts:9} {learnings:10} {status:7} {journal:8} {knowledge:10} {events:7}"
+            )
+            .unwrap();
+        }
+        table
+    };
+    assert_snapshot!("budgets", table(&plenty()));
+    // A first attempt, and one with little knowledge.
+    assert_snapshot!(
+        "budgets_of_a_first_attempt",
+        table(&Material { attempts: Vec::new(), n_attempts: 0, ..plenty() })
+    );
+    let few = Material { knowledge: Vec::new(), events: Vec::new(), ..plenty() };
+    assert_snapshot!("budgets_without_knowledge", table(&few));
+}
+
+#[test]
+fn a_briefing_of_failures_alone_uses_its_budget() {
+    let open = (1..=10).map(|number| {
+        let last = telling(number, Outcome::Failed, |attempt| {
+            (attempt.sections.tried, attempt.sections.why) = ("word ".repeat(20), "word ".repeat(20));
+        });
+        OpenTask { id: Some(format!("t-{number}")), streak: 1, failed_at: last.attempt.started_at, last }
+    });
+    let material = BriefingMaterial { open: open.collect(), ..BriefingMaterial::default() };
+    let briefing = brief(&material, Budget::characters(3_500), false);
+    let n_used = briefing.text.chars().count();
+    assert!((2_625..=3_500).contains(&n_used) && briefing.attempts.len() >= 6, "{n_used}: {}", briefing.text);
 }

@@ -9,9 +9,6 @@ use crate::entry::Kind;
 use crate::error::Problem;
 use crate::history::{AttemptSummary, usage};
 
-/// An entry is suspect when it was included in the contexts of this many attempts that failed, and of none that
-/// succeeded.
-const SUSPECT_FROM: usize = 3;
 /// An entry is unused when it was included in no context on this many days on which contexts were recorded.
 const UNUSED_DAYS: usize = 90;
 
@@ -25,9 +22,9 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
     let mut problems = Vec::new();
     for item in live.iter().filter(|item| item.counts && item.head.valid && item.head.kind == Kind::Knowledge) {
         let used = usage.get(&item.id);
-        if let Some(used) = used.filter(|used| used.failed >= SUSPECT_FROM && used.succeeded == 0) {
+        if let Some(used) = used.filter(|used| used.never_helped) {
             let message = format!(
-                "it was included in the contexts of {} attempts that failed, and of none that succeeded",
+                "it was included in the contexts of {} attempts at several tasks that failed, and of none that succeeded",
                 used.failed
             );
             problems.push(notice(item, "suspect", message, "check whether it misleads; `supersede` it or edit it"));
@@ -70,7 +67,7 @@ mod tests {
         AttemptSummary {
             id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(),
             run_id: "run-1".into(),
-            task_id: None,
+            task_id: Some(format!("t-{day}")),
             feature: None,
             started_at,
             began_at: started_at,
@@ -88,11 +85,12 @@ mod tests {
         use Outcome::{Blocked, Done, Failed, Interrupted, Retried};
         let mut attempts =
             vec![past(1, Failed, &["a", "b"]), past(2, Retried, &["a", "b"]), past(3, Interrupted, &["a"])];
+        attempts.push(past(4, Done, &["c"]));
         assert_eq!(found(&attempts), []);
-        attempts.push(past(4, Blocked, &["a", "b"]));
+        attempts.push(past(5, Blocked, &["a", "b"]));
         let suspect = |name: &str| (format!(".ralph/knowledge/{name}.md"), "suspect".to_owned());
         assert_eq!(found(&attempts), [suspect("a"), suspect("b")]);
-        attempts.push(past(5, Done, &["b"]));
+        attempts.push(past(6, Done, &["b"]));
         assert_eq!(found(&attempts), [suspect("a")]);
     }
 

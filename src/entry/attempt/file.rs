@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::fingerprint::error_fingerprint;
-use super::{Attempt, AttemptHead, Files, Sections, Validation};
+use super::{Account, Attempt, AttemptHead, Files, NO_REPORT, Outcome, Sections, Validation};
 use crate::entry::edit::list;
 use crate::entry::frontmatter::{double_quote, quote};
 use crate::entry::knowledge::timestamp;
@@ -205,10 +205,11 @@ impl Attempt {
                 context: unique(&head.context),
                 refused: items(&head.refused, |refused| line(refused, MAX_ITEM)),
                 error_fingerprint: None,
+                account: Account::Silent,
             },
             sections,
         };
-        prepared.head.error_fingerprint = prepared.head.fingerprint_of(&prepared.sections);
+        prepared.head.measure(&prepared.sections);
         prepared.shrink();
         prepared
     }
@@ -254,6 +255,7 @@ impl Attempt {
             context,
             refused,
             error_fingerprint: _,
+            account: _,
         } = &self.head;
         let mut text = String::new();
         let mut key = |name: &str, value: Option<String>| {
@@ -309,9 +311,27 @@ impl Attempt {
 }
 
 impl AttemptHead {
-    /// Returns the hash of its error.
-    pub(in crate::entry) fn fingerprint_of(&self, sections: &Sections) -> Option<u64> {
-        self.error(sections).and_then(error_fingerprint)
+    /// Measures the body.
+    pub(in crate::entry) fn measure(&mut self, sections: &Sections) {
+        self.error_fingerprint = self.error(sections).and_then(error_fingerprint);
+        self.account = self.account_of(sections);
+    }
+
+    /// Returns how much the body says.
+    pub(crate) fn account_of(&self, sections: &Sections) -> Account {
+        let Sections { tried, why, notes, summary, feedback, error_output, errors, retry_suggestion, .. } = sections;
+        let has = |texts: &[&str]| texts.iter().any(|text| !text.trim().is_empty());
+        let why = if why.trim() == NO_REPORT { "" } else { why };
+        let refuted_by = if self.outcome == Outcome::Retried { &sections.validation_output } else { "" };
+        if self.outcome == Outcome::Done {
+            Account::Printed
+        } else if has(&[tried, why, notes, feedback, refuted_by]) {
+            Account::Told
+        } else if has(&[summary, error_output, errors, retry_suggestion]) {
+            Account::Printed
+        } else {
+            Account::Silent
+        }
     }
 
     /// Returns its error: the output of verification, else the error output.

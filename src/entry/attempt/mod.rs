@@ -106,6 +106,18 @@ impl Outcome {
     }
 }
 
+/// How much an attempt's entry says of how it went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) enum Account {
+    /// Nothing beside its outcome.
+    #[default]
+    Silent,
+    /// What its agent or its client happened to print, or that it was done.
+    Printed,
+    /// What an agent, a person or verification says of its failure.
+    Told,
+}
+
 /// How hard the agent found the task.
 ///
 /// ```
@@ -270,6 +282,8 @@ pub struct AttemptHead {
     /// A hash of its error, equal for two attempts whose errors differ only in paths, numbers and addresses; `None` if
     /// there is no error text.
     pub error_fingerprint: Option<u64>,
+    /// How much its body says.
+    pub(crate) account: Account,
 }
 
 impl AttemptHead {
@@ -294,6 +308,7 @@ impl AttemptHead {
             context: Vec::new(),
             refused: Vec::new(),
             error_fingerprint: None,
+            account: Account::Silent,
         }
     }
 

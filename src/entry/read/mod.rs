@@ -11,7 +11,7 @@ use self::reader::EntryReader;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
-use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Scope, Sections, is_task_id};
+use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
@@ -60,9 +60,9 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     }
     let body = &text[body_start..];
     match &mut reader.head.attempt {
-        Some(attempt) if attempt.outcome.is_success() == Some(false) => {
-            attempt.error_fingerprint = attempt.fingerprint_of(&Sections::read(body));
-        }
+        // Nothing is measured in the body of what was done.
+        Some(attempt) if attempt.outcome == Outcome::Done => attempt.measure(&Sections::default()),
+        Some(attempt) => attempt.measure(&Sections::read(body)),
         None if kind == Kind::Knowledge => reader.look_at_body(body, body_start),
         _ => {}
     }
@@ -299,6 +299,7 @@ impl EntryReader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::attempt::Account;
     use super::super::{AttemptHead, Outcome};
     use super::*;
     use crate::entry::Source;
@@ -418,7 +419,8 @@ mod tests {
         let text = "---\nrun_id: run-1a2b3c4d\niteration: 3\ntask_id: t-1\ntask_title: \"Add tables\"\noutcome: no_sigil\nstarted_at: \"2026-02-17T12:00:00Z\"\n---\n\n## Summary\n\n> x\n";
         let head = read("journal/run-1a2b3c4d/0003.md", text.as_bytes()).head;
         assert_eq!(head.problems, []);
-        assert_eq!(*head.attempt.unwrap(), AttemptHead::new(3, Outcome::Blocked));
+        let expected = AttemptHead { account: Account::Printed, ..AttemptHead::new(3, Outcome::Blocked) };
+        assert_eq!(*head.attempt.unwrap(), expected);
         assert_eq!((head.kind, head.title.as_str()), (Kind::Journal, "Add tables"));
         let head = read("journal/run-1/1.md", b"---\nrun_id: x\niteration: many\n---\n").head;
         let codes: Vec<_> = head.problems.iter().map(|problem| problem.code.as_str()).collect();

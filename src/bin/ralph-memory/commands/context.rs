@@ -93,8 +93,8 @@ impl TaskArgs {
 /// The limit of the context's size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
-    /// The most characters that the text after the task may have [default: 27,000 and the fixed instructions; of a briefing, those of
-    /// 1,200 tokens]
+    /// The most characters that the text may have, task included [default: 27,000, the fixed instructions and the task; of a
+    /// briefing, those of 1,200 tokens]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, conflicts_with = "tokens")]
     budget: Option<usize>,
     /// The most tokens that the text may have, by an estimate that is on the high side

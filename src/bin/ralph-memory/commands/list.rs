@@ -48,7 +48,7 @@ pub(crate) struct ListArgs {
     /// Only knowledge that was included in no context
     #[arg(long, conflicts_with = "never_helped")]
     unused: bool,
-    /// Only knowledge that was included only in contexts of attempts that failed
+    /// Only knowledge that attempts at three or more tasks had in their contexts and failed, and that none had that succeeded
     #[arg(long)]
     never_helped: bool,
     /// The order [default: by path]

@@ -54,10 +54,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> any
             "used",
             unless_none(
                 counts.used,
-                format!(
-                    "{} included in a context, {} of them only where attempts failed",
-                    counts.used, counts.never_helped
-                ),
+                format!("{} included in a context, {} of them of no help", counts.used, counts.never_helped),
             ),
         ),
         ("journal", counts.journal.to_string()),

@@ -173,11 +173,10 @@ fn usage(entry: &EntryView) -> Markup {
                         div { dt { "Last" } dd { (ShownTime(&timestamp(last))) } }
                     }
                 }
-                @if usage.failed > 0 && usage.succeeded == 0 {
+                @if usage.never_helped {
                     p {
                         (badge("warn", "never helped"))
-                        @if usage.failed == usage.recalls { " Every attempt whose context had it failed." }
-                        @else { " None of the attempts whose contexts had it succeeded; " (usage.failed) " failed." }
+                        " None of the attempts whose contexts had it succeeded; " (usage.failed) " at several tasks failed."
                         " Does it mislead?"
                     }
                 }

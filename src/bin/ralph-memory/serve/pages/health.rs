@@ -42,7 +42,7 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
         }
         @if !never_helped.is_empty() {
             h2 { "Never helped" }
-            p.lead { (counted(never_helped.len(), "entry was", "entries were")) " in contexts of attempts that failed, and of none that succeeded." }
+            p.lead { (counted(never_helped.len(), "entry was", "entries were")) " in contexts of attempts at several tasks that failed, and of none that succeeded." }
             (entry_list(&never_helped[..never_helped.len().min(MAX_USELESS)]))
             @if never_helped.len() > MAX_USELESS { p.quiet { "and " (never_helped.len() - MAX_USELESS) " more; ralph-memory list --never-helped lists them" } }
         }
