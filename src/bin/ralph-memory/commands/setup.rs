@@ -139,6 +139,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         show_problems(ui, &done.problems);
         if writes {
             show_steps(ui, &done.steps, has_memory || args.remove)?;
+            if has_memory && !args.remove {
+                offer_merge_driver(ui, globals)?;
+            }
         }
         if is_pending && !asks {
             ui.warn("nothing was changed; `--yes` makes these changes, or name the clients");
@@ -270,6 +273,15 @@ fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], has_memory: bool) -> io::Res
     for SetupStep { client, step } in steps {
         let title = ui.styled(TITLE, client.title());
         ui.line(format_args!("next: {title}: {step}"))?;
+    }
+    Ok(())
+}
+
+/// Names the command that makes git merge entries by key, where nobody has run it in this clone.
+pub(crate) fn offer_merge_driver(ui: &mut Ui<'_>, globals: &Globals) -> io::Result<()> {
+    if globals.open().is_ok_and(|memory| memory.lacks_merge_driver()) {
+        let command = "`ralph-memory doctor --register-merge-driver`";
+        ui.line(format_args!("next: {command} lets git merge entries by key and by block, in this clone"))?;
     }
     Ok(())
 }
