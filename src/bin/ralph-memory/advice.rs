@@ -44,6 +44,10 @@ impl Advice {
                 "tell the person: the file has to be fixed by hand, and `ralph-memory check` says where; or give your \
                  entry another title, so that it becomes one of its own",
             ),
+            Error::Outdated { .. } => both(
+                "`add --source human` writes it as your own",
+                "leave it as it is; if it is wrong today, tell the person, or say in other words what is the case",
+            ),
             Error::Conflict { kept, .. } => both(
                 match kept {
                     None => "read its current text, and run the command again",
