@@ -138,10 +138,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         }
         show_problems(ui, &done.problems);
         if writes {
-            show_steps(ui, &done.steps, has_memory || args.remove)?;
-            if has_memory && !args.remove {
-                offer_merge_driver(ui, globals)?;
-            }
+            show_steps(ui, &done.steps, (!args.remove).then_some((globals, has_memory)))?;
         }
         if is_pending && !asks {
             ui.warn("nothing was changed; `--yes` makes these changes, or name the clients");
@@ -266,15 +263,16 @@ fn show_files(ui: &mut Ui<'_>, files: &[PlannedFile]) -> io::Result<()> {
     Ok(())
 }
 
-fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], has_memory: bool) -> io::Result<()> {
-    if !has_memory {
+/// Says what a person does next; `connected` is `None` after a removal, and else tells whether there is a memory.
+fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], connected: Option<(&Globals, bool)>) -> io::Result<()> {
+    if let Some((_, false)) = connected {
         ui.line("next: create the memory of this folder with `ralph-memory init`")?;
     }
     for SetupStep { client, step } in steps {
         let title = ui.styled(TITLE, client.title());
         ui.line(format_args!("next: {title}: {step}"))?;
     }
-    Ok(())
+    connected.map_or(Ok(()), |(globals, _)| offer_merge_driver(ui, globals))
 }
 
 /// Names the command that makes git merge entries by key, where nobody has run it in this clone.
