@@ -7,6 +7,7 @@ use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::entry::knowledge::{Class, Knowledge, class};
+use crate::entry::written::{fingerprint, had_body};
 use crate::entry::{Head, Kind, body_fingerprint};
 use crate::text::{fold, title_of, words};
 
@@ -46,6 +47,8 @@ pub(crate) struct SameCandidate<Key> {
     pub has_title: bool,
     /// Whether it had the same title before it was renamed.
     pub had_title: bool,
+    /// Whether it is an agent's, and the new knowledge a person's.
+    pub takes_over: bool,
 }
 
 /// The live entries that relate to new knowledge.
@@ -60,7 +63,7 @@ pub(crate) struct DuplicateSearch<Key> {
 /// Returns which of the live entries `heads` may be the same as the new knowledge, and which are similar.
 ///
 /// An entry can only be the same if it has the same scope, and both are by people or both by agents: an agent's words
-/// never replace a person's. Events are never the same as anything here.
+/// never replace a person's. A person's replace an agent's of that title. Events are never the same as anything here.
 pub(crate) fn find<Key: Copy + Ord>(
     new: &Knowledge,
     heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
@@ -80,10 +83,12 @@ pub(crate) fn find<Key: Copy + Ord>(
         }
         let has_title = fold(&head.title) == title;
         let share_tags = overlap(&tags, &head.tags) > TAG_OVERLAP;
-        let may_be_same = head.scope == new.scope && head.source.is_person() == new.source.is_person();
         let had_title = !has_title && head.aliases.iter().any(|alias| fold(alias) == title);
+        let is_of_agent = !head.source.is_person();
+        let takes_over = new.source.is_person() && is_of_agent && (has_title || had_title);
+        let may_be_same = head.scope == new.scope && (new.source.is_person() != is_of_agent || takes_over);
         if may_be_same && (has_title || had_title || share_tags && contains_run(&title_words, &words(&head.title))) {
-            found.candidates.push(SameCandidate { key, has_title, had_title });
+            found.candidates.push(SameCandidate { key, has_title, had_title, takes_over });
         }
         let other = content_words(&head.title);
         let n_shared = about.intersection(&other).count();
@@ -100,7 +105,7 @@ pub(crate) fn find<Key: Copy + Ord>(
             similar.push((points + usize::from(head.body_fingerprint == fingerprint) * 200, key));
         }
     }
-    found.candidates.sort_by_key(|candidate| (!candidate.has_title, !candidate.had_title));
+    found.candidates.sort_by_key(|candidate| (!candidate.has_title, !candidate.had_title, candidate.takes_over));
     similar.sort_by(|(points, key), (other_points, other_key)| (other_points, key).cmp(&(points, other_key)));
     found.similar = similar.into_iter().take(MAX_SIMILAR).map(|(_, key)| key).collect();
     found
@@ -185,6 +190,20 @@ pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
         if word.len() > 3 && !word.ends_with("ss") { word.trim_end_matches('s').to_owned() } else { word }
     };
     words(title).into_iter().map(singular).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
+}
+
+/// Returns whether an entry with this head may say what new knowledge says, or have said it before: it has, or had, the same
+/// title.
+pub(crate) fn may_repeat(new: &Knowledge, head: &Head) -> bool {
+    let title = fold(&new.title);
+    let has_title = || head.aliases.iter().chain([&head.title]).any(|name| fold(name) == title);
+    let said_it = had_body(&head.fingerprints, &new.body);
+    let may_say_it = || said_it || head.body_fingerprint == body_fingerprint(&new.body).0;
+    let had_title = || said_it && head.fingerprints.contains(&fingerprint(&new.title, &new.body));
+    head.kind == Kind::Knowledge
+        && head.valid
+        && head.scope == new.scope
+        && (had_title() || has_title() && may_say_it())
 }
 
 /// Returns whether an entry may describe the same event as the new knowledge, by its head: it has the same scope and
@@ -274,13 +293,16 @@ mod tests {
         check(&Knowledge { category: Some("hint".into()), ..new.clone() }, &[head("t", &["a"])], &[]);
         check(&agent, &[head("t", &["a"])], &[]);
         check(&agent, &[head("t", &["a"]), Head { source: Source::Coder, ..head("t", &["a"]) }], &[(1, true)]);
-        check(&new, &[by_agent(), head("t", &["a"])], &[(1, true)]);
+        // A person's own entry comes first, then that of an agent with the same title, and not one with a similar title.
+        check(&new, &[by_agent(), head("t", &["a"])], &[(1, true), (0, true)]);
+        check(&new, &[Head { source: Source::Agent, ..head("the t", &["a"]) }], &[]);
     }
 
     #[track_caller]
     fn same(old: (&str, &str), new: (&str, &str), expected: bool) {
         let knowledge = Knowledge::new(new.0, ["a"], new.1);
-        let candidate = SameCandidate { key: 0, has_title: fold(old.0) == fold(new.0), had_title: false };
+        let candidate =
+            SameCandidate { key: 0, has_title: fold(old.0) == fold(new.0), had_title: false, takes_over: false };
         assert_eq!(is_same(&knowledge, &candidate, old.0, old.1), expected, "{old:?} {new:?}");
     }
 

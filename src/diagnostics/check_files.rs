@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::check::{self, LiveEntry};
-use super::doctor::merge_finding;
+use super::doctor::{REGISTER, merge_finding};
 use super::gather::MACHINE_FOLDERS;
 use super::source_lines::SourceLines;
 use crate::catalog::{Area, Catalog, RowId, add_archived};
@@ -99,8 +99,13 @@ fn hostile_repository(workspace: &Workspace) -> Option<Problem> {
     })
 }
 
-/// Reports a merge driver that cannot be run, or that may drop a side of a merge.
+/// Reports a merge driver that is missing, cannot be run, or may drop a side of a merge.
 fn merge_driver(workspace: &Workspace) -> Option<Problem> {
+    if workspace.lacks_merge_driver() {
+        let message = "git merges entries as text, which may leave conflict markers in their frontmatter";
+        let hint = format!("{REGISTER} makes it merge by key and by block");
+        return Some(Problem::notice(MEMORY_FOLDER, "merge-driver", message, hint));
+    }
     let finding = merge_finding(&workspace.work_tree()?.merge_driver().ok()?);
     let hint = finding.hint?;
     Some(Problem::warning(MEMORY_FOLDER, "merge-driver", format!("git: {}", finding.detail), hint))

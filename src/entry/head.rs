@@ -36,7 +36,7 @@ pub struct Head {
     pub scope: Scope,
     /// `importance`, from 0 to 100.
     pub importance: u8,
-    /// `source`.
+    /// `source`; a person, where the text is not the one that an agent wrote.
     pub source: Source,
     /// `task_id`.
     pub task_id: Option<String>,
@@ -59,6 +59,8 @@ pub struct Head {
     pub files: Vec<String>,
     /// `questions`: the questions that it answers, in the words of someone who has the problem.
     pub questions: Vec<String>,
+    /// `fingerprints`: of the texts that it had, the newest last.
+    pub fingerprints: Vec<String>,
     /// The `[[…]]` links of its body.
     pub links: Vec<Link>,
     /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ only in white space.
@@ -100,6 +102,7 @@ impl Head {
             aliases: Vec::new(),
             files: Vec::new(),
             questions: Vec::new(),
+            fingerprints: Vec::new(),
             links: Vec::new(),
             body_fingerprint: 0,
             body_words: 0,

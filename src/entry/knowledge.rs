@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 
 use super::edit::{Change, flow, list};
 use super::frontmatter::{self, double_quote, quote};
+use super::written::{FINGERPRINTS, fingerprint, is_same_body};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
 use crate::error::{Argument, Error, Result};
-use crate::text::{fold, fold_tag, is_same_name, nfc};
+use crate::text::{fold, fold_tag, is_same_name};
 
 /// The categories of learnings.
 pub const LEARNINGS: [&str; 7] =
@@ -260,6 +261,9 @@ impl Knowledge {
         if let Some(details) = &self.details {
             key("details", &flow(details));
         }
+        if !self.source.is_person() {
+            key(FINGERPRINTS, &list(&[fingerprint(&self.title, &self.body)]));
+        }
         file.push_str("---\n\n");
         file.push_str(&self.body);
         file.push('\n');
@@ -285,6 +289,9 @@ impl Knowledge {
         add("questions", self.questions.iter().filter(is_new).cloned().collect());
         let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
         add("supersedes", missing(&ids(&self.supersedes), &ids(&existing.supersedes)));
+        // An agent that repeats a text has not learned it at another task.
+        let is_new_text = !is_same_body(&self.body, existing_body);
+        let keeps_origin = !self.source.is_person() && !is_new_text;
         let mut set = |key, new: &Option<String>, old: &Option<String>| {
             if let Some(new) = new.as_ref().filter(|new| !is_same_name(Some(new), old.as_deref())) {
                 changes.push(Change::Set(key, new.clone()));
@@ -295,15 +302,19 @@ impl Knowledge {
         }
         set("category", &self.category, &existing.category);
         set("feature", &self.feature, &existing.feature);
-        set("task_id", &self.task_id, &existing.task_id);
-        set("run_id", &self.run_id, &existing.run_id);
+        for (key, new, old) in
+            [("task_id", &self.task_id, &existing.task_id), ("run_id", &self.run_id, &existing.run_id)]
+        {
+            if !keeps_origin || old.is_none() {
+                set(key, new, old);
+            }
+        }
         let expires_at = |at: Option<DateTime<Utc>>| at.map(timestamp);
         set("expires_at", &expires_at(self.expires_at), &expires_at(existing.expires_at));
         if let Some(importance) = self.importance.filter(|importance| *importance != existing.importance) {
             changes.push(Change::SetNumber("importance", i64::from(importance)));
         }
-        let lines = |text: &str| text.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
-        if nfc(&lines(&self.body)) != nfc(&lines(existing_body)) {
+        if is_new_text {
             changes.push(Change::Body(self.body.clone()));
         }
         changes

@@ -20,6 +20,7 @@ mod place;
 pub(crate) mod read;
 pub(crate) mod relink;
 mod summary;
+pub(crate) mod written;
 
 use std::fmt;
 

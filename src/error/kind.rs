@@ -51,6 +51,7 @@ impl Error {
             | Error::NotUndoable { .. }
             | Error::InvalidEdit { .. }
             | Error::TitleTaken { .. }
+            | Error::Outdated { .. }
             | Error::ChangedSince { .. }
             | Error::SupersedesCycle { .. }
             | Error::Secret { .. }

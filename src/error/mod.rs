@@ -186,6 +186,14 @@ pub enum Error {
         /// The entry whose `supersedes` names `new`: `old`, or one that `old` replaces.
         link: String,
     },
+    /// An agent's text is one that an entry had before.
+    #[error("`{id}` said that before, and {reason}")]
+    Outdated {
+        /// The entry.
+        id: String,
+        /// What became of that text, and what the entry says now.
+        reason: String,
+    },
     /// A file changed between reading and replacing it.
     #[error("`{path}` was changed by another program at the same time")]
     Conflict {

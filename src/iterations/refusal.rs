@@ -20,6 +20,7 @@ pub(super) fn is_of_one(error: &Error) -> bool {
             error,
             Error::Invalid { .. }
                 | Error::Secret { .. }
+                | Error::Outdated { .. }
                 | Error::Uneditable { .. }
                 | Error::Conflict { .. }
                 | Error::OutsideRoot { .. }
@@ -40,7 +41,7 @@ pub(super) fn is_of_one(error: &Error) -> bool {
 
 /// Returns whether the agent can do better the next time.
 pub(super) fn is_of_agent(error: &Error) -> bool {
-    matches!(error, Error::Invalid { .. } | Error::Secret { .. })
+    matches!(error, Error::Invalid { .. } | Error::Secret { .. } | Error::Outdated { .. })
 }
 
 /// Returns the message of a refusal.

@@ -16,12 +16,17 @@ use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
 use crate::entry::path::EntryPath;
 use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
-use crate::entry::{Head, Id};
+use crate::entry::written::{had_body, is_same_body};
+use crate::entry::{Head, Id, Source};
 use crate::error::{Error, Problem, Result};
 use crate::retrieve::superseded;
+use crate::secret::redact;
 use crate::store::{Created, Lock, stem_for_title};
-use crate::text::fold;
+use crate::text::{fold, shorten};
 use crate::workspace::Workspace;
+
+/// How much of an entry a refusal quotes, in characters.
+const SHOWN: usize = 300;
 
 /// The result of adding knowledge.
 ///
@@ -88,6 +93,8 @@ pub struct Added {
     pub path: EntryPath,
     /// Where the replaced version is now.
     pub archived: Option<EntryPath>,
+    /// The lines of the replaced text that are not in the new one, without blank ones.
+    pub removed: Vec<String>,
     /// For a new entry, the ids of the most similar ones by title, tags and body, the nearest first. If one states the
     /// same, the new entry may replace it.
     pub similar: Vec<Id>,
@@ -103,6 +110,9 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
     let knowledge = knowledge.normalised()?;
     let lock = workspace.lock_entries()?;
     let (mut added, git_problem) = write_entry(workspace, &lock, |catalog| {
+        if let Some(row) = repeated(workspace, catalog, &knowledge)? {
+            return Ok((unchanged(catalog, row)?, None));
+        }
         let (same, similar) = find_same(workspace, catalog, &knowledge);
         let knowledge = &same.map_or_else(|| knowledge.clone(), |row| with_later_title(&catalog.head(row), &knowledge));
         let added = match same {
@@ -153,6 +163,40 @@ fn doubts(knowledge: &Knowledge, path: &str, now: DateTime<Utc>) -> Vec<Problem>
         Problem::warning(path, "already-expired", message, "give a time in the future, or leave it out")
     });
     category.into_iter().chain(expired).collect()
+}
+
+/// Returns the row of the entry of a person that says already what an agent writes.
+///
+/// # Errors
+///
+/// [`Error::Outdated`] where an entry said it before: what a person corrected never comes back through an agent.
+fn repeated(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> Result<Option<RowId>> {
+    if knowledge.source.is_person() {
+        return Ok(None);
+    }
+    let superseded = superseded(&[catalog], workspace.now());
+    let rows = catalog.knowledge_rows().filter(|row| catalog.is_indexable(*row)).map(|row| (row, catalog.head(row)));
+    let is_it = |head: &Head| dedup::may_repeat(knowledge, head) && !head.is_expired(workspace.now());
+    for (row, head) in rows.filter(|(_, head)| is_it(head) && workspace.shows(head)) {
+        // The file may be gone since the scan.
+        let Ok((_, entry)) = workspace.read_entry(&catalog.path(row)) else { continue };
+        let Some(id) = catalog.id(row) else { continue };
+        let says_it = is_same_body(&entry.body, &knowledge.body);
+        let reason = if superseded.contains(&id) {
+            "another entry replaces it, which searches find".to_owned()
+        } else if says_it && head.source.is_person() {
+            return Ok(Some(row));
+        } else if !says_it && had_body(&entry.head.fingerprints, &knowledge.body) {
+            let what = if head.source.is_person() { "a person corrected it" } else { "it was replaced" };
+            let body = redact(&entry.body, &workspace.settings.allowed_secrets);
+            let now = shorten(&body.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
+            format!("{what}: it says now, as \"{}\": {now}", entry.head.title)
+        } else {
+            continue;
+        };
+        return Err(Error::Outdated { id: id.to_string(), reason });
+    }
+    Ok(None)
 }
 
 /// Returns the row of the entry that states the same as the knowledge, and the ids of similar ones. Entries that
@@ -229,6 +273,7 @@ pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, know
             action: AddAction::Created,
             path: EntryPath::new(&path),
             archived: None,
+            removed: Vec::new(),
             similar: Vec::new(),
             problems: Vec::new(),
         });
@@ -255,11 +300,14 @@ pub(crate) fn update(
     changes.extend(knowledge.details_change(&text));
     changes.retain(|change| change.key().is_none() || more.iter().all(|other| other.key() != change.key()));
     changes.extend(more);
+    if knowledge.source.is_person() && !entry.head.source.is_person() {
+        changes.push(Change::Set("source", Source::Human.as_str().to_owned()));
+    }
     if changes.is_empty() {
         return unchanged(catalog, row);
     }
     changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now())));
-    let edited = edited(&path, &text, &changes)?;
+    let edited = edited(&path, &text, &changes, true)?;
     let archived = workspace.store.archive_copy(lock, &path, text.as_bytes(), workspace.now())?;
     let problems = workspace.replace(lock, &path, &text, &edited).inspect_err(|_| {
         // Nothing was replaced, so there is no old version. A copy that cannot be removed stays.
@@ -275,9 +323,19 @@ pub(crate) fn update(
         action: AddAction::Updated,
         path: EntryPath::new(&path),
         archived: Some(EntryPath::new(&archived)),
+        removed: removed_lines(&entry.body, &knowledge.body),
         similar: Vec::new(),
         problems,
     })
+}
+
+/// Returns the lines of a text that a new one does not have, without blank ones.
+fn removed_lines(old: &str, new: &str) -> Vec<String> {
+    let kept: HashSet<&str> = new.lines().map(str::trim).collect();
+    old.lines()
+        .filter(|line| !line.trim().is_empty() && !kept.contains(line.trim()))
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 /// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and
@@ -310,6 +368,7 @@ fn unchanged(catalog: &Catalog, row: RowId) -> Result<Added> {
         action: AddAction::Unchanged,
         path: EntryPath::new(&path),
         archived: None,
+        removed: Vec::new(),
         similar: Vec::new(),
         problems: Vec::new(),
     })

@@ -10,7 +10,8 @@ use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
 use crate::entry::path::{EntryPath, display_path};
-use crate::entry::{self, Head, Id, Kind};
+use crate::entry::written;
+use crate::entry::{self, Head, Id, Kind, Source};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::store::Unreadable;
 use crate::text::{fold, printed_command};
@@ -40,6 +41,8 @@ pub struct EntryText {
     pub path: EntryPath,
     /// All of the file.
     pub text: String,
+    /// Who edits it. An entry that a person edits is a person's.
+    pub by: Source,
 }
 
 /// The result of [`Memory::edit`](crate::Memory::edit).
@@ -83,7 +86,7 @@ pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
     let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
     let text = String::from_utf8(file.bytes)
         .map_err(|_| Error::Uneditable { path: display_path(&path), reason: "it is not UTF-8".to_owned() })?;
-    Ok(EntryText { id, path: EntryPath::new(&path), text })
+    Ok(EntryText { id, path: EntryPath::new(&path), text, by: Source::Human })
 }
 
 /// Implements [`Memory::edit`](crate::Memory::edit).
@@ -103,6 +106,9 @@ pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<
         return Err(Error::InvalidEdit { path: display_path(path), problems });
     }
     let new = with_time(workspace, &old.text, new);
+    // A layout that allows no edit stays as the person wrote it.
+    let new = if old.by.is_person() { written::claimed(&old.text, &new).unwrap_or(new) } else { new };
+    let new = written::signed(&old.text, new.clone(), true).unwrap_or(new);
     let full = workspace.store.memory().join(path);
     match workspace.store.read(path) {
         Ok(file) if file.bytes == old.text.as_bytes() => {}

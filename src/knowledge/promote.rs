@@ -88,7 +88,7 @@ fn set_scope(
         scope => Change::Set("scope", scope.to_string()),
     };
     let updated = Change::Set(edit::updated_key(&text), timestamp(workspace.now()));
-    let edited = edited(&path, &text, &[scope, updated])?;
+    let edited = edited(&path, &text, &[scope, updated], false)?;
     promoted.problems = workspace.replace(lock, &path, &text, &edited)?;
     promoted.changed = true;
     let written = promoted.path.clone();

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::write::edited;
+use super::write::{edited, signed};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
@@ -153,7 +153,7 @@ impl<'a> Renaming<'a> {
             changes.push(Change::AddItems("aliases", aliases));
         }
         let mut problems = Vec::new();
-        let edited = edited(&from_path, &text, &changes)?;
+        let edited = edited(&from_path, &text, &changes, false)?;
         if edited != text {
             problems = self.workspace.replace(self.lock, &from_path, &text, &edited)?;
         }
@@ -248,12 +248,13 @@ impl<'a> Renaming<'a> {
         if let Some((body, n_replaced)) = relinked
             && let Some(head) = text.strip_suffix(entry.body.as_str())
         {
-            changed = format!("{head}{body}");
+            changed = signed(path, &text, format!("{head}{body}"), false)?;
             n_links += n_replaced;
         }
         for item in supersedes_as_written(&text) {
             if Id::parse(&item).is_some_and(|id| self.is_old_id(&id)) {
-                changed = edited(path, &changed, &[Change::ReplaceItem("supersedes", item, self.id.to_string())])?;
+                changed =
+                    edited(path, &changed, &[Change::ReplaceItem("supersedes", item, self.id.to_string())], false)?;
                 n_links += 1;
             }
         }

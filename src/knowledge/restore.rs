@@ -104,7 +104,7 @@ fn keep_names(workspace: &Workspace, lock: &Lock, version: &str, (path, live): (
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    match edited(version, &text, &[Change::AddItems("aliases", names)]) {
+    match edited(version, &text, &[Change::AddItems("aliases", names)], false) {
         Ok(edited) => workspace.replace(lock, version, &text, &edited),
         Err(Error::Uneditable { reason, .. }) => Ok(vec![names_not_kept(path, &reason)]),
         Err(error) => Err(error),

@@ -122,7 +122,7 @@ fn mark_superseded(
         return Ok((superseded, None));
     }
     refuse_circle(workspace, catalog, &superseded.id, std::slice::from_ref(&superseded.replaced))?;
-    let edited = edited(&path, &text, &changes)?;
+    let edited = edited(&path, &text, &changes, false)?;
     let problems = workspace.replace(lock, &path, &text, &edited)?;
     Ok((Superseded { problems, ..superseded }, Some(EntryPath::new(&path))))
 }

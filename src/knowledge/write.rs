@@ -5,6 +5,7 @@
 use crate::catalog::Catalog;
 use crate::entry::edit::{self, Change};
 use crate::entry::path::{EntryPath, display_path};
+use crate::entry::written;
 use crate::error::{Error, Problem, Result};
 use crate::workspace::{EntryLock, Workspace};
 
@@ -36,7 +37,17 @@ pub(super) fn write_entry<T>(
     }
 }
 
-/// Returns the text of the entry at `path` with these changes.
-pub(super) fn edited(path: &str, text: &str, changes: &[Change]) -> Result<String> {
-    edit::apply(text, changes).map_err(|reason| Error::Uneditable { path: display_path(path), reason })
+/// Returns the text of the entry at `path` with these changes. `is_replaced` tells that a writer replaces what it says.
+pub(super) fn edited(path: &str, text: &str, changes: &[Change], is_replaced: bool) -> Result<String> {
+    let changed = edit::apply(text, changes).map_err(|reason| uneditable(path, reason))?;
+    signed(path, text, changed, is_replaced)
+}
+
+/// Returns the text `new` of the entry at `path` with what it tells about who wrote it, as [`written::signed`].
+pub(super) fn signed(path: &str, old: &str, new: String, is_replaced: bool) -> Result<String> {
+    written::signed(old, new, is_replaced).map_err(|reason| uneditable(path, reason))
+}
+
+fn uneditable(path: &str, reason: String) -> Error {
+    Error::Uneditable { path: display_path(path), reason }
 }

@@ -104,6 +104,21 @@ impl Memory {
         diagnostics::fix(&self.workspace)
     }
 
+    /// Returns whether git shares the entries and merges them as text, because no merge driver is registered.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// assert!(!Memory::open(root)?.lacks_merge_driver(), "the memory is in no work tree");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lacks_merge_driver(&self) -> bool {
+        self.workspace.lacks_merge_driver()
+    }
+
     /// Makes git merge entries with `program`, the full path of `ralph-memory`: registers it in the configuration of the
     /// repository, and names the files in `.ralph/.gitattributes`, which is committed. A second call changes nothing.
     /// Where the program cannot be run later, git merges entries as text.

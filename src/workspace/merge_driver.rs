@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Workspace;
 use crate::error::{Error, Result};
-use crate::git::{DRIVER, Lookup, WorkTree, driver_line};
+use crate::git::{DRIVER, Lookup, MergeDriver, WorkTree, driver_line};
 use crate::store::Created;
 
 /// The files that the merge driver is for, and the folder of the attributes.
@@ -56,6 +56,14 @@ impl Workspace {
         let attributes = self.write_merge_attributes()?;
         let was_registered = tree.register_merge_driver(&command)?;
         Ok(MergeDriverRegistration { command, was_registered, attributes })
+    }
+
+    /// Returns whether git shares the entries and merges them as text, since nobody registered the driver.
+    pub(crate) fn lacks_merge_driver(&self) -> bool {
+        const PROBE: &str = "knowledge/probe.md";
+        let is_shared = |tree: &WorkTree| tree.ignored(&[PROBE]).is_ok_and(|ignored| ignored.is_empty());
+        let Lookup::Found(tree) = WorkTree::find(self.store.memory()) else { return false };
+        matches!(tree.merge_driver(), Ok(MergeDriver::Absent)) && is_shared(&tree)
     }
 
     /// Adds the lines that `.ralph/.gitattributes` lacks for the driver, and returns them.

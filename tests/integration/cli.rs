@@ -172,6 +172,7 @@ fn add_writes_a_file() {
     expires_at: "2026-12-20T10:00:00Z"
     supersedes: [knowledge/old]
     files: [src/db.rs, x.rs]
+    fingerprints: [a692500f-15017298]
     ---
 
     Readers go on.
@@ -199,6 +200,8 @@ fn add_updates_equal_knowledge_and_restore_undoes_it() {
 
     --- stderr
     the previous version is kept as .ralph/archive/knowledge/t.20261120T100000Z.md
+    1 line is gone; `ralph-memory undo` brings back what was there:
+    - one
     ");
     assert_snapshot!(base.files(".ralph/knowledge").join(" "), @".ralph/knowledge/t.md");
     assert!(base.read(".ralph/knowledge/t.md").ends_with("two\n"));

@@ -69,13 +69,14 @@ fn text_of_an_agent_never_replaces_a_persons() {
     assert_eq!(by_agent("agent two"), id("t-2"));
     assert_eq!((body(folder.path(), "t"), body(folder.path(), "t-2")), ("person two".into(), "agent two".into()));
 
-    // Neither does a person put words into an agent's mouth.
+    // A person's text takes the place of an agent's under its title, and is the person's from then on.
     let agents = Knowledge { source: Source::Coder, ..Knowledge::new("Other", ["y"], "agent") };
     assert_eq!(memory.add(&agents).unwrap().id, id("other"));
     let added = memory.add(&Knowledge::new("Other", ["y"], "person")).unwrap();
-    assert_eq!((added.action, added.id, added.similar), (AddAction::Created, id("other-2"), vec![id("other")]));
-    assert_eq!(memory.add(&agents).unwrap().action, AddAction::Unchanged);
-    assert_eq!((body(folder.path(), "other"), body(folder.path(), "other-2")), ("agent".into(), "person".into()));
+    assert_eq!((added.action, added.id, added.similar), (AddAction::Updated, id("other"), vec![]));
+    let refused = memory.add(&agents).unwrap_err().to_string();
+    let expected = "`knowledge/other` said that before, and a person corrected it: it says now, as \"Other\": person";
+    assert_eq!((refused.as_str(), body(folder.path(), "other").as_str()), (expected, "person"));
 }
 
 fn by_agent(title: &str, supersedes: &[&str]) -> Knowledge {
@@ -136,7 +137,10 @@ fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
     assert!(text.contains("\nsource: \"human\"\n"), "{text}");
     assert!(shown("rule-3").summary.superseded && memory.search(&query, 100).unwrap().hits.len() == 31);
     // From now on it is the person's: an agent does not change what was confirmed.
-    assert_eq!(memory.add(&by_agent("Instead of rule 3", &[])).unwrap().id, id("instead-of-rule-3-2"));
+    let told = memory.add(&by_agent("Instead of rule 3", &[])).unwrap();
+    assert_eq!((told.action, told.id), (AddAction::Unchanged, id("instead-of-rule-3")));
+    let other = Knowledge { body: "Other words.".into(), ..by_agent("Instead of rule 3", &[]) };
+    assert_eq!(memory.add(&other).unwrap().id, id("instead-of-rule-3-2"));
 }
 
 #[test]

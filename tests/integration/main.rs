@@ -25,6 +25,7 @@ mod cli; // each command: output, messages and exit code
 mod clocks; // edits that file times do not show
 mod cloned; // state and caches from a clone are not trusted
 mod completing; // what shells complete from the memory
+mod corrected; // what a person corrected stays, whatever agents write
 #[path = "../campaigns/corruption.rs"]
 mod corruption; // damage to files that can be rebuilt
 mod crowded; // small sizes of the campaigns with many processes: kills, crowds, storms

@@ -484,6 +484,7 @@ fn every_tool_answers_as_described() {
     created_at: "2026-11-20T10:00:00Z"
     supersedes: [knowledge/wal]
     files: [src/db.rs]
+    fingerprints: ["9d07e7ec-1b5ce5c6"]
     ---
 
     Of [[wal]].

@@ -294,3 +294,95 @@ fn an_edit_of_an_entry_that_the_other_side_removed_stays() {
     assert!(!is_clean && said.contains("CONFLICT (modify/delete)"), "{said}");
     assert!(committed(&base).contains("OURWORD"));
 }
+
+/// Writes a learning in a run, as an agent does.
+fn learn(base: &TestBase, body: &str, run: &str, now: &str) {
+    let arguments = ["add", "--title", "Entry", "--tags", "a", "--body", body, "--source", "agent"];
+    let origin = ["--task-id", &format!("t-{run}"), "--run-id", run];
+    base.with([&arguments[..], &origin[..]].concat()).now(now).run().says(0, "knowledge/entry");
+    commit(base);
+}
+
+/// Two work trees learn the same, the second one earlier; `old` is what both have before.
+fn learned_twice(base: &TestBase, old: Option<&str>, new: &str) {
+    base.write("README", "x");
+    match old {
+        Some(old) => learn(base, old, "run-old", "2026-11-20T08:00:00Z"),
+        None => commit(base),
+    }
+    git(base, &["checkout", "--quiet", "-b", "other"]);
+    learn(base, new, "run-early", "2026-11-20T09:00:00Z");
+    git(base, &["checkout", "--quiet", "main"]);
+    learn(base, new, "run-late", "2026-11-20T10:00:00Z");
+}
+
+/// What was seen in 0.1.0: `run_id` and `created_at` conflicted.
+#[test]
+fn what_two_work_trees_learned_is_the_earlier_ones() {
+    for old in [None, Some("Something else.")] {
+        for operation in ["merge", "rebase", "cherry-pick", "merge into other"] {
+            let base = repository(Works);
+            learned_twice(&base, old, "It listens on 5433.");
+            let (is_clean, said) = if operation == "merge into other" {
+                git(&base, &["checkout", "--quiet", "other"]);
+                try_git(&base, &["merge", "main"])
+            } else {
+                try_git(&base, &[operation, "other"])
+            };
+            // Theirs may be the whole result, and a pick that changes nothing asks what to do.
+            let is_empty_pick = operation == "cherry-pick" && said.contains("cherry-pick is now empty");
+            assert!(is_clean || is_empty_pick, "{operation}, {old:?}: {said}");
+            let text = base.read(ENTRY);
+            assert!(text.contains("task_id: t-run-early") || text.contains("task_id: \"t-run-early\""), "{text}");
+            assert!(text.contains("run-early") && !text.contains("run-late"), "{operation}, {old:?}: {text}");
+            assert!(!text.contains("merge-conflict") && !text.contains("<<<<"), "{operation}, {old:?}: {text}");
+            assert_eq!(old.is_none(), text.contains("created_at: \"2026-11-20T09:00:00Z\""), "{text}");
+            // Both sides are of agents, so agents may go on.
+            assert_eq!(base.run(["show", "entry", "--json"]).json(0)["entry"]["source"], "agent", "{text}");
+        }
+    }
+}
+
+#[test]
+fn without_the_driver_only_the_origin_of_one_learning_conflicts() {
+    for operation in ["merge", "rebase", "cherry-pick"] {
+        let base = TestBase::new();
+        git(&base, &["init", "--quiet", "--initial-branch", "main"]);
+        learned_twice(&base, None, "It listens on 5433.");
+        let (is_clean, _) = try_git(&base, &[operation, "other"]);
+        assert!(!is_clean);
+        let text = base.read(ENTRY);
+        let conflicting = text.split("<<<<<<<").nth(1).unwrap().split(">>>>>>>").next().unwrap();
+        let keys: Vec<&str> =
+            conflicting.lines().filter_map(|line| line.split_once(": ")).map(|(key, _)| key).collect();
+        assert_eq!(keys, ["task_id", "run_id", "created_at", "task_id", "run_id", "created_at"], "{text}");
+        assert_eq!(text.matches("<<<<<<<").count(), 1, "{text}");
+        let ran = base.run(["check"]);
+        ran.says(1, "a merge left its conflict marker here");
+    }
+}
+
+#[test]
+fn what_agents_wrote_on_both_sides_stays_the_agents_and_a_correction_a_persons() {
+    let base = repository(Works);
+    learn(&base, "One.\n\nTwo.", "run-1", "2026-11-20T08:00:00Z");
+    git(&base, &["checkout", "--quiet", "-b", "other"]);
+    learn(&base, "One.\n\nTwo of theirs.", "run-2", "2026-11-20T09:00:00Z");
+    git(&base, &["checkout", "--quiet", "main"]);
+    learn(&base, "One of ours.\n\nTwo.", "run-3", "2026-11-20T10:00:00Z");
+    git(&base, &["merge", "--quiet", "--no-edit", "other"]);
+    let source = || base.run(["show", "entry", "--json"]).json(0)["entry"]["source"].as_str().unwrap().to_owned();
+    assert!(base.read(ENTRY).contains("One of ours.\n\nTwo of theirs."), "{}", base.read(ENTRY));
+    assert_eq!(source(), "agent");
+    // A person's change on one branch, an agent's on the other.
+    git(&base, &["checkout", "--quiet", "-b", "third"]);
+    base.write(ENTRY, base.read(ENTRY).replace("Two of theirs.", "Two, corrected."));
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "main"]);
+    learn(&base, "One again.\n\nTwo of theirs.", "run-4", "2026-11-20T11:00:00Z");
+    git(&base, &["merge", "--quiet", "--no-edit", "third"]);
+    assert!(base.read(ENTRY).contains("One again.\n\nTwo, corrected."), "{}", base.read(ENTRY));
+    assert_eq!(source(), "human");
+    let arguments = ["add", "--title", "Entry", "--tags", "a", "--source", "agent", "--body"];
+    base.run([&arguments[..], &["One again.\n\nTwo of theirs."]].concat()).refuses(4, "a person corrected it");
+}

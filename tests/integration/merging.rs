@@ -189,3 +189,50 @@ fn a_driver_that_may_drop_a_side_is_reported_and_replaced() {
     run(&["doctor", "--register-merge-driver"])
         .refuses(6, "another file than `.git/config` sets `merge.ralph-memory.driver`, too");
 }
+
+/// Committed conflict markers end a job of continuous integration.
+#[test]
+fn conflict_markers_are_errors() {
+    let attempt =
+        "---\nrun_id: run-1\niteration: 1\noutcome: failed\nstarted_at: \"2026-11-20T09:00:00Z\"\n---\n\n> Told.\n";
+    let entry = "---\ntitle: T\ntags: [a]\n---\n\nA.\n";
+    let marked = |text: &str| format!("{text}\n<<<<<<< ours\n=======\nB.\n>>>>>>> theirs\n");
+    for (path, text, code) in [
+        ("knowledge/t.md", marked(entry), 1),
+        ("archive/knowledge/t.md", marked(entry), 1),
+        ("journal/run-1/0001.md", marked(attempt), 1),
+        ("journal/run-1/0001.md", attempt.replace("run_id", "<<<<<<< ours\nrun_id"), 1),
+        // Text of an agent is quoted, and an example may be indented.
+        ("journal/run-1/0001.md", format!("{attempt}> <<<<<<< ours\n"), 0),
+        ("knowledge/t.md", format!("{entry}\n    <<<<<<< ours\n"), 0),
+    ] {
+        let base = TestBase::new();
+        base.write(&format!(".ralph/{path}"), &text);
+        let ran = base.run(["check", "--json"]);
+        let answer = ran.json(code);
+        assert_eq!(answer["counts"]["errors"], json!(code), "{path}: {ran}");
+        assert_eq!(ran.stdout.contains("a merge left its conflict marker here"), code == 1, "{path}: {ran}");
+    }
+}
+
+#[test]
+fn the_driver_is_offered_where_git_shares_the_entries() {
+    let base = TestBase::without_memory();
+    git(&base, &["init", "--quiet"]);
+    let run = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
+    let offer = "next: `ralph-memory doctor --register-merge-driver` lets git merge entries by key and by block";
+    run(&["init"]).says(0, offer);
+    run(&["setup", "claude"]).says(0, offer);
+    let notice = "git merges entries as text, which may leave conflict markers in their frontmatter";
+    run(&["check", "--strict"]).says(0, "no problems in 0 files, 1 notice");
+    let answer = run(&["check", "--json"]).json(0);
+    assert_eq!((&answer["counts"]["notices"], &answer["problems"][0]["message"]), (&json!(1), &json!(notice)));
+    // Where entries stay in this clone, nothing is merged.
+    base.write(".gitignore", "/.ralph/\n");
+    assert_eq!(run(&["check", "--json"]).json(0)["counts"]["notices"], json!(0));
+    base.write(".gitignore", "");
+    run(&["doctor", "--register-merge-driver"]).says(0, "");
+    assert_eq!(run(&["check", "--json"]).json(0)["counts"]["notices"], json!(0));
+    let ran = run(&["setup", "codex"]);
+    assert!(ran.code == Some(0) && !ran.stdout.contains(offer), "{ran}");
+}

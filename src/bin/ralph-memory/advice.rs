@@ -44,6 +44,7 @@ impl Advice {
                 "tell the person: the file has to be fixed by hand, and `ralph-memory check` says where; or give your \
                  entry another title, so that it becomes one of its own",
             ),
+            Error::Outdated { .. } => outdated(),
             Error::Conflict { kept, .. } => both(
                 match kept {
                     None => "read its current text, and run the command again",
@@ -64,9 +65,7 @@ impl Advice {
                 "give it with `--body TEXT` or on standard input, at most 1 MiB",
                 "give the knowledge as markdown, at most 1 MiB",
             ),
-            Error::Invalid { .. } => {
-                Advice { agent: Some("change that argument, and call again".to_owned()), person: None }
-            }
+            Error::Invalid { .. } => agent("change that argument, and call again"),
             Error::NotRecorded { root, kept, source } => not_recorded(root, kept, source),
             Error::NotKept { source, .. } => not_kept(source),
             Error::PartlySetUp { source, .. } => partly_set_up(source),
@@ -119,6 +118,17 @@ fn is_bug(error: &Error) -> bool {
 
 fn person(text: impl Into<String>) -> Advice {
     Advice { person: Some(text.into()), agent: None }
+}
+
+fn agent(text: &str) -> Advice {
+    Advice { person: None, agent: Some(text.to_owned()) }
+}
+
+fn outdated() -> Advice {
+    both(
+        "`add --source human` writes it as your own",
+        "leave it as it is; if it is wrong today, tell the person, or say in other words what is the case",
+    )
 }
 
 fn both(person: impl Into<String>, agent: impl Into<String>) -> Advice {

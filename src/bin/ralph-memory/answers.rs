@@ -52,6 +52,8 @@ pub(crate) struct EntryChange<'a> {
     pub(crate) path: &'a EntryPath,
     /// Where its previous version is.
     pub(crate) previous: Option<&'a EntryPath>,
+    /// The lines of it that are gone.
+    pub(crate) removed: &'a [String],
     pub(crate) similar: &'a [Id],
 }
 
@@ -63,6 +65,7 @@ impl EntryChange<'_> {
             title: &added.title,
             path: &added.path,
             previous: added.archived.as_ref(),
+            removed: &added.removed,
             similar: &added.similar,
         }
     }

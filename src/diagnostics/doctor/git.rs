@@ -5,7 +5,7 @@ use super::finding::{Finding, are, counted, error, ok, warning};
 use crate::git::{MergeDriver, Uncommitted};
 
 /// How to register the merge driver.
-const REGISTER: &str = "`ralph-memory doctor --register-merge-driver`";
+pub(in crate::diagnostics) const REGISTER: &str = "`ralph-memory doctor --register-merge-driver`";
 /// What a command line can do that this program did not register.
 const UNKNOWN_DRIVER: &str = "another merge driver than this version's is registered: when it cannot run, git may drop one \
                               side of a merge without conflict markers";

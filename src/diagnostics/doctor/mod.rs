@@ -10,7 +10,7 @@ mod hooks;
 
 use self::folders::folders;
 use self::git::git;
-pub(super) use self::git::merge_finding;
+pub(super) use self::git::{REGISTER, merge_finding};
 use self::hooks::hooks;
 use crate::error::{Message, Problem};
 use crate::store::{LockState, Paths};

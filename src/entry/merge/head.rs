@@ -8,13 +8,16 @@ use super::CONFLICT;
 use crate::entry::edit::{self, Change, list};
 use crate::entry::frontmatter::{self, Fields};
 use crate::entry::guard::{self, Key, Style};
-use crate::entry::{MAX_FRONTMATTER_BYTES, parse_time};
+use crate::entry::written::FINGERPRINTS;
+use crate::entry::{MAX_FRONTMATTER_BYTES, Source, parse_time};
 use crate::text::fold;
 
 /// The keys whose values are sets.
-const SETS: [&str; 5] = ["tags", "files", "questions", "supersedes", ALIASES];
+const SETS: [&str; 6] = ["tags", "files", "questions", "supersedes", FINGERPRINTS, ALIASES];
 /// The key of former ids and titles.
 const ALIASES: &str = "aliases";
+/// The keys that say where it was learned.
+const ORIGIN: [&str; 2] = ["task_id", "run_id"];
 /// The keys with the time of the last change, and of the creation.
 const UPDATED: [&str; 2] = ["updated_at", "modified"];
 const CREATED: [&str; 2] = ["created_at", "created"];
@@ -283,7 +286,20 @@ fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &V
         let is_earlier = time(other).is_some_and(|other| time(own).is_none_or(|own| other < own));
         return if is_earlier { Decision::Theirs } else { Decision::Ours };
     }
+    if ORIGIN.contains(&name) {
+        // What two work trees learned was learned first by the earlier one, whichever is merged into the other.
+        let order = |version: &Version<'_>| (version.recency(), version.value("run_id").map(Value::to_string));
+        return if order(theirs) < order(ours) { Decision::Theirs } else { Decision::Ours };
+    }
+    if name == "source" && [own, other].iter().any(|source| is_person(source)) {
+        // An agent's text that a person wrote as well is the person's.
+        return if is_person(own) { Decision::Ours } else { Decision::Theirs };
+    }
     if theirs.recency() > ours.recency() { Decision::TheirsOver } else { Decision::OursOver }
+}
+
+fn is_person(source: &Value) -> bool {
+    source.as_str().and_then(Source::parse).is_some_and(Source::is_person)
 }
 
 /// Returns our items, then their additional ones, without those that one of the two removed.

@@ -10,7 +10,7 @@ mod body;
 mod head;
 
 use super::path::version_of;
-use super::{Id, Kind, MAX_FILE_BYTES, frontmatter};
+use super::{Id, Kind, MAX_FILE_BYTES, frontmatter, written};
 use crate::text::fold;
 
 /// The beginning of a comment that keeps the losing value; key and value follow.
@@ -54,7 +54,8 @@ pub enum Merged {
 ///
 /// If both changed a key, the value of the later version counts, and the other one is kept as a comment after
 /// `# merge-conflict`. Tags, files and superseded ids are sets: an addition or removal of one side is an addition or removal
-/// of the result. `updated_at` is the later one, and `created_at` the earlier.
+/// of the result. `updated_at` is the later one, and `created_at` the earlier; `task_id` and `run_id` are those of the earlier
+/// version. What one side's person wrote and the other side's agent is the person's.
 ///
 /// Two entries with different titles and no base, or that both got another title, are not blended, unless an alias says
 /// that they are one entry, which was renamed. Attempts and archived entries are not merged either, since they are written
@@ -124,6 +125,7 @@ fn blended(path: &str, base: &[u8], ours: &[u8], theirs: &[u8], marker_size: usi
     if text.len() > MAX_FILE_BYTES || !is_whole {
         return Err("the merged entry would be over the size limit".to_owned());
     }
+    let text = written::merged([ours, theirs], text);
     Ok(Merged::One { bytes: text.into_bytes(), conflicts })
 }
 

@@ -34,7 +34,7 @@ impl EntryReader<'_> {
         }
     }
 
-    pub(super) fn look_at_body(&mut self, body: &str, body_start: usize) {
+    pub(super) fn look_for_controls(&mut self, body: &str, body_start: usize) {
         if let Some(offset) =
             body.find(|character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
         {
@@ -46,13 +46,17 @@ impl EntryReader<'_> {
                 "delete it: terminals act on it, and it is shown escaped",
             );
         }
+    }
+
+    /// Reports a conflict marker in a body.
+    pub(super) fn look_for_markers(&mut self, body: &str, body_start: usize) {
         if let Some(offset) = guard::conflict_marker(body) {
             self.report(
-                Severity::Warning,
+                Severity::Error,
                 "merge-conflict",
                 Some(body_start + offset),
                 "a merge left its conflict marker here",
-                "decide between the two versions and delete the marker lines",
+                "decide between the two versions and delete the marker lines; if it is an example, indent it",
             );
         }
     }

@@ -6,7 +6,7 @@ use crate::error::Severity;
 use crate::text::nearest;
 
 /// The known keys of knowledge, with other programs' names for them.
-const KNOWLEDGE_KEYS: [&str; 19] = [
+const KNOWLEDGE_KEYS: [&str; 20] = [
     "title",
     "tags",
     "category",
@@ -26,6 +26,7 @@ const KNOWLEDGE_KEYS: [&str; 19] = [
     "files",
     "questions",
     "details",
+    "fingerprints",
 ];
 
 /// The code of the problem of a misspelt category.

@@ -11,6 +11,7 @@ use self::reader::EntryReader;
 use super::body::{self, MAX_LINKS};
 use super::frontmatter::{self, Fault, Fields, Missing};
 use super::guard::{self, Key, Refusal};
+use super::written::{FINGERPRINTS, author, fingerprint};
 use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
@@ -63,9 +64,14 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
         // Nothing is measured in the body of what was done.
         Some(attempt) if attempt.outcome == Outcome::Done => attempt.measure(&Sections::default()),
         Some(attempt) => attempt.measure(&Sections::read(body)),
-        None if kind == Kind::Knowledge => reader.look_at_body(body, body_start),
+        None if kind == Kind::Knowledge => {
+            let head = &mut reader.head;
+            head.source = author(head.source, &head.fingerprints, &fingerprint(&head.title, body));
+            reader.look_for_controls(body, body_start);
+        }
         _ => {}
     }
+    reader.look_for_markers(body, body_start);
     reader.look_for_lost_values(body_start);
     reader.measured(body, body_line)
 }
@@ -261,6 +267,7 @@ impl EntryReader<'_> {
         self.head.aliases = self.list(fields, "aliases");
         self.head.files = self.list(fields, "files");
         self.head.questions = self.list(fields, "questions");
+        self.head.fingerprints = self.list(fields, FINGERPRINTS);
         if fields.get("details").is_some_and(|details| !details.is_object()) {
             self.bad_value("details", "is not a mapping, so it is ignored", "write keys and values below it, indented");
         }

@@ -12,11 +12,15 @@ use super::tag_groups;
 use crate::entry::body::blocks;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
+use crate::entry::written;
 use crate::entry::{self, Entry, Head, Id, MAX_FRONTMATTER_BYTES, Scope};
 use crate::text::fold;
 
 /// The longest body that a merge makes, in bytes: longer ones are not read.
 const MAX_BODY: usize = 64 * 1024;
+
+/// How much longer frontmatter gets by the time and the fingerprints of a change, in bytes.
+const SIGNED: usize = 128;
 
 /// One live learning.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +120,7 @@ impl Size {
         let ids = head.supersedes.iter().chain([&learning.id]).map(|id| id.as_str().len());
         Size {
             body: entry.body.len() + head.title.len() + "\n\n## \n\n".len(),
-            head: n_bytes - entry.body.len(),
+            head: n_bytes - entry.body.len() + SIGNED,
             // Each with quotes, a comma and a space.
             items: items.chain(ids).map(|length| length + 4).sum(),
         }
@@ -214,7 +218,7 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     changes.retain(|change| !matches!(change, Change::AddItems(_, items) if items.is_empty()));
     changes.push(Change::Set(edit::updated_key(&newest.text), timestamp(now)));
     changes.push(Change::Body(body));
-    edit::apply(&newest.text, &changes).ok()
+    edit::apply(&newest.text, &changes).and_then(|new| written::signed(&newest.text, new, false)).ok()
 }
 
 /// Returns the `items` that `own` lacks, each once.

@@ -69,6 +69,9 @@ pub(crate) struct AddArgs {
     allow_secrets: Vec<String>,
 }
 
+/// How many lines that are gone are shown.
+const MAX_REMOVED: usize = 20;
+
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::Result<Exit> {
     // A missing memory is reported before a person types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
@@ -101,6 +104,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
         if let Some(archived) = &added.archived {
             ui.note(&format!("the previous version is kept as {archived}"));
         }
+        show_removed(ui, &added.removed);
         if let Some(first) = added.similar.first() {
             let similar: Vec<&str> = added.similar.iter().map(Id::as_str).collect();
             ui.note(&format!("similar: {}", similar.join(", ")));
@@ -111,6 +115,24 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
         ui.problems(&added.problems);
     }
     Ok(Exit::Done)
+}
+
+/// Shows the lines of the previous version that are gone, and how they come back.
+fn show_removed(ui: &mut Ui<'_>, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    let more = lines.len().saturating_sub(MAX_REMOVED);
+    ui.note(&format!(
+        "{} gone; `ralph-memory undo` brings back what was there:",
+        if lines.len() == 1 { "1 line is".to_owned() } else { format!("{} lines are", lines.len()) }
+    ));
+    for line in lines.iter().take(MAX_REMOVED) {
+        ui.note(&format!("- {line}"));
+    }
+    if more > 0 {
+        ui.note(&format!("and {more} more"));
+    }
 }
 
 fn from_stdin() -> anyhow::Result<String> {

@@ -43,6 +43,7 @@ struct CheckCounts {
     files: usize,
     errors: usize,
     warnings: usize,
+    notices: usize,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -56,8 +57,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
             report::human(ui.out, &checked, &mut |path, line| lines.line(path, line), ui.out_colour)?;
         }
         CheckFormat::Json => {
-            let Tally { errors, warnings, .. } = checked.total;
-            ui.json(CheckAnswer { counts: CheckCounts { files: checked.files, errors, warnings } }, problems)?;
+            let Tally { errors, warnings, notices } = checked.total;
+            ui.json(CheckAnswer { counts: CheckCounts { files: checked.files, errors, warnings, notices } }, problems)?;
         }
         CheckFormat::Github => report::github(ui.out, problems)?,
         CheckFormat::Sarif => report::sarif(ui.out, problems)?,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::Globals;
+use crate::session::{Globals, writer};
 use crate::ui::{ID, Ui};
 
 /// Open a knowledge entry in your editor
@@ -46,7 +46,7 @@ struct EditAnswer<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
-    let old = memory.text(&args.id)?;
+    let old = EntryText { by: writer(None), ..memory.text(&args.id)? };
     let editor = editor(&old)?;
     let draft = memory.draft(&old).map_err(|error| opened_twice(&old, error))?;
     begin(ui, &old, &draft, args.retry)?;

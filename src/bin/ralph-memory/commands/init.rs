@@ -68,6 +68,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
     if !names.is_empty() {
         ui.line(format_args!("next: `ralph-memory setup` connects it to {}", names.join(", ")))?;
     }
+    setup::offer_merge_driver(ui, globals)?;
     ui.problems(&problems);
     Ok(Exit::Done)
 }

@@ -131,7 +131,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         }
         show_problems(ui, &done.problems);
         if writes {
-            show_steps(ui, &done.steps, has_memory || args.remove)?;
+            show_steps(ui, &done.steps, (!args.remove).then_some((globals, has_memory)))?;
         }
         if is_pending && !asks {
             ui.warn("nothing was changed; `--yes` makes these changes, or name the clients");
@@ -286,13 +286,23 @@ fn show_files(ui: &mut Ui<'_>, files: &[PlannedFile]) -> io::Result<()> {
     Ok(())
 }
 
-fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], has_memory: bool) -> io::Result<()> {
-    if !has_memory {
+/// Says what a person does next; `connected` is `None` after a removal, and else tells whether there is a memory.
+fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], connected: Option<(&Globals, bool)>) -> io::Result<()> {
+    if let Some((_, false)) = connected {
         ui.line("next: create the memory of this folder with `ralph-memory init`")?;
     }
     for SetupStep { client, step } in steps {
         let title = ui.styled(TITLE, client.title());
         ui.line(format_args!("next: {title}: {step}"))?;
+    }
+    connected.map_or(Ok(()), |(globals, _)| offer_merge_driver(ui, globals))
+}
+
+/// Names the command that makes git merge entries by key, where nobody has run it in this clone.
+pub(crate) fn offer_merge_driver(ui: &mut Ui<'_>, globals: &Globals) -> io::Result<()> {
+    if globals.open().is_ok_and(|memory| memory.lacks_merge_driver()) {
+        let command = "`ralph-memory doctor --register-merge-driver`";
+        ui.line(format_args!("next: {command} lets git merge entries by key and by block, in this clone"))?;
     }
     Ok(())
 }

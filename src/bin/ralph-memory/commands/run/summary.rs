@@ -197,6 +197,7 @@ mod tests {
             action,
             path: EntryPath::new(&format!("{id}.md")),
             archived: None,
+            removed: Vec::new(),
             similar: Vec::new(),
             problems: Vec::new(),
         }
