@@ -1,7 +1,7 @@
 //! A coding-agent loop that remembers: each iteration begins with what earlier ones tried and learned.
 //!
 //! `cargo run --example agent_loop -- AGENT TASK` gives the prompt to the standard input of `AGENT`, a command,
-//! until it says that the task is done. With `--own` before it the loop is this program's own; without, it is the
+//! until it says that the task is done. With `--own` before it, the loop is this program's own; without, it is the
 //! library's [`Runner`], which also verifies, ends what takes too long, and can be interrupted.
 
 use std::io::Write as _;

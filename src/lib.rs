@@ -42,7 +42,7 @@
 //!
 //! | for | read |
 //! |---|---|
-//! | a loop of your own | [`Memory`], [`Memory::begin`] and [`Memory::finish`] |
+//! | a loop of your own | [`Memory`], [`Memory::begin`] and [`Memory::finish`]; in pieces, [`Memory::context`] and [`Memory::record`] |
 //! | a loop that is there already | the module `runner`, with the feature of that name |
 //! | adding, searching and maintaining | [`Memory`], whose answers are in [`memory`] |
 //! | what an entry and an attempt can say | [`Knowledge`], [`entry`] |
@@ -57,9 +57,9 @@
 //! adds the similarity to the score. That server, and a Qdrant server on which a team shares the vectors, may be absent, slow or broken
 //! at any time: words are always enough.
 //!
-//! An iteration is one attempt at a task, and one file of the journal. [`Memory::begin`] reads the journal for failures in a row and
-//! success rates, chooses a model and builds the [`Context`]; [`Memory::finish`] reads the agent's text and writes the journal. In
-//! between, the iteration is a file in `.ralph/state/`, so that these may be two processes.
+//! An attempt is one file of the journal. [`Memory::context`] reads the journal for failures in a row and success rates, chooses a
+//! model and builds the [`Context`], and opens nothing; [`Memory::record`] reads the agent's text and writes the journal.
+//! [`Memory::begin`] and [`Memory::finish`] do the same for a process that works on an attempt from beginning to end.
 //!
 //! The chapter on architecture, in `docs/src/design/architecture.md`, describes the private modules and their order.
 //!
@@ -74,7 +74,7 @@
 //! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), attempt | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
 //! | sigil | an element in an agent's text that says something to the memory |
 //! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
-//! | [`Context`], [`Budget`] | the text put before an agent, and how much of it there may be |
+//! | [`Context`], [`Budget`] | the prompt of an agent, and how much of it there may be |
 //! | [`Problem`] | something wrong with one file, reported beside a result |
 //! | [`Error`] | what stops a call |
 //!
@@ -93,7 +93,8 @@
 //!   `[redacted: PATTERN]` in its place.
 //! * Invisible characters are refused from agents, and made visible wherever text is shown.
 //! * A memory of another user is used only when it is named.
-//! * A journal file never changes, and everything that follows from the journal is computed from it.
+//! * An attempt is in the journal once, and everything that follows from the journal is computed from it.
+//! * A context opens nothing.
 //! * An attempt whose agent has ended is in the journal, or, if [`Memory::keeping_in`] names a folder, in a file that the
 //!   error names and [`Memory::record_kept`] reads.
 //! * `prune` and `consolidate` delete nothing. They move files to the archive, and every count from the journal stays the

@@ -172,7 +172,7 @@ impl Task {
 pub struct Request {
     /// The task.
     pub task: Task,
-    /// The maximum size of what follows the task; the default is in the settings.
+    /// The maximum size of the text; the default is in the settings.
     pub budget: Option<Budget>,
     /// The run whose state the text describes; the default is the one that was active in the last two hours.
     pub run: Option<String>,

@@ -8,7 +8,7 @@ use crate::store::is_reserved_name;
 
 /// The limit of an iteration's number; runs end far earlier.
 pub(super) const MAX_NUMBER: u32 = 9_999_999;
-/// The folder of open iterations, below `state/`. Their numbers are taken like those in the journal.
+/// The folder of iterations in progress, below `state/`. Their numbers are taken like those in the journal.
 pub(crate) const BEGUN: &str = "iterations";
 
 /// Returns the path of a file in the journal.

@@ -39,7 +39,7 @@ pub(crate) fn summaries(
     }
     let renamed: Vec<_> = catalogs.iter().map(|catalog| catalog.renamed()).filter(|ids| !ids.is_empty()).collect();
     if !renamed.is_empty() {
-        // A journal entry never changes, so it names an entry as that was called then.
+        // A journal entry names an entry as that was called then.
         for id in summaries.iter_mut().flat_map(|summary| &mut summary.head.context) {
             let has_it = || catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
             if let Some(new) = renamed.iter().find_map(|ids| ids.get(id))

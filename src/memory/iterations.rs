@@ -83,8 +83,8 @@ impl Memory {
         iterations::kept_options(&self.workspace)
     }
 
-    /// Begins an iteration on which this process works until [`Memory::finish`]: chooses its model, and gathers what its
-    /// agent should know. Meanwhile no other process records an attempt at the task.
+    /// Begins an iteration on which this process works until [`Memory::finish`]: chooses its model, and builds its agent's
+    /// prompt. Meanwhile no other process records an attempt at the task.
     ///
     /// What a process began that has ended since, and never finished, goes into the journal as interrupted. Attempts that could not be written
     /// to the journal, and are kept, are among [`Iteration::problems`].

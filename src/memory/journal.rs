@@ -89,7 +89,7 @@ impl Memory {
         timeline::overview(&self.workspace, limit)
     }
 
-    /// Returns the runs in progress and the open iterations, by run and number, with what they do at the moment.
+    /// Returns the runs and iterations in progress, by run and number, with what they do at the moment.
     pub fn live_runs(&self) -> Vec<LiveRun> {
         iterations::live_runs(&self.workspace)
     }

@@ -43,7 +43,7 @@ impl Memory {
     /// that it had before. A second call without a number goes further back. With `dry_run` it only reports what it would
     /// do.
     ///
-    /// If one of the files changed since, nothing is done. Open iterations and other files in `state/` are not restored.
+    /// If one of the files changed since, nothing is done. Files in `state/` are not restored.
     /// Taking back is an operation as well, which [`Memory::redo`] takes back.
     ///
     /// # Errors

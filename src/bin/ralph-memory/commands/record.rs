@@ -26,9 +26,8 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
 ///
 /// Reads the elements that `context` asks the agent for: outcome, notes, knowledge, a failure report. An event stream
 /// or session file of Claude Code, Codex or opencode, of any length, also provides files, errors, cost, tokens and a
-/// summary. Options take precedence over what the text says. Nothing has to be open. An attempt that a hook or a tool
-/// recorded before is completed. An attempt that cannot be written to the journal is saved in a file that the message
-/// names.
+/// summary. Options take precedence over what the text says. An attempt that a hook or a tool recorded before is
+/// completed. One that cannot be written to the journal is saved in a file that the message names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   agent < prompt.md > output.txt
@@ -59,7 +58,7 @@ pub(crate) struct RecordArgs {
     /// How it ended, whatever the text says: done, failed, blocked, retried, error, partial, interrupted
     #[arg(long, value_name = "OUTCOME", value_parser = parse::outcome)]
     outcome: Option<Outcome>,
-    /// The model that worked on it [default: the one that was chosen]
+    /// The model that worked on it [default: the one that its event stream names]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The agent's exit status

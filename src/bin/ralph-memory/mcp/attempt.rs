@@ -1,4 +1,4 @@
-//! `record_attempt`: an agent without a loop around it records how its attempt at a task went.
+//! `record_attempt`: an agent records how its attempt at a task ended.
 
 use std::sync::OnceLock;
 
@@ -88,7 +88,7 @@ impl AgentTool for RecordAttempt {
     const TITLE: &'static str = "Record an attempt";
     const DESCRIPTION: &'static str = "Records in the project's journal how your attempt at a task ended, so that no \
         later session repeats an approach that failed. Call it once when you finish a task, and whenever you give an \
-        approach up. If `ralph-memory run` runs you, it records the attempt, and this tool refuses.";
+        approach up. `ralph-memory run` records your attempt itself: this tool then refuses.";
     const READS_ONLY: bool = false;
     const IDEMPOTENT: bool = false;
     const OF_FEATURE: bool = true;

@@ -31,8 +31,8 @@ const REFLECT: &str = "Look back at the work of this session, and write down wha
 4. Say in a few lines what you wrote down, with the ids, so that a person can review the files. If there is nothing worth \
     keeping, say that and write nothing.
 
-If you work in a loop of ralph-memory, whose prompt ends with `## Memory`, the elements that it describes, in the text of \
-    your final answer, do the same and tell how the task ended. In a session without a loop, call record_attempt for that.";
+If your prompt says how to end your final answer (`## What to Report`), do that as well; else tell with record_attempt how \
+    the task ended.";
 
 /// Returns the prompts, always in the same order.
 pub(super) fn all() -> Vec<Prompt> {

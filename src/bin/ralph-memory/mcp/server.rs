@@ -36,12 +36,12 @@ pub(super) const INSTRUCTIONS: &str = "The memory of this project. Call build_co
     It holds what earlier work tried and learned, as markdown files in `.ralph/` beside the code. Knowledge says what holds \
     (conventions, pitfalls, decisions), the journal what was tried on which task and how it ended.\n\
     \n\
-    - build_context is not needed if your prompt has that text already (`## Memory`).\n\
+    - build_context is not needed if your prompt has that text already (`## What to Report`).\n\
     - Search with the words of an error, or of what you are about to do, before you look for the cause yourself; read_entry \
     shows an entry in full.\n\
     - add_knowledge takes one fact each: what you found out, and the next agent would otherwise have to find out again.\n\
-    - record_attempt takes what you tried and why it failed. If a loop runs you (`RALPH_RUN_ID` is set), the loop records your \
-    attempts, and the tool refuses.\n\
+    - record_attempt takes what you tried and why it failed. `ralph-memory run` records your attempt itself: the tool then \
+    refuses.\n\
     - get_failed_attempts says what not to try again; get_feature_files where a feature lives; get_recent_iterations how it \
     goes.\n\
     \n\

@@ -133,7 +133,7 @@ pub(crate) struct RunArgs {
     /// task it resumes the checklist or the last task
     #[arg(long)]
     pub(super) resume: bool,
-    /// At most so many characters of context [default: 27,000 and the fixed instructions]
+    /// At most so many characters of context [default: 27,000, the task and the fixed instructions]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, conflicts_with = "tokens")]
     pub(super) budget: Option<usize>,
     /// At most so many tokens of context, by an estimate that is rather too high
