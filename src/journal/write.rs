@@ -31,7 +31,7 @@ pub(crate) fn write_attempt(workspace: &Workspace, lock: &Lock, mut attempt: Att
 ///
 /// # Errors
 ///
-/// [`Error::Io`](crate::error::Error::Io) if the file system does not show which are taken.
+/// [`Error::Io`] if the file system does not show which are taken.
 pub(crate) fn next_number(workspace: &Workspace, run_id: &str) -> Result<u32> {
     // A number that no run reaches must not be counted on from.
     let of_name = |name: &str, prefix: &str| {

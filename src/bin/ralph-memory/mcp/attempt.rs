@@ -87,8 +87,8 @@ impl AgentTool for RecordAttempt {
     const NAME: &'static str = "record_attempt";
     const TITLE: &'static str = "Record an attempt";
     const DESCRIPTION: &'static str = "Records in the project's journal how your attempt at a task ended, so that no \
-        later session repeats an approach that failed. Call it once when you finish a task, and whenever you give an \
-        approach up. `ralph-memory run` records your attempt itself: this tool then refuses.";
+        later session repeats an approach that failed. Call it when you finish a task or give an approach up. \
+        `ralph-memory run` records your attempt itself: this tool then refuses.";
     const READS_ONLY: bool = false;
     const IDEMPOTENT: bool = false;
     const OF_FEATURE: bool = true;
