@@ -101,7 +101,7 @@ impl Memory {
     }
 
     /// Returns the prompt of an agent that is about to begin a task: the task, what was tried, what was learned, and how to
-    /// write to this memory; with the model that should work on it. It opens nothing and changes no later answer.
+    /// write to this memory; with the model that should work on it. It opens nothing.
     ///
     /// # Errors
     ///

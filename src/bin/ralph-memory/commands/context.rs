@@ -17,7 +17,7 @@ use crate::{parse, project_paths};
 /// Print the prompt for an agent that begins a task
 ///
 /// The prompt holds the task, what was tried on it and why that failed, what was learned elsewhere, how the run is going,
-/// and how to report. Asking for it changes nothing; `record` writes down what came of it. The model that should work on it is
+/// and how to report. It opens nothing; `record` writes down what came of it. The model that should work on it is
 /// printed to standard error and, with `--json`, in the answer.
 ///
 /// Without a task it prints a briefing for the start of a session, by default of at most 1,200 tokens: tasks that failed last,
