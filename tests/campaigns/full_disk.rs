@@ -295,7 +295,7 @@ const READING: [&[&str]; 8] = [
     &["doctor", "--json"],
 ];
 /// What writes entries.
-const WRITING: [&[&str]; 12] = [
+const WRITING: [&[&str]; 11] = [
     &["add", "--title", "Other", "--tags", "a", "--body", "b"],
     &["add", "--title", "Kept", "--tags", "nightly", "--body", "A third one."],
     &["note", "--event", "decision", "--summary", "It is decided."],
@@ -305,8 +305,7 @@ const WRITING: [&[&str]; 12] = [
     &["rename", "kept", "Renamed"],
     &["archive", "other-one"],
     &["undo"],
-    &["context", "--task", "nightly", "--run", "run-0000000b"],
-    &["record", "--run", "run-0000000a", "--outcome", "failed"],
+    &["record", "--task", "nightly", "--run", "run-0000000a", "--outcome", "failed"],
     &["index", "--rebuild"],
 ];
 
@@ -356,7 +355,9 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         read_only(&own);
         let before: Vec<(PathBuf, Vec<u8>)> =
             files(&own).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-        assert_eq!(answers(&own, &READING[..7]), told[..7]);
+        for (at, (found, expected)) in answers(&own, &READING[..7]).iter().zip(&told).enumerate() {
+            assert_eq!(found, expected, "{:?}", READING[at]);
+        }
         let doctor = run(&own, READING[7]).ended(1, "a doctor's answer").stdout;
         assert!(doctor.contains("cannot be written, so no command can change anything"), "{doctor}");
         for arguments in WRITING {
@@ -373,9 +374,14 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         assert!(Command::new("umount").arg(&own).status().unwrap().success());
 
         // Without a cache that can be written, everything works but the command for it.
+        for kept in files(&place.join("home/.local/state")).iter().filter(|path| path.extension().is_some()) {
+            fs::remove_file(kept).unwrap();
+        }
         again();
         read_only(&memory.join("cache"));
-        assert_eq!(answers(&own, &READING[..7]), told[..7]);
+        for (at, (found, expected)) in answers(&own, &READING[..7]).iter().zip(&told).enumerate() {
+            assert_eq!(found, expected, "{:?}", READING[at]);
+        }
         let doctor = must(&own, READING[7]).stdout;
         assert!(doctor.contains("cannot be written, so every search reads all files"), "{doctor}");
         let (index, writing) = WRITING.split_last().unwrap();

@@ -21,7 +21,9 @@ fn report(number: usize, n_words: usize) -> String {
 
 /// Returns what an agent is told of the task.
 fn context(base: &TestBase, more: &[&str]) -> String {
-    base.run([&["context", "--dry-run", "--task", "Sort the orders", "--task-id", "t-1"], more].concat()).answer(0)
+    let ran = base.run([&["context", "--task", "Sort the orders", "--task-id", "t-1"], more].concat());
+    assert_eq!(ran.code, Some(0), "{ran}");
+    ran.stdout
 }
 
 #[test]
@@ -138,7 +140,7 @@ fn a_budget_is_that_of_the_whole_text() {
         assert!(text.starts_with("## Assigned Task\n") && text.contains(description.trim()), "{text}");
         assert!(text.chars().count() <= budget, "{} > {budget}", text.chars().count());
     }
-    let small = ["context", "--dry-run", "--task", "x", "--description", &description, "--budget", "2700"];
+    let small = ["context", "--task", "x", "--description", &description, "--budget", "2700"];
     base.run(small).refuses(2, "characters, and the budget is 2700");
 }
 

@@ -108,8 +108,7 @@ fn git_follows_no_links_in_the_memory() {
         fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, &link).unwrap();
         let run = |arguments: &[&str]| base.with(arguments).env("PATH", &path).input("<journal>x</journal>").run();
-        let begun = run(&["context", "--task", "t", "--run", "run-0000000a", "--json"]).json(0);
-        assert!(begun["iteration"]["tree"].is_string(), "{begun}");
+        assert_eq!(run(&["context", "--task", "t", "--run", "run-0000000a"]).code, Some(0));
         let recorded = run(&["record", "--json"]).json(0);
         assert!(recorded["attempt"]["tree"].is_string(), "{recorded}");
         assert_eq!(fs::read_dir(outside).unwrap().count(), 0, "{}", link.display());

@@ -72,15 +72,15 @@ fn a_tree_that_is_an_option_empties_no_file() {
     let tree = json!(format!("--output={}", target.display()));
     base.write("src/a.rs", "a\n").write(ITERATION, with(iteration(), "tree", tree).to_string());
     let clone = cloned(&base);
-    for arguments in [&["record"][..], &["record", "--run", "run-1", "--iteration", "1"]] {
+    for arguments in [&["record"][..], &["record", "--run", "run-1"]] {
         let ran = run(&clone, arguments, "hi");
         assert_eq!(fs::read_to_string(&target).unwrap(), "kept", "{ran}");
-        ran.refuses(2, "cannot tell which iteration ends");
+        ran.refuses(2, "cannot tell which task it is about");
     }
     let checked = run(&clone, &["check", "--json"], "").json(1);
     let codes: Vec<&str> =
         checked["problems"].as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
-    assert_eq!(codes, ["bad-iteration", "tracked-state"], "{checked}");
+    assert_eq!(codes, ["merge-driver", "bad-iteration", "tracked-state"], "{checked}");
 }
 
 /// Returns the iteration with something else at a path of keys.
@@ -98,7 +98,7 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     let clone = cloned(&base);
     assert_eq!(open(&clone), 0);
     let ran = run(&clone, &["record", "--run", "run-1"], "hi");
-    assert!(ran.stderr.contains("no open iteration matches"), "{ran}");
+    ran.refuses(2, "cannot tell which task it is about");
     let doctor = run(&clone, &["doctor", "--json"], "").json(1);
     let finding = doctor["findings"].as_array().unwrap().iter().find(|finding| finding["state"] == "error").unwrap();
     assert_eq!(finding["what"], "git-ignore", "{finding}");
@@ -107,13 +107,18 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     let problems = |clone: &TestBase| {
         let checked = run(clone, &["check", "--json"], "").json(1);
         let problems = checked["problems"].as_array().unwrap();
-        problems.iter().map(|problem| format!("{} {}", problem["path"], problem["code"])).collect::<Vec<_>>()
+        problems
+            .iter()
+            .filter(|problem| problem["severity"] != "notice")
+            .map(|problem| format!("{} {}", problem["path"], problem["code"]))
+            .collect::<Vec<_>>()
     };
     let expected = [format!("\"{ITERATION}\" \"bad-iteration\""), format!("\"{ITERATION}\" \"tracked-state\"")];
     assert_eq!(problems(&clone), expected);
     // Iterations that begin here count, even if they are committed; those from a clone do not, whatever git says about
     // them.
-    run(&clone, &["context", "--task", "Mine", "--run", "run-2"], "").says(0, "of run-2, with ");
+    let memory = clone.memory();
+    memory.begin(&ralph_memory::Task::new("Mine"), &ralph_memory::memory::Run::named("run-2")).unwrap();
     git(&clone.root(), &["add", "--all", "--force"]);
     assert_eq!(open(&clone), 1);
     git(&clone.root(), &["rm", "-r", "--quiet", "--cached", ".ralph/state"]);
@@ -133,7 +138,7 @@ fn working_files_of_git_from_elsewhere_are_removed() {
         }
         let clone = cloned(&base);
         if begins {
-            run(&clone, &["context", "--task", "A task"], "").says(0, "iteration 1 of ");
+            run(&clone, &["context", "--task", "A task"], "").says(0, "attempt 1 at ");
         } else {
             run(&clone, &["record", "--task-id", "t-1"], "hi").says(0, "recorded journal/");
         }
@@ -156,10 +161,10 @@ fn a_flood_of_iterations_is_reported_in_a_line() {
     assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked}");
     assert_eq!(checked["problems"][0]["path"], ".ralph/state/iterations");
     // What is begun beside it is found.
-    base.run(["context", "--task", "Mine", "--run", "run-2"]).says(0, "of run-2, with ");
+    let begun = memory.begin(&ralph_memory::Task::new("Mine"), &ralph_memory::memory::Run::named("run-2")).unwrap();
     assert_eq!(memory.open_iterations().len(), 1);
-    let recorded = base.with(["record", "--run", "run-2"]).input("hi").run();
-    assert_eq!(recorded.code, Some(0), "{recorded}");
+    memory.finish(&begun, &ralph_memory::memory::Report::default()).unwrap();
+    assert_eq!(memory.open_iterations(), []);
 }
 
 #[test]
@@ -514,8 +519,7 @@ fn a_run_from_the_future_is_not_joined() {
     let memory = base.memory().with_clock(move || now.into());
     assert_eq!(memory.recent_run().as_deref(), Some("run-mine"));
     assert_eq!(memory.newest_run().as_deref(), Some("run-mine"));
-    let begun = base.run(["context", "--task", "Another", "--json"]).json(0);
-    assert_eq!(begun["iteration"]["run_id"], "run-mine", "{begun}");
+    base.run(["context", "--task", "Another"]).says(0, "**Iteration:** 2 of unlimited");
     for arguments in [&["record", "--task-id", "t-9", "--json"][..], &["record", "--json"]] {
         let recorded = base.with(arguments).input("hi").run().json(0);
         assert!(recorded["attempt"]["id"].as_str().unwrap().starts_with("journal/run-mine/"), "{recorded}");
@@ -556,21 +560,12 @@ fn the_highest_number_of_all_does_not_end_a_run() {
     attempt(&base, "run-1", 3, "2026-11-20T09:00:00Z", "t-1", "failed");
     attempt(&base, "run-1", 9_999_999, "2026-11-20T09:01:00Z", "t-1", "failed");
     attempt(&base, "run-1", 9_999_998, "2026-11-20T09:02:00Z", "t-1", "failed");
-    let begun = base.run(["context", "--task", "Task t-1", "--task-id", "t-1", "--json"]).json(0);
-    assert_eq!(
-        (&begun["iteration"]["run_id"], &begun["iteration"]["iteration"]),
-        (&json!("run-1"), &json!(4)),
-        "{begun}"
-    );
+    base.run(["context", "--task", "Task t-1", "--task-id", "t-1"]).says(0, "**Iteration:** 4 of unlimited");
     assert!(base.with(["record"]).input("hi").run().answer(0).starts_with("recorded journal/run-1/0004 "));
-    // Without one that was begun here, and with a number that is taken.
     let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-2"]).input("hi").run().answer(0);
     assert!(recorded.starts_with("recorded journal/run-1/0005 "), "{recorded}");
-    let again = ["record", "--run", "run-1", "--iteration", "9999999", "--task-id", "t-1"];
-    let recorded = base.with(again).input("hi").run().answer(0);
-    assert!(recorded.starts_with("recorded journal/run-1/0006 "), "{recorded}");
     let resumed = base.run(["run", "--resume", "--agent", "true", "--max-iterations", "1"]);
-    assert!(base.at(".ralph/journal/run-1/0007.md").exists(), "{resumed}");
+    assert!(base.at(".ralph/journal/run-1/0006.md").exists(), "{resumed}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn record(output: &str, more: &[&str]) -> (TestBase, Ran) {
 
 fn begin(base: &TestBase) {
     let arguments = ["context", "--task", "Add the lock", "--task-id", TASK, "--run", RUN];
-    base.run(arguments).says(0, "iteration 1 of ");
+    base.run(arguments).says(0, "attempt 1 at ");
 }
 
 fn journal(base: &TestBase) -> String {

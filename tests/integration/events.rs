@@ -321,7 +321,7 @@ fn expired_and_replaced_events_are_in_no_context() {
     base.run(["supersede", &old, &new]).says(0, "superseded knowledge/");
     let told = |now: &str| {
         let ran = base.with(["context", "--task", "x", "--json"]).now(now).run();
-        ran.json(0)["context"].as_str().unwrap().to_owned()
+        ran.json(0)["prompt"].as_str().unwrap().to_owned()
     };
     let today = told("2026-11-20T12:00:00Z");
     assert!(today.contains("Only for a day.") && today.contains("The new hint.") && !today.contains("The old hint."));

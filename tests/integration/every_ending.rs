@@ -384,7 +384,7 @@ fn recordings_are_read_correctly() {
         }
         let base = TestBase::new();
         let begun = ["context", "--task", "Retry", "--task-id", "t-queue", "--run", "run-0000000a"];
-        base.run(begun).says(0, "iteration 1 of run-0000000a");
+        base.run(begun).says(0, "attempt 1 at t-queue");
         let ran = base.with(["record", "--agent-exit", &exit.to_string()]).input(&text).run();
         assert_eq!(ran.code, Some(0), "{name}: {ran}");
         let entry = base.read(".ralph/journal/run-0000000a/0001.md");

@@ -70,10 +70,7 @@ impl Advice {
             Error::NotKept { source, .. } => not_kept(source),
             Error::PartlySetUp { source, .. } => partly_set_up(source),
             Error::HalfUndone { number, source } => half_undone(*number, source),
-            Error::StillWorking { pid, .. } => person(format!(
-                "its changes would be attributed to the new agent; wait until it has ended, or {}",
-                printed_command("kill PID", &[("PID", &pid.to_string())])
-            )),
+            Error::StillWorking { pid, .. } => person(still_working(*pid)),
             Error::Held { .. } => {
                 both("wait until the run has ended, or stop it with Ctrl-C", "report it in your final answer")
             }
@@ -122,6 +119,11 @@ fn person(text: impl Into<String>) -> Advice {
 
 fn agent(text: &str) -> Advice {
     Advice { person: None, agent: Some(text.to_owned()) }
+}
+
+fn still_working(pid: u32) -> String {
+    let command = printed_command("kill PID", &[("PID", &pid.to_string())]);
+    format!("its changes would be attributed to the new agent; wait until it has ended, or {command}")
 }
 
 fn outdated() -> Advice {

@@ -313,16 +313,14 @@ impl Author {
             Some((cause, _)) => cause.lesson,
             None => *self.random.pick(&PRAISE),
         };
-        let is_of_all =
-            last.is_some_and(|(cause, _)| PLAGUES.iter().any(|plague| std::ptr::eq(&raw const plague.cause, cause)));
         let fill = |text: &str| text.replace("{c}", component);
         if self.learned.insert(fill(title)) {
-            let is_scoped = !is_of_all && self.chance(25);
+            let is_scoped = self.chance(25);
             steps.push(Step::Add(Fact {
                 title: fill(title),
                 body: fill(body),
                 category: Some(category.to_owned()),
-                feature: (!is_of_all).then(|| AREAS[area].name.to_owned()),
+                feature: Some(AREAS[area].name.to_owned()),
                 is_scoped,
             }));
         }

@@ -182,12 +182,13 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
         (Err(error), Err(_)) => return Err(error),
         (Ok(_), Err(source)) => return Err(Error::Io { action: "read", path: name, source }.into()),
     };
-    if is_nothing(&transcript) && !args.allows_silence() {
+    let unfit = if is_nothing(&transcript) && !args.allows_silence() {
         let message = format!("`{}` is empty: there is nothing to record", name.display());
         let hint = "give the agent's output, or say how it ended with `--outcome` or `--agent-exit`".to_owned();
-        return Err(UsageError { message, hint }.into());
-    }
-    let no_stream = no_stream(&transcript, args.format, &name);
+        Some(UsageError { message, hint })
+    } else {
+        no_stream(&transcript, args.format, &name)
+    };
     let mut report = Report {
         transcript: Some(transcript),
         agent_exit: args.agent_exit,
@@ -202,7 +203,7 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
         ..Report::default()
     };
     let recorded = memory.and_then(|memory| {
-        if let Some(usage) = no_stream {
+        if let Some(usage) = unfit {
             return Err(usage.into());
         }
         if let (Some(path), Some(validated)) = (&args.verify_output, &mut report.validation) {
