@@ -47,7 +47,7 @@ fn answers(base: &TestBase) -> Vec<String> {
 fn a_closed_pipe_is_not_a_failure() {
     let base = sample();
     for arguments in
-        [READING[0], READING[1], READING[2], READING[4], &["--help"], &["completions", "zsh"], &["list", "--json"]]
+        [READING[0], READING[1], READING[2], &["--quiet", "context", "--task", "bench"], &["--help"], &["completions", "zsh"], &["list", "--json"]]
     {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

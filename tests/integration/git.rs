@@ -74,8 +74,7 @@ fn each_iteration_is_committed_and_nothing_else() {
     assert_eq!(project.git(&["status", "--porcelain"], SOME_DAY), "M src/a.rs\nA  staged.rs");
     // Where git does not want to, the iteration is recorded all the same.
     base.write(".git/MERGE_HEAD", project.git(&["rev-parse", "HEAD"], SOME_DAY));
-    project.run(&["context", "--task", "x", "--task-id", "t-1"]).says(0, "**ID:** t-1");
-    let recorded = project.run(&["record", "--task-id", "t-1", "--json"]).json(0);
+    let recorded = project.run(&["record", "--task", "x", "--outcome", "failed", "--json"]).json(0);
     assert_eq!(recorded["problems"][0]["code"], json!("not-committed"));
     let message = recorded["problems"][0]["message"].as_str().unwrap();
     assert_eq!(message, "the memory is not committed: `git commit` failed: a merge is not finished");
@@ -162,7 +161,7 @@ fn knowledge_about_changed_files_is_marked_as_unverified() {
     project.commit_all("2026-01-20T00:00:00Z");
     let context = || {
         let answer = project.run(&["context", "--task", "parser", "--json"]).json(0);
-        (answer["context"].as_str().unwrap().to_owned(), ids(&answer["entries"]))
+        (answer["prompt"].as_str().unwrap().to_owned(), ids(&answer["entries"]))
     };
     let (text, entries) = context();
     assert!(!text.contains("unverified"), "{text}");

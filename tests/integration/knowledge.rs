@@ -339,11 +339,8 @@ fn file_names_are_relative_to_the_working_folder() {
     assert_eq!(outside.code, Some(2), "{outside}");
     assert!(outside.to_string().contains("lies outside of the project"), "{outside}");
     assert!(!base.at(".ralph/knowledge/e.md").exists());
-    let context = ["context", "--task", "Speed it up", "--task-id", "t-1", "--file", "db.rs", "--json"];
-    assert_eq!(
-        base.with(context).folder(base.at("src")).run().json(0)["iteration"]["files"],
-        serde_json::json!(["src/db.rs"])
-    );
+    let context = base.with(["context", "Speed it up", "--file", "db.rs"]).folder(base.at("src")).run();
+    assert!(context.stdout.contains("src/db.rs"), "{context}");
 }
 
 /// What was seen in 0.1.0: `categroy: pitfal` passed the check in silence.
