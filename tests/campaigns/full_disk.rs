@@ -135,7 +135,10 @@ impl Disk {
         let text = format!(
             "<knowledge tags=\"{said}\" title=\"About {said}\">{body}</knowledge>\n<journal>{notes}</journal>\n"
         );
-        let ran = self.ask(&["record", "--task", "Fill the disk", "--run", "run-0000000f", "--outcome", "failed", "--json"], &text);
+        let ran = self.ask(
+            &["record", "--task", "Fill the disk", "--run", "run-0000000f", "--outcome", "failed", "--json"],
+            &text,
+        );
         let Some(recorded) = self.acknowledged("record", &ran, place) else {
             self.maybe.push(said);
             return false;
@@ -363,6 +366,10 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
             // The agent's output is kept, and the error names the command that records it.
             let is_kept = behind.contains("; then `ralph-memory --root ") && arguments[0] == "record";
             assert!(behind == "\n" || is_kept, "{ran}");
+        }
+        // What `record` kept would be reported from here on.
+        for kept in files(&program.state_folder()).into_iter().filter(|path| !path.ends_with("key")) {
+            fs::remove_file(kept).unwrap();
         }
         let after = before.iter().all(|(path, bytes)| fs::read(path).unwrap() == *bytes);
         assert!(after && files(&own).len() == before.len());

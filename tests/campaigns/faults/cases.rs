@@ -130,15 +130,13 @@ pub(crate) const CASES: [Case; 19] = [
             statements.iter().all(|statement| has(files, ".ralph/knowledge/", statement))
         })
     },
-    Case::new(
-        "context",
-        &["context", "--task", "Write the parser", "--task-id", "t-parser", "--run", "run-1"],
-        |_| true,
-    ),
+    Case::new("context", &["context", "--task", "Write the parser", "--task-id", "t-parser", "--run", "run-1"], |_| {
+        true
+    }),
     Case {
         in_steps: true,
         input: SAID,
-        ..Case::new("record", &["record", "--run", "run-1"], |files| {
+        ..Case::new("record", &["record", "--task-id", "t-parser", "--run", "run-1"], |files| {
             has(files, ".ralph/journal/run-1/", "It parses.") && has(files, ".ralph/knowledge/", "Mind the BOM.")
         })
     },
