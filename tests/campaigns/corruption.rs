@@ -7,6 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ralph_memory::memory::{Run, StateFolders};
+use ralph_memory::{Memory, Task};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -110,7 +112,9 @@ fn begin(program: &Program, root: &Path) {
     must(&["add", "--title", "Added 1", "--tags", "nightly", "--body", "Its old words are in the archive."], "");
     must(&["context", "--task", "A task", "--run", "run-0000000b"], "");
     must(&["record", "--run", "run-0000000b", "--outcome", "failed"], "<journal>No toolchain.</journal>");
-    must(&["context", "--task", "Another task", "--run", "run-0000000b"], "");
+    must(&["context", "--task", "A third task", "--run", "run-0000000b"], "");
+    let memory = Memory::open(root).unwrap().keeping_in(StateFolders::new([program.state_folder()]));
+    memory.begin(&Task::new("Another task"), &Run::named("run-0000000b")).unwrap();
 }
 
 /// Damages a random file: the kinds of damage come in turn, and every fourth is to the state. Returns what was done, to

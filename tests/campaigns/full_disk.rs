@@ -36,8 +36,6 @@ struct Disk {
     words: BTreeMap<PathBuf, String>,
     /// The words of knowledge that a refused `record` may have written down, as it says it does.
     maybe: Vec<String>,
-    /// Whether an iteration is begun and not recorded.
-    is_open: bool,
     n_words: usize,
     outcome: Outcome,
 }
@@ -51,7 +49,6 @@ pub(crate) fn run(place: &Path, program: &Path, fills: usize, seed: u64) -> Outc
         kept: BTreeMap::new(),
         words: BTreeMap::new(),
         maybe: Vec::new(),
-        is_open: false,
         n_words: 0,
         outcome: Outcome::default(),
     };
@@ -105,8 +102,8 @@ impl Disk {
                 self.add(random, Some(&path), place)
             }
             3 => true,
-            _ if self.is_open => self.record(random, place),
-            _ => self.begin(place),
+            4 => self.record(random, place),
+            _ => self.ask_context(place),
         }
     }
 
@@ -126,10 +123,11 @@ impl Disk {
         true
     }
 
-    fn begin(&mut self, place: &str) -> bool {
+    /// Asks for a prompt, which needs no room: only a note of it may be missing.
+    fn ask_context(&mut self, place: &str) -> bool {
         let ran = self.ask(&["context", "--task", "Fill the disk", "--run", "run-0000000f", "--json"], "");
-        self.is_open = self.acknowledged("context", &ran, place).is_some();
-        self.is_open
+        self.acknowledged("context", &ran, place).expect(place);
+        true
     }
 
     fn record(&mut self, random: &mut Random, place: &str) -> bool {
@@ -137,12 +135,14 @@ impl Disk {
         let text = format!(
             "<knowledge tags=\"{said}\" title=\"About {said}\">{body}</knowledge>\n<journal>{notes}</journal>\n"
         );
-        let ran = self.ask(&["record", "--run", "run-0000000f", "--outcome", "failed", "--json"], &text);
+        let ran = self.ask(
+            &["record", "--task", "Fill the disk", "--run", "run-0000000f", "--outcome", "failed", "--json"],
+            &text,
+        );
         let Some(recorded) = self.acknowledged("record", &ran, place) else {
             self.maybe.push(said);
             return false;
         };
-        self.is_open = false;
         let written = &recorded["attempt"];
         self.keep(recorded["knowledge"][0]["path"].as_str().unwrap(), &said, &body, place);
         self.keep(written["path"].as_str().unwrap(), &own, &notes, place);
@@ -268,7 +268,7 @@ impl Disk {
             self.kept.remove(&path);
             self.words.remove(&path);
         }
-        assert!(!self.is_open || self.record(random, place), "{place}: an iteration that was begun cannot be recorded");
+        assert!(self.record(random, place), "{place}: there is room, and an attempt cannot be recorded");
         assert!(self.add(random, None, place), "{place}: there is room, and an entry cannot be written");
         self.check(random, place);
         let findings = self.ask(&["doctor", "--json"], "").ended(0, place).json()["findings"].clone();
@@ -343,7 +343,7 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         let again = || {
             let _ = fs::remove_dir_all(&own);
             copy(&root, &own, &|path| path.ends_with("state/lock"));
-            // What is begun counts beside the lock that it was begun with.
+            // State counts beside the lock that it was written with.
             let [lock, same] = [&root, &own].map(|root| root.join(".ralph/state/lock"));
             fs::hard_link(lock, same).unwrap();
             if has_cache {
@@ -368,6 +368,10 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
             // The agent's output is kept, and the error names the command that records it.
             let is_kept = behind.contains("; then `ralph-memory --root ") && arguments[0] == "record";
             assert!(behind == "\n" || is_kept, "{ran}");
+        }
+        // What `record` kept would be reported from here on.
+        for kept in files(&program.state_folder()).into_iter().filter(|path| !path.ends_with("key")) {
+            fs::remove_file(kept).unwrap();
         }
         let after = before.iter().all(|(path, bytes)| fs::read(path).unwrap() == *bytes);
         assert!(after && files(&own).len() == before.len());

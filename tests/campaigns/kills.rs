@@ -152,7 +152,6 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
                 _ => {
                     let report =
                         format!("<journal>Begin of {fresh}. End of {fresh}.</journal>\n<task-failed>t-1</task-failed>");
-                    victim.run(&["context", "--task", "Live on", "--task-id", "t-1"]).ended(0, "context");
                     victim.strike(&mut random, &mut outcome, &["record", "--task-id", "t-1"], &report)
                 }
             };

@@ -127,7 +127,7 @@ impl Place<'_> {
         let agent = format!("/bin/sh {}", self.base.join("agent.sh").display());
         let run =
             ["run", "--task", "Take the last step", "--task-id", TASK, "--max-iterations", "1", "--agent", &agent];
-        let words = if way == Way::Run { &run[..] } else { &["record"] };
+        let words = if way == Way::Run { &run[..] } else { &["record", "--task-id", TASK] };
         words.iter().map(|&word| word.to_owned()).collect()
     }
 
@@ -140,6 +140,12 @@ impl Place<'_> {
         command
     }
 
+    /// Asks for the prompt of the agent whose output `record` reads.
+    fn ask_context(&self) {
+        let arguments = ["context", "Take the last step", "--task-id", TASK].map(str::to_owned);
+        assert!(self.command(&arguments).output().unwrap().status.success());
+    }
+
     /// Ends an iteration with a trouble in the way.
     fn end(&self, way: Way, trouble: Trouble) -> Said {
         let said = |command: std::process::Child| {
@@ -149,8 +155,11 @@ impl Place<'_> {
         let wait = self.base.join("wait");
         fs::write(&wait, "").unwrap();
         let running = (way == Way::Run).then(|| self.command(&self.arguments(way)).spawn().unwrap());
-        // The agent of a run begins when the run has; in the others the iteration is begun here.
-        let begun = if running.is_some() {
+        // The agent of a run begins when the run has, and the library begins here.
+        let begun = if way == Way::Record {
+            self.ask_context();
+            None
+        } else if running.is_some() {
             let since = Instant::now();
             while self.memory().open_iterations().iter().all(|open| open.agent.is_none()) {
                 assert!(since.elapsed() < PATIENCE, "its agent was never started");
@@ -321,7 +330,7 @@ pub(crate) fn faults(place: &Path, program: &Path, way: Way, (first, step): (usi
             let base = place.join(format!("{number}-{error}"));
             let one = Place::new(&base, program);
             if way == Way::Record {
-                one.memory().begin(&Place::task(), &Run::named("run-1")).unwrap();
+                one.ask_context();
             }
             let (root, home) = (one.root(), base.join("home"));
             let arguments = one.arguments(way);

@@ -28,6 +28,11 @@ impl Program {
         Program { path: path.to_owned(), home }
     }
 
+    /// Returns the folder in which it keeps the user's key.
+    pub(crate) fn state_folder(&self) -> PathBuf {
+        self.home.join(".local/state/ralph-memory")
+    }
+
     /// Starts it likewise, with all three files piped.
     pub(crate) fn start(&self, root: &Path, now: &str, arguments: &[&str]) -> Child {
         let mut command = Command::new(&self.path);

@@ -73,8 +73,8 @@ fn maintenance_loses_nothing_at_any_sampled_failure() {
 }
 
 #[test]
-fn an_iteration_is_recorded_once_at_any_sampled_failure() {
-    campaign(&["context", "context, another task", "record"], Errors::Sampled);
+fn an_attempt_is_recorded_once_at_any_sampled_failure() {
+    campaign(&["record"], Errors::Sampled);
 }
 
 #[test]
@@ -97,19 +97,21 @@ fn only_replaced_texts_leave_a_version() {
 #[test]
 fn a_number_is_used_only_if_it_is_known_to_be_free() {
     for path in [".ralph/journal/run-1", ".ralph/state/iterations"] {
-        assert_eq!(at("context, another task", "getdents64", path), BTreeMap::from([(6, 1)]), "{path}");
+        assert_eq!(at("record", "getdents64", path), BTreeMap::from([(6, 1)]), "{path}");
     }
 }
 
 #[test]
 fn an_unreadable_iteration_does_not_count_as_finished() {
-    assert_eq!(at("record", "read", ".ralph/state/iterations/run-1-0003.json"), BTreeMap::from([(6, 1)]));
-    assert_eq!(at("context", "read", ".ralph/state/iterations/run-1-0003.json"), BTreeMap::from([(6, 1)]));
+    assert_eq!(at("record", "read", ".ralph/state/iterations/run-2-0001.json"), BTreeMap::from([(6, 1)]));
 }
 
 #[test]
-fn an_attempt_in_the_journal_counts_as_recorded() {
-    assert_eq!(at("record", "unlinkat", ".ralph/state/iterations/run-1-0003.json"), BTreeMap::from([(0, 2)]));
+fn a_note_that_cannot_be_kept_stops_neither_a_context_nor_a_record() {
+    let notes = ".ralph/state/sessions/attempts.json";
+    for case in ["context", "record"] {
+        assert_eq!(at(case, "pwrite64", notes).keys().collect::<Vec<_>>(), [&0], "{case}");
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use ralph_memory::Memory;
+use ralph_memory::memory::{Iteration, Report, Run};
+use ralph_memory::{Memory, Task};
 use serde_json::Value;
 
 use crate::support::{PROGRAM, Ran, TestBase};
@@ -28,6 +29,11 @@ fn git(base: &TestBase, folder: &Path, arguments: &[&str]) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{arguments:?} {output:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Begins an attempt in this process.
+fn begin(base: &TestBase) -> Iteration {
+    base.memory().begin(&Task::new("more"), &Run::named("run-0000000b")).unwrap()
 }
 
 fn run(base: &TestBase, arguments: &[&str], input: &str) -> Ran {
@@ -100,8 +106,7 @@ fn a_repository_in_the_memory_runs_nothing() {
             assert!(!trace.exists(), "fetches: {fetches}, {ran}");
         }
         // It is the project's own repository that is asked.
-        let begun = run(&base, &["context", "--task", "more", "--json"], "").json(0);
-        assert!(begun["iteration"]["tree"].is_string(), "{begun}");
+        assert!(begin(&base).tree.is_some() && !trace.exists(), "fetches: {fetches}");
     }
 }
 
@@ -117,9 +122,8 @@ fn a_bare_repository_around_the_project_is_refused() {
     for ran in run_all(&base) {
         assert!(!trace.exists(), "{ran}");
     }
-    let begun = run(&base, &["context", "--task", "more", "--json"], "").json(0);
-    assert_eq!(begun["iteration"]["tree"], Value::Null);
-    assert_eq!(begun["problems"][0]["code"], "no-tree", "{begun}");
+    let begun = begin(&base);
+    assert_eq!((begun.tree, begun.problems[0].code.as_str()), (None, "no-tree"));
     let doctor = run(&base, &["doctor"], "").to_string();
     // Nobody is sent there to run git.
     assert!(doctor.contains("bare repository") && !doctor.contains("run `git"), "{doctor}");
@@ -150,16 +154,17 @@ fn every_kind_of_repository_gives_the_same_answers() {
     );
 }
 
-/// Makes a repository with two attempts at a task, between which a file changes, and returns the trees of these
-/// with what `check` says.
+/// Makes two attempts at a task, in each of which a file changes, and returns their trees and files with what `check` says.
 fn two_attempts(base: &TestBase) -> (Vec<Value>, Value) {
     let before = hashes_below(&base.at(".git"));
     let mut trees = Vec::new();
     for number in 0..2 {
+        run(base, &["context", "--task", "parser", "--task-id", "t-1"], "").says(0, "**ID:** t-1");
         base.write("src/new.rs", number.to_string());
-        let begun = run(base, &["context", "--task", "parser", "--task-id", "t-1", "--json"], "").json(0);
         let recorded = run(base, &["record", "--task-id", "t-1", "--json"], "<journal>x</journal>").json(0);
-        trees.extend([begun["iteration"]["tree"].clone(), recorded["attempt"]["tree"].clone()]);
+        let attempt = &recorded["attempt"];
+        assert!(attempt["tree"].is_string() && attempt["files"].to_string().contains("src/new.rs"), "{recorded}");
+        trees.extend([attempt["tree"].clone(), attempt["files"].clone()]);
     }
     let checked = run(base, &["check", "--json"], "").json(0);
     let doctor = run(base, &["doctor", "--json"], "");
@@ -456,23 +461,29 @@ fn a_stale_git_lock_is_reported_and_stops_no_write() {
 fn an_attempt_without_a_tree_is_still_recorded() {
     let base = repository();
     let index = fs::read(base.at(".git/index")).unwrap();
-    let (context, record) =
-        (["context", "--task", "t", "--task-id", "t-1", "--json"], ["record", "--task-id", "t-1", "--json"]);
-    let recorded = || run(&base, &record, "<journal>x</journal>").json(0);
+    let recorded = |begun: &Iteration| {
+        let recorded = base.memory().finish(begun, &Report::default()).unwrap();
+        assert!(base.at(&recorded.path).exists());
+        recorded.problems
+    };
     // Before it, and while it was at work.
     base.write(".git/index", "broken");
-    let begun = run(&base, &context, "").json(0);
-    assert_eq!((&begun["iteration"]["tree"], &begun["problems"][0]["code"]), (&Value::Null, &Value::from("no-tree")));
-    assert_eq!(recorded()["problems"], serde_json::json!([]));
+    let begun = begin(&base);
+    assert_eq!((&begun.tree, begun.problems[0].code.as_str()), (&None, "no-tree"));
+    assert_eq!(recorded(&begun), []);
     base.write(".git/index", &index);
-    assert_eq!(run(&base, &context, "").json(0)["problems"], serde_json::json!([]));
+    let begun = begin(&base);
+    assert_eq!(begun.problems, []);
+    run(&base, &["context", "--task", "t"], "").says(0, "What to Report");
     base.write(".git/index", "broken");
-    let finished = recorded();
-    assert_eq!(finished["problems"][0]["code"], "no-tree", "{finished}");
-    assert!(base.at(finished["attempt"]["path"].as_str().unwrap()).exists());
+    assert_eq!(recorded(&begun)[0].code, "no-tree");
+    // What a context saw of the files was noted.
+    let told = run(&base, &["record", "--task", "t", "--json"], "<journal>x</journal>").json(0);
+    assert_eq!(told["problems"][0]["code"], "no-tree", "{told}");
+    assert!(base.at(told["attempt"]["path"].as_str().unwrap()).exists());
     // Without git there is nothing to report.
     fs::remove_dir_all(base.at(".git")).unwrap();
-    assert_eq!(run(&base, &context, "").json(0)["problems"], serde_json::json!([]));
+    assert_eq!(begin(&base).problems, []);
 }
 
 #[test]
@@ -544,8 +555,6 @@ fn a_pipe_that_git_reads_hits_the_deadline() {
     let pipe = base.at(".gitignore");
     let _ = fs::remove_file(&pipe);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
-    let begun = run(&base, &["context", "--task", "t", "--task-id", "t-1", "--json"], "").json(0);
-    let problem = &begun["problems"][0];
-    assert_eq!(problem["code"], "no-tree", "{begun}");
-    assert!(problem["message"].as_str().unwrap().contains("it took over 10 s"), "{begun}");
+    let problem = &begin(&base).problems[0];
+    assert!(problem.code == "no-tree" && problem.message.contains("it took over 10 s"), "{problem:?}");
 }

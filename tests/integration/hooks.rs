@@ -10,9 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use ralph_memory::Memory;
 use ralph_memory::context::BriefingRequest;
-use ralph_memory::memory::{Activity, HookAnswer, HookCall, HookEvent, StateFolders, Step, Work};
+use ralph_memory::entry::parse_time;
+use ralph_memory::memory::{
+    Activity, HookAnswer, HookCall, HookEvent, Iteration, Report, Run, StateFolders, Step, Validated, Work,
+};
+use ralph_memory::{Memory, Task};
 use serde_json::{Value, json};
 
 use crate::hook_inputs;
@@ -489,10 +492,16 @@ fn stop(base: &TestBase, session: &str, message: &str, now: &str) {
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{ran}");
 }
 
-/// Begins an iteration, as the script of a loop does.
-fn begin(base: &TestBase, id: &str, now: &str) {
-    let ran = base.with(["context", "--task", "Accept large files", "--task-id", id]).now(now).run();
-    assert!(ran.stderr.starts_with("iteration "), "{ran}");
+/// Begins an attempt at `login`, as a loop does that lives as long as this process.
+fn begin(base: &TestBase) -> Iteration {
+    let task = Task { id: Some("login".to_owned()), ..Task::new("Fix the login") };
+    base.memory().with_clock(|| parse_time(NOW).unwrap().into()).begin(&task, &Run::named("run-0000000a")).unwrap()
+}
+
+/// Asks for the prompt of a task, as a session's agent does.
+fn ask_context(base: &TestBase, session: &str, id: &str) {
+    let context = base.with(["context", "Accept large files", "--task-id", id]);
+    context.env("CLAUDE_CODE_SESSION_ID", session).run().says(0, "## What to Report");
 }
 
 const LATER: &str = "2026-11-20T10:30:00Z";
@@ -500,58 +509,53 @@ const MUCH_LATER: &str = "2026-11-20T16:30:00Z";
 const REPORT: &str = "<failure-report>\nwhat_tried: a larger pool\nwhy_failed: the server closes it\n</failure-report>";
 
 #[test]
-fn an_iteration_of_a_loop_is_ended_by_the_loop_alone() {
+fn an_attempt_of_a_loop_is_recorded_by_the_loop_alone() {
     let base = sample();
-    begin(&base, "login", NOW);
-    stop(&base, "s-1", "All done. <task-done>login</task-done>", LATER);
-    assert_eq!(journal(&base), [""; 0], "it waits for the loop");
-    let record = ["record", "--agent-exit", "0", "--verify-command", "cargo test", "--verify-exit", "1"];
-    let recorded = base.with(record).input("All done. <task-done>login</task-done>").now(LATER).run();
-    assert!(recorded.answer(0).contains("retried"));
-    stop(&base, "s-2", "", MUCH_LATER);
+    let begun = begin(&base);
+    stop(&base, "s-1", "All done. <task-done>login</task-done>", "2026-11-20T10:01:00Z");
+    assert_eq!((journal(&base), base.kept().len()), (Vec::new(), 1), "it waits for the loop");
+    let validation =
+        Some(Validated { command: "cargo test".into(), exit_code: 1, output: String::new(), duration_ms: 1 });
+    let text = "All done. <task-done>login</task-done>".to_owned();
+    let report = Report { text, validation, duration_secs: Some(60.0), ..Report::default() };
+    base.memory().finish(&begun, &report).unwrap();
+    stop(&base, "s-2", "", LATER);
     let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
     assert!(base.read(file).contains("outcome: retried"));
     assert_eq!(base.kept().len(), 0, "the message is recorded");
 }
 
 #[test]
-fn a_message_of_a_loop_that_is_gone_is_recorded() {
+fn a_message_of_a_loop_that_gave_up_is_recorded() {
     let base = sample();
-    begin(&base, "login", NOW);
-    stop(&base, "s-1", REPORT, "2026-11-20T10:01:00Z");
+    let begun = begin(&base);
     stop(&base, "s-1", "All done. <task-done>login</task-done>", "2026-11-20T10:02:00Z");
     stop(&base, "s-2", "", LATER);
     assert_eq!(journal(&base), [""; 0]);
+    base.memory().cancel(&begun).unwrap();
     stop(&base, "s-2", "", MUCH_LATER);
-    let attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
-    assert_eq!(attempts.len(), 2, "{attempts:?}");
-    assert!(!attempts[0].contains("task_title") && attempts[1].contains("outcome: done"), "{attempts:?}");
-    let open = base.memory().open_iterations();
-    assert_eq!(open.len(), 1, "whose iteration it was still decides about it");
-}
-
-#[test]
-fn a_failure_without_a_task_does_not_end_what_somebody_else_began() {
-    let base = sample();
-    begin(&base, "port", "2026-11-17T10:00:00Z");
-    stop(&base, "s-1", REPORT, NOW);
     let [file] = &journal(&base)[..] else { panic!("{:?}", journal(&base)) };
-    assert!(!base.read(file).contains("task_title"), "{}", base.read(file));
-    assert_eq!(base.memory().open_iterations().len(), 1);
+    assert!(base.read(file).contains("outcome: done"), "{}", base.read(file));
 }
 
 #[test]
-fn an_iteration_that_the_session_began_is_ended_by_its_message() {
+fn a_failure_without_a_task_is_of_the_task_that_its_own_session_asked_for() {
     let base = sample();
-    let _ = fire(&base, &["session-start"], &started("s-1", "startup"));
-    begin(&base, "large", LATER);
-    stop(&base, "s-1", "<task-done>large</task-done>", LATER);
-    begin(&base, "larger", LATER);
+    ask_context(&base, "s-1", "large");
+    stop(&base, "s-2", REPORT, NOW);
     stop(&base, "s-1", REPORT, LATER);
-    let attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
-    assert!(attempts.len() == 2 && attempts[0].contains("task_id: large\n"), "{attempts:?}");
-    assert!(attempts[1].contains("task_id: larger\n") && attempts[1].contains("a larger pool"), "{attempts:?}");
-    assert!(base.memory().open_iterations().is_empty());
+    stop(&base, "s-1", "<task-done>large</task-done>", LATER);
+    ask_context(&base, "s-1", "larger");
+    stop(&base, "s-1", &REPORT.replace("larger", "smaller"), LATER);
+    let mut attempts: Vec<String> = journal(&base).iter().map(|file| base.read(file)).collect();
+    let of_other = attempts.iter().position(|attempt| !attempt.contains("task_title")).map(|at| attempts.remove(at));
+    assert!(of_other.is_some_and(|attempt| attempt.contains("a larger pool")), "{attempts:?}");
+    let found = [("large", "failed", "a larger pool"), ("large", "done", ""), ("larger", "failed", "a smaller pool")];
+    assert_eq!(attempts.len(), found.len(), "{attempts:?}");
+    for (attempt, (id, outcome, tried)) in attempts.iter().zip(found) {
+        let parts = [format!("task_id: {id}\n"), format!("outcome: {outcome}\n"), tried.to_owned()];
+        assert!(parts.iter().all(|part| attempt.contains(part)), "{attempt}");
+    }
 }
 
 #[test]
