@@ -112,7 +112,7 @@ impl Task {
         Task {
             title: safe(&self.title),
             description: safe(&self.description),
-            id: Some(self.own_id()),
+            id: self.is_named().then(|| self.own_id()),
             feature: self.feature.as_ref().map(safe),
             section: self.section.as_ref().map(safe),
             files: self.files.iter().map(safe).collect(),

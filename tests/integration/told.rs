@@ -408,3 +408,20 @@ fn a_context_that_is_noted_at_the_same_time_hides_no_attempt() {
     });
     assert_eq!(memory.attempts_of_run(&run).len(), 30);
 }
+
+#[test]
+fn a_failure_without_an_id_among_several_open_tasks_is_at_no_task() {
+    let base = TestBase::new();
+    let mut server = session(&base, 0);
+    for title in TASKS {
+        assert_ne!(server.call("build_context", &json!({"task": title}))["isError"], true);
+    }
+    let report = "<failure-report>\nwhat_tried: a\nwhy_failed: b\n</failure-report>";
+    let message = json!({"session_id": SESSIONS[0], "last_assistant_message": report});
+    let ran = base.with(["hook", "stop"]).input(message.to_string()).run();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
+    let run = format!("claude-{}", SESSIONS[0]);
+    let attempts = base.memory().attempts_of_run(&run);
+    let told: Vec<_> = attempts.iter().map(|(_, attempt)| (&attempt.task_id, &*attempt.task_title)).collect();
+    assert_eq!(told, [(&None, "")]);
+}
