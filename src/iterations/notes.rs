@@ -116,14 +116,16 @@ fn kept(workspace: &Workspace) -> AttemptNotes {
 }
 
 /// Returns the note of the task's last context: that of this run, else the only one.
-pub(super) fn context_of(workspace: &Workspace, task_id: &str, run: Option<&str>) -> Option<ContextNote> {
+pub(super) fn context_of(workspace: &Workspace, task: &Task, run: Option<&str>) -> Option<ContextNote> {
     let AttemptNotes { mut contexts, .. } = kept(workspace);
-    position(&contexts, task_id, run).map(|at| contexts.swap_remove(at))
+    position(&contexts, task, run).map(|at| contexts.swap_remove(at))
 }
 
-fn position(contexts: &[ContextNote], task_id: &str, run: Option<&str>) -> Option<usize> {
+fn position(contexts: &[ContextNote], task: &Task, run: Option<&str>) -> Option<usize> {
+    let id = task.own_id();
+    let is_of_task = |note: &Task| note.id.as_ref() == Some(&id) && task.may_be_of_feature(note.feature.as_deref());
     let of_task: Vec<(usize, &ContextNote)> =
-        contexts.iter().enumerate().filter(|(_, note)| note.task.id.as_deref() == Some(task_id)).collect();
+        contexts.iter().enumerate().filter(|(_, note)| is_of_task(&note.task)).collect();
     let of_run = of_task.iter().find(|(_, note)| run.is_some() && note.run.as_deref() == run);
     of_run.or(of_task.first().filter(|_| of_task.len() == 1)).map(|(at, _)| *at)
 }
@@ -165,10 +167,10 @@ pub(super) fn telling(attempt: &Attempt) -> u64 {
 
 /// Notes that the attempt in this file was told by this way, with the hash of what it told, in this run if the caller names one. The note of its task's
 /// context has served.
-pub(super) fn note_told(workspace: &Workspace, path: &str, task_id: &str, run: Option<&str>, telling: (Channel, u64)) {
+pub(super) fn note_told(workspace: &Workspace, path: &str, task: &Task, run: Option<&str>, telling: (Channel, u64)) {
     let now = workspace.now();
     let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
-        if let Some(at) = position(&notes.contexts, task_id, run) {
+        if let Some(at) = position(&notes.contexts, task, run) {
             notes.contexts.remove(at);
         }
         match notes.told.iter_mut().find(|told| told.path == path) {

@@ -200,7 +200,7 @@ fn write(
     };
     if let Some((channel, names_run)) = ended.told {
         let run = names_run.then_some(ended.iteration.run_id.as_str());
-        note_told(workspace, &path, &ended.iteration.task_id(), run, (channel, telling));
+        note_told(workspace, &path, &ended.iteration.task, run, (channel, telling));
     }
     problems.extend(lock.settled(&[workspace.store.memory().join(&path)]));
     // The journal has it, so the call has succeeded; a repetition would write it again.

@@ -425,3 +425,25 @@ fn a_failure_without_an_id_among_several_open_tasks_is_at_no_task() {
     let told: Vec<_> = attempts.iter().map(|(_, attempt)| (&attempt.task_id, &*attempt.task_title)).collect();
     assert_eq!(told, [(&None, "")]);
 }
+
+#[test]
+fn an_attempt_takes_nothing_of_another_feature() {
+    let base = TestBase::new();
+    base.entry("ports", "Login ports", "login", "Fix the login on port 5433.");
+    let mut servers =
+        ["billing", "auth"].map(|feature| Agent::greeted(base.with(["mcp", "--feature", feature]).command()));
+    let asked = servers[0].call("build_context", &json!({"task": TASKS[0], "section": "invoices"}));
+    assert!(asked.to_string().contains("5433"), "{asked}");
+    for server in servers.iter_mut().rev() {
+        assert_ne!(server.call("record_attempt", &json!({"task": TASKS[0], "outcome": "done"}))["isError"], true);
+    }
+    let attempts = base.memory().attempts_of_task(&Task::id_of_title(TASKS[0]));
+    let found: Vec<_> = attempts
+        .into_iter()
+        .map(|(_, attempt)| (attempt.feature.unwrap(), attempt.head.section, attempt.head.context.len()))
+        .collect();
+    let expected = [("auth", None, 0), ("billing", Some("invoices"), 1)];
+    let expected = expected.map(|(feature, section, n)| (feature.to_owned(), section.map(str::to_owned), n));
+    assert_eq!(found.len(), 2);
+    assert!(expected.iter().all(|one| found.contains(one)), "{found:?}");
+}
