@@ -106,6 +106,11 @@ impl Task {
         self.id.is_some() || !self.title.trim().is_empty()
     }
 
+    /// Returns whether what is known of a task of its id, in this feature, is of it.
+    pub(crate) fn may_be_of_feature(&self, feature: Option<&str>) -> bool {
+        self.feature.is_none() || feature.is_none() || self.feature.as_deref() == feature
+    }
+
     /// Returns the task of the same id without secrets, except those with an allowed fingerprint.
     pub(crate) fn without_secrets(&self, allowed: &[String]) -> Task {
         let safe = |text: &String| redact(text, allowed);

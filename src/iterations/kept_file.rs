@@ -181,17 +181,18 @@ impl KeptFile {
 
     /// Returns the name of its file: the same for the same answer, and another one for any other.
     fn name(&self) -> String {
-        let text = self.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
-        let (place, text) = (prefix(&self.root), xxh3_64(text.as_bytes()));
+        let place = prefix(&self.root);
         match &self.which {
             // Whoever calls again because the first call failed tells the same attempt.
             IterationRef::Begun(iteration) if iteration.is_unmeasured => {
-                format!("{place}{}-{text:016x}.json", iteration.task_id())
+                format!("{place}{}-{:016x}.json", iteration.task_id(), hash(&self.report))
             }
+            // Its report grows until it is finished.
             IterationRef::Begun(iteration) => {
-                format!("{place}{}-{:04}-{text:016x}.json", iteration.run_id, iteration.number)
+                let text = self.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
+                format!("{place}{}-{:04}-{:016x}.json", iteration.run_id, iteration.number, xxh3_64(text.as_bytes()))
             }
-            IterationRef::Named { .. } => format!("{place}unnamed-{text:016x}.json"),
+            IterationRef::Named { .. } => format!("{place}unnamed-{:016x}.json", hash(&(&self.which, &self.report))),
         }
     }
 
@@ -357,6 +358,10 @@ pub(super) fn problem(path: &Path, message: String, hint: String) -> Problem {
 /// Returns the canonical path of a folder, or the given path if it cannot be resolved.
 pub(super) fn canonical(root: &Path) -> String {
     fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).to_string_lossy().into_owned()
+}
+
+fn hash(content: &impl Serialize) -> u64 {
+    xxh3_64(&serde_json::to_vec(content).unwrap_or_default())
 }
 
 /// Returns the beginning of the names of a memory's files.

@@ -5,6 +5,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::iteration::line;
 use super::state_file;
@@ -58,7 +59,8 @@ pub(super) struct ContextNote {
 struct ToldAttempt {
     /// Its file, relative to `.ralph/`.
     path: String,
-    channels: Vec<Channel>,
+    /// The ways, each with the hash of what it told.
+    tellings: Vec<(Channel, u64)>,
     at: DateTime<Utc>,
 }
 
@@ -106,60 +108,74 @@ pub(super) fn note(workspace: &Workspace, task: &Task, run: Option<&str>, contex
     });
 }
 
-/// Returns the note of the task's last context: that of this run, else the only one.
-pub(super) fn context_of(workspace: &Workspace, task_id: &str, run: Option<&str>) -> Option<ContextNote> {
-    let AttemptNotes { mut contexts, .. } = state_file::read_only(workspace, NAME);
-    position(&contexts, task_id, run).map(|at| contexts.swap_remove(at))
+/// Returns the notes that are not forgotten.
+fn kept(workspace: &Workspace) -> AttemptNotes {
+    let mut notes: AttemptNotes = state_file::read_only(workspace, NAME);
+    notes.forget_old(workspace.now());
+    notes
 }
 
-fn position(contexts: &[ContextNote], task_id: &str, run: Option<&str>) -> Option<usize> {
+/// Returns the note of the task's last context: that of this run, else the only one.
+pub(super) fn context_of(workspace: &Workspace, task: &Task, run: Option<&str>) -> Option<ContextNote> {
+    let AttemptNotes { mut contexts, .. } = kept(workspace);
+    position(&contexts, task, run).map(|at| contexts.swap_remove(at))
+}
+
+fn position(contexts: &[ContextNote], task: &Task, run: Option<&str>) -> Option<usize> {
+    let id = task.own_id();
+    let is_of_task = |note: &Task| note.id.as_ref() == Some(&id) && task.may_be_of_feature(note.feature.as_deref());
     let of_task: Vec<(usize, &ContextNote)> =
-        contexts.iter().enumerate().filter(|(_, note)| note.task.id.as_deref() == Some(task_id)).collect();
+        contexts.iter().enumerate().filter(|(_, note)| is_of_task(&note.task)).collect();
     let of_run = of_task.iter().find(|(_, note)| run.is_some() && note.run.as_deref() == run);
     of_run.or(of_task.first().filter(|_| of_task.len() == 1)).map(|(at, _)| *at)
 }
 
 /// Returns the tasks of contexts for which nothing was recorded since, and the runs that asked.
 pub(super) fn tasks_of_contexts(workspace: &Workspace) -> Vec<(Option<String>, Task)> {
-    let AttemptNotes { contexts, .. } = state_file::read_only(workspace, NAME);
-    contexts.into_iter().map(|note| (note.run, note.task)).collect()
+    kept(workspace).contexts.into_iter().map(|note| (note.run, note.task)).collect()
 }
 
 /// Returns whether a tree of a context may still be needed.
 pub(super) fn has_contexts(workspace: &Workspace) -> bool {
-    let mut kept: AttemptNotes = state_file::read_only(workspace, NAME);
-    kept.forget_old(workspace.now());
-    kept.contexts.iter().any(|note| note.tree.is_some())
+    kept(workspace).contexts.iter().any(|note| note.tree.is_some())
 }
 
-/// Returns the file of an attempt that was told by another way and is this one: of the same run or, if the caller names
-/// none, told a moment ago.
+/// Returns the file of an attempt that was told before and is this one: by another way, or by the same if a file may tell
+/// it again; of the same run or, if the caller names none, told a moment ago.
 pub(super) fn told_before(
     workspace: &Workspace,
     attempt: &Attempt,
-    channel: Channel,
-    names_run: bool,
+    (channel, names_run): (Channel, bool),
+    was_kept: bool,
+    is_claimed: bool,
 ) -> Option<String> {
-    let kept: AttemptNotes = state_file::read_only(workspace, NAME);
     let now = workspace.now();
-    kept.told.into_iter().rev().filter(|told| !told.channels.contains(&channel)).find_map(|told| {
+    // Two hooks may record a message at the same time, one of them from its file.
+    let is_again = |hash: u64| (was_kept || channel == Channel::Message) && hash == telling(attempt);
+    let is_told = |(known, hash): &(Channel, u64)| *known == channel && !is_again(*hash);
+    kept(workspace).told.into_iter().rev().filter(|told| !told.tellings.iter().any(is_told)).find_map(|told| {
         let known = attempt_at(workspace, &told.path)?;
         let is_of_run = known.run_id == attempt.run_id || !names_run && (now - told.at).abs() < SAME_ATTEMPT;
-        (is_of_run && is_same_attempt(&known, attempt)).then_some(told.path)
+        (is_of_run && is_same_attempt(&known, attempt, is_claimed)).then_some(told.path)
     })
 }
 
-/// Notes that the attempt in this file was told by this way, in this run if the caller names one. The note of its task's
+/// Returns the hash of what a caller tells of an attempt, whatever number that gets.
+pub(super) fn telling(attempt: &Attempt) -> u64 {
+    xxh3_64(format!("{:?}", (attempt.started_at, attempt.head.outcome, &attempt.sections)).as_bytes())
+}
+
+/// Notes that the attempt in this file was told by this way, with the hash of what it told, in this run if the caller names one. The note of its task's
 /// context has served.
-pub(super) fn note_told(workspace: &Workspace, path: &str, task_id: &str, run: Option<&str>, channel: Channel) {
+pub(super) fn note_told(workspace: &Workspace, path: &str, task: &Task, run: Option<&str>, telling: (Channel, u64)) {
     let now = workspace.now();
     let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
-        if let Some(at) = position(&notes.contexts, task_id, run) {
+        if let Some(at) = position(&notes.contexts, task, run) {
             notes.contexts.remove(at);
         }
         match notes.told.iter_mut().find(|told| told.path == path) {
-            Some(told) => told.channels.push(channel),
-            None => notes.told.push(ToldAttempt { path: path.to_owned(), channels: vec![channel], at: now }),
+            Some(told) => told.tellings.push(telling),
+            None => notes.told.push(ToldAttempt { path: path.to_owned(), tellings: vec![telling], at: now }),
         }
         notes.forget_old(now);
     });

@@ -8,7 +8,7 @@ use super::contributions::{event_of, knowledge_of};
 use super::ended::{EndedAttempt, Recorded};
 use super::iteration::Iteration;
 use super::meant::{TaskName, ending};
-use super::notes::{note_told, told_before};
+use super::notes::{note_told, telling, told_before};
 use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
@@ -53,6 +53,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let own_task = TaskName::of(&iteration.task);
     let (told, remarks) = ending(&output.ends, own_task.as_ref(), &|name| known_name(workspace, name));
     output.refused.extend(remarks);
+    let is_claimed = told.is_some() || report.outcome.is_some() || output.failure.is_some();
     let outcome = outcome(told, report, *by_client);
     let mut contributions = Contributions { refused: refused(workspace, &mut output), ..Contributions::default() };
     let mut problems = transcript_problems(transcript, report, outcome);
@@ -69,7 +70,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let sections = sections(output, report, transcript, outcome, allowed);
     // The lock is taken after the attempt is prepared.
     let attempt = iteration.attempt_with(head, sections).prepared(allowed);
-    let (path, attempt, is_new) = write(workspace, ended, attempt, &mut problems)?;
+    let (path, attempt, is_new) = write(workspace, ended, (attempt, is_claimed), &mut problems)?;
     // The next steps may wait for a server, so the lock is free.
     let new = contributions.added.iter().filter(|added| added.action != AddAction::Unchanged);
     let written: Vec<String> = new.map(|added| added.path.as_relative().to_owned()).chain([path.clone()]).collect();
@@ -179,26 +180,27 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils
 }
 
 /// Writes an attempt to the journal, and closes its iteration. Returns its path, the content of the file, and whether
-/// the attempt was unknown before.
+/// the attempt was unknown before. An attempt that is not `is_claimed` has its outcome from nobody who worked on it.
 fn write(
     workspace: &Workspace,
     ended: &EndedAttempt<'_>,
-    attempt: Attempt,
+    (attempt, is_claimed): (Attempt, bool),
     problems: &mut Vec<Problem>,
 ) -> Result<(String, Attempt, bool)> {
     let lock = workspace.lock_entries()?;
     let pending = workspace.begin_write();
     let known = ended.was_kept.then(|| recorded_before(workspace, &attempt)).flatten();
-    let told = ended.told.and_then(|(channel, names_run)| told_before(workspace, &attempt, channel, names_run));
+    let told = ended.told.and_then(|way| told_before(workspace, &attempt, way, ended.was_kept, is_claimed));
+    let telling = telling(&attempt);
     let is_new = known.is_none() && told.is_none();
     let (path, attempt) = match (known, told) {
         (Some(known), _) => known,
-        (None, Some(path)) => (path.clone(), complete_attempt(workspace, &lock, &path, attempt)?),
+        (None, Some(path)) => (path.clone(), complete_attempt(workspace, &lock, &path, (attempt, is_claimed))?),
         (None, None) => write_attempt(workspace, &lock, attempt)?,
     };
     if let Some((channel, names_run)) = ended.told {
         let run = names_run.then_some(ended.iteration.run_id.as_str());
-        note_told(workspace, &path, &ended.iteration.task_id(), run, channel);
+        note_told(workspace, &path, &ended.iteration.task, run, (channel, telling));
     }
     problems.extend(lock.settled(&[workspace.store.memory().join(&path)]));
     // The journal has it, so the call has succeeded; a repetition would write it again.

@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 /// The folder, below `state/`.
 pub(crate) const FOLDER: &str = "sessions";
 /// The largest file that is read, in bytes.
-const MAX_BYTES: u64 = 256 * 1024;
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// How long to wait for another hook, which has the lock for less than a millisecond.
 const TIMEOUT: Duration = Duration::from_millis(25);
 /// How long to wait before the next try.
@@ -38,7 +38,7 @@ pub(crate) fn update<Content: Default + Serialize + DeserializeOwned, T>(
 ) -> io::Result<T> {
     let key = workspace.store.make_state_key()?;
     let file = workspace.store.make_state_folder(FOLDER)?.open_lock_file(name)?;
-    lock(&file)?;
+    lock(&file, File::try_lock)?;
     let bytes = read(&file)?;
     let mut content = content(&bytes, key).unwrap_or_default();
     let result = change(&mut content, bytes.is_empty());
@@ -54,15 +54,17 @@ pub(crate) fn read_only<Content: Default + DeserializeOwned>(workspace: &Workspa
     let read = || {
         let key = workspace.store.state_key().ok()??;
         let file = workspace.store.folder(&format!("state/{FOLDER}")).ok()?.open_file(name).ok()?;
+        // Whoever writes it empties it first.
+        lock(&file, File::try_lock_shared).ok()?;
         content(&read(&file).ok()?, key)
     };
     read().unwrap_or_default()
 }
 
-fn lock(file: &File) -> io::Result<()> {
+fn lock(file: &File, try_lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<()> {
     let started = Instant::now();
     loop {
-        match file.try_lock() {
+        match try_lock(file) {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if started.elapsed() < TIMEOUT => std::thread::sleep(PAUSE),
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),

@@ -164,11 +164,15 @@ pub(super) fn told_iteration(
     run.map_or(Ok(()), check_run_name)?;
     let id = task.own_id();
     check_name("task id", &id)?;
-    let note = context_of(workspace, &id, run);
-    let run = run.map(str::to_owned).or_else(|| note.as_ref()?.run.clone()).or_else(|| recent_run(workspace));
-    let run = run.unwrap_or_else(|| new_run(workspace).id);
+    let note = context_of(workspace, task, run);
+    let run = run.map(str::to_owned).or_else(|| note.as_ref()?.run.clone());
+    // A run at work counts its own attempts.
+    let begun = begun(workspace)?;
+    let is_free = |run: &String| !begun.iter().any(|open| open.run_id == *run && is_held(open));
+    let run = run.or_else(|| recent_run(workspace).filter(is_free)).unwrap_or_else(|| new_run(workspace).id);
     let number = next_number(workspace, &run)?;
     let (known, n_attempts) = if task.is_named() { known_task(workspace, &id) } else { Default::default() };
+    let known = if task.may_be_of_feature(known.feature.as_deref()) { known } else { Task::default() };
     let noted = note.as_ref().map(|note| note.task.clone()).unwrap_or_default();
     let title = [&task.title, &noted.title, &known.title].into_iter().find(|title| !title.trim().is_empty());
     let task = Task {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::names::{BEGUN, MAX_NUMBER, check_number, journal_path};
 use super::read::{attempts_of_run, attempts_of_task};
 use crate::entry::attempt::NO_REPORT;
-use crate::entry::{self, Attempt, Files, Sections};
+use crate::entry::{self, Attempt, Files, Outcome, Sections};
 use crate::error::{Error, Result};
 use crate::store::{Created, Lock};
 use crate::workspace::Workspace;
@@ -64,10 +64,9 @@ pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Optio
     Some((journal_path(&known.run_id, known.head.iteration), known))
 }
 
-/// Returns whether two ways of telling an attempt tell of the same one: of the same task, with the same outcome, or one that
-/// verification corrects, and no text of one contradicts the other's.
-pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt) -> bool {
-    let is_verified = told.head.validation.is_some() && known.head.validation.is_none();
+/// Returns whether two ways of telling an attempt tell of the same one: of the same task, with the same outcome, or a success
+/// that verification refutes, and no text of one contradicts the other's. What nobody claims contradicts no outcome.
+pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt, is_claimed: bool) -> bool {
     let texts = |attempt: &Attempt| {
         let Sections { notes, tried, why, retry_suggestion, .. } = attempt.sections.clone();
         [notes, tried, why, retry_suggestion]
@@ -76,17 +75,22 @@ pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt) -> bool {
         !is_given(&one) || !is_given(&other) || one.split_whitespace().eq(other.split_whitespace())
     };
     known.task_id == told.task_id
-        && (known.head.outcome == told.head.outcome || is_verified)
+        && (!is_claimed || known.head.outcome == told.head.outcome || is_refuted(known, told))
         && texts(known).into_iter().zip(texts(told)).all(agree)
 }
 
 /// Adds to the attempt in this file what another way of telling it adds, and returns the content of the file.
-pub(crate) fn complete_attempt(workspace: &Workspace, lock: &Lock, path: &str, told: Attempt) -> Result<Attempt> {
+pub(crate) fn complete_attempt(
+    workspace: &Workspace,
+    lock: &Lock,
+    path: &str,
+    (told, is_claimed): (Attempt, bool),
+) -> Result<Attempt> {
     let file = workspace.store.read(path).map_err(|error| error.into_error(workspace.store.memory().join(path)))?;
     let Some(known) = Attempt::of(&entry::read(path, &file.bytes)) else {
         return Err(Error::Uneditable { path: path.into(), reason: "it is not an attempt".to_owned() });
     };
-    let completed = completed(known.clone(), told).prepared(&workspace.settings.allowed_secrets);
+    let completed = completed(known.clone(), told, is_claimed).prepared(&workspace.settings.allowed_secrets);
     if completed != known {
         workspace.store.replace(lock, path, &file.bytes, completed.to_file().as_bytes(), workspace.now())?;
     }
@@ -97,11 +101,22 @@ fn is_given(text: &str) -> bool {
     !text.trim().is_empty() && text.trim() != NO_REPORT
 }
 
-fn completed(mut known: Attempt, told: Attempt) -> Attempt {
-    let (head, other) = (&mut known.head, told.head);
-    if other.validation.is_some() && head.validation.is_none() {
-        head.outcome = other.outcome;
+/// Returns whether a verification refutes the success that is known.
+fn is_refuted(known: &Attempt, told: &Attempt) -> bool {
+    let has_failed = told.head.validation.as_ref().is_some_and(|validation| validation.exit_code != 0);
+    known.head.outcome == Outcome::Done && known.head.validation.is_none() && has_failed
+}
+
+fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt {
+    if is_refuted(&known, &told) {
+        known.head.outcome = if is_claimed { told.head.outcome } else { Outcome::Retried };
     }
+    if known.head.outcome == Outcome::Done {
+        // Whoever told nothing is no failure without a report.
+        told.head.error_category = None;
+        told.sections.why.clear();
+    }
+    let (head, other) = (&mut known.head, told.head);
     macro_rules! fill { ($($field:ident),*) => { $(head.$field = head.$field.take().or(other.$field);)* } }
     fill!(section, error_category, model, model_rationale, tree, difficulty, next_model, duration_secs);
     fill!(cost_usd, tokens_in, tokens_out, validation);

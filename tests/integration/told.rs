@@ -4,7 +4,8 @@ use std::fs;
 use std::process::Stdio;
 
 use ralph_memory::Task;
-use ralph_memory::entry::Outcome;
+use ralph_memory::entry::{Attempt, Outcome};
+use ralph_memory::memory::Report;
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
@@ -254,4 +255,194 @@ fn what_is_told_is_recorded_once_in_any_order() {
         }
         trial.check();
     }
+}
+
+/// A session of Claude Code, with its server.
+fn session(base: &TestBase, number: usize) -> Agent {
+    Agent::greeted(base.with(["mcp"]).env("CLAUDE_CODE_SESSION_ID", SESSIONS[number]).command())
+}
+
+/// Returns the outcomes of the attempts at a task, with what was tried.
+fn outcomes(base: &TestBase, title: &str) -> Vec<String> {
+    let attempts = base.memory().attempts_of_task(&Task::id_of_title(title)).into_iter();
+    let shown = |attempt: Attempt| {
+        let (outcome, tried) = (attempt.head.outcome.as_str(), attempt.sections.tried);
+        format!("{outcome} {}", tried.trim_start_matches("> ")).trim().to_owned()
+    };
+    attempts.map(|(_, attempt)| shown(attempt)).collect()
+}
+
+#[test]
+fn an_output_that_claims_nothing_keeps_what_its_agent_told_by_a_tool() {
+    let check = |tool: Value, said: &str, more: &[&str], expected: &[&str]| {
+        let base = TestBase::new();
+        let mut server = session(&base, 0);
+        assert_ne!(server.call("record_attempt", &tool)["isError"], true);
+        let arguments = [&["record", "--task", TASKS[0]], more].concat();
+        let ran = base.with(arguments).env("CLAUDE_CODE_SESSION_ID", SESSIONS[0]).input(said).run();
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert_eq!(outcomes(&base, TASKS[0]), expected, "{tool} {said} {more:?}");
+    };
+    let done = json!({"task": TASKS[0], "outcome": "done"});
+    let failed = json!({"task": TASKS[0], "outcome": "failed", "tried": "a", "why_failed": "b"});
+    let (passed, refuted) = (["--verify-exit", "0"], ["--verify-exit", "1"]);
+    check(done.clone(), "All is well.", &[], &["done"]);
+    check(done.clone(), "All is well.", &passed, &["done"]);
+    check(done.clone(), "All is well.", &refuted, &["retried"]);
+    check(done.clone(), &output(0, true, ""), &refuted, &["retried"]);
+    check(failed.clone(), "It does not work.", &[], &["failed a"]);
+    // An approach that was given up, and then another that worked.
+    check(failed.clone(), &output(0, true, ""), &passed, &["failed a", "done"]);
+    check(done, &output(0, false, "c"), &[], &["done", "failed c"]);
+}
+
+#[test]
+fn attempts_that_wait_for_the_lock_do_not_replace_each_other() {
+    let base = TestBase::new();
+    base.run(["record", "--task", "Take the lock", "--outcome", "failed"]).says(0, "recorded");
+    let lock = fs::File::open(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    let mut server = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").command());
+    for tried in ["a", "b", "b"] {
+        let attempt = json!({"task": TASKS[0], "outcome": "failed", "tried": tried, "why_failed": "c"});
+        assert_eq!(server.call("record_attempt", &attempt)["isError"], true);
+    }
+    assert_eq!(base.kept().len(), 2);
+    drop(lock);
+    for kept in base.kept() {
+        base.run([std::ffi::OsStr::new("record"), kept.as_os_str()]).says(0, "recorded");
+    }
+    assert_eq!(outcomes(&base, TASKS[0]).len(), 2);
+    // The same words about different tasks, of a memory that cannot be opened.
+    for title in TASKS {
+        base.with(["record", "--root", "missing", "--task", title]).input("I cannot.").run().refuses(2, "missing");
+    }
+    assert_eq!(base.kept().len(), TASKS.len());
+}
+
+#[test]
+fn a_message_that_completed_an_attempt_is_not_recorded_again_after_a_kill() {
+    let base = TestBase::new();
+    let mut server = session(&base, 0);
+    let attempt = json!({"task": TASKS[0], "outcome": "failed", "tried": "a", "why_failed": "why a"});
+    assert_ne!(server.call("record_attempt", &attempt)["isError"], true);
+    let lock = fs::File::open(base.at(".ralph/state/lock")).unwrap();
+    lock.lock().unwrap();
+    let later = "2026-11-20T10:05:00Z";
+    let stop = |message: Value| base.with(["hook", "stop"]).now(later).input(message.to_string()).run();
+    let message = json!({"session_id": SESSIONS[0], "last_assistant_message": output(0, false, "a")});
+    assert_eq!(stop(message).code, Some(0));
+    drop(lock);
+    let kept = base.kept().remove(0);
+    let copy = base.home().join("copy");
+    fs::copy(&kept, &copy).unwrap();
+    for _ in 0..2 {
+        let ran = stop(json!({"session_id": SESSIONS[0]}));
+        assert_eq!((ran.code, base.kept().len()), (Some(0), 0), "{ran}");
+        assert_eq!(outcomes(&base, TASKS[0]), ["failed a"]);
+        // The file is there again, as after a kill before it was removed.
+        fs::copy(&copy, &kept).unwrap();
+    }
+}
+
+#[test]
+fn a_note_is_forgotten_after_a_week() {
+    let base = TestBase::new();
+    base.with(["context", TASKS[0]]).now("2026-11-10T10:00:00Z").run().says(0, "attempt 1");
+    base.with(["record"]).input("prose").run().refuses(2, "cannot tell which task it is about");
+    base.with(["context", TASKS[0]]).now("2026-11-19T10:00:00Z").run().says(0, "attempt 1");
+    base.with(["record"]).input("prose").run().says(0, "recorded");
+    assert_eq!(outcomes(&base, TASKS[0]), ["blocked"]);
+}
+
+#[test]
+fn long_titles_displace_no_note() {
+    let base = TestBase::new();
+    let mut server = session(&base, 0);
+    let attempt = json!({"task": TASKS[0], "outcome": "failed", "tried": "a", "why_failed": "why a"});
+    assert_ne!(server.call("record_attempt", &attempt)["isError"], true);
+    let long = " \u{1f98a}\"".repeat(700);
+    for number in 0..25 {
+        let title = format!("{number} {long}");
+        let ran = base.run(["context", &title, "--feature", &long, "--section", &long]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+    }
+    let ran = base.with(["record"]).env("CLAUDE_CODE_SESSION_ID", SESSIONS[0]).input(output(0, false, "a")).run();
+    assert_eq!((ran.code, outcomes(&base, TASKS[0]).len()), (Some(0), 1), "{ran}");
+}
+
+#[test]
+fn an_attempt_at_another_task_does_not_join_a_run_at_work() {
+    let base = TestBase::new();
+    let memory = base.memory();
+    let run = memory.new_run();
+    let open = memory.begin(&Task::new(TASKS[0]), &run).unwrap();
+    base.with(["record", "--task", TASKS[1]]).input("prose").run().says(0, "recorded");
+    assert!(memory.attempts_of_run(&run.id).is_empty());
+    memory.finish(&open, &Report::default()).unwrap();
+    assert_eq!(memory.attempts_of_run(&run.id).len(), 1);
+}
+
+#[test]
+fn a_context_that_is_noted_at_the_same_time_hides_no_attempt() {
+    let base = TestBase::new();
+    let memory = base.memory();
+    let run = memory.new_run().id;
+    let looks_around = ralph_memory::Request { task: Task::new("Look around"), ..Default::default() };
+    let context = memory.context(&looks_around).unwrap();
+    let tell_each_twice = || {
+        for number in 0..30 {
+            let task = Task::new(format!("Task {number}"));
+            let by_tool = Report { outcome: Some(Outcome::Done), ..Report::default() };
+            memory.record(Some(&task), Some(&run), &by_tool).unwrap();
+            let text = format!("<task-done>{}</task-done>", task.own_id());
+            memory.record(Some(&task), Some(&run), &Report { text, ..Report::default() }).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        let telling = scope.spawn(tell_each_twice);
+        while !telling.is_finished() {
+            base.memory().note_context(&looks_around.task, None, &context);
+        }
+    });
+    assert_eq!(memory.attempts_of_run(&run).len(), 30);
+}
+
+#[test]
+fn a_failure_without_an_id_among_several_open_tasks_is_at_no_task() {
+    let base = TestBase::new();
+    let mut server = session(&base, 0);
+    for title in TASKS {
+        assert_ne!(server.call("build_context", &json!({"task": title}))["isError"], true);
+    }
+    let report = "<failure-report>\nwhat_tried: a\nwhy_failed: b\n</failure-report>";
+    let message = json!({"session_id": SESSIONS[0], "last_assistant_message": report});
+    let ran = base.with(["hook", "stop"]).input(message.to_string()).run();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
+    let run = format!("claude-{}", SESSIONS[0]);
+    let attempts = base.memory().attempts_of_run(&run);
+    let told: Vec<_> = attempts.iter().map(|(_, attempt)| (&attempt.task_id, &*attempt.task_title)).collect();
+    assert_eq!(told, [(&None, "")]);
+}
+
+#[test]
+fn an_attempt_takes_nothing_of_another_feature() {
+    let base = TestBase::new();
+    base.entry("ports", "Login ports", "login", "Fix the login on port 5433.");
+    let mut servers =
+        ["billing", "auth"].map(|feature| Agent::greeted(base.with(["mcp", "--feature", feature]).command()));
+    let asked = servers[0].call("build_context", &json!({"task": TASKS[0], "section": "invoices"}));
+    assert!(asked.to_string().contains("5433"), "{asked}");
+    for server in servers.iter_mut().rev() {
+        assert_ne!(server.call("record_attempt", &json!({"task": TASKS[0], "outcome": "done"}))["isError"], true);
+    }
+    let attempts = base.memory().attempts_of_task(&Task::id_of_title(TASKS[0]));
+    let found: Vec<_> = attempts
+        .into_iter()
+        .map(|(_, attempt)| (attempt.feature.unwrap(), attempt.head.section, attempt.head.context.len()))
+        .collect();
+    let expected = [("auth", None, 0), ("billing", Some("invoices"), 1)];
+    let expected = expected.map(|(feature, section, n)| (feature.to_owned(), section.map(str::to_owned), n));
+    assert_eq!(found.len(), 2);
+    assert!(expected.iter().all(|one| found.contains(one)), "{found:?}");
 }
