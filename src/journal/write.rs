@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::names::{BEGUN, MAX_NUMBER, check_number, journal_path};
 use super::read::{attempts_of_run, attempts_of_task};
 use crate::entry::attempt::NO_REPORT;
-use crate::entry::{self, Attempt, Files, Sections};
+use crate::entry::{self, Attempt, Files, Outcome, Sections};
 use crate::error::{Error, Result};
 use crate::store::{Created, Lock};
 use crate::workspace::Workspace;
@@ -65,9 +65,10 @@ pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Optio
 }
 
 /// Returns whether two ways of telling an attempt tell of the same one: of the same task, with the same outcome, or one that
-/// verification corrects, and no text of one contradicts the other's.
+/// verification corrects or that the second way does not tell, and no text of one contradicts the other's.
 pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt) -> bool {
     let is_verified = told.head.validation.is_some() && known.head.validation.is_none();
+    let is_silent = told.head.outcome == Outcome::Blocked && !told.sections.has_report();
     let texts = |attempt: &Attempt| {
         let Sections { notes, tried, why, retry_suggestion, .. } = attempt.sections.clone();
         [notes, tried, why, retry_suggestion]
@@ -76,7 +77,7 @@ pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt) -> bool {
         !is_given(&one) || !is_given(&other) || one.split_whitespace().eq(other.split_whitespace())
     };
     known.task_id == told.task_id
-        && (known.head.outcome == told.head.outcome || is_verified)
+        && (known.head.outcome == told.head.outcome || is_verified || is_silent)
         && texts(known).into_iter().zip(texts(told)).all(agree)
 }
 
@@ -99,8 +100,13 @@ fn is_given(text: &str) -> bool {
 
 fn completed(mut known: Attempt, told: Attempt) -> Attempt {
     let (head, other) = (&mut known.head, told.head);
-    if other.validation.is_some() && head.validation.is_none() {
-        head.outcome = other.outcome;
+    if let (Some(verified), None) = (&other.validation, &head.validation) {
+        // An output that claims nothing takes nothing back.
+        head.outcome = match (head.outcome, other.outcome) {
+            (Outcome::Done, Outcome::Blocked) if verified.exit_code == 0 => Outcome::Done,
+            (Outcome::Done, Outcome::Blocked) => Outcome::Retried,
+            (_, outcome) => outcome,
+        };
     }
     macro_rules! fill { ($($field:ident),*) => { $(head.$field = head.$field.take().or(other.$field);)* } }
     fill!(section, error_category, model, model_rationale, tree, difficulty, next_model, duration_secs);
@@ -135,7 +141,7 @@ fn completed(mut known: Attempt, told: Attempt) -> Attempt {
         (&mut sections.feedback, other.feedback),
     ];
     for (text, other) in texts {
-        if !is_given(text) && !other.trim().is_empty() {
+        if !is_given(text) && is_given(&other) {
             *text = other;
         }
     }
