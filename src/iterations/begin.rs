@@ -189,7 +189,7 @@ fn prepare(
     keep_begun(workspace, &workspace.lock_within_git()?, iteration)
 }
 
-/// Gives up an open iteration in which nothing happened: the journal does not mention it.
+/// Gives up an iteration in which nothing happened: the journal does not mention it.
 pub(crate) fn cancel(workspace: &Workspace, iteration: &Iteration) -> Result<()> {
     check_run_name(&iteration.run_id)?;
     let this = ProcessIdentity::this_process();

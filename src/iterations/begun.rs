@@ -1,4 +1,4 @@
-//! Open iterations, one file each in `state/`.
+//! Iterations in progress, one file each in `state/`.
 //!
 //! A file that was not written here is reported and left out (see [`sealed`](super::sealed)). The content of a file is
 //! still checked field by field, like that of an entry.
@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::iteration::{Iteration, is_tree};
+use super::iteration::{Iteration, MAX_LINE, is_tree, line};
 use super::notes::has_contexts;
 use super::process_identity::ProcessIdentity;
 use super::sealed::{state_key, unsealed, write_sealed};
@@ -20,8 +20,6 @@ use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
 use crate::workspace::Workspace;
 
-/// The longest line of text that is kept, in characters.
-const MAX_LINE: usize = 2_000;
 /// The longest description of a task that is kept, in characters.
 const MAX_DESCRIPTION: usize = 20_000;
 /// How many paths of a task are kept.
@@ -31,7 +29,7 @@ const MAX_IDS: usize = 1_000;
 /// How many files are read: more than a machine works on at a time, and than crashes leave.
 const MAX_BEGUN: usize = 1_000;
 
-/// The files of open iterations.
+/// The files of iterations in progress.
 #[derive(Debug, Default)]
 struct BegunFiles {
     /// By run and number.
@@ -40,7 +38,7 @@ struct BegunFiles {
     refused: Vec<(String, String)>,
 }
 
-/// Returns the open iterations, by run and number. Files that were not written here are left out.
+/// Returns the iterations in progress, by run and number. Files that were not written here are left out.
 ///
 /// # Errors
 ///
@@ -134,14 +132,14 @@ fn stems(workspace: &Workspace) -> Result<(Vec<String>, usize)> {
     Ok((stems, n_files))
 }
 
-/// Creates the folder for git's working files. If there are no open iterations, its content comes from elsewhere, or
-/// from a killed process.
+/// Creates the folder for git's working files. If no iteration is in progress, its content comes from elsewhere, or from a
+/// killed process.
 pub(crate) fn scratch(workspace: &Workspace) -> std::io::Result<PathBuf> {
     clear_unused_scratch(workspace);
     workspace.store.make_scratch()
 }
 
-/// Clears the folder for git's working files if neither an open iteration nor the note of a context could need it. A
+/// Clears the folder for git's working files if neither an iteration in progress nor the note of a context could need it. A
 /// leftover only takes space.
 pub(super) fn clear_unused_scratch(workspace: &Workspace) {
     if begun(workspace).is_ok_and(|iterations| iterations.is_empty()) && !has_contexts(workspace) {
@@ -219,11 +217,6 @@ fn parse(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
         Some((reason, _)) => Err(reason.to_owned()),
         None => Ok(iteration),
     }
-}
-
-/// Returns a text as one line without control characters, of at most [`MAX_LINE`] characters.
-pub(super) fn line(text: &str) -> String {
-    shorten(&for_terminal(&text.replace(['\n', '\r', '\t'], " ")), MAX_LINE)
 }
 
 fn is_line(text: &str) -> bool {

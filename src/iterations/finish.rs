@@ -10,11 +10,8 @@ use std::path::PathBuf;
 use super::ended::{EndedAttempt, Recorded};
 use super::iteration::Iteration;
 use super::kept::{keep_ahead, not_recorded, settle};
-use super::kept_file::{IterationRef, KeptAttempt, canonical};
-use super::notes::Channel;
 use super::record::record;
 use super::state_folders::StateFolders;
-use super::told::told_iteration;
 use super::work_tree::changes_since;
 use crate::error::{Error, Result};
 use crate::history::Report;
@@ -119,65 +116,6 @@ pub(crate) fn keep(
 ) -> Option<PathBuf> {
     let transcript = transcript(workspace, report);
     keep_ahead(workspace, folders, &EndedAttempt::new(iteration, report, &transcript, workspace.now()))
-}
-
-/// Writes a saved attempt to the journal, as [`finish`] would have done in time, and removes the file. If the journal
-/// has it already, it only removes the file.
-pub(crate) fn record_kept(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    folders: &StateFolders,
-    kept: &KeptAttempt,
-) -> Result<Recorded> {
-    let root = canonical(workspace.root());
-    if !kept.is_of(&root) {
-        let reason = format!(
-            "it belongs to the memory in `{}`, and this one is in `{root}`; where the project was moved, change \
-             `root` in the file",
-            kept.file.root
-        );
-        return Err(Error::invalid(format!("`{}`", kept.path.display()), reason));
-    }
-    let file = &kept.file;
-    let transcript = file.report.transcript.clone().unwrap_or_default();
-    let iteration = iteration_of(workspace, kept)?;
-    let ended = EndedAttempt {
-        unknown_changes: None,
-        iteration: &iteration,
-        report: &file.report,
-        transcript: &transcript,
-        changes: file.changes.clone(),
-        at: file.kept_at,
-        was_kept: true,
-        is_redacted: file.redacted,
-        told: iteration.is_unmeasured.then_some((Channel::Output, true)),
-        refused: Vec::new(),
-    };
-    match record(workspace, semantic, &ended) {
-        Ok(mut recorded) => {
-            // A file that a person put elsewhere stays.
-            if folders.hold(&kept.path) {
-                recorded.problems.extend(settle(&recorded.attempt, &kept.path));
-            }
-            Ok(recorded)
-        }
-        Err(source) => Err(Error::NotRecorded {
-            root: workspace.root().to_owned(),
-            kept: kept.path.clone(),
-            source: Box::new(source),
-        }),
-    }
-}
-
-/// Returns the iteration that a saved attempt belongs to.
-fn iteration_of(workspace: &Workspace, kept: &KeptAttempt) -> Result<Iteration> {
-    match &kept.file.which {
-        IterationRef::Begun(iteration) => Ok((**iteration).clone()),
-        IterationRef::Named { run, .. } => {
-            let task = kept.named_task()?;
-            told_iteration(workspace, &task, run.as_deref(), kept.file.kept_at)
-        }
-    }
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Error {

@@ -1,6 +1,6 @@
 //! A run, and an iteration of it from its beginning to its entry in the journal.
 //!
-//! Plain data: an iteration is kept in a file between two processes, so fields are never renamed.
+//! Plain data: an iteration is kept in a file, so fields are never renamed.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,10 @@ use crate::entry::{Attempt, AttemptHead, Id, Sections, Source};
 use crate::error::Problem;
 use crate::journal::{BEGUN, journal_path};
 use crate::strategy::Strategy;
+use crate::text::{for_terminal, shorten};
+
+/// The longest line of text that is kept, in characters.
+pub(super) const MAX_LINE: usize = 2_000;
 
 /// One invocation of a loop.
 ///
@@ -186,4 +190,9 @@ impl Iteration {
 /// Returns whether a text can be the name of a git tree: git must not read it as an option or a revision.
 pub(super) fn is_tree(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Returns a text as one line without control characters, of at most [`MAX_LINE`] characters.
+pub(super) fn line(text: &str) -> String {
+    shorten(&for_terminal(&text.replace(['\n', '\r', '\t'], " ")), MAX_LINE)
 }

@@ -2,8 +2,8 @@
 //!
 //! Its process writes the file ([`live_writer`](super)), which stays until the next run of any process, so that whoever
 //! looks a few times a second sees the last actions, too. A file that was not written here (see
-//! [`sealed`](super::sealed)) counts as missing. An open iteration without such a file is one of a loop of the caller's
-//! own.
+//! [`sealed`](super::sealed)) counts as missing. An iteration in progress without such a file is one of a caller of
+//! `begin`.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -11,8 +11,8 @@ use std::ffi::OsString;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::begun::{begun, line};
-use super::iteration::Iteration;
+use super::begun::begun;
+use super::iteration::{Iteration, line};
 use super::process_identity::ProcessIdentity;
 use super::sealed::{state_key, unsealed};
 use crate::entry::knowledge::timestamp;
@@ -58,7 +58,7 @@ const MAX_FILES: usize = 100;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LivePhase {
-    /// An iteration is open. What it does is unknown: a loop of your own drives it.
+    /// An iteration is in progress. What it does is unknown: a caller of [`Memory::begin`](crate::Memory::begin) drives it.
     Open,
     /// It is between two iterations, or prepares one.
     Between,
@@ -126,7 +126,7 @@ pub struct LiveAction {
     pub text: String,
 }
 
-/// A run in progress, or an open iteration.
+/// A run in progress, or an iteration of a caller of [`Memory::begin`](crate::Memory::begin).
 ///
 /// ```
 /// use ralph_memory::{Memory, Task};
@@ -230,14 +230,14 @@ pub(super) fn is_just_ended(run: &LiveRun, now: DateTime<Utc>) -> bool {
     ended.is_some_and(|ended| is_recent(ended.to_utc(), now, ENDED_SECS))
 }
 
-/// Returns the runs in progress and the open iterations, by run and number.
+/// Returns the runs and iterations in progress, by run and number.
 pub(crate) fn live_runs(workspace: &Workspace) -> Vec<LiveRun> {
     let mut runs = unfinished_runs(workspace);
     runs.retain(|run| run.phase != LivePhase::Lost);
     runs
 }
 
-/// Returns the runs in progress and the open iterations, also those whose process is lost.
+/// Returns the runs and iterations in progress, also those whose process is lost.
 pub(crate) fn unfinished_runs(workspace: &Workspace) -> Vec<LiveRun> {
     let mut runs = recent_runs(workspace);
     runs.retain(|run| run.phase != LivePhase::Ended);
@@ -247,7 +247,7 @@ pub(crate) fn unfinished_runs(workspace: &Workspace) -> Vec<LiveRun> {
     runs
 }
 
-/// Returns the runs in progress, the open iterations, and those that ended a moment ago, by run and number.
+/// Returns the runs and iterations in progress, and those that ended a moment ago, by run and number.
 pub(crate) fn recent_runs(workspace: &Workspace) -> Vec<LiveRun> {
     let now = workspace.now();
     // Before the iterations: an iteration that ends meanwhile is in the file, then.
@@ -293,7 +293,7 @@ fn files(workspace: &Workspace) -> HashMap<String, LiveFile> {
     run_ids(workspace).into_iter().take(MAX_FILES).filter_map(file).collect()
 }
 
-/// Returns an open iteration that no file names: one of a loop of one's own, or one that its run prepares.
+/// Returns an iteration that no file names: one of a caller of `begin`, or one that its run prepares.
 fn of_iteration(open: &Iteration, is_prepared: bool) -> LiveRun {
     let process = open.holder.as_ref().or(open.agent.as_ref());
     let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);

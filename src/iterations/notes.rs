@@ -6,9 +6,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::begun::line;
+use super::iteration::line;
 use super::state_file;
-use super::work_tree::tree_of_work;
 use crate::context::{Context, Task};
 use crate::entry::{Attempt, Id};
 use crate::journal::{attempt_at, is_same_attempt};
@@ -80,8 +79,9 @@ impl AttemptNotes {
     }
 }
 
-/// Notes what a context showed, for the next record of its task. It replaces the note of the same task and run.
-pub(crate) fn note_context(workspace: &Workspace, task: &Task, run: Option<&str>, context: &Context) {
+/// Notes what a context showed while the work tree was in this state, for the next record of its task. It replaces the note
+/// of the same task and run.
+pub(super) fn note(workspace: &Workspace, task: &Task, run: Option<&str>, context: &Context, tree: Option<String>) {
     let task = task.without_secrets(&workspace.settings.allowed_secrets);
     let note = ContextNote {
         task: Task {
@@ -93,7 +93,7 @@ pub(crate) fn note_context(workspace: &Workspace, task: &Task, run: Option<&str>
         },
         run: run.map(str::to_owned),
         entries: context.entries.iter().take(MAX_ENTRIES).cloned().collect(),
-        tree: tree_of_work(workspace),
+        tree,
         model: line(&context.model),
         rationale: line(&context.rationale),
         at: workspace.now(),

@@ -10,11 +10,10 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A process, distinguished from others that get its number later.
 ///
 /// ```
-/// use ralph_memory::memory::{ProcessIdentity, Run};
-/// let run = Run { holder: ProcessIdentity::this_process(), ..Run::named("run-1a2b3c4d") };
-/// if let Some(holder) = run.holder {
-///     assert_eq!(holder.pid(), std::process::id());
-///     assert_eq!(ProcessIdentity::of(std::process::id()), Some(holder));
+/// use ralph_memory::memory::ProcessIdentity;
+/// if let Some(this) = ProcessIdentity::this_process() {
+///     assert_eq!(this.pid(), std::process::id());
+///     assert_eq!(ProcessIdentity::of(std::process::id()), Some(this));
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! Records attempts that nobody began: an agent's output after the fact, or what an agent says itself.
+//! Records attempts after the fact: an agent's output, what an agent says itself, or a saved attempt.
 //!
 //! Nothing has to be open. Only a run at work keeps its task to itself, since it records its own attempts.
 
@@ -10,10 +10,12 @@ use super::begun::begun;
 use super::ended::{EndedAttempt, Recorded};
 use super::finish::{record_safely, transcript};
 use super::iteration::Iteration;
+use super::kept::settle;
+use super::kept_file::{IterationRef, KeptAttempt, canonical};
 use super::meant::{TaskName, of_session};
 use super::notes::{Channel, context_of, tasks_of_contexts};
 use super::process_identity::ProcessIdentity;
-use super::record::known_name;
+use super::record::{known_name, record};
 use super::runs::{known_task, new_run, recent_run};
 use super::state_folders::StateFolders;
 use crate::catalog::{Catalog, RowId};
@@ -47,6 +49,65 @@ pub(crate) fn record_attempt(
         ..EndedAttempt::new(&iteration, report, &transcript, workspace.now())
     };
     record_safely(workspace, semantic, folders, ended)
+}
+
+/// Writes a saved attempt to the journal, as [`finish`](super::finish::finish) would have done in time, and removes the file. If the journal
+/// has it already, it only removes the file.
+pub(crate) fn record_kept(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    kept: &KeptAttempt,
+) -> Result<Recorded> {
+    let root = canonical(workspace.root());
+    if !kept.is_of(&root) {
+        let reason = format!(
+            "it belongs to the memory in `{}`, and this one is in `{root}`; where the project was moved, change \
+             `root` in the file",
+            kept.file.root
+        );
+        return Err(Error::invalid(format!("`{}`", kept.path.display()), reason));
+    }
+    let file = &kept.file;
+    let transcript = file.report.transcript.clone().unwrap_or_default();
+    let iteration = iteration_of(workspace, kept)?;
+    let ended = EndedAttempt {
+        unknown_changes: None,
+        iteration: &iteration,
+        report: &file.report,
+        transcript: &transcript,
+        changes: file.changes.clone(),
+        at: file.kept_at,
+        was_kept: true,
+        is_redacted: file.redacted,
+        told: iteration.is_unmeasured.then_some((Channel::Output, true)),
+        refused: Vec::new(),
+    };
+    match record(workspace, semantic, &ended) {
+        Ok(mut recorded) => {
+            // A file that a person put elsewhere stays.
+            if folders.hold(&kept.path) {
+                recorded.problems.extend(settle(&recorded.attempt, &kept.path));
+            }
+            Ok(recorded)
+        }
+        Err(source) => Err(Error::NotRecorded {
+            root: workspace.root().to_owned(),
+            kept: kept.path.clone(),
+            source: Box::new(source),
+        }),
+    }
+}
+
+/// Returns the iteration that a saved attempt belongs to.
+fn iteration_of(workspace: &Workspace, kept: &KeptAttempt) -> Result<Iteration> {
+    match &kept.file.which {
+        IterationRef::Begun(iteration) => Ok((**iteration).clone()),
+        IterationRef::Named { run, .. } => {
+            let task = kept.named_task()?;
+            told_iteration(workspace, &task, run.as_deref(), kept.file.kept_at)
+        }
+    }
 }
 
 /// Returns the task that an output is about: another known one that it names, else the only open one, else the one that it

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::begun::scratch;
+use super::notes;
+use crate::context::{Context, Task};
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Error, Problem};
 use crate::git::{Lookup, WorkTree};
@@ -46,9 +48,10 @@ pub(super) fn work_tree_state(workspace: &Workspace) -> Result<Option<WorkTreeSt
     }
 }
 
-/// Returns the name of the current tree, if git gives one.
-pub(super) fn tree_of_work(workspace: &Workspace) -> Option<String> {
-    Some(work_tree_state(workspace).ok()??.tree)
+/// Notes what a context showed, and the current tree, for the next record of its task.
+pub(crate) fn note_context(workspace: &Workspace, task: &Task, run: Option<&str>, context: &Context) {
+    let tree = work_tree_state(workspace).ok().flatten().map(|state| state.tree);
+    notes::note(workspace, task, run, context, tree);
 }
 
 /// Returns the current tree, with the files that changed since the tree `before` according to git. If there was such a
