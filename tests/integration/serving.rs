@@ -513,11 +513,13 @@ fn health_and_entries_say_the_truth_about_what_helped() {
     base.run(["archive", "knowledge/gone"]).says(0, "gone");
     let server = PageProcess::start(&base);
     let health = server.page("health");
-    assert!(health.contains("1 entry was in contexts of attempts that failed"), "{health}");
+    assert!(health.contains("1 entry was in contexts of attempts at several tasks that failed"), "{health}");
     assert!(!health.contains("looks useless") && !health.contains("Archived since"), "{health}");
     let entry = server.page("entry?id=mixed");
     assert!(
-        entry.contains("None of the attempts whose contexts had it succeeded; 3 failed. Does it mislead?"),
+        entry.contains(
+            "None of the attempts whose contexts had it succeeded; 3 at several tasks failed. Does it mislead?"
+        ),
         "{entry}"
     );
     base.run(["archive", "knowledge/mixed"]).says(0, "mixed");
