@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
 pub(crate) use agent_output::{CompletedReport, completed_report, is_named, killed_by, transcript_problems};
-pub(crate) use outcome::{error_category, outcome, sections};
+pub(crate) use outcome::{UNKNOWN, error_category, outcome, sections};
 pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};
 pub use report::{Report, Validated};
@@ -87,8 +87,8 @@ pub(crate) struct TaskRecord {
     pub tree_seen: bool,
     /// The rung of the ladder: see [`rung`].
     pub rung: u32,
-    /// Whether it was ever done.
-    pub was_done: bool,
+    /// The number of the attempt that last had it done, from 1; 0 if none had.
+    pub done_at: usize,
     /// The last estimate of how hard it is.
     pub difficulty: Option<Difficulty>,
     /// The model that last had it done.
@@ -118,7 +118,7 @@ impl TaskRecord {
             .collect();
         let mut record = TaskRecord {
             attempts: attempts.len(),
-            was_done: after_done > 0,
+            done_at: after_done,
             streak: u32::try_from(failures.len()).unwrap_or(u32::MAX),
             difficulty: last(&attempts, |head| head.difficulty),
             model_that_worked: last(&attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),
@@ -144,7 +144,7 @@ impl TaskRecord {
         record.rung = rung(record.streak, record.same_error || record.tree_seen);
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for (_, head) in &failures {
-            *counts.entry(head.error_category.as_deref().unwrap_or("unknown")).or_default() += 1;
+            *counts.entry(head.error_category.as_deref().unwrap_or(UNKNOWN)).or_default() += 1;
         }
         record.failed_with = counts.into_iter().map(|(category, n)| (category.to_owned(), n)).collect();
         record.failed_with.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));

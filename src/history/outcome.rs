@@ -12,7 +12,7 @@ use crate::text::floor;
 use crate::transcript::{Format, Transcript, without_sigils};
 
 /// The category of its error then.
-const UNKNOWN: &str = "unknown";
+pub(crate) const UNKNOWN: &str = "unknown";
 /// How much of the text's end is kept then, in characters.
 const LAST_WORDS: usize = 500;
 /// How much of a reported stack trace is kept, in characters.

@@ -140,9 +140,9 @@ pub(super) fn gather(
         if run.0.has_own_model {
             instructions.models.clear();
         }
-        let status = loop_status(workspace, run, record, run_record, &choice);
         let problems = matches.problems.clone();
         let attempts = attempts_of_task(workspace, &catalogs, &precedents.of_task, budget);
+        let status = loop_status(workspace, run, (record, &attempts), run_record, &choice);
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
         let mut material = Material { attempts, status, ..material };
         // An attempt at the task that another one represents is not shown as one of the run either.

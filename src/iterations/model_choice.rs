@@ -1,10 +1,12 @@
 //! The model of an iteration, and the state of the run and the task.
 
+use std::cmp::Reverse;
+
 use super::iteration::Run;
-use crate::context::{Status, Stuck};
-use crate::entry::Outcome;
+use crate::context::{NumberedAttempt, Status, Stuck};
+use crate::entry::{AttemptHead, Outcome};
 use crate::error::{Error, Result};
-use crate::history::{AttemptSummary, RunRecord, TaskRecord, is_named};
+use crate::history::{AttemptSummary, RunRecord, TaskRecord, UNKNOWN, is_named};
 use crate::strategy::{self, Choice, Evidence, Models, SimilarTask};
 use crate::workspace::Workspace;
 
@@ -59,7 +61,7 @@ fn similar_task<'a>(models: Models<'a>, attempts: &[AttemptSummary]) -> SimilarT
 pub(super) fn loop_status(
     workspace: &Workspace,
     (run, number): (&Run, u32),
-    task: &TaskRecord,
+    (task, attempts): (&TaskRecord, &[NumberedAttempt]),
     of_run: &RunRecord,
     choice: &Choice,
 ) -> Option<Status> {
@@ -72,7 +74,7 @@ pub(super) fn loop_status(
         threshold,
         same_error: task.same_error,
         tree_seen: task.tree_seen,
-        failed_with: task.failed_with.clone(),
+        failed_with: failed_with(task, attempts),
         tell_person: task.rung > threshold,
     });
     // Mostly the run's last attempt is that of the task.
@@ -90,4 +92,26 @@ pub(super) fn loop_status(
         stuck,
         refused,
     })
+}
+
+/// Returns what the attempts since the task was last done failed with, and how often: the category of the error or, without
+/// one, the first line of the reason that a report gives.
+fn failed_with(task: &TaskRecord, attempts: &[NumberedAttempt]) -> Vec<(String, usize)> {
+    let mut counts = task.failed_with.clone();
+    for NumberedAttempt { attempt, .. } in attempts.iter().filter(|past| past.number > task.done_at) {
+        let AttemptHead { outcome, error_category, .. } = &attempt.head;
+        let is_unnamed = outcome.is_failure_of_task() && error_category.as_ref().is_none_or(|name| name == UNKNOWN);
+        let why = attempt.sections.told_why().filter(|_| is_unnamed).and_then(|why| why.lines().next());
+        let Some(why) = why.map(|why| why.trim_end_matches('.')) else { continue };
+        for (name, count) in &mut counts {
+            *count = count.saturating_sub(usize::from(name == UNKNOWN));
+        }
+        match counts.iter_mut().find(|(name, _)| name == why) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((why.to_owned(), 1)),
+        }
+    }
+    counts.retain(|(_, count)| *count > 0);
+    counts.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));
+    counts
 }

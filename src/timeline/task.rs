@@ -139,7 +139,7 @@ pub struct TaskView {
 /// Returns the state of a task.
 pub(super) fn state(workspace: &Workspace, record: &TaskRecord) -> TaskState {
     match record.streak {
-        0 if record.was_done => TaskState::Done,
+        0 if record.done_at > 0 => TaskState::Done,
         0 => TaskState::Open,
         _ if record.rung >= workspace.settings.stuck_after => TaskState::Stuck,
         _ => TaskState::Failing,

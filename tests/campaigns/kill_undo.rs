@@ -6,8 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::{self, Event};
-use ralph_memory::memory::Run;
-use ralph_memory::{Knowledge, Memory, Task};
+use ralph_memory::{Knowledge, Memory};
 
 use crate::fault_campaign::tracer::{At, Fault, Injected, Program, Thin, Traced};
 use crate::fault_campaign::{add_learnings, at, copy_project, opened};
@@ -51,7 +50,10 @@ pub(crate) const VICTIMS: [Victim; 11] = [
     victim("consolidate", &["consolidate"]),
     victim("restore", &["restore", "build-cache"]),
     Victim { input: IMPORTED, ..victim("import", IMPORT) },
-    Victim { input: SAID, ..victim("record", &["record", "--run", "run-1"]) },
+    Victim {
+        input: SAID,
+        ..victim("record", &["record", "--run", "run-1", "--task", "Warm the cache", "--task-id", "t-1"])
+    },
     Victim { first: Some(RENAME), ..victim("undo of rename", &["undo"]) },
     Victim { first: Some(&["prune"]), ..victim("undo of prune", &["undo"]) },
     Victim { first: Some(IMPORT), input: IMPORTED, ..victim("undo of import", &["undo"]) },
@@ -238,7 +240,6 @@ fn prepare(root: &Path) {
         let expires_at = entry::parse_time(&format!("2026-10-0{day}"));
         memory.note(&Event { expires_at, ..Event::new("hint", format!("Until day {day}.")) }).unwrap();
     }
-    memory.begin(&Task { id: Some("t-1".to_owned()), ..Task::new("Warm the cache") }, &Run::named("run-1")).unwrap();
     memory.rebuild_index().unwrap();
     memory.forget_operations().unwrap();
 }

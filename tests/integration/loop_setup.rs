@@ -279,10 +279,13 @@ fn a_run_in_which_no_agent_ran_is_not_the_one_that_is_resumed() {
         let resumed = run(&base, &["--resume", "--json"]).json(1);
         assert_eq!((&resumed["run_id"], &resumed["tasks"][0]["title"]), (&begun["run_id"], &"x".into()));
     }
-    // Iterations of another loop are newer; the run that was started here is still the one.
-    base.run(["context", "--task", "z", "--run", "run-0000000c"]).says(0, "");
+    // Attempts of another loop are newer; the run that was started here is still the one.
+    let record =
+        || base.with(["record", "--task", "z", "--run", "run-0000000c"]).input("Hm.").run().says(0, "recorded");
+    record();
     assert_eq!(run(&base, &["--resume", "--json"]).json(1)["run_id"], begun["run_id"]);
     // Without options, the journal says which run is the newest.
+    record();
     fs::remove_file(base.at(".ralph/state/run.json")).unwrap();
     run(&base, &["--resume"]).says(2, "no agent is named, and the options of `run-0000000c` are not saved here");
 }
@@ -391,10 +394,8 @@ fn a_stuck_task_is_reported_everywhere() {
     let base = TestBase::new();
     attempts(&base, &[("failed", "---\n"); 12]);
     let task = ["--task", "x", "--task-id", "t-1"];
-    let context = base.run([&["context"][..], &task].concat()).answer(0);
+    let context = context(&base, &[]);
     assert!(context.contains("Stuck loop detected") && context.contains("12 consecutive failure(s)"), "{context}");
-    // There is no iteration to describe.
-    assert!(!context.contains("**Iteration:**") && !context.contains("Current model"), "{context}");
 
     // The warning refers to an existing attempt, and not to models that were never tried.
     let ran = run(&base, &[&task[..], &["--agent", "true", "--max-iterations", "1", "--strategy", "fixed"]].concat());
@@ -406,7 +407,7 @@ fn a_stuck_task_is_reported_everywhere() {
 
 /// Returns the context of the task.
 fn context(base: &TestBase, more: &[&str]) -> String {
-    base.run([&["context", "--task", "x", "--task-id", "t-1"], more].concat()).answer(0)
+    base.run([&["context", "-q", "--task", "x", "--task-id", "t-1"], more].concat()).answer(0)
 }
 
 #[test]
@@ -459,6 +460,12 @@ fn the_errors_of_a_task_are_a_sentence() {
     attempts(&base, &[("failed", "error_category: test_failure\n---\n"), ("failed", "---\n"), ("failed", "---\n")]);
     let text = context(&base, &[]);
     assert!(text.contains("> It failed with: test_failure; 2 times without a reported cause.\n"), "{text}");
+    // A report need not name a category.
+    let report = |why: &str| format!("error_category: unknown\n---\n\n## Why it failed\n\n> {why}\n");
+    let (tls, port) = (report("The broker wants TLS.\n> It says so."), report("The port is taken."));
+    attempts(&base, &[("failed", &port), ("done", "---\n"), ("failed", &tls), ("failed", &port), ("failed", &tls)]);
+    let text = context(&base, &[]);
+    assert!(text.contains("> It failed with: The broker wants TLS (2), The port is taken.\n"), "{text}");
 }
 
 #[test]
@@ -473,34 +480,6 @@ fn a_suggestion_stays_until_an_attempt_followed_it() {
     assert!(!text.contains("Suggested approach"), "{text}");
 }
 
-/// What was seen: after three calls of `context` without `record`, `record` refused, and nothing listed or ended them.
-#[test]
-fn open_iterations_are_listed_and_cancelled() {
-    let base = TestBase::new();
-    for title in ["one", "two", "three"] {
-        base.run(["context", "--task", title, "--run", "run-0000000a"]).says(0, "of run-0000000a, with ");
-    }
-    let status = base.run(["status"]);
-    assert!(status.stdout.contains("run-0000000a/2  two (begun 2026-11-20T10:00:00Z)"), "{status}");
-    assert_eq!(base.run(["status", "--json"]).json(0)["open"][2]["id"], "journal/run-0000000a/0003");
-    let refused = base.with(["record"]).input("x").run();
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("1 of run-0000000a (one), 2 of run-0000000a (two)"), "{refused}");
-    assert!(refused.stderr.contains("context --cancel"), "{refused}");
-    for id in ["run-0000000a/1", "journal/run-0000000a/0003"] {
-        base.run(["context", "--cancel", id]).says(0, "run-0000000a");
-    }
-    let unknown = base.run(["context", "--cancel", "run-0000000a/1"]);
-    assert_eq!(unknown.code, Some(1), "{unknown}");
-    assert!(unknown.stderr.contains("open: `run-0000000a/2`"), "{unknown}");
-    base.with(["record"])
-        .input("<task-failed>x</task-failed>")
-        .run()
-        .says(0, "recorded journal/run-0000000a/0002 (failed)");
-    assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-0000000a/0002.md"]);
-    base.run(["context", "--task-id", "t-1"]).says(2, "--task <TITLE>");
-}
-
 /// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had
 /// ended.
 #[test]
@@ -513,7 +492,7 @@ fn the_reason_of_an_end_is_shown_without_a_report() {
     assert!(text.contains("- **Last output:**\n  ```\n  I read the worker first.\n"), "{text}");
     assert_eq!(text.matches("I read the worker first.").count(), 1, "{text}");
     // The run's journal shows it to other tasks.
-    let arguments = ["context", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
+    let arguments = ["context", "-q", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
     let other = base.run(arguments).answer(0);
     assert!(other.contains("**Why it failed**: error_max_turns: Reached maximum"), "{other}");
 }
@@ -523,7 +502,7 @@ fn a_silent_crash_shows_its_exit_code() {
     let base = TestBase::new();
     base.write("agent.sh", "kill -KILL $$\n");
     run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "1"]).says(1, "--max-iterations N");
-    let text = base.run(["context", "--task", "x"]).answer(0);
+    let text = base.run(["context", "-q", "--task", "x"]).answer(0);
     assert!(text.contains("the agent ended with exit code 137"), "{text}");
 }
 

@@ -223,10 +223,9 @@ fn by_library() -> Loop {
 fn by_commands() -> Loop {
     let driven = Loop::new();
     for _ in 0..3 {
-        let begun = driven.run(&["context", "--task", TITLE, "--run", RUN, "--json"]).json(0);
-        let iteration = &begun["iteration"];
-        let (model, number) = (iteration["model"].as_str().unwrap(), iteration["iteration"].as_u64().unwrap());
-        let text = driven.agent(model, number, begun["context"].as_str().unwrap());
+        let context = driven.run(&["context", "--task", TITLE, "--run", RUN, "--limit", "10", "--json"]).json(0);
+        let (model, number) = (context["model"].as_str().unwrap(), context["attempt"].as_u64().unwrap());
+        let text = driven.agent(model, number, context["prompt"].as_str().unwrap());
         let (exit_code, output) = driven.check();
         driven.base.write("../home/said", text).write("../home/checked", output);
         let (said, checked) = (driven.base.home().join("said"), driven.base.home().join("checked"));
@@ -234,6 +233,8 @@ fn by_commands() -> Loop {
         let recorded = driven.run(&[
             "record",
             said.to_str().unwrap(),
+            "--model",
+            model,
             "--agent-exit",
             "0",
             "--verify-command",
@@ -277,8 +278,9 @@ fn the_library_and_two_commands_write_the_same_files() {
     let (by_run, _) = by_run();
     let (by_library, by_commands) = (by_library(), by_commands());
     assert_eq!(shown(&by_library.entries()), shown(&by_run.entries()));
-    // `context` does not know the limit of iterations, which no file has.
-    assert_eq!(shown(&by_commands.entries()), shown(&by_run.entries()));
+    // Nobody measures how long an attempt takes that is told.
+    let measured = shown(&by_run.entries()).replace("duration_secs: …\n", "");
+    assert_eq!(shown(&by_commands.entries()), measured);
     for (by_run, by_library) in by_run.told().iter().zip(by_library.told()) {
         assert!(by_run.contains(&by_library), "{by_run}\n-- does not contain --\n{by_library}");
     }
@@ -316,32 +318,22 @@ fn the_newest_run_is_resumed() {
 }
 
 #[test]
-fn a_late_record_is_still_recorded() {
+fn a_record_without_a_task_is_about_the_only_open_one() {
     let base = TestBase::new();
-    let begin = |task: &str| base.run(["context", "--task", task, "--run", RUN, "--json"]).json(0)["iteration"].clone();
     let record = |arguments: &[&str], text: &str| base.with([&["record"], arguments].concat()).input(text).run();
-    // Nothing is open, and no task is named.
-    record(&[], "x").says(2, "cannot tell which iteration ends");
-    let first = begin("one");
-    let id = first["task_id"].as_str().unwrap().to_owned();
-    let failed = format!("<journal>late</journal><task-failed>{id}</task-failed>");
-    // The same run begins the task again, so the first one counts as interrupted.
-    assert_eq!(begin("one")["iteration"], 2);
-    begin("two");
-    let several = record(&[], &failed);
-    assert_eq!(several.code, Some(2), "{several}");
-    assert!(several.stderr.contains("several iterations are open: 2 of run-0a1b2c3d (one), 3 of run-0a1b2c3d (two)"));
-    record(&["--run", RUN, "--iteration", "1"], &failed).says(0, "recorded journal/");
-    record(&["--run", RUN, "--iteration", "2"], &failed).says(0, "recorded journal/");
-    record(&["--iteration", "3"], "").says(0, "recorded journal/");
+    record(&[], "x").says(2, "cannot tell which task it is about");
+    let ask = |task: &str| base.run(["context", "--task", task, "--run", RUN]).says(0, "attempt 1 at t-");
+    ask("one");
+    ask("two");
+    record(&["--run", RUN], "x").says(2, "cannot tell which task it is about");
+    let done = format!("<journal>late</journal><task-done>{}</task-done>", Task::id_of_title("one"));
+    record(&["--run", RUN], &done).says(0, "(done)");
+    record(&["--run", RUN], "x").says(0, "(blocked)");
     record(&["--task-id", "t-other", "--outcome", "partial"], "").says(0, "(partial)");
-    let outcomes: Vec<String> = (1..=5)
-        .map(|number| base.read(&format!(".ralph/journal/{RUN}/{number:04}.md")))
-        .map(|text| text.lines().find_map(|line| line.strip_prefix("outcome: ").map(str::to_owned)).unwrap())
-        .collect();
-    assert_eq!(outcomes, ["interrupted", "failed", "blocked", "failed", "partial"]);
-    let late = base.read(&format!(".ralph/journal/{RUN}/0004.md"));
-    assert!(late.contains("task_title: \"one\"") && late.contains("> late"), "{late}");
+    let attempts: Vec<String> =
+        base.memory().attempts_of_run(RUN).into_iter().map(|(_, attempt)| attempt.task_title).collect();
+    assert_eq!(attempts, ["one", "two", "t-other"]);
+    assert!(base.read(&format!(".ralph/journal/{RUN}/0001.md")).contains("> late"));
 }
 
 #[test]

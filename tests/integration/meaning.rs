@@ -217,7 +217,7 @@ fn a_context_includes_semantic_matches() {
     let (base, ollama) = (base(), Standin::start());
     let context = base.with(["context", "--task", "Improve latency", "--json"]);
     let answer = context.env(URL, &ollama.url).run().json(0);
-    assert!(answer["context"].as_str().unwrap().contains("Run it with fewer samples."), "{answer}");
+    assert!(answer["prompt"].as_str().unwrap().contains("Run it with fewer samples."), "{answer}");
     let ended = base.with(["record", "--json"]).input("<journal>The crash came from a panic.</journal>");
     ended.env(URL, &ollama.url).run().json(0);
     let texts = ollama.texts();
@@ -819,7 +819,7 @@ fn a_fresh_server_is_filled_by_what_is_written_and_searched() {
         assert_eq!(found("password", 0), ["knowledge/keys"], "{mode}");
         let context = there(&["context", "--task", "Explain the segfault", "--json"]).json(0);
         assert_eq!(context["problems"], serde_json::json!([]), "{mode}: {context}");
-        assert!(context["context"].as_str().unwrap().contains("It can abort."), "{mode}: {context}");
+        assert!(context["prompt"].as_str().unwrap().contains("It can abort."), "{mode}: {context}");
         // Made as `index --remote` makes it.
         let filled = there(&["index", "--remote"]).answer(0);
         assert_eq!(filled, "the index has 2 entries\nthe server has 2 entries, 0 new\n", "{mode}");

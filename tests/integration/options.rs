@@ -57,7 +57,8 @@ fn a_named_folder_wins_over_that_of_the_client() {
         base.with(arguments).input(input).run().stdout
     };
     assert!(hook(&["hook", "session-start"]).contains("Other"));
-    assert_eq!(hook(&["-C", ".", "hook", "session-start"]), "");
+    let own = hook(&["-C", ".", "hook", "session-start"]);
+    assert!(own.contains("# Project Memory") && !own.contains("Other"), "{own}");
 }
 
 #[test]

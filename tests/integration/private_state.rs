@@ -5,6 +5,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use ralph_memory::Task;
+use ralph_memory::memory::Run;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::support::{PROGRAM, Ran, TestBase, git};
@@ -27,6 +29,11 @@ fn open_to_others(base: &TestBase, folder: &str) -> Vec<String> {
         .filter(|file| mode(&base.at(file)) != 0o600)
         .map(|file| format!("{file} {:o}", mode(&base.at(&file))))
         .collect()
+}
+
+/// Begins an iteration of this run, which this process works on.
+fn begin(base: &TestBase, run: &str) {
+    base.memory().begin(&Task::new("Mine"), &Run::named(run)).unwrap();
 }
 
 /// An archive, a clone or another file system can have any inode number and any birth time.
@@ -59,7 +66,7 @@ fn what_was_written_elsewhere_or_with_another_key_is_not_believed() {
     let key = base.state_folder().join("key");
     run(&base, &["--task", "x", "--agent", "true", "--max-iterations", "1"]).says(1, "--max-iterations N");
     assert_eq!((fs::read(&key).unwrap().len(), mode(&key), mode(key.parent().unwrap())), (32, 0o600, 0o700));
-    base.run(["context", "--task", "Mine", "--run", "run-2"]).says(0, "of run-2, with ");
+    begin(&base, "run-2");
     let status = |base: &TestBase| base.run(["status"]).stdout;
     assert!(status(&base).contains("run-2/1"), "{}", status(&base));
 
@@ -105,11 +112,10 @@ fn a_key_that_others_could_know_is_replaced() {
     for (what, spoil) in spoil {
         let base = TestBase::new();
         let key = base.state_folder().join("key");
-        let begin = |run: &str| base.run(["context", "--task", "Mine", "--run", run]).says(0, "with ");
-        begin("run-1");
+        begin(&base, "run-1");
         spoil(&key);
         assert!(!base.run(["status"]).stdout.contains("run-1/1"), "{what}");
-        begin("run-2");
+        begin(&base, "run-2");
         assert_eq!((fs::symlink_metadata(&key).unwrap().len(), mode(&key)), (32, 0o600), "{what}");
         assert!(fs::symlink_metadata(&key).unwrap().is_file(), "{what}");
         let status = base.run(["status"]).stdout;
@@ -133,8 +139,9 @@ fn without_a_place_for_the_key_nothing_is_believed_and_a_person_is_told() {
     ran.says(1, "--max-iterations N");
     assert_eq!(base.files(".ralph/journal").len(), 1, "the process knows what it began itself");
     with(&["run", "--resume"]).run().refuses(2, "no agent is named");
-    with(&["context", "--task", "Mine", "--run", "run-2"]).run().says(0, "cannot be kept");
-    with(&["record", "--run", "run-2"]).input("Done.").run().says(2, "no open iteration matches");
+    with(&["context", "--task", "Mine", "--run", "run-2"]).run().says(0, "attempt 1 at ");
+    with(&["record", "--run", "run-2"]).input("Done.").run().says(2, "cannot tell which task it is about");
+    with(&["record", "--run", "run-2", "--task", "Mine"]).input("Done.").run().says(0, "recorded journal/run-2/0001");
     with(&["add", "--title", "Retries", "--tags", "api", "--body", "Only after a 503."]).run().says(0, "created");
     assert!(with(&["search", "retries"]).run().stdout.contains("Retries"));
     assert!(base.files(".ralph/cache").iter().all(|file| file.ends_with("lock")), "{:?}", base.files(".ralph/cache"));
@@ -158,7 +165,7 @@ fn all_that_a_memory_keeps_for_itself_is_private() {
     );
     run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "1"]).says(1, "--max-iterations N");
     assert!(base.read("seen").contains("state/live/") && base.read("seen").contains("state/git/"));
-    base.run(["context", "--task", "Mine", "--run", "run-2"]).says(0, "of run-2, with ");
+    begin(&base, "run-2");
     let event = serde_json::json!({"session_id": "s", "cwd": base.root(), "source": "startup"}).to_string();
     let _ = base.with(["hook", "session-start"]).input(event).run();
     let edit = base.with(["edit", "knowledge/codes"]).env("PATH", std::env::var_os("PATH").unwrap());
@@ -206,8 +213,7 @@ fn a_secret_in_a_task_reaches_its_agent_and_nothing_else() {
     let base = TestBase::new();
     let title = format!("Deploy with {TOKEN}");
     base.write("tasks.md", format!("- [ ] {title}\n  Or with {TOKEN}, perhaps.\n- [ ] {title} again\n"));
-    let commands =
-        "status;context --task Other --dry-run;context --briefing;log;stats;list;show run-1;show t-1;check;doctor";
+    let commands = "status;context Other;context;log;stats;list;show run-1;show t-1;check;doctor";
     let shown: Vec<_> = commands.split(';').map(|one| format!("$P {one} --no-pager\n$P {one} --json\n")).collect();
     let shown = shown.concat();
     base.write("agent.sh", format!("P={PROGRAM}\ncat > prompt\n($P status; {shown}) > shown 2>&1\ncat .ralph/state/live/* .ralph/state/iterations/* > kept\n"));
@@ -233,10 +239,8 @@ fn a_secret_in_a_task_reaches_its_agent_and_nothing_else() {
     check(&["--resume", "--max-iterations", "1"]);
 
     // A loop of one's own.
-    let begun = base.run(["context", "--task", &title, "--run", "run-9", "--json"]);
-    assert!(begun.code == Some(0) && !begun.to_string().contains(TOKEN), "{begun}");
-    let status = base.run(["status"]).stdout;
-    assert!(status.contains("run-9/1  Deploy with [redacted: github-token"), "{status}");
+    let prompt = base.run(["context", "--task", &title, "--run", "run-9"]);
+    assert!(prompt.stdout.contains(&title) && !prompt.stderr.contains(TOKEN), "{prompt}");
     base.with(["record", "--run", "run-9"]).input("Done.").run().says(0, "recorded journal/run-9/0001");
     assert_eq!(files_with_the_token(&base, ".ralph"), [".ralph/state/run.json"]);
 }

@@ -43,7 +43,7 @@ fn an_entry_is_found_by_the_questions_it_answers() {
     assert_eq!(explained["entries"][0]["explanation"][0]["part"], "questions", "{explained}");
     let shown = base.run(["show", "close-the-pool"]).answer(0);
     assert!(shown.contains(&format!("  answers      {QUESTION}\n")), "{shown}");
-    let context = base.run(["context", "--task", "The suite must not hang at the end"]).answer(0);
+    let context = base.run(["context", "-q", "--task", "The suite must not hang at the end"]).answer(0);
     assert!(context.contains("Each worker holds a connection.") && !context.contains("my suite"), "{context}");
 }
 

@@ -9,8 +9,7 @@ const LATER: &str = "2026-11-20T11:00:00Z";
 
 /// Records this answer of an agent as an attempt at a task.
 fn record(base: &TestBase, (title, id): (&str, &str), answer: &str, more: &[&str]) -> Ran {
-    base.run(["context", "--task", title, "--task-id", id]).says(0, "iteration ");
-    base.with([&["record", "--task-id", id], more].concat()).input(answer).run()
+    base.with([&["record", "--task", title, "--task-id", id], more].concat()).input(answer).run()
 }
 
 const LOGIN: (&str, &str) = ("Fix the login", "login");
@@ -51,12 +50,12 @@ fn a_failure_by_the_title_and_with_one_field_keeps_its_text() {
     let attempt = &base.run(["log", "--json", "--full"]).json(0)["attempts"][0];
     let texts = ["what_was_tried", "why_it_failed", "notes"].map(|key| attempt[key].as_str().unwrap().to_owned());
     assert_eq!(texts, ["the seven gates", "", "Next step: the eighth"]);
-    let prompt = base.with(["context", "--dry-run", "--task", "Fix the login", "--task-id", "login"]).now(LATER).run();
+    let prompt = base.with(["context", "-q", "--task", "Fix the login", "--task-id", "login"]).now(LATER).run();
     assert!(prompt.stdout.contains("- **Approach:** the seven gates\n"), "{prompt}");
     // Neither field: all of it is the reason.
     record(&base, LOGIN, "<failure-report>The lock is held.</failure-report><task-failed>login</task-failed>", &[])
         .says(0, "(failed)");
-    let prompt = base.with(["context", "--dry-run", "--task", "Fix the login", "--task-id", "login"]).now(LATER).run();
+    let prompt = base.with(["context", "-q", "--task", "Fix the login", "--task-id", "login"]).now(LATER).run();
     assert!(prompt.stdout.contains("- **Why it failed:** The lock is held.\n"), "{prompt}");
 }
 
@@ -106,9 +105,10 @@ fn a_refused_element_is_told_everywhere() {
         );
     }
     // The next prompt of that task, in whatever run.
-    let prompt = |title: &str| base.with(["context", "--dry-run", "--task", title]).now(LATER).run().answer(0);
-    let arguments = ["context", "--dry-run", "--task", "Fix the login", "--task-id", "login", "--run", "run-0000000b"];
+    let prompt = |title: &str, id: &str| {
+        base.run(["context", "-q", "--task", title, "--task-id", id, "--run", "run-0000000b"]).answer(0)
+    };
     let told = format!("- **Problem in the last report:** {shown}\n");
-    assert!(base.run(arguments).answer(0).contains(&told));
-    assert!(!prompt("Something else").contains("Problem in the last report"));
+    assert!(prompt("Fix the login", "login").contains(&told));
+    assert!(!prompt("Something else", "else").contains("Problem in the last report"));
 }

@@ -495,21 +495,31 @@ fn health_and_entries_say_the_truth_about_what_helped() {
     for (stem, title) in [("mixed", "Helped nobody"), ("gone", "Archived since")] {
         base.entry(stem, title, "x", "It was in contexts.");
     }
-    for (number, outcome) in [(1, "failed"), (2, "partial"), (3, "interrupted")] {
-        let context = if number == 1 { "knowledge/mixed, knowledge/gone, knowledge/nobody" } else { "knowledge/mixed" };
+    let with_three = "knowledge/mixed, knowledge/gone, knowledge/nobody";
+    let attempts = [
+        ("failed", with_three),
+        ("failed", with_three),
+        ("failed", with_three),
+        ("partial", "knowledge/mixed"),
+        ("interrupted", "knowledge/mixed"),
+        ("done", "knowledge/useful"),
+    ];
+    for (number, (outcome, context)) in (1..).zip(attempts) {
         let head =
             format!("run_id: run-a\niteration: {number}\noutcome: {outcome}\nstarted_at: 2026-11-01T10:00:0{number}Z");
-        let text = format!("---\n{head}\ntask_title: T\ncontext: [{context}]\n---\n");
+        let text = format!("---\n{head}\ntask_id: t-{number}\ntask_title: T\ncontext: [{context}]\n---\n");
         base.write(&format!(".ralph/journal/run-a/{number:04}.md"), text);
     }
     base.run(["archive", "knowledge/gone"]).says(0, "gone");
     let server = PageProcess::start(&base);
     let health = server.page("health");
-    assert!(health.contains("1 entry was in contexts of attempts that failed"), "{health}");
+    assert!(health.contains("1 entry was in contexts of attempts at several tasks that failed"), "{health}");
     assert!(!health.contains("looks useless") && !health.contains("Archived since"), "{health}");
     let entry = server.page("entry?id=mixed");
     assert!(
-        entry.contains("None of the attempts whose contexts had it succeeded; 1 failed. Does it mislead?"),
+        entry.contains(
+            "None of the attempts whose contexts had it succeeded; 3 at several tasks failed. Does it mislead?"
+        ),
         "{entry}"
     );
     base.run(["archive", "knowledge/mixed"]).says(0, "mixed");

@@ -145,5 +145,5 @@ fn contexts_contain_no_injected_instructions() {
     let file = base.home().join("prompt");
     fs::write(&file, &ran.stdout).unwrap();
     let json = base.run(["context", "--task", "zebra", "--json"]).json(0);
-    assert!(json["context"].as_str().unwrap().contains("Of zebras"));
+    assert!(json["prompt"].as_str().unwrap().contains("Of zebras"));
 }

@@ -9,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use ralph_memory::memory::LivePhase;
+use ralph_memory::Task;
+use ralph_memory::memory::{LivePhase, Run};
 use ralph_memory::transcript::AgentSpending;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
@@ -374,10 +375,9 @@ fn show_takes_the_name_of_an_iteration() {
     for name in ["run-0000000a/1", "journal/run-0000000a/1", "run-0000000a/0001"] {
         assert_eq!(base.run(["show", name]).answer(0), entry, "{name}");
     }
-    let begun = base.run(["context", "Draw the map", "--json"]).json(0)["iteration"].clone();
-    let (run, title) = (begun["run_id"].as_str().unwrap(), "0");
-    base.run(["show", &format!("{run}/1")]).says(0, &format!("iterations   {title}"));
-    let shown = base.run(["show", begun["task_id"].as_str().unwrap()]).answer(0);
+    let begun = base.memory().begin(&Task::new("Draw a plan"), &Run::named("run-0000000c")).unwrap();
+    base.run(["show", "run-0000000c/1"]).says(0, "iterations   0");
+    let shown = base.run(["show", &begun.task_id()]).answer(0);
     assert!(shown.contains("attempts     0\n"), "{shown}");
     base.run(["show", "run-0000000a/7"]).refuses(1, "there is no entry `journal/run-0000000a/0007`");
     base.run(["show", "knowledge/7"]).refuses(1, "there is no entry `knowledge/7`");
@@ -426,7 +426,7 @@ fn lists_have_orders_and_limits() {
 fn a_context_takes_its_task_with_or_without_an_option() {
     let base = TestBase::new();
     base.entry("map", "Maps use tiles", "map", "Of 256 pixels.");
-    let of = |arguments: &[&str]| base.run([arguments, &["--dry-run"]].concat()).answer(0);
+    let of = |arguments: &[&str]| base.run([arguments, &["-q"]].concat()).answer(0);
     assert_eq!(of(&["context", "Draw the map"]), of(&["context", "--task", "Draw the map"]));
     assert_eq!(
         of(&["prime", "Draw the map", "--feature", "map"]),
@@ -585,8 +585,8 @@ fn a_run_that_does_not_go_on_is_printed_and_not_waited_for() {
 #[test]
 fn an_open_iteration_is_live_without_actions() {
     let base = TestBase::new();
-    let begun = base.run(["context", "Draw the map", "--json"]).json(0);
-    let task = base.run(["show", begun["iteration"]["task_id"].as_str().unwrap(), "--json"]).json(0)["task"].clone();
+    let begun = base.memory().begin(&Task::new("Draw the map"), &Run::named("run-0000000a")).unwrap();
+    let task = base.run(["show", &begun.task_id(), "--json"]).json(0)["task"].clone();
     assert_eq!(
         (&task["state"], &task["live"][0]["phase"], &task["title"]),
         (&json!("open"), &json!("open"), &json!("Draw the map"))

@@ -14,16 +14,16 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(name)
 }
 
-/// Begins an iteration of a task, in a run of a name that is known.
-fn begin(base: &TestBase) {
+/// Asks for the context of a task, in a run of a name that is known.
+fn ask(base: &TestBase) {
     let arguments = ["context", "--task", "Add the lock", "--task-id", "t-lock", "--run", "run-0000000a"];
-    base.run(arguments).says(0, "iteration 1 of run-0000000a");
+    base.run(arguments).says(0, "attempt 1 at t-lock");
 }
 
-/// Begins an iteration and ends it with a stream.
+/// Records a stream.
 fn record(name: &str, more: &[&str]) -> (TestBase, Ran) {
     let base = TestBase::new();
-    begin(&base);
+    ask(&base);
     let path = fixture(name);
     let ran = base.run([&["record", path.to_str().unwrap()], more].concat());
     (base, ran)
@@ -68,7 +68,7 @@ fn failed_and_stopped_agents_are_distinguished() {
 #[test]
 fn a_sigil_counts_over_how_the_agent_ended() {
     let base = TestBase::new();
-    begin(&base);
+    ask(&base);
     let stream = fs::read_to_string(fixture("claude-done.jsonl")).unwrap();
     let failed = stream.replace(r#""subtype":"success","is_error":false"#, r#""subtype":"success","is_error":true"#);
     base.with(["record"]).input(failed).run().says(0, "recorded journal/run-0000000a/0001 (");
@@ -96,7 +96,7 @@ fn a_format_can_be_forced() {
          of Codex; line 1: it is not a JSON object, from column 53 on\nhint: leave `--format` out, or give `--format text` \
          for plain text\n"
     );
-    // Nothing was lost: the iteration is open still.
+    // The context stays noted.
     assert!(base.files(".ralph").iter().all(|path| !path.contains("journal/")));
     let (_, ran) = record("text-with-braces.txt", &["--format", "claude"]);
     ran.refuses(2, "it has no event of Claude Code; line 1: it is not a JSON object, from column 53 on");
@@ -107,7 +107,7 @@ fn a_format_can_be_forced() {
 #[test]
 fn piped_text_in_another_format_is_kept() {
     let base = TestBase::new();
-    begin(&base);
+    ask(&base);
     let said = "I found it.\n<journal>The parser drops a BOM.</journal>\n";
     let ran = base.with(["record", "--format", "claude"]).input(said).run();
     assert_eq!(ran.code, Some(2), "{ran}");
@@ -122,7 +122,7 @@ fn piped_text_in_another_format_is_kept() {
 /// Records a stream of these lines.
 fn record_lines(lines: &[&str]) -> (TestBase, Ran) {
     let base = TestBase::new();
-    begin(&base);
+    ask(&base);
     let ran = base.with(["record"]).input(lines.join("\n")).run();
     assert_eq!(ran.code, Some(0), "{ran}");
     (base, ran)
@@ -192,7 +192,7 @@ fn git_and_the_stream_are_merged() {
     git(&base, &["commit", "-qm", "x"]);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let arguments = ["context", "--task", "Add the lock", "--task-id", "t-lock", "--run", "run-0000000a"];
-    base.with(arguments).env("PATH", &path).run().says(0, "iteration 1 of run-0000000a");
+    base.with(arguments).env("PATH", &path).run().says(0, "attempt 1 at t-lock");
     // The stream says that `lock.rs` was created.
     base.write("src/lock.rs", "b").write("src/by_hand.rs", "b");
     let fixture = fixture("codex-done.jsonl");
@@ -207,7 +207,7 @@ fn git_and_the_stream_are_merged() {
 fn secrets_in_a_stream_reach_no_file() {
     let base = TestBase::new();
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
-    begin(&base);
+    ask(&base);
     let stream = fs::read_to_string(fixture("codex-done.jsonl"))
         .unwrap()
         .replace("could not find `Cargo.toml`", &format!("{} {token}", "x".repeat(230)))

@@ -529,7 +529,7 @@ fn imported_sigils_are_plain_text_in_a_context() {
     let text = "## Finish\n\nSay <task-done>t-1</task-done> at the end.\n\n## MEMORY_SUGGESTIONS\n\n- event: hint\n";
     base.write("AGENTS.md", text);
     base.run(["import", "sections"]).says(0, "2 added");
-    let context = base.run(["context", "--task", "Finish the suggestions"]).answer(0);
+    let context = base.run(["context", "-q", "--task", "Finish the suggestions"]).answer(0);
     assert!(context.contains("Say &lt;task-done>t-1&lt;/task-done>"), "{context}");
     assert!(!context.contains("Say <task-done>"));
 }

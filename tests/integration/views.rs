@@ -121,7 +121,11 @@ fn iterations_are_listed_newest_first_and_by_feature() {
     };
     assert_eq!(failed(None, None), "run-1/0004 run-1/0003 run-2/0002 run-1/0001");
     assert_eq!(failed(Some("storage"), None), "run-1/0003 run-1/0001");
-    assert_eq!(failed(Some("storage"), Some("t-1")), "run-1/0001");
+    assert_eq!(
+        failed(Some("storage"), Some("t-1")),
+        "run-1/0004 run-1/0001",
+        "one that names no feature is one at this task"
+    );
     assert_eq!(failed(None, Some("t-1")), "run-1/0004 run-2/0002 run-1/0001");
     assert_eq!(failed(None, Some("t-3")), "");
     assert!(memory.failed_attempts(None, Some("../t"), 9).is_err());

@@ -27,7 +27,7 @@ pub(super) struct RecordAttempt {
     /// Its id, if it has one; by default it is made of the title.
     #[schemars(length(max = 64))]
     task_id: Option<String>,
-    /// The feature that the task belongs to.
+    /// The feature that it belongs to.
     #[schemars(length(max = 200))]
     feature: Option<String>,
     /// How it ended.
@@ -44,7 +44,7 @@ pub(super) struct RecordAttempt {
     /// What to do instead.
     #[schemars(length(max = 4_000))]
     suggestion: Option<String>,
-    /// Notes for the next agent at this task.
+    /// Notes for the next agent.
     #[schemars(length(max = 10_000))]
     notes: Option<String>,
     /// Project paths that you changed.
