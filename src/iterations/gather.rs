@@ -17,7 +17,7 @@ use crate::catalog::{Area, Catalog};
 use crate::context::{
     self, Budget, Context, Instructions, Material, NumberedAttempt, Reference, Request, SuccessRate, Task,
 };
-use crate::dedup::are_similar_tasks;
+use crate::dedup::{content_words, is_similar_task};
 use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Id, Kind, Scope};
@@ -280,9 +280,9 @@ fn matches(
         find(Kind::Journal, OTHER_ITERATIONS, &|head| is_other_task(head) && head.run_id.as_ref() != Some(&run.id))?;
     let attempts = context::relevant(attempts);
     // Those of the same run count as well.
-    let alike = find(Kind::Journal, SIMILAR_ATTEMPTS, &|head| {
-        is_other_task(head) && are_similar_tasks(&task.title, &head.title)
-    })?;
+    let topic = content_words(&task.title);
+    let alike =
+        find(Kind::Journal, SIMILAR_ATTEMPTS, &|head| is_other_task(head) && is_similar_task(&topic, &head.title))?;
     let catalog = &views[0].catalog;
     let summary =
         |hit: Hit| AttemptSummary::new(hit.entry.id, catalog.head(catalog.row_of_path(hit.entry.path.as_relative())?));
