@@ -167,9 +167,10 @@ fn statements(text: &str) -> Vec<String> {
     statements
 }
 
-/// Returns whether two titles are of similar tasks: they share at least 60 % of the longer one's topic.
-pub(crate) fn are_similar_tasks(one: &str, other: &str) -> bool {
-    let (one, other) = (content_words(one), content_words(other));
+/// Returns whether a title is of a task that is similar to the one whose title has the [`content_words`] `one`: they share
+/// at least 60 % of the longer one's topic.
+pub(crate) fn is_similar_task(one: &BTreeSet<String>, other: &str) -> bool {
+    let other = content_words(other);
     let n_shared = one.intersection(&other).count();
     n_shared > 1 && n_shared * 100 >= one.len().max(other.len()) * SIMILAR_WORDS
 }

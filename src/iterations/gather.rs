@@ -17,7 +17,7 @@ use crate::catalog::{Area, Catalog};
 use crate::context::{
     self, Budget, Context, Instructions, Material, NumberedAttempt, Reference, Request, SuccessRate, Task,
 };
-use crate::dedup::are_similar_tasks;
+use crate::dedup::{content_words, is_similar_task};
 use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Head, Id, Kind, Scope};
@@ -33,8 +33,8 @@ use crate::workspace::{View, Workspace};
 
 /// How many of its own iterations a run's context has.
 const OWN_ITERATIONS: usize = 5;
-/// How many attempts at similar tasks are looked at for the choice of a model.
-const SIMILAR_ATTEMPTS: usize = 20;
+/// Among how many attempts, the best matches, those at similar tasks are looked for.
+const SIMILAR_ATTEMPTS: usize = 50;
 /// How many iterations of other runs a context has.
 const OTHER_ITERATIONS: usize = 5;
 
@@ -280,14 +280,14 @@ fn matches(
         find(Kind::Journal, OTHER_ITERATIONS, &|head| is_other_task(head) && head.run_id.as_ref() != Some(&run.id))?;
     let attempts = context::relevant(attempts);
     // Those of the same run count as well.
-    let alike = find(Kind::Journal, SIMILAR_ATTEMPTS, &|head| {
-        is_other_task(head) && are_similar_tasks(&task.title, &head.title)
-    })?;
+    let alike = find(Kind::Journal, SIMILAR_ATTEMPTS, &is_other_task)?;
+    let topic = content_words(&task.title);
+    let alike = alike.into_iter().filter(|hit| is_similar_task(&topic, &hit.entry.title));
     let catalog = &views[0].catalog;
     let summary =
         |hit: Hit| AttemptSummary::new(hit.entry.id, catalog.head(catalog.row_of_path(hit.entry.path.as_relative())?));
     let attempts = attempts.into_iter().filter_map(summary).collect();
-    let similar: BTreeSet<String> = alike.into_iter().filter_map(summary).filter_map(|past| past.task_id).collect();
+    let similar: BTreeSet<String> = alike.filter_map(summary).filter_map(|past| past.task_id).collect();
     Ok(TaskMatches { learnings, knowledge, attempts, similar: similar.into_iter().collect(), problems })
 }
 

@@ -8,7 +8,8 @@ use super::write::edited;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::edit::Change;
 use crate::entry::path::{EntryPath, display_path};
-use crate::entry::{Head, Id};
+use crate::entry::written::{FINGERPRINTS, fingerprint};
+use crate::entry::{Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, version_of};
 use crate::text::fold;
@@ -71,8 +72,14 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id) -> Result<Restored> {
     let exchanged = in_the_way.is_some();
     let (target, to) = if let Some(owner) = in_the_way {
         let path = live.path(owner);
-        problems = keep_names(workspace, &lock, &from, (&path, &live.head(owner)))?;
-        workspace.store.swap(&lock, &from, &path)?;
+        let kept = keep_names(workspace, &lock, &from, (&path, &live.head(owner)))?;
+        workspace.store.swap(&lock, &from, &path).inspect_err(|_| {
+            if let Some((old, new)) = &kept.texts {
+                // The version in the archive is as it was.
+                let _ = workspace.replace(&lock, &from, new, old);
+            }
+        })?;
+        problems = kept.problems;
         (live.id(owner).unwrap_or(target), path)
     } else {
         workspace.store.move_to(&lock, &from, &to)?;
@@ -91,30 +98,58 @@ fn archived_row(live: &Catalog, archive: &Catalog, id: &Id) -> Option<RowId> {
     archive.row_of_id(id).or_else(|| archive.versions_of(live, id, &head()).pop())
 }
 
-/// Gives an archived version the names of the live entry that it is about to replace, as aliases: links and the history
-/// may use them. The version comes from before the entry was renamed.
-fn keep_names(workspace: &Workspace, lock: &Lock, version: &str, (path, live): (&str, &Head)) -> Result<Vec<Problem>> {
+/// What became of an archived version that got the names of the live entry.
+#[derive(Default)]
+struct KeptNames {
+    /// Its text before and after, if that changed.
+    texts: Option<(String, String)>,
+    problems: Vec<Problem>,
+}
+
+/// Gives an archived version what the live entry that it is about to replace has got since: its names, as aliases, since
+/// links and the history may use them, and the fingerprints of its texts, which no agent brings back.
+fn keep_names(workspace: &Workspace, lock: &Lock, version: &str, (path, live): (&str, &Head)) -> Result<KeptNames> {
     let (text, entry) = match workspace.read_entry(version) {
-        Err(Error::Uneditable { .. }) => return Ok(vec![names_not_kept(path, "it is not UTF-8")]),
+        Err(Error::Uneditable { .. }) => return Ok(KeptNames::not(path, "it is not UTF-8")),
         read => read?,
     };
     let title = Some(&live.title).filter(|title| !title.is_empty() && fold(title) != fold(&entry.head.title));
     let is_lacking = |name: &&String| !entry.head.aliases.contains(name) && **name != entry.head.title;
     let names: Vec<String> = live.aliases.iter().chain(title).filter(is_lacking).cloned().collect();
-    if names.is_empty() {
-        return Ok(Vec::new());
+    let texts = later_texts(workspace, &entry, (path, live));
+    let lists = [("aliases", names), (FINGERPRINTS, texts)].into_iter().filter(|(_, items)| !items.is_empty());
+    let changes: Vec<Change> = lists.map(|(key, items)| Change::AddItems(key, items)).collect();
+    if changes.is_empty() {
+        return Ok(KeptNames::default());
     }
-    match edited(version, &text, &[Change::AddItems("aliases", names)], false) {
-        Ok(edited) => workspace.replace(lock, version, &text, &edited),
-        Err(Error::Uneditable { reason, .. }) => Ok(vec![names_not_kept(path, &reason)]),
+    match edited(version, &text, &changes, false) {
+        Ok(edited) => {
+            let problems = workspace.replace(lock, version, &text, &edited)?;
+            Ok(KeptNames { texts: Some((text, edited)), problems })
+        }
+        Err(Error::Uneditable { reason, .. }) => Ok(KeptNames::not(path, &reason)),
         Err(error) => Err(error),
     }
 }
 
-fn names_not_kept(path: &str, reason: &str) -> Problem {
-    let message = format!("the restored version does not have the entry's later names: {reason}");
-    let hint = "add the title and the `aliases` of the version that it replaced to its `aliases` by hand";
-    Problem::warning(display_path(path), "names-not-kept", message, hint)
+/// Returns the fingerprints of the texts that a live entry has and had since a version of it.
+fn later_texts(workspace: &Workspace, version: &Entry, (path, live): (&str, &Head)) -> Vec<String> {
+    let now = workspace.read_entry(path).map(|(_, entry)| fingerprint(&entry.head.title, &entry.body));
+    let now = now.ok().filter(|_| live.kind == Kind::Knowledge);
+    let own = fingerprint(&version.head.title, &version.body);
+    let is_later = |text: &String| *text != own && !version.head.fingerprints.contains(text);
+    let mut texts: Vec<String> = live.fingerprints.iter().cloned().chain(now).filter(is_later).collect();
+    texts.dedup();
+    texts
+}
+
+impl KeptNames {
+    fn not(path: &str, reason: &str) -> KeptNames {
+        let message = format!("the restored version does not have the entry's later names: {reason}");
+        let hint = "add the title and the `aliases` of the version that it replaced to its `aliases` by hand";
+        let problem = Problem::warning(display_path(path), "names-not-kept", message, hint);
+        KeptNames { texts: None, problems: vec![problem] }
+    }
 }
 
 /// Returns the path of an archived entry when it was live: with the file's own name, which may differ in form from its

@@ -37,7 +37,7 @@ pub struct RunOptions {
     pub summarize: Option<CommandLine>,
     /// The template for prompts; without one a prompt is the task, the context and the progress.
     pub template: Option<PromptTemplate>,
-    /// The run to continue; without one a new one begins. Its `limit` and `holder` are set by the runner.
+    /// The run to continue; without one a new one begins. Its `limit` is set by the runner.
     pub run: Option<Run>,
     /// The most iterations.
     pub max_iterations: Option<u32>,

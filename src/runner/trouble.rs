@@ -19,6 +19,8 @@ const MAX_CRASHES: u32 = 3;
 const QUICK_SECONDS: u64 = 10;
 /// The longest pause after crashes.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
+/// In how many lines at the end a client says that its account is at its limit.
+const LAST_LINES: usize = 5;
 /// The longest line that is shown, in characters.
 const MAX_LINE: usize = 160;
 
@@ -80,11 +82,14 @@ impl AgentTrouble {
     }
 }
 
-/// Returns the last line that says that an account is at its limit.
+/// Returns the last line that says that an account is at its limit. A client says it at the end; an agent may work on
+/// limits before.
 fn limit(report: &AgentReport) -> Option<&str> {
     let (text, errors) = (report.transcript.text.as_str(), report.transcript.errors.iter().map(String::as_str));
-    let lines = [text].into_iter().chain(errors).chain([report.errors.as_str()]).flat_map(str::lines);
-    lines.map(str::trim).rfind(|line| has_limit(line))
+    let texts = [report.errors.as_str()].into_iter().chain(errors.rev()).chain([text]);
+    let lines =
+        texts.flat_map(|text| text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES));
+    lines.into_iter().find(|line| has_limit(line))
 }
 
 #[cfg(test)]
@@ -109,5 +114,8 @@ mod tests {
         assert_eq!(crash(10, "Claude AI usage limit reached|4070908800"), Some(3600));
         // The time is over, and the client still says so.
         assert_eq!(crash(10, "Claude AI usage limit reached|1755615600"), Some(10));
+        // An agent that works on limits may end for another reason.
+        assert_eq!(crash(10, "The usage limit is tested.\n\n1\n2\n3\n4\nKilled"), None);
+        assert_eq!(crash(10, "You've hit your usage limit.\n\nSee the page.\ntokens used: 9\n"), Some(10));
     }
 }

@@ -16,8 +16,8 @@ const LIMITS: [&str; 8] = [
     "limit will reset",
     "out of extra usage",
 ];
-/// The fewest digits of a Unix time.
-const UNIX_DIGITS: usize = 10;
+/// The digits of a Unix time in seconds, and in milliseconds.
+const UNIX_DIGITS: [usize; 2] = [10, 13];
 
 /// Returns whether a line says that an account is at its limit.
 pub(super) fn has_limit(line: &str) -> bool {
@@ -35,7 +35,8 @@ pub(super) fn reset_time<Zone: TimeZone>(line: &str, now: &DateTime<Zone>) -> Op
         [number, unit]
     });
     let words: Vec<&str> = parts.filter(|word| !word.is_empty()).collect();
-    let unix = words.iter().find_map(|word| word.parse().ok().filter(|_| word.len() >= UNIX_DIGITS));
+    let unix = words.iter().filter(|word| UNIX_DIGITS.contains(&word.len()));
+    let unix = unix.filter_map(|word| word[..UNIX_DIGITS[0]].parse().ok()).next();
     if let Some(seconds) = unix {
         return DateTime::from_timestamp(seconds, 0);
     }
@@ -87,6 +88,8 @@ mod tests {
             r#"{"type":"usage_limit_reached","resets_at":4070908800,"resets_in_seconds":13872}"#,
             Some("2099-01-01 00:00"),
         );
+        check(r#"{"error":"The usage limit has been reached","resetsAt":4070908800000}"#, Some("2099-01-01 00:00"));
+        check("usage limit reached (request 20261120140000), try again in 5m", Some("2026-11-20 13:05"));
         check("You've hit your session limit · resets 3pm (Europe/Berlin)", Some("2026-11-20 14:00"));
         check("You've hit your session limit · resets 12:50am (America/Los_Angeles)", Some("2026-11-20 23:50"));
         check("5-hour limit reached ∙ resets 2PM", Some("2026-11-21 13:00"));

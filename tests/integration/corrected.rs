@@ -149,6 +149,21 @@ fn a_persons_earlier_text_does_not_come_back_through_an_agent() {
     add(&base, "human", TITLE, WRONG, &[]).says(0, "updated");
 }
 
+/// What was seen: a person restored the version before an agent's update, and the agent made the update again.
+#[test]
+fn what_a_restored_version_replaced_does_not_come_back_through_an_agent() {
+    for source in ["agent", "human"] {
+        let base = TestBase::new();
+        add(&base, source, TITLE, WRONG, &[]).says(0, "created");
+        add(&base, source, TITLE, RIGHT, &[]).says(0, "updated");
+        base.run(["restore", "how-to-release"]).says(0, "restored knowledge/how-to-release");
+        let base = clone_of(base);
+        add(&base, "agent", TITLE, RIGHT, &[]).refuses(4, "`knowledge/how-to-release` said that before");
+        add(&base, "agent", TITLE, WRONG, &[]).says(0, "unchanged knowledge/how-to-release");
+        assert_eq!(base.run(["show", "how-to-release", "--json"]).json(0)["entry"]["source"], source);
+    }
+}
+
 /// Entries of versions before there were fingerprints.
 #[test]
 fn an_entry_without_fingerprints_is_what_its_source_says() {
