@@ -48,7 +48,9 @@ fn render(lines: &[&EventLine<'_>]) -> String {
     let mut text = HEADING.to_owned();
     for (scope, group) in grouped(lines) {
         text.push_str(&format!("\n**{}**\n\n", title(scope)));
-        group.into_iter().for_each(|(_, line)| text.push_str(line));
+        for (_, line) in group {
+            text.push_str(line);
+        }
     }
     text
 }
