@@ -35,8 +35,8 @@ pub(super) fn reset_time<Zone: TimeZone>(line: &str, now: &DateTime<Zone>) -> Op
         [number, unit]
     });
     let words: Vec<&str> = parts.filter(|word| !word.is_empty()).collect();
-    let unix = words.iter().filter(|word| UNIX_DIGITS.contains(&word.len()));
-    let unix = unix.filter_map(|word| word[..UNIX_DIGITS[0]].parse().ok()).next();
+    let mut unix = words.iter().filter(|word| UNIX_DIGITS.contains(&word.len()));
+    let unix = unix.find_map(|word| word[..UNIX_DIGITS[0]].parse().ok());
     if let Some(seconds) = unix {
         return DateTime::from_timestamp(seconds, 0);
     }
