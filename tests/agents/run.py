@@ -275,6 +275,30 @@ def fails_as_told(place, why, report):
     report.check("session after it", "the briefing holds the failure, once", len(found) == 1, listed(found))
 
 
+def orders(place, report):
+    """Contexts open nothing: whatever was asked before, and however often it is told, a failure is one attempt at its task."""
+    place.commit()
+    place.setup(*["--allow-tools"] * (place.client.name == "claude"))
+    for number, (name, asks, by_tool, by_message) in enumerate((
+            ("the context, then the tool", 1, True, False),
+            ("the context twice, then the last message", 2, False, True),
+            ("the context of another task alone, then the last message", 0, False, True),
+            ("`build_context`, the tool, and the same in the last message", None, True, True)), 1):
+        task, tried, why = f"Speed up import {number}", f"Wrote {number} rows at once", f"The trigger {number} still runs once a row"
+        asked = [Call("command", {"command": f"ralph-memory context --task '{task if asks != 0 else 'Look around'}'"})] * (asks or 1)
+        steps = [Call("build_context", {"task": task})] if asks is None else asked
+        steps = steps + [Call("record_attempt", {"task": task, "outcome": "failed", "tried": tried, "why_failed": why})] * by_tool
+        _, requests = place.session([*steps, Say(failure(task, tried, why) if by_message else "It did not help.")], *filter(None, [place.client.unasked]), "Go on")
+        shown = any(request.holds(f"**Title:** {task if asks != 0 else 'Look around'}") for request in requests[1:])
+        made = place.entries("journal", why)
+        text = "".join((place.project / ".ralph" / name).read_text(encoding="utf-8") for name in made)
+        is_it = len(made) == 1 and f'task_title: "{task}"' in text and "outcome: failed" in text and not place.entries("journal", "interrupted")
+        report.check(f"order {number}: {name}", "one failed attempt at its task, with its texts", shown and is_it, listed(made) if shown else requests[-1].last_result()[:200])
+        _, requests = place.session([Say("Hello.")], "Hello")
+        found = places_of(requests, why)
+        report.check(f"after order {number}", "the briefing holds the failure, once", len(found) == 1, listed(found))
+
+
 def without_memory(place, report):
     """A server of the user's costs nothing in a project without a memory."""
     kept = place.folder / "kept"
@@ -420,7 +444,9 @@ def loop(place, scope, report):
         what = ["no attempt", "the first failure", "both failures, and not the claim that was refuted"][number - 1]
         check(f"`run`, prompt {number}", f"holds {what}", not wrong, listed(wrong) if wrong else f"{len(prompt)} characters, with {listed(holds)}")
     named = re.findall(r"\*\*Current model:\*\* (\S+)", "\n".join(prompts))
-    check("`run`, prompts", "from the second on, name the model", named == place.client.models[1:], ", ".join(named))
+    # Only a command that is told its model has one to name.
+    expected = place.client.models[1:] if "{model}" in place.client.agent else []
+    check("`run`, prompts", "from the second on, name the model, if the command is told it", named == expected, listed(named))
     if place.client.name == "codex":
         used = list(dict.fromkeys(request.model for request in requests))
         check("`run`, models", "the client asks for the models that the prompts name", used == list(dict.fromkeys(named)), ", ".join(used))
@@ -446,6 +472,7 @@ def inside(client, folder, programs):
     for table, work in (("Sessions, `--scope project`, in files that are there", lambda place: sessions(place, "project", report)),
                         ("Sessions, `--scope user`", lambda place: sessions(place, "user", report)),
                         ("Session that knows nothing of reports", lambda place: unaware(place, report)),
+                        ("Orders of contexts and records", lambda place: orders(place, report)),
                         ("Loop, nothing set up", lambda place: loop(place, None, report)),
                         ("Loop, after `setup`", lambda place: loop(place, "project", report)),
                         ("Loop, after `setup --scope user`", lambda place: loop(place, "user", report))):

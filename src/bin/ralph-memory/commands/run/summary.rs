@@ -278,7 +278,7 @@ run-1a2b3c4d  done
             "refused": [],
             "knowledge": [{
                 "action": "created", "id": "knowledge/wal-mode", "title": "WAL\u{1b} mode",
-                "path": ".ralph/knowledge/wal-mode.md", "previous": null, "similar": [],
+                "path": ".ralph/knowledge/wal-mode.md", "previous": null, "removed": [], "similar": [],
             }],
             "maintenance": null,
         });
