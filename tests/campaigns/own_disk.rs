@@ -33,7 +33,12 @@ pub(crate) fn own_disk(disk: &[&str], arguments: &[&str]) -> Option<PathBuf> {
     if let Some(place) = std::env::var_os(PLACE) {
         return Some(place.into());
     }
-    let folder = tempfile::tempdir().unwrap();
+    // Without capitals, which the marks of campaigns have.
+    let folder = (0..).find_map(|number: u32| {
+        let name = format!("own-disk-{}-{number}", std::process::id());
+        tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir().ok()
+    });
+    let folder = folder.unwrap();
     fs::create_dir(folder.path().join("disk")).unwrap();
     let own = std::env::current_exe().unwrap();
     let words = std::iter::once(own.to_str().unwrap()).chain(arguments.iter().copied());

@@ -220,7 +220,9 @@ fn an_unrelated_task_gets_no_knowledge() {
         "Bake a chocolate cake for twelve people",
         "Cook dinner for the family tonight",
     ] {
-        let context = memory.context(&Request { task: Assigned::new(title), ..Request::default() }).unwrap();
+        // A run that is active would show its journal.
+        let request = Request { task: Assigned::new(title), run: Some("run-own".to_owned()), ..Request::default() };
+        let context = memory.context(&request).unwrap();
         assert_eq!((context.entries, context.attempts), (vec![], vec![]), "{title}");
     }
     // One word is enough for a task that has but few.
