@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # The files of its own that each client writes during a session: patterns, in which `*` also stands for `/`.
-CLAUDE_OWN = ["home/.claude.json", "home/.claude/.last-cleanup", "home/.claude/backups/*", "home/.claude/projects/*", "home/.claude/sessions*", "home/.claude/plugins", "home/.claude/plugins/data*", "home/.claude/session-env*", "home/.claude/shell-snapshots*", "home/.cache", "home/.cache/claude-cli-nodejs*"]
+CLAUDE_OWN = ["home/.claude.json", "home/.claude/.last-cleanup", "home/.claude/backups/*", "home/.claude/projects/*", "home/.claude/sessions*", "home/.claude/plugins", "home/.claude/plugins/data*", "home/.claude/plugins/store*", "home/.claude/session-env*", "home/.claude/shell-snapshots*", "home/.cache", "home/.cache/claude-cli-nodejs*"]
 CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/.tmp*", "home/.codex/sessions/*", "home/.codex/shell_snapshots*", "home/.codex/tmp/*"]
 OPENCODE_OWN = ["home/.cache/opencode*", "home/.local/share/opencode/*", "home/.local/state/opencode/*",
                 # It writes .gitignore into each folder of plugins, which therefore stays.
@@ -89,8 +89,9 @@ def configure(client, home, project, url):
         state = {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": ["test"], "rejected": []}, "bypassPermissionsModeAccepted": True,
                  "projects": {str(project): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}
         (home / ".claude.json").write_text(json.dumps(state, indent=2))
-        # IS_SANDBOX lets root, as which a namespace runs, skip permissions.
-        return env | {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "test", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
+        # IS_SANDBOX lets root, as which a namespace runs, skip permissions. The newest versions offer tools of servers to a model that searches for
+        # them first, which the script does not do.
+        return env | {"ENABLE_TOOL_SEARCH": "false", "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "test", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
     if client.name == "codex":
         (home / ".codex").mkdir()
         (home / ".codex/config.toml").write_text(

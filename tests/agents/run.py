@@ -277,15 +277,22 @@ def fails_as_told(place, why, report):
 
 def orders(place, report):
     """Contexts open nothing: whatever was asked before, and however often it is told, a failure is one attempt at its task."""
+    # Versions of Claude Code differ in what they read beside this.
+    place.write("CLAUDE.local.md", "Use tabs.")
     place.commit()
     place.setup(*["--allow-tools"] * (place.client.name == "claude"))
+    _, requests = place.session([Say("Hello.")], "Hello")
+    found = places_of(requests, "## Memory of this project")
+    report.check("instructions", "the client reads them, once", len(found) == 1, listed(found))
     for number, (name, asks, by_tool, by_message) in enumerate((
             ("the context, then the tool", 1, True, False),
             ("the context twice, then the last message", 2, False, True),
             ("the context of another task alone, then the last message", 0, False, True),
             ("`build_context`, the tool, and the same in the last message", None, True, True)), 1):
         task, tried, why = f"Speed up import {number}", f"Wrote {number} rows at once", f"The trigger {number} still runs once a row"
-        asked = [Call("command", {"command": f"ralph-memory context --task '{task if asks != 0 else 'Look around'}'"})] * (asks or 1)
+        # Codex's shell has a PATH of its own.
+        program = shutil.which("ralph-memory", path=place.env["PATH"])
+        asked = [Call("command", {"command": f"{program} context --task '{task if asks != 0 else 'Look around'}'"})] * (asks or 1)
         steps = [Call("build_context", {"task": task})] if asks is None else asked
         steps = steps + [Call("record_attempt", {"task": task, "outcome": "failed", "tried": tried, "why_failed": why})] * by_tool
         _, requests = place.session([*steps, Say(failure(task, tried, why) if by_message else "It did not help.")], *filter(None, [place.client.unasked]), "Go on")
@@ -293,7 +300,7 @@ def orders(place, report):
         made = place.entries("journal", why)
         text = "".join((place.project / ".ralph" / name).read_text(encoding="utf-8") for name in made)
         is_it = len(made) == 1 and f'task_title: "{task}"' in text and "outcome: failed" in text and not place.entries("journal", "interrupted")
-        report.check(f"order {number}: {name}", "one failed attempt at its task, with its texts", shown and is_it, listed(made) if shown else requests[-1].last_result()[:200])
+        report.check(f"order {number}: {name}", "one failed attempt at its task, with its texts", shown and is_it, listed(made) if shown else requests[min(1, len(requests) - 1)].last_result()[:700])
         _, requests = place.session([Say("Hello.")], "Hello")
         found = places_of(requests, why)
         report.check(f"after order {number}", "the briefing holds the failure, once", len(found) == 1, listed(found))
