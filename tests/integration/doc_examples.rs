@@ -2,12 +2,12 @@
 //! entries, JSON and TOML can be read. Examples in Rust are tests of the library's documentation.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::docs::{Block, blocks, pages};
-use crate::support::TestBase;
+use crate::support::{TestBase, write_program};
 
 /// The languages that blocks may have. What is `text` is not run: outputs, pictures, and forms to fill in.
 /// Those in `bash`, `python` and `typescript` are whole loops, which `tests/loops/run.sh` runs.
@@ -179,8 +179,7 @@ impl Stage {
         fs::create_dir_all(&programs).unwrap();
         symlink(env!("CARGO_BIN_EXE_ralph-memory"), programs.join("ralph-memory")).unwrap();
         for (name, script) in [("claude", AGENT), ("codex", AGENT), ("cargo", "#!/bin/sh\n[ \"$1\" = test ]\n")] {
-            fs::write(programs.join(name), script).unwrap();
-            fs::set_permissions(programs.join(name), PermissionsExt::from_mode(0o755)).unwrap();
+            write_program(&programs.join(name), script);
         }
         Stage { base, programs }
     }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -12,7 +11,7 @@ use ralph_memory::memory::{Iteration, Report, Run};
 use ralph_memory::{Memory, Task};
 use serde_json::Value;
 
-use crate::support::{PROGRAM, Ran, TestBase};
+use crate::support::{PROGRAM, Ran, TestBase, write_program};
 
 fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
@@ -56,8 +55,7 @@ fn run_all(base: &TestBase) -> Vec<Ran> {
 /// Writes a program that does nothing but to leave a trace of having been run.
 fn trap(base: &TestBase) -> (PathBuf, PathBuf) {
     let (program, trace) = (base.home().join("trap.sh"), base.home().join("trace"));
-    fs::write(&program, format!("#!/bin/sh\ntouch '{}'\nexit 1\n", trace.display())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, format!("#!/bin/sh\ntouch '{}'\nexit 1\n", trace.display()));
     (program, trace)
 }
 
@@ -299,8 +297,7 @@ fn git_is_called_with_exactly_these_arguments() {
          exec '{real}/git' \"$@\"\n",
         log.display()
     );
-    fs::write(bin.join("git"), script).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&bin.join("git"), script);
     let path =
         std::env::join_paths([PathBuf::from("."), bin.clone()].into_iter().chain(std::env::split_paths(&path())))
             .unwrap();

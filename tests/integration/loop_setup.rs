@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{Ran, TestBase, git};
+use crate::support::{Ran, TestBase, git, write_program};
 
 fn run(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with([&["run"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
@@ -57,8 +57,7 @@ fn client(base: &TestBase, name: &str) -> String {
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
     let script = "#!/bin/sh\nwhile [ \"$1\" != --model ]; do shift; done\necho \"$2\" >>";
-    fs::write(&path, format!("{script} {}\n", base.home().join("models").display())).unwrap();
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&path, format!("{script} {}\n", base.home().join("models").display()));
     path.display().to_string()
 }
 
@@ -91,8 +90,7 @@ fn speaker(base: &TestBase, name: &str, says: &str) -> String {
         base.home().join("prompt").display(),
         path.with_extension("txt").display()
     );
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&path, script);
     path.display().to_string()
 }
 

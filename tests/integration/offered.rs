@@ -1,13 +1,12 @@
 //! The server that `run` offers to an agent's client, and the feature of what is written through it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
-use crate::support::{Ran, TestBase};
+use crate::support::{Ran, TestBase, write_program};
 
 /// Makes an agent with a client's name: it saves its arguments, the configuration in its environment and its prompt, and
 /// is done.
@@ -18,8 +17,7 @@ fn client(base: &TestBase, name: &str) -> String {
     let script = "#!/bin/sh\nprintf '%s\\n' \"$@\" > arguments\nprintf %s \"$OPENCODE_CONFIG_CONTENT\" > variable\n\
                   printf %s \"$RALPH_MEMORY_OFFERED\" > offered\n\
                   cat > prompt\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n";
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&path, script);
     path.display().to_string()
 }
 

@@ -1,10 +1,9 @@
 //! Options of every command: the folder, colours, quiet and the pager.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use crate::pty::Terminal;
-use crate::support::{Run, TestBase, heed_interrupts};
+use crate::support::{Run, TestBase, heed_interrupts, write_program};
 
 /// How many entries are more than a terminal of 24 rows shows.
 const MANY: usize = 30;
@@ -199,8 +198,7 @@ fn less_is_the_pager_unless_another_is_named() {
     let base = long();
     let folder = base.home().join("bin");
     fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("less"), "#!/bin/sh\necho \"options: $*\"\n/bin/cat\n").unwrap();
-    fs::set_permissions(folder.join("less"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&folder.join("less"), "#!/bin/sh\necho \"options: $*\"\n/bin/cat\n");
     let (code, screen) = on_terminal(&base.with(["list"]).env("PATH", &folder));
     assert_eq!(code, Some(0));
     assert!(screen.starts_with("options: -FRX\nknowledge/note-00"), "{screen}");

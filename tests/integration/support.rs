@@ -293,6 +293,16 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
     }
 }
 
+/// Writes a program. A child writes it: if another thread forked while this process had it open, starting it would fail with
+/// "text file busy".
+pub(crate) fn write_program(path: &Path, text: impl AsRef<[u8]>) {
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_ref()).unwrap();
+    assert!(child.wait().unwrap().success(), "{}", path.display());
+}
+
 /// Runs git in a project, with an author's name and without settings, and returns what it prints.
 #[track_caller]
 pub(crate) fn git(base: &TestBase, arguments: &[&str]) -> String {

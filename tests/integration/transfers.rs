@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use insta::assert_snapshot;
@@ -11,7 +11,7 @@ use ralph_memory::memory::{ImportInput, ImportRequest, ImportSource, Report};
 use ralph_memory::{Knowledge, Memory, Query, Request, Scope, Source, Task};
 use serde_json::{Value, json};
 
-use crate::support::TestBase;
+use crate::support::{TestBase, write_program};
 
 /// The project's folder in fixtures of transcripts.
 const PROJECT: &str = "/home/dev/project";
@@ -161,8 +161,7 @@ fn sqlite_stub(base: &TestBase) -> std::path::PathBuf {
          while IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < \"$read_it\"\n"
     );
     let program = folder.join("sqlite3");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, script);
     folder
 }
 
