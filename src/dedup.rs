@@ -26,7 +26,7 @@ const NEGATIONS: [&str; 15] = [
     "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
     "without",
 ];
-/// Words without which an event says the same; `must`, `can` and `not` are none of them.
+/// Words without which an event says the same; `must`, `can` and `not` change what it says.
 const FILLERS: [&str; 17] = [
     "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
     "were",

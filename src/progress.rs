@@ -115,7 +115,7 @@ impl Finished {
         }
     }
 
-    /// Returns its summary, or one from the output of the command if there is none: see [`ProgressKind::LlmSummarized`].
+    /// Returns its summary, or one from the output of the command if it has no summary: see [`ProgressKind::LlmSummarized`].
     fn summed_up(&self) -> String {
         let summary = self.summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty());
         let plain = || {
@@ -150,7 +150,7 @@ pub(crate) fn summary_prompt(finished: &Finished) -> String {
     )
 }
 
-/// Returns the report of the newest of these iterations, oldest first, with sigils defused; empty if there are none.
+/// Returns the report of the newest of these iterations, oldest first, with sigils defused; empty without iterations.
 pub(crate) fn text(kind: ProgressKind, limits: Limits, finished: &[Finished]) -> String {
     let newest = &finished[finished.len().saturating_sub(limits.entries)..];
     if newest.is_empty() {

@@ -275,7 +275,7 @@ pub(crate) fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> H
         }
     }
     let judged = usage.into_iter().map(|(id, (usage, failed_tasks))| {
-        // Below a rate of zero there is none.
+        // No rate is below zero.
         let never_helped = has_success && usage.succeeded == 0 && failed_tasks.len() >= BLAMED_FROM;
         (id, Usage { never_helped, ..usage })
     });

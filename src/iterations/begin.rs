@@ -168,7 +168,7 @@ fn prepare(
     run: &Run,
     budget: Budget,
 ) -> Result<()> {
-    let context = gather(workspace, semantic, task, (run, iteration.number), budget, false)?;
+    let context = gather(workspace, semantic, task, &|_| Ok((run.clone(), iteration.number)), budget, false)?;
     let Context { text, notes_start, attempt, rung, model, rationale, entries, left_out, problems, .. } = context;
     *iteration = Iteration {
         context: text,

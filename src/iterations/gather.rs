@@ -11,7 +11,7 @@ use super::iteration::Run;
 use super::kept::kept_problems;
 use super::model_choice::{choose_model, loop_status};
 use super::recurring::recurring;
-use super::runs::recent_run;
+use super::runs::recent_run_in;
 use super::state_folders::StateFolders;
 use crate::catalog::{Area, Catalog};
 use crate::context::{
@@ -92,16 +92,18 @@ pub(crate) fn context(
     check_task(task)?;
     run.as_deref().map_or(Ok(()), check_run_name)?;
     let budget = context_budget(workspace, *budget, task, &instructions(workspace, task, *by_tools))?;
-    let id = run.clone().or_else(|| recent_run(workspace)).unwrap_or_default();
-    // An agent that asks while its run is at work gets the iteration that its prompt describes.
-    let open = begun(workspace)?.into_iter().find(|open| open.run_id == id && open.task_id() == task.own_id());
-    let number = match open {
-        Some(open) => open.number,
-        None if id.is_empty() => 1,
-        None => next_number(workspace, &id)?,
+    let described = |live: &Catalog| {
+        let id = run.clone().or_else(|| recent_run_in(workspace, live)).unwrap_or_default();
+        // An agent that asks while its run is at work gets the iteration that its prompt describes.
+        let open = begun(workspace)?.into_iter().find(|open| open.run_id == id && open.task_id() == task.own_id());
+        let number = match open {
+            Some(open) => open.number,
+            None if id.is_empty() => 1,
+            None => next_number(workspace, &id)?,
+        };
+        Ok((Run { strategy: *strategy, limit: *limit, ..Run::named(id) }, number))
     };
-    let run = Run { strategy: *strategy, limit: *limit, ..Run::named(id) };
-    let mut context = gather(workspace, semantic, task, (&run, number), budget, *by_tools)?;
+    let mut context = gather(workspace, semantic, task, &described, budget, *by_tools)?;
     context.problems.extend(kept_problems(workspace, folders).1);
     Ok(context)
 }
@@ -114,12 +116,12 @@ pub(super) fn check_task(task: &Task) -> Result<()> {
     task.id.as_ref().map_or(Ok(()), |id| check_name("task id", id))
 }
 
-/// Gathers the context of a task in a run, with the number of its iteration.
+/// Gathers the context of a task in a run, with the number of its iteration; `run` returns both from the live entries.
 pub(super) fn gather(
     workspace: &Workspace,
     semantic: &SemanticMemory,
     given: &Task,
-    run: (&Run, u32),
+    run: &dyn Fn(&Catalog) -> Result<(Run, u32)>,
     budget: Budget,
     by_tools: bool,
 ) -> Result<Context> {
@@ -129,20 +131,21 @@ pub(super) fn gather(
         let archive = workspace.catalog(Area::Archive);
         workspace.check_whole(&archive)?;
         let catalogs = [&views[0].catalog, &archive];
-        let precedents = precedents(workspace, &catalogs, task, run.0);
+        let (run, number) = run(catalogs[0])?;
+        let precedents = precedents(workspace, &catalogs, task, &run);
         let Precedents { record, run_record, .. } = &precedents;
-        let matches = matches(workspace, semantic, (views, snapshot), task, run.0, &precedents)?;
+        let matches = matches(workspace, semantic, (views, snapshot), task, &run, &precedents)?;
         let of_similar =
             |id: &String| journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id));
         let similar: Vec<_> = matches.similar.iter().map(of_similar).collect();
-        let choice = choose_model(workspace, Some(run.0), record, run_record, &similar)?;
+        let choice = choose_model(workspace, Some(&run), record, run_record, &similar)?;
         let mut instructions = instructions(workspace, task, by_tools);
-        if run.0.has_own_model {
+        if run.has_own_model {
             instructions.models.clear();
         }
         let problems = matches.problems.clone();
         let attempts = attempts_of_task(workspace, &catalogs, &precedents.of_task, budget);
-        let status = loop_status(workspace, run, (record, &attempts), run_record, &choice);
+        let status = loop_status(workspace, (&run, number), (record, &attempts), run_record, &choice);
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
         let mut material = Material { attempts, status, ..material };
         // An attempt at the task that another one represents is not shown as one of the run either.

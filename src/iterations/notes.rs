@@ -165,8 +165,8 @@ pub(super) fn telling(attempt: &Attempt) -> u64 {
     xxh3_64(format!("{:?}", (attempt.started_at, attempt.head.outcome, &attempt.sections)).as_bytes())
 }
 
-/// Notes that the attempt in this file was told by this way, with the hash of what it told, in this run if the caller names one. The note of its task's
-/// context has served.
+/// Notes that the attempt in this file was told by this way, with the hash of what it told, in this run if the caller names
+/// one. The note of its task's context has served.
 pub(super) fn note_told(workspace: &Workspace, path: &str, task: &Task, run: Option<&str>, telling: (Channel, u64)) {
     let now = workspace.now();
     let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {

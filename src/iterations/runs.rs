@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use super::begun::begun;
 use super::iteration::Run;
 use super::session_run::{SESSION, is_session};
-use crate::catalog::Area;
+use crate::catalog::{Area, Catalog};
 use crate::context::Task;
 use crate::entry::is_ahead;
 use crate::history::AttemptSummary;
@@ -47,10 +47,14 @@ fn new_name(workspace: &Workspace, prefix: &str) -> Run {
 
 /// Returns the name of the last active run, if it was active within [`ACTIVE_HOURS`]: it ended or began an iteration.
 pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
+    recent_run_in(workspace, &workspace.catalog(Area::Live))
+}
+
+/// Does what [`recent_run`] does, with the live entries at hand.
+pub(super) fn recent_run_in(workspace: &Workspace, catalog: &Catalog) -> Option<String> {
     let now = workspace.now();
     let since = now - TimeDelta::hours(ACTIVE_HOURS);
     let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
-    let catalog = workspace.catalog(Area::Live);
     let in_time = first..=latest_start(now);
     let recent = catalog.journal_rows().filter(|row| in_time.contains(&catalog.recency(*row)));
     let finished = recent.filter_map(|row| {

@@ -23,7 +23,7 @@ use crate::context::Task;
 use crate::entry::Outcome;
 use crate::error::{Argument, Error, Result};
 use crate::history::Report;
-use crate::journal::{both_areas, check_name, check_run_name, next_number, summaries};
+use crate::journal::{attempt, both_areas, check_name, check_run_name, next_number, summaries};
 use crate::semantic::SemanticMemory;
 use crate::sigil;
 use crate::workspace::Workspace;
@@ -51,8 +51,8 @@ pub(crate) fn record_attempt(
     record_safely(workspace, semantic, folders, ended)
 }
 
-/// Writes a saved attempt to the journal, as [`finish`](super::finish::finish) would have done in time, and removes the file. If the journal
-/// has it already, it only removes the file.
+/// Writes a saved attempt to the journal, as [`finish`](super::finish::finish) would have done in time, and removes the
+/// file. If the journal has it already, it only removes the file.
 pub(crate) fn record_kept(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -121,7 +121,7 @@ fn task_of(workspace: &Workspace, run: Option<&str>, output: &str) -> Option<Tas
     Some(name.task())
 }
 
-/// Returns the only task that a run or session asked a context for, or attempted, and that is not done. If there is none, it
+/// Returns the only task that a run or session asked a context for, or attempted, and that is not done. Without one, it
 /// is the only one for which somebody asked without a run.
 pub(super) fn open_task(workspace: &Workspace, run: Option<&str>) -> Option<TaskName> {
     let asked = tasks_of_contexts(workspace);
@@ -130,18 +130,18 @@ pub(super) fn open_task(workspace: &Workspace, run: Option<&str>) -> Option<Task
         of_run.map(|(_, task)| (task.own_id(), task.title.clone())).collect()
     };
     let mut open = of(run);
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    let attempts = |rows: &dyn Fn(&Catalog) -> Vec<RowId>| summaries(workspace.now(), &catalogs, rows);
     match run {
         None => open.extend(asked.iter().map(|(_, task)| (task.own_id(), task.title.clone()))),
         Some(run) => {
+            let catalogs = both_areas(workspace);
+            let catalogs = catalogs.each_ref();
+            let attempts = |rows: &dyn Fn(&Catalog) -> Vec<RowId>| summaries(workspace.now(), &catalogs, rows);
             let attempted = attempts(&|catalog| catalog.rows_of_run(run)).into_iter().filter_map(|past| past.task_id);
             for id in attempted {
                 let newest = attempts(&|catalog| catalog.rows_of_task(&id)).pop();
-                if newest.is_some_and(|newest| newest.head.outcome != Outcome::Done) {
-                    let title = known_task(workspace, &id).0.title;
-                    open.entry(id).or_insert(title);
+                if let Some(newest) = newest.filter(|newest| newest.head.outcome != Outcome::Done) {
+                    let title = || attempt(workspace, &catalogs, &newest.id).map(|newest| newest.task_title);
+                    open.entry(id).or_insert_with(|| title().unwrap_or_default());
                 }
             }
         }
