@@ -3,13 +3,11 @@
 
 use std::collections::VecDeque;
 
-use serde::Deserialize;
-
 use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
-use super::event::Input;
+use super::event::argument;
 use super::figures::{AgentSpending, Figures, MessageFigures};
-use super::json::{self, Field};
+use super::json::{self, Field, Object};
 use super::paths::Done;
 use crate::text::floor;
 
@@ -48,143 +46,50 @@ struct ToolCall {
     subject: String,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ClaudeEvent<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    subtype: Field<'a>,
-    #[serde(borrow)]
-    session_id: Field<'a>,
-    #[serde(borrow, rename = "sessionId")]
-    file_session_id: Field<'a>,
-    #[serde(borrow, rename = "isSidechain")]
-    is_sidechain: Field<'a>,
-    #[serde(borrow, rename = "isApiErrorMessage")]
-    is_api_error: Field<'a>,
-    #[serde(borrow, rename = "toolUseResult")]
-    file_tool_use_result: Field<'a>,
-    #[serde(borrow)]
-    stop_reason: Field<'a>,
-    #[serde(borrow)]
-    terminal_reason: Field<'a>,
-    #[serde(borrow)]
-    cwd: Field<'a>,
-    #[serde(borrow)]
-    model: Field<'a>,
-    #[serde(borrow)]
-    parent_tool_use_id: Field<'a>,
-    #[serde(borrow)]
-    message: Field<'a>,
-    #[serde(borrow)]
-    tool_use_result: Field<'a>,
-    #[serde(borrow)]
-    is_error: Field<'a>,
-    #[serde(borrow)]
-    result: Field<'a>,
-    #[serde(borrow)]
-    errors: Field<'a>,
-    #[serde(borrow)]
-    total_cost_usd: Field<'a>,
-    #[serde(borrow)]
-    duration_ms: Field<'a>,
-    #[serde(borrow)]
-    usage: Field<'a>,
-    #[serde(borrow, rename = "modelUsage")]
-    model_usage: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ClaudeMessage<'a> {
-    #[serde(borrow)]
-    id: Field<'a>,
-    #[serde(borrow)]
-    model: Field<'a>,
-    #[serde(borrow)]
-    content: Field<'a>,
-    #[serde(borrow)]
-    stop_reason: Field<'a>,
-    #[serde(borrow)]
-    usage: Field<'a>,
-}
-
-/// A part of a message: a text, the call of a tool, or its result.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ContentBlock<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    text: Field<'a>,
-    #[serde(borrow)]
-    id: Field<'a>,
-    #[serde(borrow)]
-    name: Field<'a>,
-    #[serde(borrow)]
-    input: Field<'a>,
-    #[serde(borrow)]
-    tool_use_id: Field<'a>,
-    #[serde(borrow)]
-    is_error: Field<'a>,
-    #[serde(borrow)]
-    content: Field<'a>,
-}
-
-/// The program's own description of a tool's result.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Details<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    filenames: Field<'a>,
-}
-
 impl Claude {
     /// Reads a line. Fails if it is not an event, and skips unknown events.
     pub(super) fn take(&mut self, line: &str, builder: &mut TranscriptBuilder) -> Result<(), String> {
-        let event: ClaudeEvent<'_> = json::event(line)?;
-        let Some(kind) = event.kind else { return Err("it has no `type`".to_owned()) };
-        let kind = Some(kind);
-        let is_init = json::is(kind, "system") && json::is(event.subtype, "init");
+        let event = json::event(line)?;
+        if event.get("type").is_none() {
+            return Err("it has no `type`".to_owned());
+        }
+        let is_init = event.is("type", "system") && event.is("subtype", "init");
         // Other events also follow the end: that the session is idle, or suggestions for the next request.
-        self.is_open |= is_init || json::is(kind, "assistant") || json::is(kind, "user");
-        if (is_init || event.file_session_id.is_some())
+        self.is_open |= is_init || event.is("type", "assistant") || event.is("type", "user");
+        if (is_init || event.get("sessionId").is_some())
             && !self.has_folder
-            && let Some(folder) = json::text(event.cwd)
+            && let Some(folder) = event.text("cwd")
         {
             builder.files.work_in(&folder);
-            self.has_folder = event.file_session_id.is_some();
+            self.has_folder = event.get("sessionId").is_some();
         }
-        if json::is(kind, "assistant") {
+        if event.is("type", "assistant") {
             self.assistant(&event, builder)?;
-        } else if json::is(kind, "user") {
+        } else if event.is("type", "user") {
             self.user(&event, builder)?;
-        } else if json::is(kind, "result") {
+        } else if event.is("type", "result") {
             self.result(&event, builder);
         } else if is_init {
-            builder.set_model(json::short(event.model));
+            builder.set_model(event.short("model"));
         }
         Ok(())
     }
 
-    fn assistant(&mut self, event: &ClaudeEvent<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
-        let is_own = event.parent_tool_use_id.is_none() && !json::is_true(event.is_sidechain);
-        let message: ClaudeMessage<'_> = json::part(event.message)?.unwrap_or_default();
+    fn assistant(&mut self, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
+        let is_own = event.get("parent_tool_use_id").is_none() && !event.is_true("isSidechain");
+        let message = json::part(event.get("message"))?;
         // The model that works may differ from the requested one; texts of the program itself have no model.
-        let model = json::short(message.model);
+        let model = message.short("model");
         let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
         builder.set_model(model.filter(|_| is_own && !is_program));
         if !is_program {
-            self.messages.count(json::short(message.id).unwrap_or_default(), message.usage);
+            self.messages.count(message.short("id").unwrap_or_default(), message.get("usage"));
         }
-        if event.file_session_id.is_some() && is_own {
+        if event.get("sessionId").is_some() && is_own {
             self.end_turn(&message, builder);
         }
-        if json::is_true(event.is_api_error) {
-            let error = content(message.content);
+        if event.is_true("isApiErrorMessage") {
+            let error = content(message.get("content"));
             builder.fail("", &error);
             builder.close(Ending::of_error(&error));
             self.is_open = false;
@@ -192,21 +97,22 @@ impl Claude {
         }
         if is_program {
             // In a stream, the result repeats it, and states whether it is an error.
-            content(message.content).trim().clone_into(&mut self.program_said);
+            content(message.get("content")).trim().clone_into(&mut self.program_said);
             return Ok(());
         }
-        json::items(message.content, &mut |block| {
-            let Some(block) = json::part::<ContentBlock<'_>>(block)? else { return Ok(()) };
-            if json::is(block.kind, "text") && is_own {
-                builder.say(&json::text(block.text).unwrap_or_default());
-            } else if json::is(block.kind, "tool_use") {
-                let (Some(id), Some(name)) = (json::short(block.id), json::short(block.name)) else { return Ok(()) };
-                let input: Input<'_> = json::object(block.input).unwrap_or_default();
-                builder.call(&name, || input.argument(block.input));
-                if let Some(line) = input.command.filter(|_| name == "Bash").and_then(|line| json::text(Some(line))) {
+        json::items(message.get("content"), &mut |block| {
+            let block = json::part(block)?;
+            if block.is("type", "text") && is_own {
+                builder.say(&block.text("text").unwrap_or_default());
+            } else if block.is("type", "tool_use") {
+                let (Some(id), Some(name)) = (block.short("id"), block.short("name")) else { return Ok(()) };
+                let input = block.object("input");
+                builder.call(&name, || argument(&input));
+                if let Some(line) = input.text("command").filter(|_| name == "Bash") {
                     builder.ran(&line);
                 }
-                let subjects = [input.file_path, input.notebook_path, input.command, input.path];
+                let subjects =
+                    [input.get("file_path"), input.get("notebook_path"), input.get("command"), input.get("path")];
                 let subject = subjects.into_iter().find_map(json::text);
                 let mut subject = subject.unwrap_or_default();
                 subject.truncate(floor(&subject, MAX_SUBJECT));
@@ -221,8 +127,8 @@ impl Claude {
     }
 
     /// Checks whether a message of a session file is the last one of a turn.
-    fn end_turn(&mut self, message: &ClaudeMessage<'_>, builder: &mut TranscriptBuilder) {
-        let Some(reason) = json::text(message.stop_reason) else { return };
+    fn end_turn(&mut self, message: &Object<'_>, builder: &mut TranscriptBuilder) {
+        let Some(reason) = message.text("stop_reason") else { return };
         self.is_open = reason == "tool_use";
         if is_stop(&reason) {
             builder.stop(&reason);
@@ -231,32 +137,35 @@ impl Claude {
         }
     }
 
-    fn user(&mut self, event: &ClaudeEvent<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
-        let message: ClaudeMessage<'_> = json::part(event.message)?.unwrap_or_default();
-        let mut details: Details<'_> =
-            json::object(event.tool_use_result.or(event.file_tool_use_result)).unwrap_or_default();
+    fn user(&mut self, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
+        let message = json::part(event.get("message"))?;
+        let mut details = json::object(event.get("tool_use_result").or(event.get("toolUseResult")));
         // If there are several results, it is unknown which one it belongs to.
-        if (details.kind.is_some() || details.filenames.is_some()) && n_results(message.content) != 1 {
-            details = Details::default();
+        if (details.get("type").is_some() || details.get("filenames").is_some())
+            && n_results(message.get("content")) != 1
+        {
+            details = Object::default();
         }
-        self.interrupt(message.content, builder);
-        json::items(message.content, &mut |block| {
-            let block = json::part::<ContentBlock<'_>>(block)?;
-            let text = block.as_ref().filter(|block| json::is(block.kind, "text"));
-            self.interrupt(text.and_then(|block| block.text), builder);
-            let block = block.filter(|block| json::is(block.kind, "tool_result"));
-            let Some(block) = block else { return Ok(()) };
-            let Some(call) = json::short(block.tool_use_id).and_then(|id| self.call(&id)) else { return Ok(()) };
-            if json::is_true(block.is_error) {
+        self.interrupt(message.get("content"), builder);
+        json::items(message.get("content"), &mut |block| {
+            let block = json::part(block)?;
+            if block.is("type", "text") {
+                self.interrupt(block.get("text"), builder);
+            }
+            if !block.is("type", "tool_result") {
+                return Ok(());
+            }
+            let Some(call) = block.short("tool_use_id").and_then(|id| self.call(&id)) else { return Ok(()) };
+            if block.is_true("is_error") {
                 let what = call.shown(builder);
-                builder.fail(&what, &content(block.content));
+                builder.fail(&what, &content(block.get("content")));
             } else if matches!(call.name.as_str(), "Grep" | "Glob") {
-                builder.files.note_found(&call.subject, &filenames(details.filenames));
+                builder.files.note_found(&call.subject, &filenames(details.get("filenames")));
             } else if let Some(path) = builder.files.within(&call.subject) {
                 let done = match call.name.as_str() {
                     "Read" => Done::Read,
                     "Edit" | "MultiEdit" | "NotebookEdit" => Done::Modified,
-                    "Write" => written(&details, block.content).unwrap_or_else(|| {
+                    "Write" => written(&details, block.get("content")).unwrap_or_else(|| {
                         // The tool itself refuses to overwrite a file that was not read before.
                         if builder.files.knows(&path) { Done::Modified } else { Done::Created }
                     }),
@@ -277,13 +186,13 @@ impl Claude {
         }
     }
 
-    fn result(&mut self, event: &ClaudeEvent<'_>, builder: &mut TranscriptBuilder) {
-        let subtype = json::short(event.subtype).unwrap_or_default();
-        let is_failed = json::is_true(event.is_error) || subtype.starts_with("error");
-        let text = json::text(event.result).unwrap_or_default();
-        let reason = json::text(event.stop_reason).unwrap_or_default();
+    fn result(&mut self, event: &Object<'_>, builder: &mut TranscriptBuilder) {
+        let subtype = event.short("subtype").unwrap_or_default();
+        let is_failed = event.is_true("is_error") || subtype.starts_with("error");
+        let text = event.text("result").unwrap_or_default();
+        let reason = event.text("stop_reason").unwrap_or_default();
         self.is_open = false;
-        let is_stopped = json::text(event.terminal_reason).is_some_and(|reason| reason.starts_with("aborted_"));
+        let is_stopped = event.text("terminal_reason").is_some_and(|reason| reason.starts_with("aborted_"));
         builder.close(match subtype.as_str() {
             _ if is_stopped => Ending::Interrupted,
             // Limits of turns, money, and attempts at an answer in the requested form.
@@ -303,7 +212,7 @@ impl Claude {
         if is_failed && !is_stopped {
             let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
             let mut n_told = 0;
-            let _ = json::items(event.errors, &mut |error| {
+            let _ = json::items(event.get("errors"), &mut |error| {
                 if let Some(error) = json::text(error) {
                     builder.fail(what, &error);
                     n_told += 1;
@@ -314,7 +223,7 @@ impl Claude {
                 builder.fail(what, &text);
             }
         }
-        let session = json::short(event.session_id);
+        let session = event.short("session_id");
         let known = self.sessions.iter().position(|(known, _)| *known == session);
         let before = known.map(|at| self.sessions.remove(at).1).unwrap_or_default();
         if self.sessions.len() >= MAX_SESSIONS {
@@ -363,13 +272,13 @@ impl ToolCall {
 }
 
 impl Figures {
-    fn of(event: &ClaudeEvent<'_>) -> Figures {
-        let mut figures = Figures { duration_ms: json::amount(event.duration_ms), ..Figures::default() };
-        figures.spending.cost_usd = json::amount(event.total_cost_usd);
+    fn of(event: &Object<'_>) -> Figures {
+        let mut figures = Figures { duration_ms: event.amount("duration_ms"), ..Figures::default() };
+        figures.spending.cost_usd = event.amount("total_cost_usd");
         // The cost includes subagents, and so do these tokens, unlike those of `usage`.
-        json::values(event.model_usage, &mut |usage| figures.spending.count(usage));
+        event.object("modelUsage").values().for_each(|(_, usage)| figures.spending.count(Some(usage)));
         if figures.spending.tokens_in.is_none() {
-            figures.spending.count(event.usage);
+            figures.spending.count(event.get("usage"));
         }
         figures
     }
@@ -389,8 +298,8 @@ fn filenames(field: Field<'_>) -> Vec<String> {
 fn n_results(content: Field<'_>) -> usize {
     let mut n_results = 0;
     let _ = json::items(content, &mut |block| {
-        let block: ContentBlock<'_> = json::object(block).unwrap_or_default();
-        n_results += usize::from(json::is(block.kind, "tool_result"));
+        let block = json::object(block);
+        n_results += usize::from(block.is("type", "tool_result"));
         Ok(())
     });
     n_results
@@ -403,19 +312,19 @@ fn content(field: Field<'_>) -> String {
     }
     let mut first = None;
     let _ = json::items(field, &mut |block| {
-        let block: ContentBlock<'_> = json::object(block).unwrap_or_default();
-        first = first.take().or_else(|| json::text(block.text));
+        let block = json::object(block);
+        first = first.take().or_else(|| block.text("text"));
         Ok(())
     });
     first.unwrap_or_default()
 }
 
 /// Returns what a call of `Write` did, if its result states it.
-fn written(details: &Details<'_>, content_field: Field<'_>) -> Option<Done> {
-    if json::is(details.kind, "create") {
+fn written(details: &Object<'_>, content_field: Field<'_>) -> Option<Done> {
+    if details.is("type", "create") {
         return Some(Done::Created);
     }
-    if json::is(details.kind, "update") {
+    if details.is("type", "update") {
         return Some(Done::Modified);
     }
     let text = content(content_field);

@@ -5,10 +5,8 @@
 //! the agent begins. If most lines are JSON objects and no known events, the output is not plain text either: it may be
 //! a file that the agent printed, and not its own text.
 
-use serde::Deserialize;
-
 use super::Format;
-use super::json::{self, Field};
+use super::json::{self, Object};
 
 /// How many lines with content are examined.
 const MAX_LINES: usize = 16;
@@ -98,7 +96,7 @@ impl Detecting {
         self.n_lines += 1;
         self.has_fence |= line.starts_with("```") || line.starts_with("~~~");
         let speaker = speaker_of(line);
-        if speaker.is_none() && json::event::<AnyEvent<'_>>(line).is_err() {
+        if speaker.is_none() && json::event(line).is_err() {
             return;
         }
         self.n_objects += 1;
@@ -125,51 +123,6 @@ impl Detecting {
     }
 }
 
-/// The fields that distinguish events from other JSON.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct AnyEvent<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    session_id: Field<'a>,
-    #[serde(borrow, rename = "sessionId")]
-    file_session_id: Field<'a>,
-    #[serde(borrow, rename = "sessionID")]
-    opencode_session_id: Field<'a>,
-    #[serde(borrow)]
-    operation: Field<'a>,
-    #[serde(borrow, rename = "leafUuid")]
-    leaf: Field<'a>,
-    #[serde(borrow)]
-    snapshot: Field<'a>,
-    #[serde(borrow)]
-    payload: Field<'a>,
-    #[serde(borrow)]
-    part: Field<'a>,
-    #[serde(borrow)]
-    subtype: Field<'a>,
-    #[serde(borrow)]
-    message: Field<'a>,
-    #[serde(borrow)]
-    uuid: Field<'a>,
-    #[serde(borrow)]
-    thread_id: Field<'a>,
-    #[serde(borrow)]
-    item: Field<'a>,
-    #[serde(borrow)]
-    usage: Field<'a>,
-    #[serde(borrow)]
-    error: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct AnyItem<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-}
-
 /// Returns the client whose event a line is, or the first of a list of events; the end of the list may be missing.
 pub(super) fn speaker_of(line: &str) -> Option<Format> {
     let event = if line.starts_with("[{") { json::list_head(line) } else { json::event(line).ok() };
@@ -177,33 +130,35 @@ pub(super) fn speaker_of(line: &str) -> Option<Format> {
 }
 
 /// Returns the client whose event it is; the type `error` alone is too common.
-fn speaker(event: &AnyEvent<'_>) -> Option<Format> {
-    let kind = json::text(event.kind)?;
+fn speaker(event: &Object<'_>) -> Option<Format> {
+    let kind = event.text("type")?;
     match kind.as_str() {
-        "thread.started" if json::text(event.thread_id).is_some() => return Some(Format::Codex),
+        "thread.started" if event.text("thread_id").is_some() => return Some(Format::Codex),
         "turn.started" => return Some(Format::Codex),
-        "turn.completed" if event.usage.is_some() => return Some(Format::Codex),
-        "turn.failed" if event.error.is_some() => return Some(Format::Codex),
+        "turn.completed" if event.get("usage").is_some() => return Some(Format::Codex),
+        "turn.failed" if event.get("error").is_some() => return Some(Format::Codex),
         "item.started" | "item.updated" | "item.completed" => {
-            let item: AnyItem<'_> = json::object(event.item)?;
-            return item.kind.map(|_| Format::Codex);
+            return event.object("item").get("type").map(|_| Format::Codex);
         }
         "session_meta" | "response_item" | "event_msg" | "turn_context" | "world_state" | "compacted"
-        | "token_usage_record" => return event.payload.map(|_| Format::Codex),
-        "summary" if event.leaf.is_some() => return Some(Format::Claude),
-        "file-history-snapshot" if event.snapshot.is_some() => return Some(Format::Claude),
+        | "token_usage_record" => return event.get("payload").map(|_| Format::Codex),
+        "summary" if event.get("leafUuid").is_some() => return Some(Format::Claude),
+        "file-history-snapshot" if event.get("snapshot").is_some() => return Some(Format::Claude),
         _ => {}
     }
-    if json::text(event.opencode_session_id).is_some() {
-        return [event.part, event.error].iter().any(Option::is_some).then_some(Format::Opencode);
+    if event.text("sessionID").is_some() {
+        return [event.get("part"), event.get("error")].iter().any(Option::is_some).then_some(Format::Opencode);
     }
-    if json::text(event.file_session_id).is_some() {
-        let parts = [event.message, event.uuid, event.operation, event.leaf];
+    if event.text("sessionId").is_some() {
+        let parts = [event.get("message"), event.get("uuid"), event.get("operation"), event.get("leafUuid")];
         return parts.iter().any(Option::is_some).then_some(Format::Claude);
     }
     // Every event of Claude Code's stream has its session.
-    json::text(event.session_id)?;
-    [event.subtype, event.message, event.uuid].iter().any(Option::is_some).then_some(Format::Claude)
+    event.text("session_id")?;
+    [event.get("subtype"), event.get("message"), event.get("uuid")]
+        .iter()
+        .any(Option::is_some)
+        .then_some(Format::Claude)
 }
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use serde::Deserialize;
-
-use super::json::{self, Field};
+use super::json::{self, Object};
 use crate::secret::redact;
 use crate::text::floor;
 
@@ -99,57 +97,22 @@ fn shown(text: String) -> String {
     if text.chars().nth(MAX_SHOWN).is_none() { text } else { text.chars().take(MAX_SHOWN).collect() }
 }
 
-/// The main arguments of tools, of any client.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Input<'a> {
-    #[serde(borrow)]
-    pub(super) file_path: Field<'a>,
-    /// The name in opencode.
-    #[serde(borrow, rename = "filePath")]
-    pub(super) opencode_path: Field<'a>,
-    /// A patch of opencode.
-    #[serde(borrow, rename = "patchText")]
-    pub(super) patch_text: Field<'a>,
-    #[serde(borrow)]
-    pub(super) notebook_path: Field<'a>,
-    #[serde(borrow)]
-    pub(super) command: Field<'a>,
-    #[serde(borrow)]
-    pub(super) path: Field<'a>,
-    #[serde(borrow)]
-    pattern: Field<'a>,
-    #[serde(borrow)]
-    url: Field<'a>,
-    #[serde(borrow)]
-    query: Field<'a>,
-    #[serde(borrow)]
-    description: Field<'a>,
-    #[serde(borrow)]
-    skill: Field<'a>,
-}
-
-impl Input<'_> {
-    /// Returns the main argument of the call. For an unknown tool it is the first text among `all`.
-    pub(super) fn argument(&self, all: Field<'_>) -> String {
-        let known = [
-            self.command,
-            self.file_path,
-            self.opencode_path,
-            self.notebook_path,
-            self.pattern,
-            self.url,
-            self.query,
-            self.description,
-            self.skill,
-            self.path,
-        ];
-        let mut first = known.into_iter().find_map(json::text);
-        if first.is_none() {
-            json::values(all, &mut |value| first = first.take().or_else(|| json::text(value)));
-        }
-        first.unwrap_or_default()
-    }
+/// Returns the main argument of a call. For an unknown tool it is the first text among the arguments.
+pub(super) fn argument(input: &Object<'_>) -> String {
+    let known = [
+        "command",
+        "file_path",
+        "filePath",
+        "notebook_path",
+        "pattern",
+        "url",
+        "query",
+        "description",
+        "skill",
+        "path",
+    ];
+    let first = || input.values().find_map(|(_, value)| json::text(Some(value)));
+    known.iter().find_map(|name| input.text(name)).or_else(first).unwrap_or_default()
 }
 
 /// Returns the part of a text that is examined.

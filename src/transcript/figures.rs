@@ -72,10 +72,15 @@ impl AgentSpending {
     /// Counts tokens of the main loop or, in the other style, of one model including its subagents. Includes tokens from
     /// the cache: they are part of the model's input, and Codex counts them too.
     pub(super) fn count(&mut self, usage: Field<'_>) {
-        let Some(usage) = json::object::<UsageFields<'_>>(usage) else { return };
-        let read = [usage.input, usage.cache_read, usage.cache_creation];
-        self.tokens_in = sum(self.tokens_in, read.into_iter().filter_map(json::count).reduce(u64::saturating_add));
-        self.tokens_out = sum(self.tokens_out, json::count(usage.output));
+        let usage = json::object(usage);
+        let field = |name: &str, other: &str| usage.count(name).or_else(|| usage.count(other));
+        let read = [
+            field("input_tokens", "inputTokens"),
+            field("cache_read_input_tokens", "cacheReadInputTokens"),
+            field("cache_creation_input_tokens", "cacheCreationInputTokens"),
+        ];
+        self.tokens_in = sum(self.tokens_in, read.into_iter().flatten().reduce(u64::saturating_add));
+        self.tokens_out = sum(self.tokens_out, field("output_tokens", "outputTokens"));
     }
 }
 
@@ -140,20 +145,6 @@ impl MessageFigures {
     pub(super) fn sum(&self) -> AgentSpending {
         self.last.iter().filter_map(|(_, spending)| *spending).fold(self.earlier, AgentSpending::and)
     }
-}
-
-/// Tokens in either style of Claude Code.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct UsageFields<'a> {
-    #[serde(borrow, rename = "input_tokens", alias = "inputTokens")]
-    input: Field<'a>,
-    #[serde(borrow, rename = "cache_read_input_tokens", alias = "cacheReadInputTokens")]
-    cache_read: Field<'a>,
-    #[serde(borrow, rename = "cache_creation_input_tokens", alias = "cacheCreationInputTokens")]
-    cache_creation: Field<'a>,
-    #[serde(borrow, rename = "output_tokens", alias = "outputTokens")]
-    output: Field<'a>,
 }
 
 fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {

@@ -3,46 +3,88 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The longest id and name that is kept, in bytes.
 const MAX_NAME: usize = 200;
+/// How many fields of an object are kept, the first ones.
+const MAX_FIELDS: usize = 512;
 /// A field's value, not parsed yet; `None` if it is missing or `null`.
 pub(super) type Field<'a> = Option<&'a RawValue>;
 
+/// The fields of an object, by name.
+#[derive(Debug, Default)]
+pub(super) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Object<'a> {
+    pub(super) fn get(&self, name: &str) -> Field<'a> {
+        let value = self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        value.filter(|value| value.get() != "null")
+    }
+
+    /// Returns all fields.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), *value))
+    }
+
+    pub(super) fn object(&self, name: &str) -> Object<'a> {
+        object(self.get(name))
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        text(self.get(name))
+    }
+
+    pub(super) fn short(&self, name: &str) -> Option<String> {
+        short(self.get(name))
+    }
+
+    pub(super) fn count(&self, name: &str) -> Option<u64> {
+        count(self.get(name))
+    }
+
+    pub(super) fn amount(&self, name: &str) -> Option<f64> {
+        amount(self.get(name))
+    }
+
+    /// Returns whether a field is true.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|field| field.get() == "true")
+    }
+
+    /// Returns whether a field is this text. Names of events are short, and all clients write them without escapes.
+    pub(super) fn is(&self, name: &str, expected: &str) -> bool {
+        let text = |field: &'a RawValue| field.get().strip_prefix('"')?.strip_suffix('"');
+        self.get(name).and_then(text) == Some(expected)
+    }
+}
+
 /// Reads a line as an event.
-pub(super) fn event<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, String> {
+pub(super) fn event(line: &str) -> Result<Object<'_>, String> {
     if !line.starts_with('{') {
         return Err("it is not a JSON object".to_owned());
     }
     // The position in the line helps; the content is not repeated, since it may be anything.
-    parse(line).map_err(|error| match error.classify() {
+    serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "its JSON ends too early".to_owned(),
         _ => format!("it is not a JSON object, from column {} on", error.column()),
     })
 }
 
-/// Reads a field that is an object; an unreadable one counts as missing.
-pub(super) fn object<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
-    part(field).ok().flatten()
+/// Reads a field that is an object; an unreadable one counts as one without fields.
+pub(super) fn object(field: Field<'_>) -> Object<'_> {
+    part(field).unwrap_or_default()
 }
 
 /// Reads a field that is an object with important parts: fails if it is unreadable.
-pub(super) fn part<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, String> {
-    let Some(text) = field.map(RawValue::get).filter(|text| text.starts_with('{')) else { return Ok(None) };
-    parse(text).map(Some).map_err(|_| "a part of it cannot be read".to_owned())
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<T> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let object = reader.deserialize_map(ObjectOf(PhantomData))?;
-    reader.end()?;
-    Ok(object)
+pub(super) fn part(field: Field<'_>) -> Result<Object<'_>, String> {
+    let text = field.map(RawValue::get).filter(|text| text.starts_with('{'));
+    text.map_or(Ok(Object::default()), |text| {
+        serde_json::from_str(text).map_err(|_| "a part of it cannot be read".to_owned())
+    })
 }
 
 /// Reads a field that is a short text.
@@ -58,24 +100,13 @@ pub(super) fn text(field: Field<'_>) -> Option<String> {
     serde_json::from_str(field?.get()).ok().map(|BorrowedText(text)| text.into_owned())
 }
 
-/// Returns whether a field is this text.
-pub(super) fn is(field: Field<'_>, expected: &str) -> bool {
-    // Names of events are short, and both clients write them without escapes.
-    field.is_some_and(|field| field.get().strip_prefix('"').and_then(|text| text.strip_suffix('"')) == Some(expected))
-}
-
-/// Returns whether a field is true.
-pub(super) fn is_true(field: Field<'_>) -> bool {
-    field.is_some_and(|field| field.get() == "true")
-}
-
 /// Reads a field that is a whole number, not below 0.
 pub(super) fn count(field: Field<'_>) -> Option<u64> {
     serde_json::from_str(field?.get()).ok()
 }
 
 /// Reads a field that is a number, not below 0.
-pub(super) fn amount(field: Field<'_>) -> Option<f64> {
+fn amount(field: Field<'_>) -> Option<f64> {
     serde_json::from_str(field?.get()).ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
@@ -102,16 +133,9 @@ pub(super) fn list<'a>(line: &'a str, each: &mut dyn FnMut(&'a str) -> Result<()
 }
 
 /// Reads the first item of a line that is a list of events, or the beginning of one.
-pub(super) fn list_head<'a, T: Deserialize<'a>>(line: &'a str) -> Option<T> {
+pub(super) fn list_head(line: &str) -> Option<Object<'_>> {
     let first = serde_json::Deserializer::from_str(line.strip_prefix('[')?).into_iter::<&RawValue>().next()?.ok()?;
     event(first.get()).ok()
-}
-
-/// Calls `each` for the values of a field that is an object.
-pub(super) fn values<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>)) {
-    if let Some(field) = field {
-        let _ = serde_json::Deserializer::from_str(field.get()).deserialize_map(Items(each));
-    }
 }
 
 struct Items<'f, 'a>(&'f mut dyn FnMut(Field<'a>));
@@ -120,19 +144,12 @@ impl<'a> Visitor<'a> for Items<'_, 'a> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list or an object")
+        formatter.write_str("a list")
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<(), A::Error> {
         while let Some(item) = items.next_element::<&'a RawValue>()? {
             (self.0)(Some(item));
-        }
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some((_, value)) = entries.next_entry::<BorrowedText<'a>, &'a RawValue>()? {
-            (self.0)(Some(value));
         }
         Ok(())
     }
@@ -178,33 +195,32 @@ fn without_surrogates(mut bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads an object whose keys may be such texts.
-struct ObjectOf<T>(PhantomData<T>);
+impl<'a> Deserialize<'a> for Object<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Object<'a>, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
 
-impl<'a, T: Deserialize<'a>> Visitor<'a> for ObjectOf<T> {
-    type Value = T;
+struct Fields;
+
+impl<'a> Visitor<'a> for Fields {
+    type Value = Object<'a>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, entries: A) -> Result<T, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(Keys(entries)))
-    }
-}
-
-struct Keys<A>(A);
-
-impl<'a, A: MapAccess<'a>> MapAccess<'a> for Keys<A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let Some(BorrowedText(key)) = self.0.next_key()? else { return Ok(None) };
-        seed.deserialize(key.into_deserializer()).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        self.0.next_value_seed(seed)
+    fn visit_map<A: MapAccess<'a>>(self, mut entries: A) -> Result<Object<'a>, A::Error> {
+        let mut fields: Vec<(Cow<'a, str>, &'a RawValue)> = Vec::new();
+        while let Some((BorrowedText(name), value)) = entries.next_entry()? {
+            if fields.iter().any(|(known, _)| *known == name) {
+                return Err(A::Error::custom("a field is there twice"));
+            }
+            if fields.len() < MAX_FIELDS {
+                fields.push((name, value));
+            }
+        }
+        Ok(Object(fields))
     }
 }
 
@@ -235,33 +251,24 @@ mod tests {
 
     #[test]
     fn keys_are_read_like_texts() {
-        #[derive(Deserialize)]
-        struct Known<'a> {
-            #[serde(borrow)]
-            known: Field<'a>,
-        }
-        let known: Known<'_> = event(r#"{"\udc00":{"\ud83d":1},"known":"\ud83d","b":2}"#).unwrap();
-        assert_eq!(text(known.known).as_deref(), Some("\u{fffd}"));
+        let known = event(r#"{"\udc00":{"\ud83d":1},"known":"\ud83d","b":2}"#).unwrap();
+        assert_eq!(known.text("known").as_deref(), Some("\u{fffd}"));
         let odd: &RawValue = serde_json::from_str(r#"{"\ud83d":1,"a":2}"#).unwrap();
         let mut seen = Vec::new();
-        values(Some(odd), &mut |value| seen.extend(count(value)));
+        object(Some(odd)).values().for_each(|(_, value)| seen.extend(count(Some(value))));
         assert_eq!(seen, [1, 2]);
     }
 
     #[test]
     fn an_unreadable_part_is_reported() {
-        #[derive(Deserialize, Debug)]
-        struct Known<'a> {
-            #[serde(borrow, rename = "known")]
-            _known: Field<'a>,
-        }
         let check = |json: &str, is_there: Option<bool>| {
             let field: &RawValue = serde_json::from_str(json).unwrap();
-            assert_eq!(part::<Known<'_>>(Some(field)).ok().map(|part| part.is_some()), is_there, "{json}");
-            assert_eq!(object::<Known<'_>>(Some(field)).is_some(), is_there == Some(true), "{json}");
+            assert_eq!(part(Some(field)).ok().map(|part| part.get("known").is_some()), is_there, "{json}");
+            assert_eq!(object(Some(field)).get("known").is_some(), is_there == Some(true), "{json}");
         };
         check(r#"{"known":1}"#, Some(true));
         check(r#"{"known":1,"known":2}"#, None);
+        check(r#"{"known":null}"#, Some(false));
         check("7", Some(false));
         check("[7]", Some(false));
     }

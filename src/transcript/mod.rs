@@ -12,7 +12,6 @@
 mod builder;
 mod claude;
 mod codex;
-mod codex_fields;
 mod content;
 mod detect;
 mod ending;

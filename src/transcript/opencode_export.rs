@@ -3,7 +3,6 @@
 //! It has the messages of a session, whose parts are those that the stream has as events. So it is read as a stream:
 //! each part of the agent's messages becomes a line.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::{self, Field};
@@ -11,72 +10,33 @@ use super::json::{self, Field};
 /// How many messages have to look like opencode's for a document to count as its session.
 const ENOUGH: usize = 1;
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct OpencodeSession<'a> {
-    #[serde(borrow)]
-    info: Field<'a>,
-    #[serde(borrow)]
-    messages: Field<'a>,
-}
-
-/// A session or a message.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct SessionInfo<'a> {
-    #[serde(borrow, rename = "sessionID")]
-    session_id: Field<'a>,
-    #[serde(borrow)]
-    role: Field<'a>,
-    #[serde(borrow, rename = "modelID")]
-    model: Field<'a>,
-    #[serde(borrow)]
-    error: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ExportedMessage<'a> {
-    #[serde(borrow)]
-    info: Field<'a>,
-    #[serde(borrow)]
-    parts: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct PartKind<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-}
-
 /// Returns the session as lines of the stream; `None` if the text is not one session.
 pub(super) fn lines(text: &str) -> Option<String> {
     let text = text.trim_start_matches('\u{feff}').trim();
-    let session: OpencodeSession<'_> = json::event(text).ok()?;
-    session.info?;
+    let session = json::event(text).ok()?;
+    session.get("info")?;
     let (mut lines, mut n_messages) = (String::new(), 0);
     let each = &mut |message: Field<'_>| {
-        let message: ExportedMessage<'_> = json::object(message).unwrap_or_default();
-        let info: SessionInfo<'_> = json::object(message.info).unwrap_or_default();
-        n_messages += usize::from(json::text(info.session_id).is_some());
-        if json::is(info.role, "assistant") {
-            json::items(message.parts, &mut |part| {
-                lines.extend(line_of(part, info.model));
+        let message = json::object(message);
+        let info = message.object("info");
+        n_messages += usize::from(info.text("sessionID").is_some());
+        if info.is("role", "assistant") {
+            json::items(message.get("parts"), &mut |part| {
+                lines.extend(line_of(part, info.get("modelID")));
                 Ok(())
             })?;
-            lines.extend(info.error.map(|error| line("error", "error", error, None)));
+            lines.extend(info.get("error").map(|error| line("error", "error", error, None)));
         }
         Ok(())
     };
-    json::items(session.messages, each).ok()?;
+    json::items(session.get("messages"), each).ok()?;
     (n_messages >= ENOUGH).then_some(lines)
 }
 
 /// Returns the line of a part, if the stream has one for it.
 fn line_of(part: Field<'_>, model: Field<'_>) -> Option<String> {
-    let kind: PartKind<'_> = json::object(part)?;
-    let event = match json::text(kind.kind)?.as_str() {
+    let kind = json::object(part);
+    let event = match kind.text("type")?.as_str() {
         "step-start" => "step_start",
         "text" => "text",
         "tool" => "tool_use",

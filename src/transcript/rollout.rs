@@ -1,17 +1,12 @@
 //! Codex's own record of a session: the rollout files in `~/.codex/sessions/`.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::collections::VecDeque;
 
 use super::builder::{TranscriptBuilder, command};
-use super::codex_fields::{CodexUsage, script};
 use super::ending::Ending;
-use super::json::{self, Field};
+use super::json::{self, Field, Object};
 use super::paths::Done;
 use crate::text::floor;
-
 /// How many calls of tools may wait for their results.
 const MAX_CALLS: usize = 256;
 /// How much of a call is kept, in bytes: a patch may have many files.
@@ -26,107 +21,6 @@ pub(super) struct Rollout {
     has_folder: bool,
 }
 
-/// The content of a line, whatever its kind.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Payload<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    cwd: Field<'a>,
-    #[serde(borrow)]
-    model: Field<'a>,
-    #[serde(borrow)]
-    role: Field<'a>,
-    #[serde(borrow)]
-    content: Field<'a>,
-    #[serde(borrow)]
-    call_id: Field<'a>,
-    #[serde(borrow)]
-    arguments: Field<'a>,
-    #[serde(borrow)]
-    input: Field<'a>,
-    #[serde(borrow)]
-    output: Field<'a>,
-    #[serde(borrow)]
-    message: Field<'a>,
-    #[serde(borrow)]
-    codex_error_info: Field<'a>,
-    #[serde(borrow)]
-    last_agent_message: Field<'a>,
-    #[serde(borrow)]
-    duration_ms: Field<'a>,
-    #[serde(borrow)]
-    info: Field<'a>,
-    #[serde(borrow)]
-    item: Field<'a>,
-}
-
-/// Something that Codex did, however the model asked for it.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct CompletedItem<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    status: Field<'a>,
-    /// The files, each with its change.
-    #[serde(borrow)]
-    changes: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ChangedFile<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    move_path: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct OutputPiece<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    text: Field<'a>,
-}
-
-/// The arguments of a tool.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Arguments<'a> {
-    #[serde(borrow)]
-    cmd: Field<'a>,
-    #[serde(borrow)]
-    command: Field<'a>,
-}
-
-/// A tool's result in older files.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct RolloutOutput<'a> {
-    #[serde(borrow)]
-    output: Field<'a>,
-    #[serde(borrow)]
-    metadata: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct RolloutMetadata<'a> {
-    #[serde(borrow)]
-    exit_code: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Info<'a> {
-    #[serde(borrow)]
-    total_token_usage: Field<'a>,
-}
-
 impl Rollout {
     /// Reads the content of a line. Unknown kinds are skipped.
     pub(super) fn take(
@@ -135,14 +29,14 @@ impl Rollout {
         payload: Field<'_>,
         builder: &mut TranscriptBuilder,
     ) -> Result<(), String> {
-        let payload: Payload<'_> = json::part(payload)?.unwrap_or_default();
+        let payload = json::part(payload)?;
         match kind {
             "session_meta" | "turn_context" => {
-                if let Some(folder) = json::text(payload.cwd).filter(|_| !self.has_folder) {
+                if let Some(folder) = payload.text("cwd").filter(|_| !self.has_folder) {
                     builder.files.work_in(&folder);
                     self.has_folder = true;
                 }
-                builder.set_model(json::text(payload.model));
+                builder.set_model(payload.text("model"));
             }
             "response_item" => self.item(&payload, builder)?,
             "event_msg" => self.event(&payload, builder),
@@ -156,40 +50,42 @@ impl Rollout {
         self.tokens
     }
 
-    fn item(&mut self, payload: &Payload<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
-        match json::text(payload.kind).unwrap_or_default().as_str() {
-            "message" if json::is(payload.role, "assistant") => json::items(payload.content, &mut |piece| {
-                let piece: OutputPiece<'_> = json::part(piece)?.unwrap_or_default();
-                if json::is(piece.kind, "output_text") {
-                    builder.say(&json::text(piece.text).unwrap_or_default());
+    fn item(&mut self, payload: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
+        match payload.text("type").unwrap_or_default().as_str() {
+            "message" if payload.is("role", "assistant") => json::items(payload.get("content"), &mut |piece| {
+                let piece = json::part(piece)?;
+                if piece.is("type", "output_text") {
+                    builder.say(&piece.text("text").unwrap_or_default());
                 }
                 Ok(())
             })?,
             "function_call" | "custom_tool_call" => {
-                let arguments = json::text(payload.arguments).unwrap_or_default();
-                let arguments: Arguments<'_> = json::event(&arguments).unwrap_or_default();
+                let arguments = payload.text("arguments").unwrap_or_default();
+                let arguments = json::event(&arguments).unwrap_or_default();
                 let mut words = Vec::new();
-                json::items(arguments.command, &mut |word| {
+                json::items(arguments.get("command"), &mut |word| {
                     words.extend(json::text(word));
                     Ok(())
                 })?;
-                let line = [arguments.cmd, arguments.command, payload.input].into_iter().find_map(json::text);
+                let line = [arguments.get("cmd"), arguments.get("command"), payload.get("input")]
+                    .into_iter()
+                    .find_map(json::text);
                 let mut line = line.unwrap_or_else(|| script(&words).map_or_else(|| words.join(" "), str::to_owned));
                 line.truncate(floor(&line, MAX_CALL));
                 // An input is a patch, or a program of the model's own.
-                if payload.input.is_none() {
+                if payload.get("input").is_none() {
                     builder.ran(&line);
                 }
-                self.calls.push_back((json::text(payload.call_id).unwrap_or_default(), line));
+                self.calls.push_back((payload.text("call_id").unwrap_or_default(), line));
                 if self.calls.len() > MAX_CALLS {
                     self.calls.pop_front();
                 }
             }
             "function_call_output" | "custom_tool_call_output" => {
-                let id = json::text(payload.call_id).unwrap_or_default();
+                let id = payload.text("call_id").unwrap_or_default();
                 let Some(at) = self.calls.iter().position(|(call, _)| *call == id) else { return Ok(()) };
                 let line = self.calls.remove(at).map(|(_, line)| line).unwrap_or_default();
-                let (code, output) = result(&json::text(payload.output).unwrap_or_default());
+                let (code, output) = result(&payload.text("output").unwrap_or_default());
                 let is_patch = line.contains("*** Begin Patch");
                 if code != 0 {
                     let what = if is_patch { "file change".to_owned() } else { command(&line) };
@@ -203,33 +99,33 @@ impl Rollout {
         Ok(())
     }
 
-    fn event(&mut self, payload: &Payload<'_>, builder: &mut TranscriptBuilder) {
-        match json::text(payload.kind).unwrap_or_default().as_str() {
+    fn event(&mut self, payload: &Object<'_>, builder: &mut TranscriptBuilder) {
+        match payload.text("type").unwrap_or_default().as_str() {
             // However the turn before it ended, the work continues.
             "task_started" => (builder.ending, builder.is_complete) = (Ending::Well, false),
             "turn_aborted" => builder.close(Ending::Interrupted),
-            "item_completed" => changed_files(payload.item, builder),
+            "item_completed" => changed_files(payload.get("item"), builder),
             "task_complete" => {
                 builder.is_complete = true;
-                let duration = json::amount(payload.duration_ms).map(|duration| (duration / 100.0).round() / 10.0);
+                let duration = payload.amount("duration_ms").map(|duration| (duration / 100.0).round() / 10.0);
                 builder.duration_secs = duration.or(builder.duration_secs);
-                if let Some(text) = json::text(payload.last_agent_message) {
+                if let Some(text) = payload.text("last_agent_message") {
                     builder.close(Ending::Well);
                     builder.end(&text, true);
                 }
             }
             "error" => {
-                let message = json::text(payload.message).unwrap_or_default();
+                let message = payload.text("message").unwrap_or_default();
                 // The kind of a refusal, if its message does not name it.
-                let kind = json::text(payload.codex_error_info).unwrap_or_default();
+                let kind = payload.text("codex_error_info").unwrap_or_default();
                 builder.fail("", &message);
                 builder.close(Ending::of_error(&format!("{message}\n{kind}")));
             }
             "token_count" => {
                 // The totals of the session up to then.
-                let info: Info<'_> = json::object(payload.info).unwrap_or_default();
-                let usage: CodexUsage<'_> = json::object(info.total_token_usage).unwrap_or_default();
-                let counts = json::count(usage.input_tokens).zip(json::count(usage.output_tokens));
+                let info = payload.object("info");
+                let usage = info.object("total_token_usage");
+                let counts = usage.count("input_tokens").zip(usage.count("output_tokens"));
                 self.tokens = counts.or(self.tokens);
             }
             _ => {}
@@ -239,22 +135,20 @@ impl Rollout {
 
 /// Records the files that Codex changed. A model that runs JavaScript makes no call of which the patch can be read.
 fn changed_files(item: Field<'_>, builder: &mut TranscriptBuilder) {
-    let item: CompletedItem<'_> = json::object(item).unwrap_or_default();
-    if !json::is(item.kind, "FileChange") || !json::is(item.status, "completed") {
+    let item = json::object(item);
+    if !item.is("type", "FileChange") || !item.is("status", "completed") {
         return;
     }
-    let changes =
-        item.changes.and_then(|changes| serde_json::from_str::<BTreeMap<String, &RawValue>>(changes.get()).ok());
-    for (path, change) in changes.unwrap_or_default() {
-        let change: ChangedFile<'_> = json::object(Some(change)).unwrap_or_default();
-        let moved = json::text(change.move_path);
-        let done = match json::text(change.kind).unwrap_or_default().as_str() {
+    for (path, change) in item.object("changes").values() {
+        let change = json::object(Some(change));
+        let moved = change.text("move_path");
+        let done = match change.text("type").unwrap_or_default().as_str() {
             "add" => Some(Done::Created),
             "update" if moved.is_none() => Some(Done::Modified),
             "update" | "delete" => None,
             _ => continue,
         };
-        match (builder.files.within(&path), done) {
+        match (builder.files.within(path), done) {
             (Some(path), Some(done)) => builder.files.note(path, done),
             (Some(path), None) => builder.files.remove(path),
             (None, _) => {}
@@ -267,10 +161,10 @@ fn changed_files(item: Field<'_>, builder: &mut TranscriptBuilder) {
 
 /// Returns a tool's exit status, 0 if it is unknown, and its output.
 fn result(output: &str) -> (i64, String) {
-    if let Ok(RolloutOutput { output: Some(printed), metadata }) = json::event::<RolloutOutput<'_>>(output) {
-        let metadata: RolloutMetadata<'_> = json::object(metadata).unwrap_or_default();
-        let code = metadata.exit_code.and_then(|code| code.get().parse().ok());
-        return (code.unwrap_or(0), json::text(Some(printed)).unwrap_or_default());
+    let answer = json::event(output).unwrap_or_default();
+    if answer.get("output").is_some() {
+        let code = answer.object("metadata").get("exit_code").and_then(|code| code.get().parse().ok());
+        return (code.unwrap_or(0), answer.text("output").unwrap_or_default());
     }
     let (head, printed) = output.split_once("Output:\n").unwrap_or((output, output));
     let code = head.lines().find_map(|line| {
@@ -292,4 +186,11 @@ pub(super) fn patch(text: &str, builder: &mut TranscriptBuilder) {
             builder.files.remove(path);
         }
     }
+}
+
+/// Returns the script of a shell command: Codex runs every command through a shell.
+pub(super) fn script(words: &[String]) -> Option<&str> {
+    let [shell, flags, script] = words else { return None };
+    let is_shell = matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh"));
+    (is_shell && matches!(flags.as_str(), "-c" | "-lc")).then_some(script)
 }
