@@ -70,7 +70,6 @@ const CRATES: [(&str, &[&str]); 25] = [
     ("clap_mangen", &["src/bin/"]),
     ("anyhow", &["src/bin/"]),
     ("annotate_snippets", &["src/bin/"]),
-    ("handlebars", &["src/runner/template.rs"]),
     ("indicatif", &["src/bin/"]),
     ("console", &["src/bin/"]),
     ("shlex", &["src/runner/command.rs", "src/transcript/codex.rs", "src/setup/hook_line.rs"]),

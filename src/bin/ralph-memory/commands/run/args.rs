@@ -29,7 +29,7 @@ The agent's output may be plain text or the events of Claude Code (`--output-for
 --verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
 tokens and a summary are taken. Lines of JSON in another format end the run: say `--format text` for them.
 
-A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{task_id}},
+A prompt file is text with {{task}}, {{context}}, {{progress}}, {{task_id}},
 {{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
 
 Ctrl-C ends the agent, writes the iteration down as interrupted and asks what the next one should
@@ -119,7 +119,7 @@ pub(crate) struct RunArgs {
     /// minutes, and at a usage limit when it ends. Otherwise the run ends
     #[arg(long)]
     pub(super) keep_going: bool,
-    /// A Handlebars template to make the prompt with
+    /// A text with `{{context}}` and other values, to make the prompt with
     #[arg(long, value_name = "FILE")]
     pub(super) prompt: Option<PathBuf>,
     /// Keep each agent's whole output in this folder, one file an iteration. Secrets are not redacted there
