@@ -1,4 +1,4 @@
-//! Why an iteration did not finish its task, in a few words for a person who watches the run.
+//! Why an attempt did not finish its task, in a few words for a person who watches the run.
 //!
 //! Pure. It decides nothing: the outcome is known already.
 

@@ -1,4 +1,4 @@
-//! What is known of an iteration when its agent has ended, as the memory takes it.
+//! What is known of an attempt when its agent has ended, as the memory takes it.
 
 use std::time::Duration;
 

@@ -55,7 +55,7 @@ const PURE_PARTS: [&str; 7] = [
     "src/watch/changes.rs",
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 25] = [
+const CRATES: [(&str, &[&str]); 24] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
     ("jsonc_parser", &["src/setup/json.rs"]),

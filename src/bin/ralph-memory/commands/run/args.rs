@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use crate::error::UsageError;
 use crate::parse::{self, OutputFormat};
 
-/// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
+/// Let an agent work on a task, attempt after attempt, until it is done; exit code 1 when it is not
 ///
 /// A task is done when its agent reports `<task-done>` and the command of `--verify`, if there is one, exits with 0. The
-/// line at the end of an iteration says why its task is not done.
+/// line at the end of an attempt says why its task is not done.
 #[derive(Debug, Clone, clap::Args)]
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
 #[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
@@ -92,7 +92,7 @@ pub(super) struct RunSettings {
     /// setting `run.verify`; without one the agent's word counts]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) verify: Option<String>,
-    /// The command that summarises an iteration, for `llm-summarized` and `hybrid` [default: the setting
+    /// The command that summarises an attempt, for `llm-summarized` and `hybrid` [default: the setting
     /// `run.summarize`]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) summarize: Option<String>,
@@ -107,24 +107,24 @@ pub(super) struct RunSettings {
     /// the setting `progress.strategy`]
     #[arg(long, value_name = "NAME", value_parser = parse::progress)]
     pub(super) progress: Option<ProgressKind>,
-    /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
+    /// At most so many attempts; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<u32>)]
     pub(super) max_iterations: Option<u32>,
-    /// At most so many attempts at one task [default: as many as there are iterations, or the setting
+    /// At most so many attempts at one task [default: as many as there are attempts, or the setting
     /// `run.max_attempts`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>)]
     pub(super) max_attempts: Option<u32>,
-    /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
+    /// The longest that the agent may take in an attempt: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
     /// `blocked`, and the run continues
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) timeout: Option<Duration>,
     /// The longest that verification may take; then it has failed
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) verify_timeout: Option<Duration>,
-    /// Begin no further iteration when the run has cost so many US dollars, by what its journal says
+    /// Begin no further attempt when the run has cost so many US dollars, by what its journal says
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = parse::dollars)]
     pub(super) max_cost: Option<f64>,
-    /// Begin no further iteration when the run has taken so many tokens, in and out
+    /// Begin no further attempt when the run has taken so many tokens, in and out
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
     pub(super) max_tokens: Option<u64>,
     /// Go on where the agent cannot work: after three crashes in a row with a pause that doubles, from 10 seconds to 15
@@ -278,7 +278,8 @@ mod tests {
     fn a_resumed_run_takes_over_what_is_not_given() {
         let saved = parse(&["--task-file", "a.md", "--feature", "f", "--agent", "a", "--no-mcp", "--timeout", "2m"]);
         let saved = saved.unwrap().settings;
-        let resumed = |arguments: &[&str]| parse(&[&["--resume"], arguments].concat()).unwrap().resumed(&saved).settings;
+        let resumed =
+            |arguments: &[&str]| parse(&[&["--resume"], arguments].concat()).unwrap().resumed(&saved).settings;
         assert_eq!(resumed(&[]), saved);
         let verified = RunSettings { verify: Some("v".into()), agent: Some("b".into()), ..saved.clone() };
         assert_eq!(resumed(&["--verify", "v", "--agent", "b"]), verified);

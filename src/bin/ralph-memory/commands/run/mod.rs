@@ -77,7 +77,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     } else if globals.is_quiet() {
         Visibility::Nothing
     } else {
-        Visibility::Iterations
+        Visibility::Attempts
     };
     let live = Live::new(visibility, &memory.settings().allowed_secrets);
     let task = if let Assignment::Task(task) = &assignment { Some(task.clone()) } else { None };
@@ -90,15 +90,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         // No agent ever ran, so this run cannot be resumed; the one before it still can.
         before.save(&memory);
     }
-    let is_over =
-        !progress.iterations.is_empty() && ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
+    let is_over = !progress.attempts.is_empty() && ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
     let maintenance = (is_over && memory.settings().maintenance.automatic).then(|| maintain(ui, &memory));
     if let (Ok(RunEnd::Done), Assignment::Checklist { path, .. }, true) =
-        (&ended, &assignment, progress.iterations.is_empty())
+        (&ended, &assignment, progress.attempts.is_empty())
     {
         ui.note(&format!("every box of `{}` is ticked; there is nothing to do", path.display()));
     }
-    close(ui, &run_id, progress, ended.map_err(Into::into), maintenance)
+    close(ui, &run_id, &progress, ended.map_err(Into::into), maintenance)
 }
 
 /// Returns the run to resume, if one is to be resumed: the last one that was started here. If its options are not
