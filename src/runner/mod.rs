@@ -32,7 +32,6 @@
 //! ```
 
 mod agent_log;
-mod amounts;
 mod attempt;
 mod checklist;
 mod client;
@@ -62,7 +61,6 @@ use crate::error::Result;
 use crate::memory::Memory;
 
 pub use self::agent_log::AgentLog;
-pub use self::amounts::{dollars, duration};
 pub use self::command::CommandLine;
 pub use self::interrupt::Interrupt;
 pub use self::io::{RunEvent, RunIo};

@@ -2,9 +2,8 @@
 //!
 //! It runs no command itself, and writes to the memory through its [`Recorder`] alone.
 
-use super::amounts;
 use super::attempt::RunningAttempt;
-use super::checklist::{self, ChecklistItem, NextItem, TickResult};
+use super::checklist::{self, ChecklistItem};
 use super::io::{RunEvent, RunIo};
 use super::options::{Assignment, RunEnd, RunOptions};
 use super::progress::{RunAttempt, RunProgress};
@@ -16,6 +15,7 @@ use crate::entry::attempt::Outcome;
 use crate::error::Result;
 use crate::iterations::LiveWriter;
 use crate::memory::Memory;
+use crate::text;
 use crate::transcript::AgentSpending;
 
 /// A run that goes on.
@@ -67,10 +67,10 @@ impl<'a> RunLoop<'a> {
             let (Assignment::Checklist { path, .. }, Some(item)) = (self.assignment, item) else { continue };
             if outcome == Outcome::Done {
                 self.titled = None;
-                if let TickResult::Not(reason) = checklist::tick(path, &item)? {
+                if let Err(reason) = checklist::set_tick(path, &item, true)? {
                     return Ok(RunEnd::NotTicked(reason));
                 }
-            } else if checklist::untick(path, &item)? {
+            } else if checklist::set_tick(path, &item, false)?.is_ok() {
                 self.current = Some((task, Some(item)));
             }
         }
@@ -82,7 +82,7 @@ impl<'a> RunLoop<'a> {
             (&self.trouble.end, self.options.keep_going)
         {
             let pause = self.trouble.pause(first, self.memory.now());
-            io.event(RunEvent::Warning(&format!("{message}; waiting {}", amounts::duration(pause))));
+            io.event(RunEvent::Warning(&format!("{message}; waiting {}", text::duration(pause))));
             self.options.interrupt.wait(pause);
         }
     }
@@ -95,13 +95,10 @@ impl<'a> RunLoop<'a> {
         match self.assignment {
             Assignment::Task(_) if progress.tasks.iter().any(|task| task.done) => Ok(None),
             Assignment::Task(task) => Ok(Some((task.clone(), None))),
-            Assignment::Checklist { path, like } => Ok(match checklist::next(path)? {
-                NextItem::AllTicked(_) => None,
-                NextItem::Open(item) => {
-                    let Task { feature, section, files, .. } = like.clone();
-                    Some((Task { feature, section, files, ..item.task() }, Some(item)))
-                }
-            }),
+            Assignment::Checklist { path, like } => Ok(checklist::next(path)?.map(|item| {
+                let Task { feature, section, files, .. } = like.clone();
+                (Task { feature, section, files, ..item.task() }, Some(item))
+            })),
         }
     }
 

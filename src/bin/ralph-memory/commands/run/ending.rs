@@ -1,7 +1,8 @@
 //! How a run ends: the summary for people and programs, and the exit code.
 
 use ralph_memory::memory::MaintenanceReport;
-use ralph_memory::runner::{RunEnd, RunLimit, RunProgress, dollars};
+use ralph_memory::runner::{RunEnd, RunLimit, RunProgress};
+use ralph_memory::text::dollars;
 use ralph_memory::{Memory, Problem};
 
 use super::summary::{RunSummary, learned};

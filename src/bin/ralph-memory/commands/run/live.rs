@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
-use ralph_memory::runner::{RunAttempt, dollars, duration};
+use ralph_memory::runner::RunAttempt;
 use ralph_memory::secret::redact;
+use ralph_memory::text::{dollars, duration};
 use ralph_memory::transcript::{AgentEvent, AgentSpending};
 
 use crate::activity;

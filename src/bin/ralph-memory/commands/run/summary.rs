@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
-use ralph_memory::runner::{RunAttempt, RunProgress, RunTask, dollars, duration};
+use ralph_memory::runner::{RunAttempt, RunProgress, RunTask};
+use ralph_memory::text::{dollars, duration};
 use serde::Serialize;
 
 use crate::answers::EntryChange;
