@@ -29,7 +29,7 @@ fn with_runner(memory: &Memory, agent: &str, task: Task) -> Result<(), Box<dyn s
     let agent = CommandLine::parse("AGENT", agent)?;
     let options = RunOptions { max_iterations: Some(ITERATIONS), ..RunOptions::new(agent) };
     let mut show = |event: RunEvent<'_>| {
-        if let RunEvent::IterationEnded { recorded, .. } = event {
+        if let RunEvent::AttemptEnded { recorded, .. } = event {
             let _ = writeln!(std::io::stdout(), "{} {}", recorded.id, recorded.outcome.as_str());
         }
     };

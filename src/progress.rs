@@ -1,6 +1,6 @@
 //! The progress of a run, as text for the next prompt.
 //!
-//! Every iteration begins with an empty context, so it gets a report of the iterations before it: `{{progress}}` in a
+//! Every attempt begins with an empty context, so it gets a report of the attempts before it: `{{progress}}` in a
 //! prompt template is replaced by [`text`]. The report is the output of the verification command, since a model cannot
 //! argue with an exit status. Pure: it is made from the journal alone, so it is the same after a crash.
 
@@ -22,13 +22,13 @@ const SUMMED_UP: usize = 8_000;
 /// The limits of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Of how many iterations, the newest.
+    /// Of how many attempts, the newest.
     pub entries: usize,
-    /// How many characters of an iteration's output, the last ones.
+    /// How many characters of an attempt's output, the last ones.
     pub characters: usize,
 }
 
-/// An iteration that was verified.
+/// An attempt that was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finished {
     /// Its number in the run.
@@ -41,14 +41,14 @@ pub(crate) struct Finished {
     pub output: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
-    /// The files that the iteration created or changed.
+    /// The files that the attempt created or changed.
     pub files_changed: Vec<String>,
     /// Its summary, if there is one.
     pub summary: Option<String>,
 }
 
 impl Finished {
-    /// Returns the iteration of a journal entry; `None` if nothing was verified.
+    /// Returns the attempt of a journal entry; `None` if nothing was verified.
     pub(crate) fn of(attempt: &Attempt) -> Option<Finished> {
         let validation = attempt.head.validation.as_ref()?;
         let files = &attempt.head.files;
@@ -127,7 +127,7 @@ impl Finished {
     }
 }
 
-/// An iteration in [`ProgressKind::StructuredLog`].
+/// An attempt in [`ProgressKind::StructuredLog`].
 #[derive(Serialize)]
 struct Logged<'a> {
     iteration: u32,
@@ -150,7 +150,7 @@ pub(crate) fn summary_prompt(finished: &Finished) -> String {
     )
 }
 
-/// Returns the report of the newest of these iterations, oldest first, with sigils defused; empty without iterations.
+/// Returns the report of the newest of these attempts, oldest first, with sigils defused; empty without iterations.
 pub(crate) fn text(kind: ProgressKind, limits: Limits, finished: &[Finished]) -> String {
     let newest = &finished[finished.len().saturating_sub(limits.entries)..];
     if newest.is_empty() {

@@ -1,4 +1,4 @@
-//! Keeps what agents write, whole and as it came: one file for each iteration, in a folder that somebody named.
+//! Keeps what agents write, whole and as it came: one file for each attempt, in a folder that somebody named.
 //!
 //! Nothing in it is redacted, so it never lies in the memory's folder, which is committed, and git ignores it where it is
 //! made in the project.

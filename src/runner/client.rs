@@ -115,6 +115,16 @@ impl CommandLine {
         Err(Error::unusable(message, "name a model, or put `{model}` into the agent's command as well"))
     }
 
+    /// Returns the name of the program that the command runs, itself or by `env`, and how many arguments are in front of
+    /// that program's.
+    pub(super) fn direct_client(&self) -> Option<(&str, usize)> {
+        if name_of(self.program()) != "env" {
+            return Some((name_of(self.program()), 0));
+        }
+        let at = self.words().iter().position(|word| !word.contains('='))?;
+        Some((name_of(&self.words()[at]), at + 1))
+    }
+
     /// Returns the program, and the one that a shell's script or `env` begins with where that can be seen.
     fn programs(&self) -> impl Iterator<Item = String> {
         [Some(self.program().to_owned()), inner(self)].into_iter().flatten()
@@ -164,10 +174,11 @@ fn family(model: &str) -> Option<&'static str> {
 
 /// Returns the program that a shell or `env` is told to run, where that can be seen.
 fn inner(command: &CommandLine) -> Option<String> {
-    let name = command.program().rsplit('/').next()?;
+    let name = name_of(command.program());
     let mut arguments = command.words().iter();
     if name == "env" {
-        return arguments.find(|word| !word.contains('=')).filter(|word| !word.starts_with(['-', '{'])).cloned();
+        let (_, at) = command.direct_client()?;
+        return Some(&command.words()[at - 1]).filter(|word| !word.starts_with(['-', '{'])).cloned();
     }
     if !SHELLS.contains(&name) {
         return None;

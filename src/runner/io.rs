@@ -1,7 +1,6 @@
 //! The outside of a run: who is told what happens, and who answers.
 
-use std::time::Duration;
-
+use super::progress::RunAttempt;
 use crate::memory::{Iteration, Recorded};
 use crate::transcript::{AgentEvent, AgentSpending};
 
@@ -21,7 +20,7 @@ pub trait RunIo {
     /// Takes what happened.
     fn event(&mut self, event: RunEvent<'_>);
 
-    /// Returns what the next iteration should know. It is called once, when the run was interrupted; an interrupt meanwhile
+    /// Returns what the next attempt should know. It is called once, when the run was interrupted; an interrupt meanwhile
     /// ends the program.
     fn feedback(&mut self) -> String;
 }
@@ -51,7 +50,7 @@ impl<Observe: FnMut(RunEvent<'_>)> RunIo for Observe {
 /// let mut log = Vec::new();
 /// let mut io = |event: RunEvent<'_>| match event {
 ///     RunEvent::Line(line) => log.push(line.to_owned()),
-///     RunEvent::IterationEnded { recorded, .. } => log.push(recorded.outcome.as_str().to_owned()),
+///     RunEvent::AttemptEnded { recorded, .. } => log.push(recorded.outcome.as_str().to_owned()),
 ///     _ => {}
 /// };
 /// let task = Assignment::Task(Task::new("Halve the image"));
@@ -62,21 +61,21 @@ impl<Observe: FnMut(RunEvent<'_>)> RunIo for Observe {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {
-    /// The iterations from here on are of the task of this box of the checklist.
+    /// The attempts from here on are at the task of this box of the checklist.
     TaskStarted {
         /// Its title, without secrets.
         title: &'a str,
     },
-    /// An iteration began.
-    IterationStarted {
-        /// The iteration, with its context.
+    /// An attempt began.
+    AttemptStarted {
+        /// The attempt, with its context.
         iteration: &'a Iteration,
         /// The number of the last one that the run may have.
         last: Option<u32>,
     },
     /// The agent did something, by its event stream.
     Agent(&'a AgentEvent),
-    /// The agent spent more: what it spent so far in this iteration.
+    /// The agent spent more: what it spent so far in this attempt.
     Spending(AgentSpending),
     /// The agent or verification wrote this line, which is not an event. Secrets are redacted. A line that may be of a
     /// private key comes when the next ones say whether it is.
@@ -87,32 +86,21 @@ pub enum RunEvent<'a> {
     Stopping,
     /// The command that runs took longer than it may, and has time to end.
     TimedOut,
-    /// The iteration is in the journal.
-    IterationEnded {
-        /// How long the agent took.
-        duration: Duration,
+    /// The attempt is in the journal.
+    AttemptEnded {
+        /// How it went.
+        attempt: &'a RunAttempt,
         /// What was recorded.
         recorded: &'a Recorded,
-        /// Why the task is not done, in a few words and without secrets, where the outcome does not say it all.
-        reason: Option<&'a str>,
     },
-    /// The iteration does not say what it cost, so that [`max_cost`](super::RunOptions::max_cost) cannot count it. Reported
-    /// once a run.
-    CostUnknown {
-        /// The iteration's number.
+    /// The attempt does not report its `cost` or `tokens`, so that [`max_cost`](super::RunOptions::max_cost) or
+    /// [`max_tokens`](super::RunOptions::max_tokens) cannot count it, or nothing says which `model` made it. Each is
+    /// told once a run.
+    Unknown {
+        /// The attempt's number.
         number: u32,
-    },
-    /// The iteration does not say how many tokens it took, so that [`max_tokens`](super::RunOptions::max_tokens) cannot
-    /// count it. Reported once a run.
-    TokensUnknown {
-        /// The iteration's number.
-        number: u32,
-    },
-    /// Nothing says which model worked on the iteration: its command tells the agent none, and the agent's output names
-    /// none. Reported once a run.
-    ModelUnknown {
-        /// The iteration's number.
-        number: u32,
+        /// `cost`, `tokens` or `model`.
+        what: &'static str,
     },
     /// Something that a person should know, and that stops nothing.
     Warning(&'a str),

@@ -1,4 +1,4 @@
-//! The loop: an agent works on tasks, iteration after iteration, until they are done.
+//! The loop: an agent works on tasks, attempt after attempt, until they are done.
 //!
 //! [`Runner`] gives the agent its context, runs what verifies its work, and writes each attempt to the journal. It runs
 //! commands and writes to no terminal: what happens goes to a [`RunIo`]. An attempt whose agent has ended is recorded,
@@ -22,24 +22,24 @@
 //! let mut progress = RunProgress::default();
 //! let mut outcomes = Vec::new();
 //! let end = Runner::new(&memory, options).run(&task, &mut progress, &mut |event: RunEvent<'_>| {
-//!     if let RunEvent::IterationEnded { recorded, .. } = event {
+//!     if let RunEvent::AttemptEnded { recorded, .. } = event {
 //!         outcomes.push(recorded.outcome.as_str());
 //!     }
 //! })?;
 //! assert_eq!((end, outcomes), (RunEnd::Done, vec!["done"]));
-//! assert_eq!(progress.tasks[0].iterations, 1);
+//! assert_eq!(progress.tasks[0].attempts, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod agent_log;
-mod amounts;
+mod attempt;
 mod checklist;
 mod client;
 mod command;
 mod family;
 mod interrupt;
 mod io;
-mod iteration;
+
 mod offer;
 mod options;
 mod process;
@@ -61,13 +61,12 @@ use crate::error::Result;
 use crate::memory::Memory;
 
 pub use self::agent_log::AgentLog;
-pub use self::amounts::{dollars, duration};
 pub use self::command::CommandLine;
 pub use self::interrupt::Interrupt;
 pub use self::io::{RunEvent, RunIo};
 pub use self::options::{Assignment, RunEnd, RunLimit, RunOptions};
 pub use self::process::ProcessTimeouts;
-pub use self::progress::{RunIteration, RunProgress, RunTask, Spending};
+pub use self::progress::{RunAttempt, RunProgress, RunTask, Spending};
 pub use self::resume::ResumedRun;
 pub use self::template::PromptTemplate;
 
@@ -102,14 +101,14 @@ impl<'a> Runner<'a> {
         Runner { memory, options }
     }
 
-    /// Runs one iteration after the other, and returns why no further one began. `progress` says how far the run came, also
+    /// Runs one attempt after the other, and returns why no further one began. `progress` says how far the run came, also
     /// where an error ends it; that of a [resumed run](ResumedRun) counts for the limits.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`](crate::Error::Unusable) where a command, the template or the checklist cannot be used,
     /// [`Error::Io`](crate::Error::Io) where a command cannot be run or a file not be read, and those of
-    /// [`Memory::begin`] and [`Memory::finish`]. An iteration in which no agent ran is not in the journal.
+    /// [`Memory::begin`] and [`Memory::finish`]. An attempt in which no agent ran is not in the journal.
     pub fn run(&self, assignment: &Assignment, progress: &mut RunProgress, io: &mut dyn RunIo) -> Result<RunEnd> {
         RunLoop::new(self.memory, &self.options, assignment)?.run(progress, io)
     }

@@ -48,7 +48,7 @@ impl McpOffer {
 /// not one of the three, runs in a script, or is given a server of that name or a configuration by the user.
 pub(super) fn offer(agent: &CommandLine, server: &[String], is_set: impl Fn(&str) -> bool) -> Option<McpOffer> {
     let (program, arguments) = server.split_first()?;
-    let (client, at) = client(agent)?;
+    let (client, at) = agent.direct_client()?;
     if agent.words().iter().any(|word| word.contains(NAME) || word == STRICT) {
         return None;
     }
@@ -71,17 +71,6 @@ pub(super) fn offer(agent: &CommandLine, server: &[String], is_set: impl Fn(&str
         }
         _ => None,
     }
-}
-
-/// Returns the client that the command runs, itself or by `env`, and how many arguments are in front of the client's.
-fn client(agent: &CommandLine) -> Option<(&str, usize)> {
-    let name = |path: &'_ str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    if name(agent.program()) != "env" {
-        return agent.program().rsplit('/').next().map(|client| (client, 0));
-    }
-    let at = agent.words().iter().position(|word| !word.contains('='))?;
-    let client = agent.words()[at].rsplit('/').next()?;
-    Some((client, at + 1))
 }
 
 /// Returns a text, or a list of texts, as TOML: the escapes of JSON are escapes of TOML, which takes no bare DEL.

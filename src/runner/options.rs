@@ -43,9 +43,9 @@ pub struct RunOptions {
     pub max_iterations: Option<u32>,
     /// The most attempts at one task.
     pub max_attempts: Option<u32>,
-    /// The cost, in US dollars, from which on no further iteration begins.
+    /// The cost, in US dollars, from which on no further attempt begins.
     pub max_cost: Option<f64>,
-    /// The number of tokens, in and out, from which on no further iteration begins.
+    /// The number of tokens, in and out, from which on no further attempt begins.
     pub max_tokens: Option<u64>,
     /// The longest that the agent may take; then it is ended, and the attempt is blocked.
     pub timeout: Option<Duration>,
@@ -189,7 +189,7 @@ pub enum RunEnd {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RunLimit {
-    /// All iterations are used up.
+    /// All attempts are used up.
     Iterations,
     /// The task had all its attempts.
     Attempts,

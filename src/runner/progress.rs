@@ -1,29 +1,27 @@
-//! How far a run came: its iterations, its tasks, and what it spent.
+//! How far a run came: its attempts, its tasks, and what it spent.
 //!
 //! It only counts, and knows nothing about the memory.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 use super::options::{RunLimit, RunOptions};
 use crate::context::Task;
 use crate::entry::attempt::{AttemptHead, Outcome};
 use crate::error::Problem;
-use crate::memory::{Added, Iteration, Recorded};
+use crate::memory::{Added, Recorded};
 
 /// A run as far as it came.
 ///
 /// ```
 /// use ralph_memory::runner::RunProgress;
 /// let progress = RunProgress::default();
-/// assert!(progress.iterations.is_empty() && progress.spending.tokens == 0);
+/// assert!(progress.attempts.is_empty() && progress.spending.tokens == 0);
 /// ```
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct RunProgress {
-    /// Its iterations; not those from before it was resumed.
-    pub iterations: Vec<RunIteration>,
+    /// Its attempts; not those from before it was resumed.
+    pub attempts: Vec<RunAttempt>,
     /// Its tasks, in the order in which they were begun.
     pub tasks: Vec<RunTask>,
     /// What its agents wrote for the memory that could not be taken over.
@@ -36,7 +34,7 @@ pub struct RunProgress {
     pub earlier_attempts: BTreeMap<String, u32>,
 }
 
-/// An iteration of a run.
+/// An attempt of a run.
 ///
 /// ```
 /// use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
@@ -50,13 +48,13 @@ pub struct RunProgress {
 /// # let options = RunOptions::new(CommandLine::parse("agent", agent)?);
 /// let (task, mut progress) = (Assignment::Task(Task::new("Pin the tool versions")), RunProgress::default());
 /// Runner::new(&memory, options).run(&task, &mut progress, &mut |_: RunEvent<'_>| ())?;
-/// let iteration = &progress.iterations[0];
-/// assert_eq!((iteration.number, iteration.outcome.as_str()), (1, "done"));
-/// assert!(iteration.learned.is_empty() && iteration.cost_usd.is_none() && iteration.model.is_none());
+/// let attempt = &progress.attempts[0];
+/// assert_eq!((attempt.number, attempt.outcome.as_str()), (1, "done"));
+/// assert!(attempt.learned.is_empty() && attempt.cost_usd.is_none() && attempt.model.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunIteration {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunAttempt {
     /// Its number in the run.
     pub number: u32,
     /// How it ended.
@@ -67,9 +65,12 @@ pub struct RunIteration {
     pub model: Option<String>,
     /// What it cost, in US dollars, where that is known.
     pub cost_usd: Option<f64>,
-    /// How long the agent took.
-    pub duration: Duration,
+    /// How many tokens it took, in and out, where that is known.
+    pub tokens: Option<u64>,
+    /// How long the agent worked, in seconds.
+    pub duration_secs: f64,
     /// The knowledge that it added.
+    #[serde(skip)]
     pub learned: Vec<Added>,
 }
 
@@ -100,9 +101,8 @@ pub struct RunTask {
     pub id: String,
     /// Its title, without secrets.
     pub title: String,
-    /// How many iterations were spent on it.
-    #[serde(rename = "iteration_count")]
-    pub iterations: u32,
+    /// How many attempts at it the run made.
+    pub attempts: u32,
     /// Whether it is done.
     pub done: bool,
 }
@@ -141,14 +141,14 @@ impl RunTask {
 }
 
 impl RunProgress {
-    /// Returns the limit that keeps the next iteration from beginning.
+    /// Returns the limit that keeps the next attempt from beginning.
     pub(super) fn limit_reached(&self, options: &RunOptions, task: &Task) -> Option<RunLimit> {
-        let so_far = self.tasks.iter().find(|known| known.is_of(task)).map_or(0, |known| known.iterations);
+        let so_far = self.tasks.iter().find(|known| known.is_of(task)).map_or(0, |known| known.attempts);
         let earlier = task.id.as_ref().and_then(|id| self.earlier_attempts.get(id)).copied().unwrap_or(0);
         if options.max_attempts.is_some_and(|most| so_far.saturating_add(earlier) >= most) {
             return Some(RunLimit::Attempts);
         }
-        if options.max_iterations.is_some_and(|most| self.iterations.len() >= most as usize) {
+        if options.max_iterations.is_some_and(|most| self.attempts.len() >= most as usize) {
             return Some(RunLimit::Iterations);
         }
         let Spending { cost_usd, tokens } = self.spending;
@@ -158,30 +158,21 @@ impl RunProgress {
         cost.or(limit.map(|limit| RunLimit::Tokens { spent: tokens, limit }))
     }
 
-    /// Counts an iteration of a task.
-    pub(super) fn note(
-        &mut self,
-        iteration: &Iteration,
-        (duration, reason): (Duration, Option<String>),
-        recorded: Recorded,
-    ) {
-        let (cost_usd, model) = (recorded.attempt.head.cost_usd, recorded.attempt.head.model.clone());
+    /// Counts an attempt at a task.
+    pub(super) fn note(&mut self, task: &Task, attempt: RunAttempt, recorded: Recorded) {
         self.spending.add(&recorded.attempt.head);
         self.refused.extend(recorded.refused);
         let is_new = |problem: &Problem| !self.problems.contains(problem);
         let new: Vec<Problem> = recorded.problems.into_iter().filter(is_new).collect();
         self.problems.extend(new);
-        let outcome = recorded.outcome;
-        let done = outcome == Outcome::Done;
-        let task = &iteration.task;
+        let done = attempt.outcome == Outcome::Done;
         match self.tasks.iter_mut().find(|known| known.is_of(task)) {
-            Some(known) => (known.iterations, known.done) = (known.iterations + 1, done),
+            Some(known) => (known.attempts, known.done) = (known.attempts + 1, done),
             None => {
-                self.tasks.push(RunTask { id: iteration.task_id(), title: task.title.clone(), iterations: 1, done });
+                self.tasks.push(RunTask { id: task.own_id(), title: task.title.clone(), attempts: 1, done });
             }
         }
-        let (number, learned) = (iteration.number, recorded.knowledge);
-        self.iterations.push(RunIteration { number, outcome, reason, model, cost_usd, duration, learned });
+        self.attempts.push(attempt);
     }
 }
 

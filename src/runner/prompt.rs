@@ -1,4 +1,4 @@
-//! The prompt of an iteration where there is no template: the task, the context, the progress.
+//! The prompt of an attempt where there is no template: the task, the context, the progress.
 
 use crate::context::Task;
 
@@ -13,11 +13,11 @@ pub(super) struct PromptParts<'a> {
     pub(super) assignment: &'a str,
     /// What the memory has to say.
     pub(super) context: &'a str,
-    /// What the iterations before have come to; empty where there is nothing to say.
+    /// What the attempts before have come to; empty where there is nothing to say.
     pub(super) progress: &'a str,
     /// The model that is asked for.
     pub(super) model: &'a str,
-    /// The number of the iteration, from 1.
+    /// The number of the attempt, from 1.
     pub(super) iteration: u32,
     /// The run.
     pub(super) run_id: &'a str,

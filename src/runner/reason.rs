@@ -1,13 +1,13 @@
-//! Why an iteration did not finish its task, in a few words for a person who watches the run.
+//! Why an attempt did not finish its task, in a few words for a person who watches the run.
 //!
 //! Pure. It decides nothing: the outcome is known already.
 
-use super::amounts;
 use super::report::AgentReport;
 use crate::entry::attempt::{Outcome, Sections};
 use crate::history::killed_by;
 use crate::memory::Recorded;
 use crate::secret::redact;
+use crate::text;
 use crate::text::shorten;
 
 /// The longest reason, in characters.
@@ -17,7 +17,7 @@ const MAX_LOOKED_AT: usize = 2_000;
 
 /// Returns the reason, without secrets but those with the `allowed` fingerprints; nothing for an outcome that says all.
 pub(super) fn reason(report: &AgentReport, recorded: &Recorded, allowed: &[String]) -> Option<String> {
-    let timed_out = report.timed_out.map(|limit| format!("timed out after {}", amounts::duration(limit)));
+    let timed_out = report.timed_out.map(|limit| format!("timed out after {}", text::duration(limit)));
     let reason = match recorded.outcome {
         Outcome::Retried => {
             let validated = report.validation.as_ref()?;

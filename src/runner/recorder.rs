@@ -1,6 +1,6 @@
-//! The journal of a run: begins iterations, and writes down what came of them.
+//! The journal of a run: begins attempts, and writes down what came of them.
 //!
-//! It runs one command, which sums up an iteration, and knows nothing about agents.
+//! It runs one command, which sums up an attempt, and knows nothing about agents.
 
 use std::collections::BTreeSet;
 
@@ -41,18 +41,18 @@ impl<'a> Recorder<'a> {
         &self.run.id
     }
 
-    /// Begins an iteration of the task.
+    /// Begins an attempt of the task.
     pub(super) fn begin(&self, task: &Task) -> Result<Iteration> {
         let _operation = self.memory.operation("run");
         self.memory.begin(task, &self.run)
     }
 
-    /// Returns the number of the last iteration that the run may have.
+    /// Returns the number of the last attempt that the run may have.
     pub(super) fn last(&self) -> Option<u32> {
         self.run.limit
     }
 
-    /// Returns what the iterations so far have come to; may be empty.
+    /// Returns what the attempts so far have come to; may be empty.
     pub(super) fn progress(&self) -> String {
         self.memory.progress(&self.run.id, self.options.progress)
     }
@@ -79,13 +79,13 @@ impl<'a> Recorder<'a> {
         self.memory.note_agent(iteration, pid);
     }
 
-    /// Gives up an iteration in which nothing happened.
+    /// Gives up an attempt in which nothing happened.
     pub(super) fn abandon(&self, iteration: &Iteration) {
-        // One that stays is an iteration that was begun, and taken for interrupted later.
+        // One that stays is an attempt that was begun, and taken for interrupted later.
         let _ = self.memory.cancel(iteration);
     }
 
-    /// Keeps what came of the iteration, for the case that this process ends before it is written down.
+    /// Keeps what came of the attempt, for the case that this process ends before it is written down.
     pub(super) fn keep(&self, iteration: &Iteration, report: &AgentReport) {
         let _ = self.memory.keep(iteration, &report.with_summary(String::new()));
     }
@@ -102,7 +102,7 @@ impl<'a> Recorder<'a> {
         self.memory.finish(iteration, &report.with_summary(summary))
     }
 
-    /// Returns a summary of the iteration, where one is wanted and could be made.
+    /// Returns a summary of the attempt, where one is wanted and could be made.
     fn summary(&self, iteration: &Iteration, report: &AgentReport) -> String {
         let Some(summarize) = self.options.summarize.as_ref().filter(|_| self.options.progress.needs_summary()) else {
             return String::new();

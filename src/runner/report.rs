@@ -1,13 +1,13 @@
-//! What is known of an iteration when its agent has ended, as the memory takes it.
+//! What is known of an attempt when its agent has ended, as the memory takes it.
 
 use std::time::Duration;
 
-use super::amounts;
 use super::command::CommandLine;
 use super::process::ProcessOutput;
 use crate::entry::attempt::Outcome;
 use crate::error::Error;
 use crate::memory::{Report, Validated};
+use crate::text;
 use crate::transcript::Transcript;
 
 /// The exit status of a verification that a time-out ended, as `timeout` reports it.
@@ -100,7 +100,7 @@ pub(super) fn validated(verify: &CommandLine, output: ProcessOutput) -> Validate
 /// Returns what a command wrote, and that a time-out ended it where one did.
 fn with_timeout(text: String, whom: &str, timed_out: Option<Duration>) -> String {
     let Some(limit) = timed_out else { return text };
-    let line = format!("The time-out of {} ended {whom}.", amounts::duration(limit));
+    let line = format!("The time-out of {} ended {whom}.", text::duration(limit));
     if text.trim().is_empty() { line } else { format!("{}\n{line}", text.trim_end()) }
 }
 

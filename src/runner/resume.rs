@@ -29,7 +29,7 @@ pub struct ResumedRun {
 }
 
 impl ResumedRun {
-    /// Returns the newest run, by the journal and the iterations that are open.
+    /// Returns the newest run, by the journal and the attempts that are open.
     pub fn newest(memory: &Memory) -> Option<ResumedRun> {
         ResumedRun::of(memory, &memory.newest_run()?)
     }

@@ -1,46 +1,25 @@
-//! A prompt template of the user's, in Handlebars.
+//! A prompt file of the user's: text with `{{name}}` and `{{#if name}}…{{/if}}`.
 //!
-//! What values say is never taken for a part of the template, and whatever would fail or mean nothing is refused when the
-//! template is read.
+//! The text of a value is never read as a part of the template. A name that does not exist is refused when the template
+//! is read.
 
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
-
-use handlebars::template::{HelperTemplate, Parameter, TemplateElement};
-use handlebars::{Handlebars, PathSeg, TemplateErrorReason, no_escape};
-use serde::Serialize;
 
 use super::prompt::PromptParts;
 use crate::error::{Error, Result};
 
 /// The values that a template can name.
 const NAMES: [&str; 8] = ["task", "context", "progress", "task_id", "task_title", "model", "iteration", "run_id"];
-/// The helpers that a template can use. Values are texts and a number, so there is nothing to walk
-/// through, and a template is one file.
-const HELPERS: [&str; 12] = ["if", "unless", "eq", "ne", "gt", "gte", "lt", "lte", "and", "or", "not", "raw"];
 /// The largest template, in bytes.
 const MAX_TEMPLATE: usize = 1024 * 1024;
-/// The most blocks of a template: its parser goes one deeper for each.
-const MAX_BLOCKS: usize = 200;
 
-/// What stands behind the names in a template.
-#[derive(Serialize)]
-struct TemplateValues<'a> {
-    task: String,
-    context: &'a str,
-    progress: &'a str,
-    task_id: &'a str,
-    task_title: &'a str,
-    model: &'a str,
-    iteration: u32,
-    run_id: &'a str,
-}
-
-/// A Handlebars template for prompts.
+/// A template for prompts.
 ///
 /// It can name `{{task}}`, `{{context}}`, `{{progress}}`, `{{task_id}}`, `{{task_title}}`, `{{model}}`, `{{iteration}}` and
-/// `{{run_id}}`.
+/// `{{run_id}}`. Text between `{{#if NAME}}` and `{{/if}}` is left out where the value is empty, text after `{{else}}`
+/// where it is not.
 ///
 /// ```
 /// use ralph_memory::runner::PromptTemplate;
@@ -54,7 +33,7 @@ struct TemplateValues<'a> {
 #[derive(Debug, Clone)]
 pub struct PromptTemplate {
     path: String,
-    registry: Handlebars<'static>,
+    text: String,
 }
 
 impl PromptTemplate {
@@ -79,118 +58,85 @@ impl PromptTemplate {
         PromptTemplate::parse(&text, &name)
     }
 
-    /// Takes a template's text. `path` is named where it makes no sense.
+    /// Takes a template's text. `path` is the file that an error names.
     fn parse(text: &str, path: &str) -> Result<PromptTemplate> {
-        if text.matches("{{#").count() + text.matches("{{^").count() > MAX_BLOCKS {
-            return Err(refuse(path, None, &format!("it has over {MAX_BLOCKS} blocks")));
-        }
-        let mut registry = Handlebars::new();
-        registry.set_strict_mode(true);
-        registry.register_escape_fn(no_escape);
-        registry.register_template_string(path, text).map_err(|error| {
-            let reason = match error.reason() {
-                // What it says then are names of its grammar.
-                TemplateErrorReason::InvalidSyntax(_) => "the syntax is wrong; is a block not closed?".to_owned(),
-                reason => reason.to_string(),
-            };
-            refuse(path, error.pos().map(|(line, _)| line), &reason)
-        })?;
-        if let Some(template) = registry.get_template(path) {
-            check(template, None).map_err(|(line, reason)| refuse(path, line, &reason))?;
-        }
-        Ok(PromptTemplate { path: path.to_owned(), registry })
+        let template = PromptTemplate { path: path.to_owned(), text: text.to_owned() };
+        template.fill(|_| "")?;
+        Ok(template)
     }
 
     /// Returns the prompt.
     pub(super) fn prompt(&self, parts: &PromptParts<'_>) -> Result<String> {
         let PromptParts { context, progress, task_id, model, iteration, run_id, task, assignment } = *parts;
-        let values = TemplateValues {
-            task: format!("{}\n", assignment.trim_end()),
-            context,
-            progress,
-            task_id,
-            task_title: &task.title,
-            model,
-            iteration,
-            run_id,
-        };
-        let render = self.registry.render(&self.path, &values);
-        render.map_err(|error| refuse(&self.path, error.line_no, &error.reason().to_string()))
+        let (assignment, iteration) = (format!("{}\n", assignment.trim_end()), iteration.to_string());
+        self.fill(|name| match name {
+            "task" => &assignment,
+            "context" => context,
+            "progress" => progress,
+            "task_id" => task_id,
+            "task_title" => &task.title,
+            "model" => model,
+            "iteration" => &iteration,
+            _ => run_id,
+        })
     }
-}
 
-fn refuse(path: &str, line: Option<usize>, reason: &str) -> Error {
-    let place = line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"));
-    let names: Vec<String> = NAMES.iter().map(|name| format!("{{{{{name}}}}}")).collect();
-    Error::unusable(
-        format!("cannot use the template `{place}`: {reason}"),
-        format!("it can name {}; `\\{{{{` writes two braces", names.join(", ")),
-    )
-}
-
-/// What is wrong, and in which line.
-type TemplateFault = (Option<usize>, String);
-
-/// Returns the first thing in a template that would fail, or that would silently be taken for
-/// nothing: a condition on a name that there is not.
-fn check(template: &handlebars::Template, outer: Option<usize>) -> std::result::Result<(), TemplateFault> {
-    for (index, element) in template.elements.iter().enumerate() {
-        let line = template.mapping.get(index).map(|mapping| mapping.0).or(outer);
-        match element {
-            TemplateElement::RawString(_) | TemplateElement::Comment(_) => {}
-            TemplateElement::Expression(expression) | TemplateElement::HtmlExpression(expression) => {
-                check_expression(expression, line)?;
+    /// Returns the text with values in place of their names. Names are checked in the parts that are left out, too.
+    fn fill<'a>(&self, value: impl Fn(&str) -> &'a str) -> Result<String> {
+        let mut filled = String::with_capacity(self.text.len());
+        // The line of each open `{{#if …}}`, and whether the part that follows is shown.
+        let mut open: Vec<(usize, bool)> = Vec::new();
+        let mut at = 0;
+        while let Some(length) = self.text[at..].find("{{") {
+            let tag = at + length;
+            let line = 1 + self.text[..tag].matches('\n').count();
+            let is_shown = open.iter().all(|(_, shown)| *shown);
+            let text = &self.text[at..tag];
+            let escaped = text.strip_suffix('\\');
+            if is_shown {
+                filled.push_str(escaped.unwrap_or(text));
+                filled.push_str(escaped.map_or("", |_| "{{"));
             }
-            TemplateElement::HelperBlock(block) => {
-                check_call(block, line)?;
-                for inner in [&block.template, &block.inverse].into_iter().flatten() {
-                    check(inner, line)?;
+            at = tag + 2;
+            if escaped.is_some() {
+                continue;
+            }
+            let Some(length) = self.text[at..].find("}}") else { return Err(self.refuse(line, "`{{` is not closed")) };
+            let name = self.text[at..at + length].trim();
+            at += length + 2;
+            let known = |name: &str| match NAMES.contains(&name) {
+                true => Ok(value(name)),
+                false => Err(self.refuse(line, &format!("there is no value `{name}`"))),
+            };
+            match (name.strip_prefix("#if "), open.last_mut()) {
+                (Some(name), _) => open.push((line, !known(name.trim())?.is_empty())),
+                (None, Some((_, shown))) if name == "else" => *shown = !*shown,
+                (None, Some(_)) if name == "/if" => _ = open.pop(),
+                _ if matches!(name, "else" | "/if") => {
+                    return Err(self.refuse(line, &format!("`{{{{{name}}}}}` stands outside of `{{{{#if …}}}}`")));
                 }
+                _ if is_shown => filled.push_str(known(name)?),
+                _ => _ = known(name)?,
             }
-            _ => return Err((line, "it includes another template, which is not supported".to_owned())),
+            // A line with nothing but one of these leaves no empty line behind.
+            let is_block = name.starts_with("#if ") || matches!(name, "else" | "/if");
+            if is_block && (tag == 0 || self.text[..tag].ends_with('\n')) {
+                at += ["\n", "\r\n"].iter().find(|end| self.text[at..].starts_with(**end)).map_or(0, |end| end.len());
+            }
         }
+        if let Some((line, _)) = open.last() {
+            return Err(self.refuse(*line, "`{{#if …}}` has no `{{/if}}`"));
+        }
+        filled.push_str(&self.text[at..]);
+        Ok(filled)
     }
-    Ok(())
-}
 
-fn check_expression(expression: &HelperTemplate, line: Option<usize>) -> std::result::Result<(), TemplateFault> {
-    if expression.params.is_empty() && expression.hash.is_empty() {
-        check_value(&expression.name, line)
-    } else {
-        check_call(expression, line)
-    }
-}
-
-fn check_call(call: &HelperTemplate, line: Option<usize>) -> std::result::Result<(), TemplateFault> {
-    let name = name_of(&call.name);
-    if !HELPERS.contains(&name) {
-        return Err((line, format!("there is no helper `{name}`")));
-    }
-    call.params.iter().chain(call.hash.values()).try_for_each(|value| check_value(value, line))
-}
-
-fn check_value(value: &Parameter, line: Option<usize>) -> std::result::Result<(), TemplateFault> {
-    match value {
-        Parameter::Literal(_) => Ok(()),
-        Parameter::Subexpression(inner) => match inner.as_element() {
-            TemplateElement::Expression(expression) => check_expression(expression, line),
-            _ => Err((line, "it cannot be understood".to_owned())),
-        },
-        _ if NAMES.contains(&name_of(value)) => Ok(()),
-        _ => Err((line, format!("there is no value `{}`", name_of(value)))),
-    }
-}
-
-/// Returns a name as the template has it.
-fn name_of(parameter: &Parameter) -> &str {
-    match parameter {
-        Parameter::Name(name) => name,
-        Parameter::Path(handlebars::Path::Relative((parts, raw))) => match parts.as_slice() {
-            [PathSeg::Named(name)] => name,
-            _ => raw,
-        },
-        Parameter::Path(handlebars::Path::Local((_, _, raw))) => raw,
-        _ => "",
+    fn refuse(&self, line: usize, reason: &str) -> Error {
+        let names: Vec<String> = NAMES.iter().map(|name| format!("{{{{{name}}}}}")).collect();
+        Error::unusable(
+            format!("cannot use the template `{}:{line}`: {reason}", self.path),
+            format!("it can name {}, and `{{{{#if NAME}}}}`; `\\{{{{` writes two braces", names.join(", ")),
+        )
     }
 }
 
@@ -208,14 +154,15 @@ mod tests {
     #[test]
     fn values_stand_where_they_are_named() {
         check("", "");
-        check("{{task_id}} {{ model }} {{{run_id}}} {{iteration}}", "t-1 sonnet run-1a2b3c4d 3");
+        check("{{task_id}} {{ model }} {{iteration}} {{run_id}}", "t-1 sonnet 3 run-1a2b3c4d");
         check("  {{context}}|", "  ## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}|");
-        check("{{#if progress}}P{{else}}none{{/if}}{{#unless progress}}!{{/unless}}", "none!");
-        check("{{#if progress}}P{{else if model}}M{{/if}}", "M");
-        check("{{#if (gt iteration 2)}}again{{/if}}", "again");
-        check("{{#if (eq model \"sonnet\")}}s{{/if}}", "s");
-        check("\\{{task}} {{! a remark }}{{this.model}}", "{{task}} sonnet");
-        check("{{{{raw}}}}{{x}}{{{{/raw}}}}", "{{x}}");
+        check("{{#if progress}}P{{else}}none{{/if}}", "none");
+        check("{{#if progress}}P{{else}}{{#if model}}M{{/if}}{{/if}}", "M");
+        check("{{#if model}}{{#if progress}}P{{/if}}{{#if task}}T{{/if}}{{/if}}!", "T!");
+        check("{{#if progress}}{{#if model}}M{{else}}no{{/if}}{{/if}}", "");
+        check("a\n{{#if model}}\n\nb\r\n{{else}}\r\nc\n{{/if}}\nd {{#if model}}\ne{{/if}}", "a\n\nb\r\nd \ne");
+        check("\\{{task}} } {", "{{task}} } {");
+        check(&("{{#if model}}".repeat(50_000) + "x" + &"{{/if}}".repeat(50_000)), "x");
     }
 
     #[test]
@@ -240,21 +187,13 @@ mod tests {
         refused("{{#if progress}}\n\n{{x}}{{/if}}", 3, "no value `x`");
         refused("{{#if progress}}a{{else}}\n{{x}}{{/if}}", 2, "no value `x`");
         refused("\n{{#if x}}a{{/if}}", 2, "no value `x`");
-        refused("{{#if (eq x 1)}}a{{/if}}", 1, "no value `x`");
-        refused("{{task.title}}", 1, "no value `task.title`");
-        refused("{{this}}", 1, "no value `this`");
-        refused("{{@root.model}}", 1, "no value");
-        refused("{{shout model}}", 1, "no helper `shout`");
-        refused("{{#each task}}a{{/each}}", 1, "no helper `each`");
-        refused("a\n{{> p.md}}", 2, "another template");
-        refused("{{#*inline \"a\"}}{{> a}}{{/inline}}{{> a}}", 1, "another template");
-        refused("a\n\n{{#if model}}b", 3, "syntax is wrong");
-        refused("a\n{{#if model}}b{{/unless}}", 2, "\"unless\" is closing");
-        refused("a\n{{model", 2, "syntax is wrong");
-        let deep = "{{#if model}}".repeat(100_000) + &"{{/if}}".repeat(100_000);
-        assert!(PromptTemplate::parse(&deep, "p.md").err().unwrap().to_string().contains("over 200 blocks"));
-        let most = "{{#if model}}".repeat(MAX_BLOCKS) + "x" + &"{{/if}}".repeat(MAX_BLOCKS);
-        check(&most, "x");
+        refused("{{#each task}}a{{/each}}", 1, "no value `#each task`");
+        refused("{{{model}}}", 1, "no value `{model`");
+        refused("a\n{{> p.md}}", 2, "no value `> p.md`");
+        refused("a\n\n{{#if model}}b", 3, "has no `{{/if}}`");
+        refused("a\n{{/if}}", 2, "`{{/if}}` stands outside");
+        refused("{{else}}", 1, "`{{else}}` stands outside");
+        refused("a\n{{model", 2, "is not closed");
     }
 
     #[test]

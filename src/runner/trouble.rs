@@ -27,7 +27,7 @@ const MAX_LINE: usize = 160;
 /// The trouble of a run's agent.
 #[derive(Debug, Default)]
 pub(super) struct AgentTrouble {
-    /// How many iterations in a row were crashes.
+    /// How many attempts in a row were crashes.
     n_crashes: u32,
     /// How the run ends, unless it is to keep going.
     pub(super) end: Option<RunEnd>,
@@ -36,7 +36,7 @@ pub(super) struct AgentTrouble {
 }
 
 impl AgentTrouble {
-    /// Takes note of an iteration that ended at `now`.
+    /// Takes note of an attempt that ended at `now`.
     pub(super) fn note(
         &mut self,
         report: &AgentReport,

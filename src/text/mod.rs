@@ -21,14 +21,28 @@ pub(crate) use self::own_block::{BEGIN, END};
 pub(crate) use self::title::{first_sentence, title_of};
 pub(crate) use self::words::{fold, fold_tag, is_same_name, nfc, words};
 
-/// Returns a length of time as a person writes it: `42 s`, `1 min 1 s`, `2 h 5 min`.
-pub(crate) fn duration(duration: Duration) -> String {
+/// Returns a length of time as a person writes it.
+///
+/// ```
+/// use std::time::Duration;
+/// assert_eq!(ralph_memory::text::duration(Duration::from_secs(61)), "1 min 1 s");
+/// ```
+pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds} s"),
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
         (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
+}
+
+/// Returns an amount of US dollars as a person writes it.
+///
+/// ```
+/// assert_eq!(ralph_memory::text::dollars(12.345), "$12.35");
+/// ```
+pub fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.01 { format!("${amount:.4}") } else { format!("${amount:.2}") }
 }
 
 /// Cuts `text` between words to at most `limit` characters, marked with `…` if it was cut.
@@ -173,6 +187,18 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_have_few_figures() {
+        let check = |seconds, expected: &str| assert_eq!(duration(Duration::from_secs(seconds)), expected);
+        check(0, "0 s");
+        check(59, "59 s");
+        check(60, "1 min 0 s");
+        check(3599, "59 min 59 s");
+        check(3600, "1 h 0 min");
+        check(90_061, "25 h 1 min");
+        assert_eq!([0.0, 0.004, 0.01, 12.345].map(dollars), ["$0.00", "$0.0040", "$0.01", "$12.35"]);
+    }
 
     #[test]
     fn sentences_end_before_white_space() {

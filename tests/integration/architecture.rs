@@ -55,7 +55,7 @@ const PURE_PARTS: [&str; 7] = [
     "src/watch/changes.rs",
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 25] = [
+const CRATES: [(&str, &[&str]); 24] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
     ("jsonc_parser", &["src/setup/json.rs"]),
@@ -70,7 +70,6 @@ const CRATES: [(&str, &[&str]); 25] = [
     ("clap_mangen", &["src/bin/"]),
     ("anyhow", &["src/bin/"]),
     ("annotate_snippets", &["src/bin/"]),
-    ("handlebars", &["src/runner/template.rs"]),
     ("indicatif", &["src/bin/"]),
     ("console", &["src/bin/"]),
     ("shlex", &["src/runner/command.rs", "src/transcript/codex.rs", "src/setup/hook_line.rs"]),

@@ -11,7 +11,8 @@ use std::{mem, thread};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ralph_memory::memory::{Activity, Step, Work};
-use ralph_memory::runner::{Interrupt, duration};
+use ralph_memory::runner::Interrupt;
+use ralph_memory::text::duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;

@@ -63,7 +63,7 @@ pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
 }
 
 /// The format of an agent's output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
 pub(crate) enum OutputFormat {
     /// Whatever the first lines look like
     Auto,

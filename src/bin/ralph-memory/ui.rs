@@ -8,7 +8,7 @@ use ralph_memory::Problem;
 use ralph_memory::entry::Outcome;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
-use ralph_memory::runner::dollars;
+use ralph_memory::text::dollars;
 use ralph_memory::text::for_terminal;
 use ralph_memory::transcript::AgentSpending;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

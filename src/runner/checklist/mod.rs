@@ -19,72 +19,33 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// How often a tick begins again when the file was changed meanwhile.
 const MAX_TRIES: usize = 5;
 
-/// What a checklist says is next.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NextItem {
-    /// This box.
-    Open(ChecklistItem),
-    /// Nothing: all boxes are ticked, and there are so many.
-    AllTicked(usize),
-}
-
-/// What became of a tick.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum TickResult {
-    /// The box is ticked now.
-    Now,
-    /// Somebody else ticked it.
-    Already,
-    /// It was not ticked, for this reason.
-    Not(String),
-}
-
-/// Returns what is next in the checklist.
-pub(super) fn next(path: &Path) -> Result<NextItem> {
+/// Returns the first open box of the checklist; nothing when all are ticked.
+pub(super) fn next(path: &Path) -> Result<Option<ChecklistItem>> {
     let file = Checklist::read(path)?;
     if file.items.is_empty() {
         let message = format!("there are no boxes in `{}`", path.display());
         return Err(Error::unusable(message, "a checklist has lines like `- [ ] Speed up the catalog scan`"));
     }
-    let n_items = file.items.len();
-    let open = file.items.into_iter().find(|item| !item.is_ticked);
-    Ok(open.map_or(NextItem::AllTicked(n_items), NextItem::Open))
+    Ok(file.items.into_iter().find(|item| !item.is_ticked))
 }
 
-/// Ticks a box. One that has moved is found again by what it says.
-pub(super) fn tick(path: &Path, item: &ChecklistItem) -> Result<TickResult> {
+/// Ticks a box, or takes its tick away. A box that has moved is found again by what it says. Returns why the box cannot
+/// be changed, if it cannot.
+pub(super) fn set_tick(path: &Path, item: &ChecklistItem, ticked: bool) -> Result<std::result::Result<(), String>> {
     for _ in 0..MAX_TRIES {
         let file = Checklist::read(path)?;
         let found = match find(&file.items, item) {
-            Ok(found) if found.is_ticked => return Ok(TickResult::Already),
+            Ok(found) if found.is_ticked == ticked => return Ok(Ok(())),
             Ok(found) => found,
-            Err(reason) => return Ok(TickResult::Not(reason)),
+            Err(reason) => return Ok(Err(reason)),
         };
         let mut bytes = file.bytes.clone();
-        bytes[found.mark] = b'x';
+        bytes[found.mark] = if ticked { b'x' } else { b' ' };
         if file.replace(path, &bytes)? {
-            return Ok(TickResult::Now);
+            return Ok(Ok(()));
         }
     }
-    Ok(TickResult::Not("the file does not stop changing".to_owned()))
-}
-
-/// Takes the tick away from a box that was not earned. Returns whether the box is still there; where several
-/// could be meant, none is touched.
-pub(super) fn untick(path: &Path, item: &ChecklistItem) -> Result<bool> {
-    for _ in 0..MAX_TRIES {
-        let file = Checklist::read(path)?;
-        let Ok(found) = find(&file.items, item) else { return Ok(false) };
-        if !found.is_ticked {
-            return Ok(true);
-        }
-        let mut bytes = file.bytes.clone();
-        bytes[found.mark] = b' ';
-        if file.replace(path, &bytes)? {
-            return Ok(true);
-        }
-    }
-    Ok(true)
+    Ok(Err("the file does not stop changing".to_owned()))
 }
 
 /// Returns the box that is meant.
@@ -178,10 +139,7 @@ mod tests {
         }
 
         fn next(&self) -> ChecklistItem {
-            match next(&self.path()).unwrap() {
-                NextItem::Open(item) => item,
-                other @ NextItem::AllTicked(_) => panic!("{other:?}"),
-            }
+            next(&self.path()).unwrap().expect("a box is open")
         }
     }
 
@@ -191,12 +149,12 @@ mod tests {
         let file = TaskFile::new(before);
         let item = file.next();
         file.write(meanwhile);
-        let ticked = tick(&file.path(), &item).unwrap();
+        let ticked = set_tick(&file.path(), &item, true).unwrap();
         let text = fs::read_to_string(file.path()).unwrap();
         match expected {
-            Ok(expected) => assert_eq!((ticked, text.as_str()), (TickResult::Now, expected)),
+            Ok(expected) => assert_eq!((ticked, text.as_str()), (Ok(()), expected)),
             Err(reason) => {
-                let TickResult::Not(told) = ticked else { panic!("{ticked:?}") };
+                let told = ticked.unwrap_err();
                 assert!(told.contains(reason), "{told}");
                 assert_eq!(text, meanwhile);
             }
@@ -242,7 +200,7 @@ mod tests {
             let file = TaskFile::new(before);
             let item = file.next();
             file.write(meanwhile);
-            assert_eq!(tick(&file.path(), &item).unwrap(), TickResult::Already, "{meanwhile}");
+            assert_eq!(set_tick(&file.path(), &item, true).unwrap(), Ok(()), "{meanwhile}");
             assert_eq!(fs::read_to_string(file.path()).unwrap(), meanwhile);
         };
         check("- [ ] a\n- [ ] b\n", "- [x] a\n- [ ] b\n");
@@ -262,11 +220,13 @@ mod tests {
         assert!(refused.contains("link.md` is a link; name the file to which it leads"), "{refused}");
         symlink(file.folder.path(), &folder).unwrap();
         let path = folder.join("tasks.md");
-        let NextItem::Open(item) = next(&path).unwrap() else { panic!("all are ticked") };
-        assert_eq!(tick(&path, &item).unwrap(), TickResult::Now);
+        let item = next(&path).unwrap().unwrap();
+        assert_eq!(set_tick(&path, &item, true).unwrap(), Ok(()));
         assert_eq!(fs::read_to_string(file.path()).unwrap(), "- [x] a\n");
         assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o646);
-        assert_eq!(next(&path).unwrap(), NextItem::AllTicked(1));
+        assert_eq!(next(&path).unwrap(), None);
+        assert_eq!(set_tick(&path, &item, false).unwrap(), Ok(()));
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "- [ ] a\n");
     }
 
     #[test]

@@ -1,23 +1,21 @@
-//! The loop: one iteration after the other, until there is nothing left to do or somebody stops it.
+//! The loop: one attempt after the other, until there is nothing left to do or somebody stops it.
 //!
 //! It runs no command itself, and writes to the memory through its [`Recorder`] alone.
 
-use std::mem::replace;
-
-use super::amounts;
-use super::checklist::{self, ChecklistItem, NextItem, TickResult};
+use super::attempt::RunningAttempt;
+use super::checklist::{self, ChecklistItem};
 use super::io::{RunEvent, RunIo};
-use super::iteration::RunningIteration;
 use super::options::{Assignment, RunEnd, RunOptions};
-use super::progress::RunProgress;
+use super::progress::{RunAttempt, RunProgress};
 use super::reason::reason;
 use super::recorder::Recorder;
 use super::trouble::AgentTrouble;
 use crate::context::Task;
-use crate::entry::attempt::{AttemptHead, Outcome};
+use crate::entry::attempt::Outcome;
 use crate::error::Result;
 use crate::iterations::LiveWriter;
-use crate::memory::{Iteration, Memory};
+use crate::memory::Memory;
+use crate::text;
 use crate::transcript::AgentSpending;
 
 /// A run that goes on.
@@ -33,27 +31,19 @@ pub(super) struct RunLoop<'a> {
     titled: Option<String>,
     /// What keeps the agent from working.
     trouble: AgentTrouble,
-    /// What is unknown of iterations, as far as it was reported.
-    told_unknown: ToldUnknown,
-}
-
-/// What is unknown of iterations, and was reported, which happens once a run.
-#[derive(Default)]
-struct ToldUnknown {
-    cost: bool,
-    tokens: bool,
-    model: bool,
+    /// What attempts did not say, as far as it was reported.
+    told_unknown: Vec<&'static str>,
 }
 
 impl<'a> RunLoop<'a> {
     pub(super) fn new(memory: &'a Memory, options: &'a RunOptions, assignment: &'a Assignment) -> Result<RunLoop<'a>> {
         let recorder = Recorder::new(memory, options)?;
         let live = LiveWriter::new(memory, recorder.run_id());
-        let (trouble, told_unknown) = (AgentTrouble::default(), ToldUnknown::default());
+        let (trouble, told_unknown) = (AgentTrouble::default(), Vec::new());
         Ok(RunLoop { memory, options, assignment, recorder, live, current: None, titled: None, trouble, told_unknown })
     }
 
-    /// Runs one iteration after the other.
+    /// Runs one attempt after the other.
     pub(super) fn run(&mut self, progress: &mut RunProgress, io: &mut dyn RunIo) -> Result<RunEnd> {
         loop {
             if self.options.interrupt.is_raised() {
@@ -77,10 +67,10 @@ impl<'a> RunLoop<'a> {
             let (Assignment::Checklist { path, .. }, Some(item)) = (self.assignment, item) else { continue };
             if outcome == Outcome::Done {
                 self.titled = None;
-                if let TickResult::Not(reason) = checklist::tick(path, &item)? {
+                if let Err(reason) = checklist::set_tick(path, &item, true)? {
                     return Ok(RunEnd::NotTicked(reason));
                 }
-            } else if checklist::untick(path, &item)? {
+            } else if checklist::set_tick(path, &item, false)?.is_ok() {
                 self.current = Some((task, Some(item)));
             }
         }
@@ -92,7 +82,7 @@ impl<'a> RunLoop<'a> {
             (&self.trouble.end, self.options.keep_going)
         {
             let pause = self.trouble.pause(first, self.memory.now());
-            io.event(RunEvent::Warning(&format!("{message}; waiting {}", amounts::duration(pause))));
+            io.event(RunEvent::Warning(&format!("{message}; waiting {}", text::duration(pause))));
             self.options.interrupt.wait(pause);
         }
     }
@@ -105,17 +95,14 @@ impl<'a> RunLoop<'a> {
         match self.assignment {
             Assignment::Task(_) if progress.tasks.iter().any(|task| task.done) => Ok(None),
             Assignment::Task(task) => Ok(Some((task.clone(), None))),
-            Assignment::Checklist { path, like } => Ok(match checklist::next(path)? {
-                NextItem::AllTicked(_) => None,
-                NextItem::Open(item) => {
-                    let Task { feature, section, files, .. } = like.clone();
-                    Some((Task { feature, section, files, ..item.task() }, Some(item)))
-                }
-            }),
+            Assignment::Checklist { path, like } => Ok(checklist::next(path)?.map(|item| {
+                let Task { feature, section, files, .. } = like.clone();
+                (Task { feature, section, files, ..item.task() }, Some(item))
+            })),
         }
     }
 
-    /// Runs an iteration of the task, and returns how it ended; nothing where the run was interrupted.
+    /// Runs an attempt of the task, and returns how it ended; nothing where the run was interrupted.
     fn iterate(
         &mut self,
         task: &Task,
@@ -131,9 +118,9 @@ impl<'a> RunLoop<'a> {
             io.event(RunEvent::TaskStarted { title: &iteration.task.title });
             self.titled = Some(task.title.clone());
         }
-        io.event(RunEvent::IterationStarted { iteration: &iteration, last: self.recorder.last() });
+        io.event(RunEvent::AttemptStarted { iteration: &iteration, last: self.recorder.last() });
         self.live.begin(&iteration);
-        let ended = RunningIteration {
+        let ended = RunningAttempt {
             memory: self.memory,
             options: self.options,
             recorder: &self.recorder,
@@ -151,37 +138,45 @@ impl<'a> RunLoop<'a> {
         let allowed = &self.memory.settings().allowed_secrets;
         let reason = reason(&report, &recorded, allowed);
         self.trouble.note(&report, (recorded.outcome, reason.as_deref()), allowed, self.memory.now());
-        io.event(RunEvent::IterationEnded {
-            duration: report.duration,
-            recorded: &recorded,
-            reason: reason.as_deref(),
-        });
+        let head = &recorded.attempt.head;
+        let attempt = RunAttempt {
+            number: iteration.number,
+            outcome: recorded.outcome,
+            reason,
+            model: head.model.clone(),
+            cost_usd: head.cost_usd,
+            tokens: head.tokens(),
+            duration_secs: report.duration.as_secs_f64(),
+            learned: recorded.knowledge.clone(),
+        };
+        io.event(RunEvent::AttemptEnded { attempt: &attempt, recorded: &recorded });
         // A problem that lasts is told once.
         for problem in recorded.problems.iter().filter(|problem| !progress.problems.contains(problem)) {
             io.event(RunEvent::Warning(&problem.to_string()));
         }
-        self.report_unknown(&iteration, &recorded.attempt.head, io);
+        self.report_unknown(&attempt, io);
         let outcome = recorded.outcome;
-        progress.note(&iteration, (report.duration, reason), recorded);
+        progress.note(&iteration.task, attempt, recorded);
         if let Some(error) = failed {
             return Err(error);
         }
         Ok((report.outcome != Some(Outcome::Interrupted)).then_some(outcome))
     }
 
-    /// Reports, once, a limit that an iteration does not count for, and that its model is unknown.
-    fn report_unknown(&mut self, iteration: &Iteration, head: &AttemptHead, io: &mut dyn RunIo) {
-        let (number, told) = (iteration.number, &mut self.told_unknown);
-        if self.options.max_cost.is_some() && head.cost_usd.is_none() && !replace(&mut told.cost, true) {
-            io.event(RunEvent::CostUnknown { number });
-        }
-        if self.options.max_tokens.is_some() && head.tokens().is_none() && !replace(&mut told.tokens, true) {
-            io.event(RunEvent::TokensUnknown { number });
-        }
-        // An agent that did not work had no time to name it.
-        let is_unknown = head.model.is_none() && !matches!(head.outcome, Outcome::Error | Outcome::Interrupted);
-        if is_unknown && !replace(&mut told.model, true) {
-            io.event(RunEvent::ModelUnknown { number });
+    /// Reports, once, a limit that an attempt does not count for, and that its model is unknown.
+    fn report_unknown(&mut self, attempt: &RunAttempt, io: &mut dyn RunIo) {
+        // An agent that did not work had no time to name its model.
+        let worked = !matches!(attempt.outcome, Outcome::Error | Outcome::Interrupted);
+        let unknown = [
+            ("cost", self.options.max_cost.is_some() && attempt.cost_usd.is_none()),
+            ("tokens", self.options.max_tokens.is_some() && attempt.tokens.is_none()),
+            ("model", worked && attempt.model.is_none()),
+        ];
+        for (what, _) in unknown.into_iter().filter(|(_, is_unknown)| *is_unknown) {
+            if !self.told_unknown.contains(&what) {
+                self.told_unknown.push(what);
+                io.event(RunEvent::Unknown { number: attempt.number, what });
+            }
         }
     }
 }

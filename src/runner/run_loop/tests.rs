@@ -7,7 +7,7 @@ use super::*;
 use crate::entry::Attempt;
 use crate::error::Error;
 use crate::memory::{Run, StateFolders};
-use crate::runner::{CommandLine, Interrupt, ProcessTimeouts, PromptTemplate, RunIteration, RunLimit};
+use crate::runner::{CommandLine, Interrupt, ProcessTimeouts, PromptTemplate, RunAttempt, RunLimit};
 use crate::transcript::AgentEvent;
 
 /// What an agent runs that says that its task is done.
@@ -49,10 +49,10 @@ impl RunIo for Notes {
     fn event(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::TaskStarted { title } => self.lines.push(title.to_owned()),
-            RunEvent::IterationStarted { iteration, last } => {
+            RunEvent::AttemptStarted { iteration, last } => {
                 self.lines.push(format!("iteration {} of {last:?}", iteration.number));
             }
-            RunEvent::IterationEnded { recorded, .. } => {
+            RunEvent::AttemptEnded { recorded, .. } => {
                 self.lines.push(format!("iteration {}", recorded.outcome.as_str()));
             }
             RunEvent::Agent(event) => self.agent.push(format!("{event:?}")),
@@ -139,7 +139,7 @@ impl Trial {
 
 impl Came {
     fn outcomes(&self) -> Vec<&str> {
-        self.progress.iterations.iter().map(|RunIteration { outcome, .. }| outcome.as_str()).collect()
+        self.progress.attempts.iter().map(|RunAttempt { outcome, .. }| outcome.as_str()).collect()
     }
 }
 
@@ -204,7 +204,7 @@ fn iterations_and_attempts_have_their_limits() {
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Iterations));
     let task = &came.progress.tasks[0];
-    assert_eq!((came.outcomes().len(), task.iterations, task.done), (4, 4, false));
+    assert_eq!((came.outcomes().len(), task.attempts, task.done), (4, 4, false));
     trial.max_attempts = Some(2);
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Attempts));
@@ -241,7 +241,7 @@ fn a_checklist_is_worked_off() {
     assert_eq!(tasks, [("Same", true), ("First", true), ("Same", true), ("Second", false)]);
     trial.checklist = Some("- [x] First\n");
     let came = trial.run();
-    assert_eq!((came.end.unwrap(), came.progress.iterations.len()), (RunEnd::Done, 0));
+    assert_eq!((came.end.unwrap(), came.progress.attempts.len()), (RunEnd::Done, 0));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_run_that_keeps_going_pauses_and_heeds_its_limits() {
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Iterations));
     assert_eq!(came.outcomes(), ["error"; 4]);
-    // It does not wait for an iteration that never begins.
+    // It does not wait for an attempt that never begins.
     let pauses: Vec<&String> = came.io.lines.iter().filter(|line| line.contains("waiting")).collect();
     let told =
         "the agent ended with an error 3 times in a row, within 10 s each: exit code 1: invalid API key; waiting 0 s";
@@ -303,7 +303,7 @@ fn a_command_that_does_not_exist_ends_the_run_and_is_not_an_attempt() {
         trial.agent = agent.into();
         let came = trial.run();
         assert!(matches!(came.end, Err(Error::Unusable { .. })), "{agent}");
-        assert_eq!((came.attempts.len(), came.progress.iterations.len()), (0, 0), "{agent}");
+        assert_eq!((came.attempts.len(), came.progress.attempts.len()), (0, 0), "{agent}");
         assert_eq!(Memory::open(trial.folder.path()).unwrap().open_iterations(), [], "{agent}");
     }
     // What the agent did is not lost, and is not held against it.
@@ -325,5 +325,5 @@ fn an_error_of_the_memory_ends_the_run() {
     fs::write(trial.folder.path().join(".ralph/state"), "no folder").unwrap();
     let came = trial.run();
     assert!(matches!(came.end, Err(Error::Io { .. })), "{:?}", came.end);
-    assert!(came.progress.iterations.is_empty() && !trial.folder.path().join("started").exists());
+    assert!(came.progress.attempts.is_empty() && !trial.folder.path().join("started").exists());
 }

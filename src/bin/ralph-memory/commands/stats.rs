@@ -3,7 +3,7 @@
 use ralph_memory::memory::{
     AttemptTotals, DayStats, FeatureStats, ModelStats, RecurringError, Stats, StatsFilter, TouchedFile,
 };
-use ralph_memory::runner::dollars;
+use ralph_memory::text::dollars;
 use serde::Serialize;
 
 use crate::activity::grouped;

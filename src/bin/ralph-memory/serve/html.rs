@@ -164,7 +164,7 @@ pub(super) fn badge(class: &str, text: &str) -> Markup {
 
 /// Returns a length of time.
 pub(super) fn duration(seconds: f64) -> String {
-    Duration::try_from_secs_f64(seconds).map(ralph_memory::runner::duration).unwrap_or_default()
+    Duration::try_from_secs_f64(seconds).map(ralph_memory::text::duration).unwrap_or_default()
 }
 
 /// Returns an amount of money.

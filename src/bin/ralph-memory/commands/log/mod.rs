@@ -7,7 +7,7 @@ use std::time::Duration;
 use ralph_memory::Memory;
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{IterationView, Log, LogFilter, LoggedAttempt};
-use ralph_memory::runner::{dollars, duration};
+use ralph_memory::text::{dollars, duration};
 use serde::Serialize;
 
 use crate::error::check_whole;

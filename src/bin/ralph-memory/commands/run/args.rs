@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgGroup, ValueEnum as _};
-use ralph_memory::settings::ProgressKind;
-use ralph_memory::settings::Strategy;
-use ralph_memory::{Budget, Task};
+use clap::ArgGroup;
+use ralph_memory::Task;
+use ralph_memory::settings::{ProgressKind, Strategy};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::saved_options::SavedOptions;
 use crate::error::UsageError;
 use crate::parse::{self, OutputFormat};
 
-/// Let an agent work on a task, iteration after iteration, until it is done; exit code 1 when it is not
+/// Let an agent work on a task, attempt after attempt, until it is done; exit code 1 when it is not
 ///
 /// A task is done when its agent reports `<task-done>` and the command of `--verify`, if there is one, exits with 0. The
-/// line at the end of an iteration says why its task is not done.
+/// line at the end of an attempt says why its task is not done.
 #[derive(Debug, Clone, clap::Args)]
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
 #[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
@@ -29,7 +29,7 @@ The agent's output may be plain text or the events of Claude Code (`--output-for
 --verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
 tokens and a summary are taken. Lines of JSON in another format end the run: say `--format text` for them.
 
-A prompt file is a Handlebars template: {{task}}, {{context}}, {{progress}}, {{task_id}},
+A prompt file is text with {{task}}, {{context}}, {{progress}}, {{task_id}},
 {{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
 
 Ctrl-C ends the agent, writes the iteration down as interrupted and asks what the next one should
@@ -47,9 +47,6 @@ pub(crate) struct RunArgs {
     /// What is to be done, in a line
     #[arg(long, value_name = "TITLE", allow_hyphen_values = true, conflicts_with = "task_file")]
     pub(super) task: Option<String>,
-    /// A markdown checklist: its first open box is the task, and is ticked when that is done
-    #[arg(long, value_name = "FILE")]
-    pub(super) task_file: Option<PathBuf>,
     /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "task", conflicts_with = "task_file")]
     pub(super) task_id: Option<String>,
@@ -64,15 +61,30 @@ pub(crate) struct RunArgs {
         conflicts_with = "task_file"
     )]
     pub(super) description: String,
+    /// A file that it touches, relative to the working folder; may be repeated
+    #[arg(long = "file", value_name = "PATH")]
+    pub(super) files: Vec<String>,
+    /// Resume the last run that was started here with the options that it was started with; options given now win. Without a
+    /// task it resumes the checklist or the last task
+    #[arg(long)]
+    pub(super) resume: bool,
+    #[command(flatten)]
+    pub(super) settings: RunSettings,
+}
+
+/// The options that a run which resumes this one takes over; omitted ones are absent.
+#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RunSettings {
+    /// A markdown checklist: its first open box is the task, and is ticked when that is done
+    #[arg(long, value_name = "FILE")]
+    pub(super) task_file: Option<PathBuf>,
     /// The feature that the task belongs to
     #[arg(long, value_name = "NAME")]
     pub(super) feature: Option<String>,
     /// The section that the task belongs to
     #[arg(long, value_name = "ID")]
     pub(super) section: Option<String>,
-    /// A file that it touches, relative to the working folder; may be repeated
-    #[arg(long = "file", value_name = "PATH")]
-    pub(super) files: Vec<String>,
     /// The command of the agent [default: the setting `run.agent` of your own settings]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) agent: Option<String>,
@@ -80,7 +92,7 @@ pub(crate) struct RunArgs {
     /// setting `run.verify`; without one the agent's word counts]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) verify: Option<String>,
-    /// The command that summarises an iteration, for `llm-summarized` and `hybrid` [default: the setting
+    /// The command that summarises an attempt, for `llm-summarized` and `hybrid` [default: the setting
     /// `run.summarize`]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) summarize: Option<String>,
@@ -95,31 +107,31 @@ pub(crate) struct RunArgs {
     /// the setting `progress.strategy`]
     #[arg(long, value_name = "NAME", value_parser = parse::progress)]
     pub(super) progress: Option<ProgressKind>,
-    /// At most so many iterations; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
+    /// At most so many attempts; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<u32>)]
     pub(super) max_iterations: Option<u32>,
-    /// At most so many attempts at one task [default: as many as there are iterations, or the setting
+    /// At most so many attempts at one task [default: as many as there are attempts, or the setting
     /// `run.max_attempts`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>)]
     pub(super) max_attempts: Option<u32>,
-    /// The longest that the agent may take in an iteration: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
+    /// The longest that the agent may take in an attempt: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
     /// `blocked`, and the run continues
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) timeout: Option<Duration>,
     /// The longest that verification may take; then it has failed
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) verify_timeout: Option<Duration>,
-    /// Begin no further iteration when the run has cost so many US dollars, by what its journal says
+    /// Begin no further attempt when the run has cost so many US dollars, by what its journal says
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = parse::dollars)]
     pub(super) max_cost: Option<f64>,
-    /// Begin no further iteration when the run has taken so many tokens, in and out
+    /// Begin no further attempt when the run has taken so many tokens, in and out
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
     pub(super) max_tokens: Option<u64>,
     /// Go on where the agent cannot work: after three crashes in a row with a pause that doubles, from 10 seconds to 15
     /// minutes, and at a usage limit when it ends. Otherwise the run ends
     #[arg(long)]
     pub(super) keep_going: bool,
-    /// A Handlebars template to make the prompt with
+    /// A text with `{{context}}` and other values, to make the prompt with
     #[arg(long, value_name = "FILE")]
     pub(super) prompt: Option<PathBuf>,
     /// Keep each agent's whole output in this folder, one file an iteration. Secrets are not redacted there
@@ -129,14 +141,7 @@ pub(crate) struct RunArgs {
     /// command, and leave for its tools
     #[arg(long)]
     pub(super) no_mcp: bool,
-    /// Resume the last run that was started here with the options that it was started with; options given now win. Without a
-    /// task it resumes the checklist or the last task
-    #[arg(long)]
-    pub(super) resume: bool,
-    /// At most so many characters of context [default: 27,000, the task and the fixed instructions]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, conflicts_with = "tokens")]
-    pub(super) budget: Option<usize>,
-    /// At most so many tokens of context, by an estimate that is rather too high
+    /// At most so many tokens of context, by an estimate that is rather too high [default: what 27,000 characters are, and the task and the fixed instructions]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
     pub(super) tokens: Option<usize>,
 }
@@ -156,12 +161,12 @@ impl RunArgs {
     /// Returns the work.
     pub(super) fn subject(&self) -> Result<RunSubject, UsageError> {
         let common = Task {
-            feature: self.feature.clone(),
-            section: self.section.clone(),
+            feature: self.settings.feature.clone(),
+            section: self.settings.section.clone(),
             files: self.files.clone(),
             ..Task::default()
         };
-        Ok(match (&self.task, &self.task_file) {
+        Ok(match (&self.task, &self.settings.task_file) {
             (Some(title), _) if title.trim().is_empty() => {
                 let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
                 return Err(UsageError { message: "the task's title is empty".to_owned(), hint });
@@ -177,72 +182,35 @@ impl RunArgs {
         })
     }
 
-    /// Returns the options that are saved for a run that resumes this one.
-    pub(super) fn saved(&self, run_id: &str) -> SavedOptions {
-        let full = |path: &Option<PathBuf>| path.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
-        let format = self.format.and_then(|format| format.to_possible_value());
-        SavedOptions {
-            run_id: run_id.to_owned(),
-            agent: self.agent.clone(),
-            verify: self.verify.clone(),
-            summarize: self.summarize.clone(),
-            format: format.map(|format| format.get_name().to_owned()),
-            strategy: self.strategy.map(|strategy| strategy.as_str().to_owned()),
-            progress: self.progress.map(|progress| progress.as_str().to_owned()),
-            max_iterations: self.max_iterations,
-            max_attempts: self.max_attempts,
-            timeout: self.timeout.map(|timeout| timeout.as_secs()),
-            verify_timeout: self.verify_timeout.map(|timeout| timeout.as_secs()),
-            max_cost: self.max_cost,
-            max_tokens: self.max_tokens,
-            prompt: full(&self.prompt),
-            no_mcp: self.no_mcp,
-            keep_going: self.keep_going,
-            log: full(&self.log),
-            task_file: full(&self.task_file),
-            task: None,
-            feature: self.feature.clone(),
-            section: self.section.clone(),
-            budget: self.budget,
-            tokens: self.tokens,
-        }
-    }
-
     /// Returns the options, completed by those of the resumed run.
-    pub(super) fn resumed(&self, saved: SavedOptions) -> RunArgs {
-        let has_task = self.task.is_some() || self.task_file.is_some();
-        let has_budget = self.budget.is_some() || self.tokens.is_some();
-        let of_list = |now: &Option<String>, saved: Option<String>| now.clone().or(saved.filter(|_| !has_task));
-        RunArgs {
-            agent: self.agent.clone().or(saved.agent),
-            verify: self.verify.clone().or(saved.verify),
-            summarize: self.summarize.clone().or(saved.summarize),
-            format: self.format.or(saved.format.and_then(|format| OutputFormat::from_str(&format, false).ok())),
-            strategy: self.strategy.or(saved.strategy.and_then(|name| Strategy::parse(&name))),
-            progress: self.progress.or(saved.progress.and_then(|name| ProgressKind::parse(&name))),
-            max_iterations: self.max_iterations.or(saved.max_iterations),
-            max_attempts: self.max_attempts.or(saved.max_attempts),
-            timeout: self.timeout.or(saved.timeout.map(Duration::from_secs)),
-            verify_timeout: self.verify_timeout.or(saved.verify_timeout.map(Duration::from_secs)),
-            max_cost: self.max_cost.or(saved.max_cost),
-            max_tokens: self.max_tokens.or(saved.max_tokens),
-            prompt: self.prompt.clone().or(saved.prompt),
-            no_mcp: self.no_mcp || saved.no_mcp,
-            keep_going: self.keep_going || saved.keep_going,
-            log: self.log.clone().or(saved.log),
-            task_file: self.task_file.clone().or(saved.task_file.filter(|_| !has_task)),
-            feature: of_list(&self.feature, saved.feature),
-            section: of_list(&self.section, saved.section),
-            budget: self.budget.or(saved.budget.filter(|_| !has_budget)),
-            tokens: self.tokens.or(saved.tokens.filter(|_| !has_budget)),
-            ..self.clone()
-        }
+    pub(super) fn resumed(&self, saved: &RunSettings) -> RunArgs {
+        let of_task = ["task_file", "feature", "section"];
+        let has_task = self.task.is_some() || self.settings.task_file.is_some();
+        let mut merged = fields(saved);
+        merged.retain(|name, _| !(has_task && of_task.contains(&name.as_str())));
+        merged.extend(fields(&self.settings));
+        // Both are the fields of one type.
+        let settings = serde_json::from_value(merged.into()).unwrap_or_else(|_| self.settings.clone());
+        RunArgs { settings, ..self.clone() }
     }
+}
 
-    /// Returns the limit of the context's size, if one is given.
-    pub(super) fn budget(&self) -> Option<Budget> {
-        self.budget.map(Budget::characters).or(self.tokens.map(Budget::tokens))
+impl RunSettings {
+    /// Returns the options with full paths, since a run may be resumed from another folder.
+    pub(super) fn with_full_paths(&self) -> RunSettings {
+        let mut full = self.clone();
+        for path in [&mut full.prompt, &mut full.log, &mut full.task_file].into_iter().flatten() {
+            *path = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+        }
+        full
     }
+}
+
+/// Returns the options that are given, by name.
+fn fields(settings: &RunSettings) -> Map<String, Value> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(settings) else { return Map::new() };
+    fields.retain(|_, value| !matches!(value, Value::Null | Value::Bool(false)));
+    fields
 }
 
 #[cfg(test)]
@@ -295,7 +263,6 @@ mod tests {
         check(&["--task-file", "a.md", "--task-id", "t-1"], "cannot be used with");
         check(&["--task-file", "a.md", "--description", "x"], "cannot be used with");
         check(&["--resume", "--description", "x"], "--task <TITLE>");
-        check(&["--task", "x", "--budget", "1", "--tokens", "1"], "cannot be used with");
         check(&["--task", "x", "--strategy", "cheap"], "cost-optimized");
         check(&["--task", "x", "--progress", "none"], "system-captured");
         check(&["--task", "x", "--max-iterations", "many"], "--max-iterations");
@@ -308,10 +275,16 @@ mod tests {
     }
 
     #[test]
-    fn budgets_are_characters_or_tokens() {
-        let budget = |arguments: &[&str]| parse(&[&["--resume"], arguments].concat()).unwrap().budget();
-        assert_eq!(budget(&[]), None);
-        assert_eq!(budget(&["--budget", "9"]), Some(Budget::characters(9)));
-        assert_eq!(budget(&["--tokens", "9"]), Some(Budget::tokens(9)));
+    fn a_resumed_run_takes_over_what_is_not_given() {
+        let saved = parse(&["--task-file", "a.md", "--feature", "f", "--agent", "a", "--no-mcp", "--timeout", "2m"]);
+        let saved = saved.unwrap().settings;
+        let resumed =
+            |arguments: &[&str]| parse(&[&["--resume"], arguments].concat()).unwrap().resumed(&saved).settings;
+        assert_eq!(resumed(&[]), saved);
+        let verified = RunSettings { verify: Some("v".into()), agent: Some("b".into()), ..saved.clone() };
+        assert_eq!(resumed(&["--verify", "v", "--agent", "b"]), verified);
+        assert_eq!(resumed(&["--task", "x"]), RunSettings { task_file: None, feature: None, ..saved.clone() });
+        let other = RunSettings { task_file: Some("b.md".into()), feature: None, ..saved.clone() };
+        assert_eq!(resumed(&["--task-file", "b.md"]), other);
     }
 }

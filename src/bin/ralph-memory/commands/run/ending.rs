@@ -1,10 +1,11 @@
 //! How a run ends: the summary for people and programs, and the exit code.
 
 use ralph_memory::memory::MaintenanceReport;
-use ralph_memory::runner::{RunEnd, RunLimit, RunProgress, dollars};
+use ralph_memory::runner::{RunEnd, RunLimit, RunProgress};
+use ralph_memory::text::dollars;
 use ralph_memory::{Memory, Problem};
 
-use super::summary::RunSummary;
+use super::summary::{RunSummary, learned};
 use crate::exit::Exit;
 use crate::ui::Ui;
 
@@ -40,7 +41,7 @@ pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
 pub(super) fn close(
     ui: &mut Ui<'_>,
     run_id: &str,
-    progress: RunProgress,
+    progress: &RunProgress,
     ended: anyhow::Result<RunEnd>,
     maintenance: Option<MaintenanceReport>,
 ) -> anyhow::Result<Exit> {
@@ -56,17 +57,18 @@ pub(super) fn close(
         Ok(RunEnd::UsageLimit(_)) => Some("usage-limit"),
         _ => None,
     };
-    let mut problems = progress.problems;
-    problems.extend(maintenance.iter().flat_map(|report| report.problems.clone()));
-    let sum = RunSummary::of(run_id, progress.tasks, &progress.iterations, done);
-    let summary = RunSummary { limit, stopped, refused: progress.refused, maintenance, ..sum };
-    // JSON answers are one object, and that is the error. A run without iterations has nothing to sum up.
-    if !ui.json && summary.iterations > 0 {
-        summary.show(ui)?;
+    let (learned, maintenance) = (learned(progress), maintenance.as_ref());
+    let mut summary = RunSummary::of(run_id, progress, &learned, maintenance);
+    (summary.done, summary.limit, summary.stopped) = (done, limit, stopped);
+    // JSON answers are one object, and that is the error. A run without attempts has nothing to sum up.
+    if !ui.json && !progress.attempts.is_empty() {
+        summary.show(ui, maintenance)?;
     }
     let end = ended?;
     if ui.json {
-        ui.json(summary.answer(), &problems)?;
+        let of_maintenance = maintenance.iter().flat_map(|report| &report.problems);
+        let problems: Vec<Problem> = progress.problems.iter().chain(of_maintenance).cloned().collect();
+        ui.json(summary, &problems)?;
     }
     let (exit, note) = match end {
         RunEnd::Done => return Ok(Exit::Done),
@@ -112,21 +114,20 @@ fn limit_note(limit: RunLimit) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use ralph_memory::entry::Outcome;
-    use ralph_memory::runner::RunIteration;
+    use ralph_memory::runner::RunAttempt;
 
     use super::*;
 
-    fn iteration() -> RunIteration {
-        RunIteration {
+    fn attempt() -> RunAttempt {
+        RunAttempt {
             number: 1,
             outcome: Outcome::Blocked,
             reason: None,
             model: None,
             cost_usd: None,
-            duration: Duration::from_secs(1),
+            tokens: None,
+            duration_secs: 1.0,
             learned: Vec::new(),
         }
     }
@@ -137,8 +138,8 @@ mod tests {
         fn check(ended: anyhow::Result<RunEnd>, json: bool, expected: Option<Exit>, out: &str, err: &str) {
             let (mut to_out, mut to_err) = (Vec::new(), Vec::new());
             let mut ui = Ui::plain(&mut to_out, &mut to_err, json);
-            let progress = RunProgress { iterations: vec![iteration()], ..RunProgress::default() };
-            assert_eq!(close(&mut ui, "run-1", progress, ended, None).ok(), expected);
+            let progress = RunProgress { attempts: vec![attempt()], ..RunProgress::default() };
+            assert_eq!(close(&mut ui, "run-1", &progress, ended, None).ok(), expected);
             let (to_out, to_err) = (String::from_utf8(to_out).unwrap(), String::from_utf8(to_err).unwrap());
             assert!(to_out.starts_with(out), "{to_out}");
             assert!(to_err.contains(err) && to_err.is_empty() == err.is_empty(), "{to_err}");
@@ -156,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_iterations_has_no_summary() {
+    fn a_run_without_attempts_has_no_summary() {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut ui = Ui::plain(&mut out, &mut err, false);
-        close(&mut ui, "run-1", RunProgress::default(), Err(anyhow::anyhow!("full")), None).unwrap_err();
+        close(&mut ui, "run-1", &RunProgress::default(), Err(anyhow::anyhow!("full")), None).unwrap_err();
         let spent = RunLimit::Tokens { spent: 2, limit: 1 };
-        close(&mut ui, "run-1", RunProgress::default(), Ok(RunEnd::Limit(spent)), None).unwrap();
+        close(&mut ui, "run-1", &RunProgress::default(), Ok(RunEnd::Limit(spent)), None).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "");
         assert!(String::from_utf8(err).unwrap().starts_with("the run has used 2 of 1 tokens"));
     }

@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal as _, Read as _, Write};
 use ralph_memory::runner::Interrupt;
 
 const QUESTION: &str = "\
-What should the next iteration know? An empty line ends it; Ctrl-C again ends everything.";
+What should the next attempt know? An empty line ends it; Ctrl-C again ends everything.";
 /// The limit of the feedback, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
 

@@ -1,5 +1,5 @@
 //! The live display of a run. On a terminal it prints a line for each action of the agent, above a moving line;
-//! elsewhere it prints plain lines for each iteration. A failure to write stops nothing.
+//! elsewhere it prints plain lines for each attempt. A failure to write stops nothing.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
-use ralph_memory::entry::Outcome;
-use ralph_memory::memory::Recorded;
-use ralph_memory::runner::{dollars, duration};
+use ralph_memory::runner::RunAttempt;
 use ralph_memory::secret::redact;
+use ralph_memory::text::{dollars, duration};
 use ralph_memory::transcript::{AgentEvent, AgentSpending};
 
 use crate::activity;
@@ -33,8 +32,8 @@ pub(crate) enum Visibility {
         /// Whether to use colours.
         coloured: bool,
     },
-    /// When iterations begin and how they end.
-    Iterations,
+    /// When attempts begin and how they end.
+    Attempts,
     /// Nothing.
     Nothing,
 }
@@ -43,43 +42,11 @@ pub(crate) enum Visibility {
 #[derive(Debug)]
 pub(crate) struct Live {
     visibility: Visibility,
-    /// The iteration's number and its model.
+    /// The attempt's number and its model.
     label: String,
     bar: Option<ProgressBar>,
     /// The fingerprints of secrets that may be shown.
     allowed: Vec<String>,
-}
-
-/// How an iteration ended.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IterationEnd<'a> {
-    /// Its outcome.
-    pub(crate) outcome: Outcome,
-    /// How long it took.
-    pub(crate) duration: Duration,
-    /// Its cost in US dollars, if known.
-    pub(crate) cost_usd: Option<f64>,
-    /// Its tokens, if known.
-    pub(crate) tokens: Option<u64>,
-    /// How many of its agent's sigils were refused.
-    pub(crate) refused: usize,
-    /// Why its task is not done.
-    pub(crate) reason: Option<&'a str>,
-}
-
-impl IterationEnd<'_> {
-    /// Returns the display of a recorded attempt.
-    pub(super) fn of<'a>(duration: Duration, recorded: &Recorded, reason: Option<&'a str>) -> IterationEnd<'a> {
-        let head = &recorded.attempt.head;
-        IterationEnd {
-            outcome: recorded.outcome,
-            duration,
-            cost_usd: head.cost_usd,
-            tokens: head.tokens(),
-            refused: recorded.refused.len(),
-            reason,
-        }
-    }
 }
 
 impl Live {
@@ -88,23 +55,23 @@ impl Live {
         Live { visibility, label: String::new(), bar: None, allowed: allowed.to_vec() }
     }
 
-    /// Shows that an iteration begins: its number, the highest possible number, the chosen model.
-    pub(crate) fn begin(&mut self, err: &mut dyn Write, iteration: u32, last: Option<u32>, model: &str) {
+    /// Shows that an attempt begins: its number, the highest possible number, the chosen model.
+    pub(crate) fn begin(&mut self, err: &mut dyn Write, number: u32, last: Option<u32>, model: &str) {
         let of = last.map(|last| format!(" of {last}")).unwrap_or_default();
         let model = if model.is_empty() { String::new() } else { format!(" · {}", one_line(model)) };
-        self.label = format!("iteration {iteration}{of}{model}");
+        self.label = format!("attempt {number}{of}{model}");
         match self.visibility {
             Visibility::All { .. } => {
                 let bar = moving(ProgressDrawTarget::stderr(), &self.label);
                 activity::lend(Some(bar.clone()));
                 self.bar = Some(bar);
             }
-            Visibility::Iterations => drop(writeln!(err, "{}", self.label)),
+            Visibility::Attempts => drop(writeln!(err, "{}", self.label)),
             Visibility::Nothing => {}
         }
     }
 
-    /// Shows the task of the iterations from here on.
+    /// Shows the task of the attempts from here on.
     pub(crate) fn task(&mut self, err: &mut dyn Write, title: &str) {
         self.clear();
         if self.visibility != Visibility::Nothing {
@@ -124,7 +91,7 @@ impl Live {
         }
     }
 
-    /// Shows what the agent spent so far in the iteration.
+    /// Shows what the agent spent so far in the attempt.
     pub(crate) fn spending(&self, spending: AgentSpending) {
         if let Some(bar) = &self.bar {
             bar.set_prefix(format!("{} · {}", self.label, spent(spending)));
@@ -140,23 +107,28 @@ impl Live {
         }
     }
 
-    /// Shows how the iteration ended.
-    pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &IterationEnd<'_>) {
+    /// Shows how the attempt ended, of whose report so many elements were refused.
+    pub(crate) fn end(&mut self, err: &mut dyn Write, ended: &RunAttempt, n_refused: usize) {
         self.clear();
         if self.visibility == Visibility::Nothing {
             return;
         }
-        let mut line = format!("{} · {} · {}", self.label, ended.outcome.as_str(), duration(ended.duration));
+        let mut line = format!(
+            "{} · {} · {}",
+            self.label,
+            ended.outcome.as_str(),
+            duration(Duration::try_from_secs_f64(ended.duration_secs).unwrap_or_default())
+        );
         if let Some(cost) = ended.cost_usd {
             let _ = write!(line, " · {}", dollars(cost));
         }
         if let Some(tokens) = ended.tokens.filter(|_| matches!(self.visibility, Visibility::All { .. })) {
             let _ = write!(line, " · {} tokens", activity::grouped(usize::try_from(tokens).unwrap_or(usize::MAX)));
         }
-        if ended.refused > 0 {
-            let _ = write!(line, " · problems in its report: {}", ended.refused);
+        if n_refused > 0 {
+            let _ = write!(line, " · problems in its report: {n_refused}");
         }
-        if let Some(reason) = ended.reason {
+        if let Some(reason) = &ended.reason {
             let _ = write!(line, " · {}", one_line(reason));
         }
         let _ = writeln!(err, "{line}");
@@ -204,7 +176,22 @@ mod tests {
 
     use indicatif::TermLike;
 
+    use ralph_memory::entry::Outcome;
+
     use super::*;
+
+    fn ended(outcome: Outcome, duration_secs: f64) -> RunAttempt {
+        RunAttempt {
+            number: 3,
+            outcome,
+            reason: None,
+            model: None,
+            cost_usd: None,
+            tokens: Some(12_340),
+            duration_secs,
+            learned: Vec::new(),
+        }
+    }
 
     /// A terminal that keeps its input.
     #[derive(Debug, Clone, Default)]
@@ -246,7 +233,7 @@ mod tests {
     fn shown(line: &str) -> String {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-        let bar = moving(target, "iteration 3 of 10 · sonnet");
+        let bar = moving(target, "attempt 3 of 10 · sonnet");
         let live = Live { bar: Some(bar), ..Live::new(Visibility::All { coloured: false }, &[]) };
         live.line(line);
         live.bar.as_ref().unwrap().force_draw();
@@ -259,34 +246,33 @@ mod tests {
         let check = |line: &str, expected: &str| {
             let shown = shown(line);
             // A slow machine may show another second.
-            let after = shown.strip_prefix("iteration 3 of 10 · sonnet · ").unwrap_or_else(|| panic!("{shown}"));
+            let after = shown.strip_prefix("attempt 3 of 10 · sonnet · ").unwrap_or_else(|| panic!("{shown}"));
             assert_eq!(after.trim_start_matches(|character: char| character.is_ascii_digit()), format!(" s{expected}"));
         };
         check("", "");
         check("  reading\n", " · reading");
         check("a\u{1b}[2Jb\tc", " · a\\u{1b}[2Jb c");
-        check(&"x".repeat(10_000), " · xxxxxxxxxxxxx");
-        check(&"語".repeat(100), " · 語語語語語語");
+        check(&"x".repeat(10_000), " · xxxxxxxxxxxxxxx");
+        check(&"語".repeat(100), " · 語語語語語語語");
         check("{spinner}", " · {spinner}");
         let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
-        check(&token, " · [redacted: gi");
+        check(&token, " · [redacted: gith");
     }
 
     #[test]
     fn the_line_shows_what_was_spent() {
         let screen = Screen::default();
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
-        let bar = Some(moving(target, "iteration 1 · m"));
-        let live =
-            Live { label: "iteration 1 · m".into(), bar, ..Live::new(Visibility::All { coloured: false }, &[]) };
+        let bar = Some(moving(target, "attempt 1 · m"));
+        let live = Live { label: "attempt 1 · m".into(), bar, ..Live::new(Visibility::All { coloured: false }, &[]) };
         let check = |tokens_in, cost_usd, expected: &str| {
             live.spending(AgentSpending { tokens_in: Some(tokens_in), tokens_out: None, cost_usd });
             live.bar.as_ref().unwrap().force_draw();
             let text = screen.0.lock().unwrap().clone();
             assert!(text.contains(expected), "{text}");
         };
-        check(12_340, None, "iteration 1 · m · 12,340 tokens · ");
-        check(20_000, Some(0.5), "iteration 1 · m · 20,000 tokens · $0.50 · ");
+        check(12_340, None, "attempt 1 · m · 12,340 tokens · ");
+        check(20_000, Some(0.5), "attempt 1 · m · 20,000 tokens · $0.50 · ");
     }
 
     #[test]
@@ -295,45 +281,28 @@ mod tests {
         let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let bar = Some(moving(target, "m"));
         let shown = Visibility::All { coloured: false };
-        let mut live = Live { label: "iteration 1 · m".into(), bar, ..Live::new(shown, &[]) };
+        let mut live = Live { label: "attempt 1 · m".into(), bar, ..Live::new(shown, &[]) };
         live.line("reading");
         let mut err = Vec::new();
-        live.end(
-            &mut err,
-            &IterationEnd {
-                outcome: Outcome::Done,
-                duration: Duration::from_secs(61),
-                cost_usd: None,
-                tokens: Some(12_340),
-                refused: 2,
-                reason: None,
-            },
-        );
+        live.end(&mut err, &ended(Outcome::Done, 61.0), 2);
         assert_eq!(screen.0.lock().unwrap().as_str(), "");
         assert_eq!(
             String::from_utf8(err).unwrap(),
-            "iteration 1 · m · done · 1 min 1 s · 12,340 tokens · problems in its report: 2\n"
+            "attempt 1 · m · done · 1 min 1 s · 12,340 tokens · problems in its report: 2\n"
         );
     }
 
     #[test]
     fn without_a_terminal_there_are_plain_lines() {
-        let (mut live, mut err) = (Live::new(Visibility::Iterations, &[]), Vec::new());
+        let (mut live, mut err) = (Live::new(Visibility::Attempts, &[]), Vec::new());
         live.begin(&mut err, 3, Some(10), "son\u{1b}net");
         live.line("reading");
-        let ended = IterationEnd {
-            outcome: Outcome::Retried,
-            duration: Duration::from_millis(42_900),
-            cost_usd: Some(0.314),
-            tokens: Some(12_340),
-            refused: 0,
-            reason: Some("`cargo test` failed\u{1b} with exit code 101"),
-        };
-        live.end(&mut err, &ended);
+        let reason = Some("`cargo test` failed\u{1b} with exit code 101".to_owned());
+        live.end(&mut err, &RunAttempt { cost_usd: Some(0.314), reason, ..ended(Outcome::Retried, 42.9) }, 0);
         live.begin(&mut err, 4, None, "opus");
         assert_eq!(
             String::from_utf8(err).unwrap(),
-            "iteration 3 of 10 · son\\u{1b}net\niteration 3 of 10 · son\\u{1b}net · retried · 42 s · $0.31 · `cargo test` failed\\u{1b} with exit code 101\niteration 4 · opus\n"
+            "attempt 3 of 10 · son\\u{1b}net\nattempt 3 of 10 · son\\u{1b}net · retried · 42 s · $0.31 · `cargo test` failed\\u{1b} with exit code 101\nattempt 4 · opus\n"
         );
     }
 
@@ -343,11 +312,7 @@ mod tests {
         live.task(&mut err, "Add the tables");
         live.begin(&mut err, 3, Some(10), "sonnet");
         live.event(&AgentEvent::Message("Reading.".into()));
-        let duration = Duration::from_secs(1);
-        live.end(
-            &mut err,
-            &IterationEnd { outcome: Outcome::Done, duration, cost_usd: None, tokens: None, refused: 0, reason: None },
-        );
+        live.end(&mut err, &ended(Outcome::Done, 1.0), 0);
         assert_eq!(String::from_utf8(err).unwrap(), "");
     }
 

@@ -7,7 +7,7 @@ mod args;
 mod ending;
 mod feedback;
 mod live;
-mod saved_options;
+mod saved_run;
 mod summary;
 mod terminal;
 
@@ -19,12 +19,12 @@ use ralph_memory::runner::{
 };
 use ralph_memory::settings::ProgressKind;
 use ralph_memory::settings::Settings;
-use ralph_memory::{Error, Memory, Task};
+use ralph_memory::{Budget, Error, Memory, Task};
 
 use self::args::RunSubject;
 use self::ending::{close, maintain};
 use self::live::{Live, Visibility};
-use self::saved_options::SavedOptions;
+use self::saved_run::SavedRun;
 use self::terminal::Terminal;
 use crate::activity;
 use crate::error::UsageError;
@@ -42,18 +42,19 @@ const FIRST_PAUSE: Duration = Duration::from_secs(10);
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow::Result<Exit> {
     args.subject()?;
     let mut memory = globals.open()?;
-    let before = SavedOptions::newest(&memory);
+    let before = SavedRun::newest(&memory);
     let resumed = resumed(&memory, args, before.as_ref())?;
-    let of_run = before.clone().filter(|saved| resumed.as_ref().is_some_and(|last| last.run.id == saved.run_id));
-    let (run, last) = match resumed {
-        Some(ResumedRun { run, task, is_done, progress }) => {
-            (run, Some((SavedOptions::as_given(of_run.as_ref(), task), is_done, progress)))
-        }
-        None => (memory.new_run(), None),
-    };
-    let is_known = !args.resume || of_run.is_some();
-    let args = &of_run.map_or_else(|| args.clone(), |saved| args.resumed(saved));
+    let saved = before.as_ref().filter(|saved| resumed.as_ref().is_some_and(|last| last.run.id == saved.run_id));
+    let args = &saved.map_or_else(|| args.clone(), |saved| args.resumed(&saved.settings));
     let subject = args.subject()?;
+    let is_known = resumed.is_none() || saved.is_some();
+    let (run, last_task, mut progress) = match resumed {
+        Some(ResumedRun { run, task, is_done, progress }) => {
+            let task = saved.map_or_else(|| task.clone(), |saved| saved.task_as_given(task.clone()));
+            (run, Some((task, is_done)), progress)
+        }
+        None => (memory.new_run(), None, RunProgress::default()),
+    };
     let commands = Commands::of(&memory, args, Some(run.id.as_str()).filter(|_| !is_known))?;
     // Models that the user set are their choice; the first three are Claude's.
     if memory.settings().models == Settings::default().models {
@@ -63,10 +64,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     let run_id = run.id.clone();
     let agent = commands.agent.clone();
     let options = options(&memory, args, commands, run)?;
-    let (last_task, mut progress) = match last {
-        Some((task, is_done, progress)) => (Some((task, is_done)), progress),
-        None => (None, RunProgress::default()),
-    };
     let assignment = assignment(&memory, subject, last_task, &run_id)?;
     warn(ui, &memory, &agent);
     let interrupt = activity::interrupt().map_err(|source| Error::Io {
@@ -80,11 +77,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     } else if globals.is_quiet() {
         Visibility::Nothing
     } else {
-        Visibility::Iterations
+        Visibility::Attempts
     };
     let live = Live::new(visibility, &memory.settings().allowed_secrets);
     let task = if let Assignment::Task(task) = &assignment { Some(task.clone()) } else { None };
-    let saved = SavedOptions { task, ..args.saved(&run_id) };
+    let saved = SavedRun { run_id: run_id.clone(), task, settings: args.settings.with_full_paths() };
     let mut terminal = Terminal { live, err: ui.err, interrupt, at_first: Some(Box::new(|| saved.save(&memory))) };
     let ended = Runner::new(&memory, options).run(&assignment, &mut progress, &mut terminal);
     terminal.live.clear();
@@ -93,20 +90,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         // No agent ever ran, so this run cannot be resumed; the one before it still can.
         before.save(&memory);
     }
-    let is_over =
-        !progress.iterations.is_empty() && ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
+    let is_over = !progress.attempts.is_empty() && ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
     let maintenance = (is_over && memory.settings().maintenance.automatic).then(|| maintain(ui, &memory));
     if let (Ok(RunEnd::Done), Assignment::Checklist { path, .. }, true) =
-        (&ended, &assignment, progress.iterations.is_empty())
+        (&ended, &assignment, progress.attempts.is_empty())
     {
         ui.note(&format!("every box of `{}` is ticked; there is nothing to do", path.display()));
     }
-    close(ui, &run_id, progress, ended.map_err(Into::into), maintenance)
+    close(ui, &run_id, &progress, ended.map_err(Into::into), maintenance)
 }
 
 /// Returns the run to resume, if one is to be resumed: the last one that was started here. If its options are not
 /// saved, it is the newest one of the journal.
-fn resumed(memory: &Memory, args: &RunArgs, saved: Option<&SavedOptions>) -> Result<Option<ResumedRun>, UsageError> {
+fn resumed(memory: &Memory, args: &RunArgs, saved: Option<&SavedRun>) -> Result<Option<ResumedRun>, UsageError> {
     if !args.resume {
         return Ok(None);
     }
@@ -136,7 +132,7 @@ impl Commands {
             None if setting.is_empty() => Ok(None),
             None => CommandLine::parse(&format!("run.{name}"), setting).map(Some),
         };
-        let agent = command("agent", &args.agent, &settings.agent)?.ok_or_else(|| UsageError {
+        let agent = command("agent", &args.settings.agent, &settings.agent)?.ok_or_else(|| UsageError {
             message: match unknown {
                 Some(run) => format!("no agent is named, and the options of `{run}` are not saved here"),
                 None => "no agent is named".to_owned(),
@@ -146,9 +142,9 @@ impl Commands {
                    your own settings"
                     .to_owned(),
         })?;
-        let verify = command("verify", &args.verify, &settings.verify)?;
-        let summarize = command("summarize", &args.summarize, &settings.summarize)?;
-        let progress = args.progress.unwrap_or(settings.progress);
+        let verify = command("verify", &args.settings.verify, &settings.verify)?;
+        let summarize = command("summarize", &args.settings.summarize, &settings.summarize)?;
+        let progress = args.settings.progress.unwrap_or(settings.progress);
         if progress.needs_summary() && summarize.is_none() {
             let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
             let message = format!("progress `{}` needs a command that summarises", progress.as_str());
@@ -164,25 +160,25 @@ impl Commands {
 fn options(memory: &Memory, args: &RunArgs, commands: Commands, run: Run) -> anyhow::Result<RunOptions> {
     let settings = memory.settings();
     let Commands { agent, verify, summarize, progress } = commands;
-    if let Some(prompt) = &args.prompt {
+    if let Some(prompt) = &args.settings.prompt {
         project_paths::check_file(prompt, "")?;
     }
     Ok(RunOptions {
-        server: if args.no_mcp { Vec::new() } else { server(memory) },
+        server: if args.settings.no_mcp { Vec::new() } else { server(memory) },
         verify,
         summarize,
         progress,
-        template: args.prompt.as_deref().map(PromptTemplate::read).transpose()?,
-        log: args.log.as_deref().map(|folder| AgentLog::open(folder, memory.root())).transpose()?,
-        run: Some(Run { strategy: args.strategy, budget: args.budget(), ..run }),
-        max_iterations: Some(args.max_iterations.unwrap_or(settings.max_iterations)).filter(|most| *most > 0),
-        max_attempts: args.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
-        max_cost: args.max_cost,
-        max_tokens: args.max_tokens,
-        timeout: args.timeout,
-        keep_going: args.keep_going.then_some(FIRST_PAUSE),
-        verify_timeout: args.verify_timeout,
-        format: args.format.unwrap_or(OutputFormat::Auto).into(),
+        template: args.settings.prompt.as_deref().map(PromptTemplate::read).transpose()?,
+        log: args.settings.log.as_deref().map(|folder| AgentLog::open(folder, memory.root())).transpose()?,
+        run: Some(Run { strategy: args.settings.strategy, budget: args.settings.tokens.map(Budget::tokens), ..run }),
+        max_iterations: Some(args.settings.max_iterations.unwrap_or(settings.max_iterations)).filter(|most| *most > 0),
+        max_attempts: args.settings.max_attempts.or(Some(settings.max_attempts).filter(|most| *most > 0)),
+        max_cost: args.settings.max_cost,
+        max_tokens: args.settings.max_tokens,
+        timeout: args.settings.timeout,
+        keep_going: args.settings.keep_going.then_some(FIRST_PAUSE),
+        verify_timeout: args.settings.verify_timeout,
+        format: args.settings.format.unwrap_or(OutputFormat::Auto).into(),
         ..RunOptions::new(agent)
     })
 }

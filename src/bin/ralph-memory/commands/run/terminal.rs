@@ -5,7 +5,7 @@ use std::io::Write;
 use ralph_memory::runner::{Interrupt, RunEvent, RunIo};
 
 use super::feedback;
-use super::live::{IterationEnd, Live};
+use super::live::Live;
 use crate::ui::one_line;
 
 /// A person who watches a run.
@@ -16,7 +16,7 @@ pub(super) struct Terminal<'a> {
     pub(super) err: &'a mut dyn Write,
     /// Whether this person stopped the run.
     pub(super) interrupt: Interrupt,
-    /// What to do when the first iteration begins.
+    /// What to do when the first attempt begins.
     pub(super) at_first: Option<Box<dyn FnOnce() + 'a>>,
 }
 
@@ -29,12 +29,9 @@ impl Terminal<'_> {
 
 impl RunIo for Terminal<'_> {
     fn event(&mut self, event: RunEvent<'_>) {
-        let uncounted = |number: u32, what: &str, option: &str| {
-            format!("iteration {number} does not report its {what}, so `{option}` cannot count it; event streams do")
-        };
         match event {
             RunEvent::TaskStarted { title } => self.live.task(self.err, title),
-            RunEvent::IterationStarted { iteration, last } => {
+            RunEvent::AttemptStarted { iteration, last } => {
                 if let Some(at_first) = self.at_first.take() {
                     at_first();
                 }
@@ -46,15 +43,14 @@ impl RunIo for Terminal<'_> {
             RunEvent::Verifying => self.live.line("verifying"),
             RunEvent::Stopping => self.live.line("stopping; Ctrl-C again ends everything at once"),
             RunEvent::TimedOut => self.live.line("stopping: the time limit is reached"),
-            RunEvent::IterationEnded { duration, recorded, reason } => {
-                self.live.end(self.err, &IterationEnd::of(duration, recorded, reason));
-            }
-            RunEvent::CostUnknown { number } => self.warn(&uncounted(number, "cost", "--max-cost")),
-            RunEvent::TokensUnknown { number } => self.warn(&uncounted(number, "tokens", "--max-tokens")),
-            RunEvent::ModelUnknown { .. } => self.warn(
+            RunEvent::AttemptEnded { attempt, recorded } => self.live.end(self.err, attempt, recorded.refused.len()),
+            RunEvent::Unknown { what: "model", .. } => self.warn(
                 "the agent's model is unknown, so the run chooses none; `{model}` or `$RALPH_MODEL` in its command, or an \
                  event stream that names the model, makes it known",
             ),
+            RunEvent::Unknown { number, what } => self.warn(&format!(
+                "attempt {number} does not report its {what}, so `--max-{what}` cannot count it; event streams do"
+            )),
             RunEvent::Warning(text) => self.warn(text),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! A run: its tasks, its iterations, and what was learned in it.
 
 use ralph_memory::memory::RunView;
-use ralph_memory::runner::dollars;
+use ralph_memory::text::dollars;
 use serde::Serialize;
 
 use super::task::{counted, live};

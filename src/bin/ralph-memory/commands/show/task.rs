@@ -2,7 +2,7 @@
 
 use ralph_memory::Id;
 use ralph_memory::memory::{AttemptTotals, IterationView, LivePhase, LiveRun, TaskState, TaskView};
-use ralph_memory::runner::dollars;
+use ralph_memory::text::dollars;
 use ralph_memory::text::printed_command;
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! One iteration: the agent gets its prompt, and what it did is verified.
+//! One attempt: the agent gets its prompt, and what it did is verified.
 //!
 //! It decides nothing about further iterations. An error of a command line or a template ends it without a trace; every
 //! other one is in its report.
@@ -22,8 +22,8 @@ use crate::memory::{Iteration, LiveActionKind, LivePhase, Memory};
 use crate::secret::{LineRedactor, redact};
 use crate::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 
-/// An iteration that goes on.
-pub(super) struct RunningIteration<'a, 'memory> {
+/// An attempt that goes on.
+pub(super) struct RunningAttempt<'a, 'memory> {
     pub(super) memory: &'memory Memory,
     pub(super) options: &'a RunOptions,
     pub(super) recorder: &'a Recorder<'memory>,
@@ -36,7 +36,7 @@ pub(super) struct RunningIteration<'a, 'memory> {
     pub(super) spending: AgentSpending,
 }
 
-/// What a command of the iteration is given.
+/// What a command of the attempt is given.
 #[derive(Default)]
 struct CommandInput<'a> {
     prompt_file: Option<&'a str>,
@@ -56,8 +56,8 @@ struct ShownLines<'a> {
     stderr: LineRedactor<'a>,
 }
 
-impl RunningIteration<'_, '_> {
-    /// Runs the agent and what verifies it. An error beside a report is one that stops the run once the iteration is
+impl RunningAttempt<'_, '_> {
+    /// Runs the agent and what verifies it. An error beside a report is one that stops the run once the attempt is
     /// written down.
     ///
     /// # Errors
@@ -271,7 +271,7 @@ impl RunningIteration<'_, '_> {
     /// Passes on what the agent did.
     fn agent_event(&mut self, event: &AgentEvent) {
         match event {
-            // The iteration names the model that it asked for.
+            // The attempt names the model that it asked for.
             AgentEvent::Model(_) => {}
             AgentEvent::Message(text) => self.live.action(LiveActionKind::Message, text),
             AgentEvent::ToolCall { tool, argument } => {
@@ -285,7 +285,7 @@ impl RunningIteration<'_, '_> {
     }
 }
 
-/// Returns the error where the agent's output cannot be read: that of the next iteration could not be, either.
+/// Returns the error where the agent's output cannot be read: that of the next attempt could not be, either.
 fn unreadable(agent: &CommandLine, report: &AgentReport) -> Option<Error> {
     (report.transcript.format == Format::Unknown).then(|| {
         Error::unusable(
