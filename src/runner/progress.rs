@@ -11,7 +11,7 @@ use super::options::{RunLimit, RunOptions};
 use crate::context::Task;
 use crate::entry::attempt::{AttemptHead, Outcome};
 use crate::error::Problem;
-use crate::memory::{Added, Iteration, Recorded};
+use crate::memory::{Iteration, Recorded, Written};
 
 /// A run as far as it came.
 ///
@@ -70,7 +70,7 @@ pub struct RunIteration {
     /// How long the agent took.
     pub duration: Duration,
     /// The knowledge that it added.
-    pub learned: Vec<Added>,
+    pub learned: Vec<Written>,
 }
 
 /// A task of a run.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
+use ralph_memory::memory::{MaintenanceReport, WriteAction, Written};
 use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
 
-use crate::answers::EntryChange;
 use crate::maintenance::{self, MaintenanceAnswer};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
@@ -35,7 +34,7 @@ pub(crate) struct RunSummary {
     pub(crate) duration_secs: f64,
     /// The entries that were created or updated, each once.
     #[serde(skip)]
-    pub(crate) learned: Vec<Added>,
+    pub(crate) learned: Vec<Written>,
     /// Whether all requested work is done.
     pub(crate) done: bool,
     /// The limit that ended it, by the name of its option.
@@ -85,7 +84,7 @@ impl EndAnswer {
 struct RunAnswer<'a> {
     #[serde(flatten)]
     summary: &'a RunSummary,
-    knowledge: Vec<EntryChange<'a>>,
+    knowledge: &'a [Written],
     maintenance: Option<MaintenanceAnswer<'a>>,
 }
 
@@ -126,8 +125,8 @@ impl RunSummary {
     }
 
     /// An entry that the run created stays created, however often it is updated later.
-    fn learn(&mut self, learned: &Added) {
-        if learned.action == AddAction::Unchanged {
+    fn learn(&mut self, learned: &Written) {
+        if learned.action == WriteAction::Unchanged {
             return;
         }
         match self.learned.iter_mut().find(|known| known.id == learned.id) {
@@ -140,7 +139,7 @@ impl RunSummary {
     pub(crate) fn answer(&self) -> impl Serialize {
         RunAnswer {
             summary: self,
-            knowledge: self.learned.iter().map(EntryChange::of).collect(),
+            knowledge: &self.learned,
             maintenance: self.maintenance.as_ref().map(MaintenanceAnswer::of),
         }
     }
@@ -190,20 +189,24 @@ mod tests {
 
     use super::*;
 
-    fn learned(id: &str, action: AddAction, title: &str) -> Added {
-        Added {
+    fn learned(id: &str, action: WriteAction, title: &str) -> Written {
+        Written {
             id: Id::parse(id).unwrap(),
             title: title.into(),
             action,
             path: EntryPath::new(&format!("{id}.md")),
-            archived: None,
+            previous_id: None,
+            derived_tags: Vec::new(),
             removed: Vec::new(),
             similar: Vec::new(),
+            suggested: Vec::new(),
+            links: 0,
+            linking: Vec::new(),
             problems: Vec::new(),
         }
     }
 
-    fn iteration(number: u32, outcome: Outcome, model: &str, learned: &[Added]) -> RunIteration {
+    fn iteration(number: u32, outcome: Outcome, model: &str, learned: &[Written]) -> RunIteration {
         let cost_usd = (number != 2).then_some(0.25);
         RunIteration {
             number,
@@ -217,9 +220,9 @@ mod tests {
     }
 
     fn summary() -> RunSummary {
-        let created = learned("knowledge/wal-mode", AddAction::Created, "WAL mode");
-        let updated = learned("knowledge/wal-mode", AddAction::Updated, "WAL\u{1b} mode");
-        let same = learned("knowledge/same", AddAction::Unchanged, "Same");
+        let created = learned("knowledge/wal-mode", WriteAction::Created, "WAL mode");
+        let updated = learned("knowledge/wal-mode", WriteAction::Updated, "WAL\u{1b} mode");
+        let same = learned("knowledge/same", WriteAction::Unchanged, "Same");
         let iterations = [
             iteration(1, Outcome::Failed, "haiku", &[created, same]),
             iteration(2, Outcome::Retried, "sonnet", &[updated]),
@@ -278,7 +281,8 @@ run-1a2b3c4d  done
             "refused": [],
             "knowledge": [{
                 "action": "created", "id": "knowledge/wal-mode", "title": "WAL\u{1b} mode",
-                "path": ".ralph/knowledge/wal-mode.md", "previous": null, "removed": [], "similar": [],
+                "path": ".ralph/knowledge/wal-mode.md", "previous_id": null, "derived_tags": [],
+                "removed": [], "similar": [], "suggested": [], "links": 0, "linking": [],
             }],
             "maintenance": null,
         });
