@@ -127,6 +127,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("edit", 0, &["edit", "wal", "--scope", "feature:db"]);
     ask("edit", 0, &["edit", "wal", "--scope", "feature:db"]);
     ask("restore", 0, &["restore", "t"]);
+    ask("restore-list", 0, &["restore", "t", "--list"]);
     ask("edit", 0, &["edit", "t", "--title", "Tea"]);
     ask("edit", 0, &["edit", "t", "--title", "Tea"]);
     ask("edit", 0, &["edit", "tea", "--title", "T"]);
