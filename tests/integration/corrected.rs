@@ -93,7 +93,7 @@ fn what_a_person_corrected_never_comes_back_through_an_agent() {
         assert_eq!((base.read(entry), base.files(".ralph/knowledge")), (before, entries.clone()), "{name}");
         // Every reader takes it for a person's, and whatever is written next says so.
         assert_eq!(base.run(["show", "how-to-release", "--json"]).json(0)["entry"]["source"], "human", "{name}");
-        base.run(["edit", "how-to-release", "--scope", "feature:x"]).says(0, "feature:x");
+        base.run(["edit", "how-to-release", "--scope", "feature:x"]).says(0, "updated");
         assert!(base.read(entry).contains("\nsource: \"human\"\n"), "{name}: {}", base.read(entry));
     }
 }

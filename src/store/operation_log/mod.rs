@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rustix::fs::{Mode, mkdirat, renameat};
+use rustix::fs::Mode;
 
 use self::record::{LoggedChange, LoggedOperation, NetChanges, append, begins_with_head};
-use super::folder::Folder;
+use super::folder::{Abilities, Folder};
+use super::make_folders::make_folders;
 use super::name::cut;
 use super::read::{Unreadable, open_regular, read_all};
 use super::seal::{SUM_BYTES, SealKey};
+use super::temp::{Durability, rename_new};
 
 /// How many operations can be taken back.
 pub(super) const MAX_OPERATIONS: usize = 100;
@@ -166,7 +168,7 @@ impl OperationFile {
     fn retire(&self, number: u64, name: &str) -> io::Result<bool> {
         match read_operation(&self.folder, name, number, self.key) {
             Ok(Some(operation)) if operation.has_text() => {
-                renameat(&self.folder, name, self.make_older()?, name)?;
+                rename_new(Abilities::ALL, (&self.folder, name), (&self.make_older()?, name))?;
                 Ok(true)
             }
             Err(Unreadable::Io(error)) if !self.folder.is_of_other_user(name) => Err(error),
@@ -183,9 +185,8 @@ impl OperationFile {
                     self.folder.remove_any(&name)?;
                 }
             }
-            mkdirat(&self.folder, &own, Mode::RWXU)?;
         }
-        self.folder.descend(&own)
+        make_folders(&self.folder, &own, Mode::RWXU, Durability::Unsynced)
     }
 
     /// Removes the oldest operations that are too many bytes or too old.

@@ -31,7 +31,7 @@ use crate::ui::Ui;
   ralph-memory edit knowledge/wal-mode
   ralph-memory edit wal-mode --retry
   ralph-memory edit cache --title \"Compiler cache\" --tags build,cache
-  ralph-memory edit 2026-02-17-no-tests-for-the-empty-file --scope section:storage
+  ralph-memory edit wal-mode --scope section:storage
   ralph-memory edit use-just --supersedes use-make")]
 pub(crate) struct EditArgs {
     /// The entry
