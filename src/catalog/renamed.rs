@@ -1,12 +1,11 @@
-//! Finds entries by the ids that they had before they were renamed, and the archived versions from before.
+//! Finds entries by the ids that they had before they were renamed.
 
 use std::collections::HashMap;
 
 use super::Catalog;
 use super::table::{ALIASES, RowId};
-use crate::entry::{EntryNames, Head, Id, Kind};
+use crate::entry::{EntryNames, Head, Id};
 use crate::store::version_of;
-use crate::text::fold;
 
 impl Catalog {
     /// Returns the row that has an id, else the rows of the entries that had it before they were renamed: several if
@@ -53,50 +52,6 @@ impl Catalog {
             }
         }
         renamed
-    }
-
-    /// Returns the rows of the archived versions of an entry, oldest first. This catalog is that of the archive.
-    ///
-    /// Another branch may have made a version under a name that the entry had. It belongs to the entry if the name can
-    /// mean no other one, and the version has a title of the entry or was created at the same time.
-    pub fn versions_of(&self, live: &Catalog, id: &Id, head: &Head) -> Vec<RowId> {
-        let rows = if id.kind() == Kind::Knowledge { self.knowledge_rows() } else { self.journal_rows() };
-        self.versions_among(rows, live, id, head)
-    }
-
-    /// Returns those of these rows that [`Catalog::versions_of`] returns, in its order.
-    pub fn versions_among(
-        &self,
-        rows: impl Iterator<Item = RowId>,
-        live: &Catalog,
-        id: &Id,
-        head: &Head,
-    ) -> Vec<RowId> {
-        let is_own = |row: RowId, catalog: &Catalog| catalog.id(row).as_ref() == Some(id);
-        let is_free = |old: &Id| {
-            let areas = [live, self];
-            areas.iter().all(|catalog| {
-                catalog.row_of_id(old).is_none() && catalog.rows_once_called(old).all(|row| is_own(row, catalog))
-            })
-        };
-        let former: Vec<Id> = head.old_ids().filter(|old| old != id && is_free(old)).collect();
-        let titles: Vec<String> = [&head.title].into_iter().chain(&head.aliases).map(|title| fold(title)).collect();
-        let is_of_entry = |row: RowId| {
-            let version = self.head(row);
-            head.created_at.is_some() && version.created_at == head.created_at || titles.contains(&fold(&version.title))
-        };
-        let mut versions: Vec<(String, u32, String, RowId)> = rows
-            .filter_map(|row| {
-                let version = self.id(row)?;
-                let (stem, time, number) = version_of(version.stem())?;
-                let folder = version.as_str().strip_suffix(version.stem())?;
-                let is_named = |id: &Id| id.stem() == stem && id.as_str().strip_suffix(id.stem()) == Some(folder);
-                let is_it = is_named(id) || former.iter().any(is_named) && is_of_entry(row);
-                is_it.then(|| (time.to_owned(), number, self.path(row), row))
-            })
-            .collect();
-        versions.sort();
-        versions.into_iter().map(|(.., row)| row).collect()
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn class(category: Option<&str>) -> Class {
 pub struct Knowledge {
     /// Short and descriptive, on one line.
     pub title: String,
-    /// At least one keyword.
+    /// Keywords. Without any, a new entry gets some, from its title and from the entries nearest to it.
     pub tags: Vec<String>,
     /// Markdown.
     pub body: String,
@@ -120,7 +120,7 @@ impl Knowledge {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if the title, the tags or the body are empty, a tag has a comma, the importance is over 100,
+    /// [`Error::Invalid`] if the title or the body is empty, a tag has a comma, the importance is over 100,
     /// the scope is unknown, the details cannot be stored in a file, or the file would be too large.
     pub fn normalised(&self) -> Result<Knowledge> {
         let some_line = |text: &Option<String>| text.as_deref().map(line).filter(|text| !text.is_empty());
@@ -171,9 +171,6 @@ impl Knowledge {
             if !tag.is_empty() && !tags.contains(&tag) {
                 tags.push(tag);
             }
-        }
-        if tags.is_empty() {
-            return Err(Error::invalid("tags", "an entry needs at least one tag"));
         }
         Ok(tags)
     }
@@ -402,7 +399,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(what(Knowledge::new(" \n", ["a"], "b")), "title");
-        assert_eq!(what(Knowledge::new("t", [" "], "b")), "tags");
+        assert_eq!(Knowledge::new("t", [" "], "b").normalised().unwrap().tags, [""; 0]);
         assert_eq!(what(Knowledge::new("t", ["a,b"], "b")), "tags");
         assert_eq!(what(Knowledge::new("t", ["a"], " \n")), "body");
         assert_eq!(what(Knowledge { importance: Some(101), ..full() }), "importance");

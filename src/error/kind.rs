@@ -37,7 +37,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::NoSuchEntry { .. }
-            | Error::NotArchived { .. }
+            | Error::NoVersion { .. }
             | Error::AlreadyArchived { .. }
             | Error::NothingToRedo
             | Error::NoOperation { .. } => ErrorKind::NotFound,

@@ -73,11 +73,15 @@ pub enum Error {
         /// Similar ids, nearest first.
         similar: Vec<String>,
     },
-    /// The archive has no version of the entry.
-    #[error("the archive has no version of `{id}`")]
-    NotArchived {
+    /// The undo log has no earlier text of the entry, or none of that name.
+    #[error("the undo log has no {} of `{id}`", version.as_ref().map_or("earlier text".to_owned(), |name| format!("text `{name}`")))]
+    NoVersion {
         /// The requested live entry.
         id: String,
+        /// Its file, relative to the folder that holds `.ralph/`.
+        path: String,
+        /// The requested version.
+        version: Option<String>,
     },
     /// Another entry of the same scope has this title.
     #[error("`{id}` has the title \"{title}\" already")]

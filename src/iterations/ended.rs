@@ -10,7 +10,7 @@ use crate::entry::{Attempt, Files, Id, Outcome};
 use crate::error::{Error, Problem, Result};
 use crate::history::Report;
 use crate::journal::IterationView;
-use crate::knowledge::Added;
+use crate::knowledge::Written;
 use crate::sigil::ParsedSigils;
 use crate::transcript::Transcript;
 
@@ -44,7 +44,7 @@ pub struct Recorded {
     /// Its outcome.
     pub outcome: Outcome,
     /// The knowledge that was recorded, in the order in which the agent wrote it.
-    pub knowledge: Vec<Added>,
+    pub knowledge: Vec<Written>,
     /// The elements of the agent's report that were refused, or not written as they should be; its next context lists them.
     pub refused: Vec<String>,
     /// The content of the entry in the journal.

@@ -18,7 +18,7 @@ use crate::history::{
     CompletedReport, Report, Validated, completed_report, error_category, outcome, sections, transcript_problems,
 };
 use crate::journal::{complete_attempt, recorded_before, task_by_name, write_attempt};
-use crate::knowledge::{self, AddAction, Added};
+use crate::knowledge::{self, WriteAction, Written};
 use crate::semantic::SemanticMemory;
 use crate::settings::CommitPolicy;
 use crate::sigil::{self, ParsedSigils, Refused, SUGGESTIONS_HEADING};
@@ -35,7 +35,7 @@ const COMMIT_TITLE: usize = 200;
 #[derive(Default)]
 pub(super) struct Contributions {
     /// The recorded knowledge, in the order in which the agent wrote it.
-    pub(super) added: Vec<Added>,
+    pub(super) added: Vec<Written>,
     /// Knowledge that could not be stored in an entry, and why.
     pub(super) left_over: Vec<(Knowledge, String)>,
     /// The refusals: the line, and the reason.
@@ -72,7 +72,7 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let attempt = iteration.attempt_with(head, sections).prepared(allowed);
     let (path, attempt, is_new) = write(workspace, ended, (attempt, is_claimed), &mut problems)?;
     // The next steps may wait for a server, so the lock is free.
-    let new = contributions.added.iter().filter(|added| added.action != AddAction::Unchanged);
+    let new = contributions.added.iter().filter(|added| added.action != WriteAction::Unchanged);
     let written: Vec<String> = new.map(|added| added.path.as_relative().to_owned()).chain([path.clone()]).collect();
     problems.extend(semantic.embed_written(workspace, &written));
     let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;

@@ -1,20 +1,19 @@
 //! Adding knowledge: as a new entry, or as an update of the entry that states the same.
 //!
-//! This module finds that entry, and a name for a new one. The replaced version is in the archive before the entry
-//! changes.
+//! This module finds that entry, and a name for a new one.
 
 use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
 
 use super::supersede::refuse_circle;
-use super::write::{edited, write_entry};
+use super::tags;
+use super::write::{edited, located, write_entry};
+use super::written::{WriteAction, Written};
 use crate::catalog::{Catalog, RowId};
 use crate::dedup;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
-use crate::entry::path::EntryPath;
 use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::entry::written::{had_body, is_same_body};
 use crate::entry::{Head, Id, Source};
@@ -28,82 +27,8 @@ use crate::workspace::Workspace;
 /// How much of an entry a refusal quotes, in characters.
 const SHOWN: usize = 300;
 
-/// The result of adding knowledge.
-///
-/// ```
-/// use ralph_memory::memory::AddAction;
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let mut knowledge = Knowledge::new("Feature flags", ["flags"], "They live in `flags.toml`.");
-/// assert_eq!(memory.add(&knowledge)?.action, AddAction::Created);
-/// knowledge.body = "They live in `config/flags.toml`.".into();
-/// assert_eq!(memory.add(&knowledge)?.action.as_str(), "updated");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AddAction {
-    /// There is a new entry.
-    Created,
-    /// The entry with the same knowledge was updated; its old version is in the archive.
-    Updated,
-    /// An entry has exactly this content already.
-    Unchanged,
-}
-
-impl AddAction {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AddAction::Created => "created",
-            AddAction::Updated => "updated",
-            AddAction::Unchanged => "unchanged",
-        }
-    }
-}
-
-/// The result of [`Memory::add`](crate::Memory::add).
-///
-/// ```
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// memory.add(&Knowledge::new("Rotate the signing key", ["keys"], "Every 90 days, with `just rotate`."))?;
-/// let added = memory.add(&Knowledge::new("Rotate the signing key", ["keys"], "Every 30 days, with `just rotate`."))?;
-/// let before = added.archived.ok_or("nothing was replaced")?;
-/// assert!(std::fs::read_to_string(root.join(&before))?.contains("Every 90 days"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Added {
-    /// The entry.
-    pub id: Id,
-    /// Its title.
-    pub title: String,
-    /// The action.
-    pub action: AddAction,
-    /// Its file.
-    pub path: EntryPath,
-    /// Where the replaced version is now.
-    pub archived: Option<EntryPath>,
-    /// The lines of the replaced text that are not in the new one, without blank ones.
-    pub removed: Vec<String>,
-    /// For a new entry, the ids of the most similar ones by title, tags and body, the nearest first. If one states the
-    /// same, the new entry may replace it.
-    pub similar: Vec<Id>,
-    /// Problems on the way that a person should see.
-    pub problems: Vec<Problem>,
-}
-
 /// Adds knowledge, as `Memory::add` describes it, without its vectors.
-pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added> {
+pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Written> {
     // The original text: lower case would hide the kind of a tag.
     workspace.refuse_secrets(knowledge)?;
     Workspace::refuse_invisible(knowledge)?;
@@ -118,14 +43,14 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Added>
         let added = match same {
             Some(row) if is_event(knowledge) => unchanged(catalog, row),
             Some(row) => update(workspace, &lock, catalog, row, knowledge, Vec::new()),
-            None => create(workspace, &lock, catalog, knowledge).map(|added| Added { similar, ..added }),
+            None => create(workspace, &lock, catalog, knowledge).map(|added| Written { similar, ..added }),
         }?;
-        let written = (added.action != AddAction::Unchanged).then(|| added.path.clone());
+        let written = (added.action != WriteAction::Unchanged).then(|| added.path.clone());
         let suggested = suggested(catalog, knowledge, added.path.as_str());
-        Ok((Added { problems: added.problems.into_iter().chain(suggested).collect(), ..added }, written))
+        Ok((Written { problems: added.problems.into_iter().chain(suggested).collect(), ..added }, written))
     })?;
     added.problems.extend(doubts(&knowledge, added.path.as_str(), workspace.now()));
-    if added.action != AddAction::Unchanged {
+    if added.action != WriteAction::Unchanged {
         added.problems.extend(git_problem);
         added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
     }
@@ -239,8 +164,12 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
     )
 }
 
-/// Writes a new entry under a free name, for knowledge that is normalised.
-pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Added> {
+/// Writes a new entry under a free name, for knowledge that is normalised. Without tags, it gets some.
+pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Written> {
+    let is_tagged = !knowledge.tags.is_empty();
+    let tagged = if is_tagged { None } else { Some(tags::derived(workspace, catalog, knowledge)?) };
+    let tagged = tagged.map(|tags| Knowledge { tags, ..knowledge.clone() });
+    let knowledge = tagged.as_ref().unwrap_or(knowledge);
     let file = knowledge.to_file(workspace.now());
     let archived = archived_stems(workspace, "archive/knowledge");
     let mut taken: HashSet<String> = archived.iter().map(|stem| stem.to_ascii_lowercase()).collect();
@@ -266,22 +195,13 @@ pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, know
             taken.insert(stem);
             continue;
         }
-        let title = knowledge.title.clone();
-        return Ok(Added {
-            id,
-            title,
-            action: AddAction::Created,
-            path: EntryPath::new(&path),
-            archived: None,
-            removed: Vec::new(),
-            similar: Vec::new(),
-            problems: Vec::new(),
-        });
+        let derived_tags = if is_tagged { Vec::new() } else { knowledge.tags.clone() };
+        let created = Written::new(WriteAction::Created, id, knowledge.title.clone(), &path);
+        return Ok(Written { derived_tags, ..created });
     }
 }
 
-/// Updates an entry with knowledge that is normalised; its old version goes to the archive first. The changes `more` take
-/// the place of those of the same keys.
+/// Updates an entry with knowledge that is normalised. The changes `more` take the place of those of the same keys.
 pub(crate) fn update(
     workspace: &Workspace,
     lock: &Lock,
@@ -289,9 +209,8 @@ pub(crate) fn update(
     row: RowId,
     knowledge: &Knowledge,
     more: Vec<Change>,
-) -> Result<Added> {
-    let (path, id) = (catalog.path(row), catalog.id(row));
-    let id = id.ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+) -> Result<Written> {
+    let (path, id) = located(catalog, row)?;
     let (text, entry) = workspace.read_entry(&path)?;
     let is_new = |old: &&Id| !entry.head.supersedes.contains(old);
     let replaced: Vec<Id> = knowledge.supersedes.iter().filter(is_new).cloned().collect();
@@ -308,29 +227,15 @@ pub(crate) fn update(
     }
     changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now())));
     let edited = edited(&path, &text, &changes, true)?;
-    let archived = workspace.store.archive_copy(lock, &path, text.as_bytes(), workspace.now())?;
-    let problems = workspace.replace(lock, &path, &text, &edited).inspect_err(|_| {
-        // Nothing was replaced, so there is no old version. A copy that cannot be removed stays.
-        let _ = workspace.store.discard_copy(lock, &archived, text.as_bytes());
-    })?;
-    Ok(Added {
-        id,
-        title: if fold(&knowledge.title) == fold(&entry.head.title) {
-            entry.head.title
-        } else {
-            knowledge.title.clone()
-        },
-        action: AddAction::Updated,
-        path: EntryPath::new(&path),
-        archived: Some(EntryPath::new(&archived)),
-        removed: removed_lines(&entry.body, &knowledge.body),
-        similar: Vec::new(),
-        problems,
-    })
+    let problems = workspace.replace(lock, &path, &text, &edited)?;
+    let has_title = fold(&knowledge.title) == fold(&entry.head.title);
+    let title = if has_title { entry.head.title } else { knowledge.title.clone() };
+    let removed = removed_lines(&entry.body, &knowledge.body);
+    Ok(Written { removed, problems, ..Written::new(WriteAction::Updated, id, title, &path) })
 }
 
 /// Returns the lines of a text that a new one does not have, without blank ones.
-fn removed_lines(old: &str, new: &str) -> Vec<String> {
+pub(super) fn removed_lines(old: &str, new: &str) -> Vec<String> {
     let kept: HashSet<&str> = new.lines().map(str::trim).collect();
     old.lines()
         .filter(|line| !line.trim().is_empty() && !kept.contains(line.trim()))
@@ -358,18 +263,7 @@ fn is_event(knowledge: &Knowledge) -> bool {
 }
 
 /// Returns that an entry has exactly this content already.
-fn unchanged(catalog: &Catalog, row: RowId) -> Result<Added> {
-    let path = catalog.path(row);
-    let id = catalog.id(row).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
-    let title = catalog.head(row).title;
-    Ok(Added {
-        id,
-        title,
-        action: AddAction::Unchanged,
-        path: EntryPath::new(&path),
-        archived: None,
-        removed: Vec::new(),
-        similar: Vec::new(),
-        problems: Vec::new(),
-    })
+fn unchanged(catalog: &Catalog, row: RowId) -> Result<Written> {
+    let (path, id) = located(catalog, row)?;
+    Ok(Written::new(WriteAction::Unchanged, id, catalog.head(row).title, &path))
 }

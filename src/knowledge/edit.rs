@@ -3,9 +3,9 @@
 //! The text is compared with the one that the editor was given, so nobody's change is lost. What is wrong with a text is
 //! found as `check` finds it; a text may keep the warnings that the entry had before.
 
-use serde::Serialize;
-
+use super::add::removed_lines;
 use super::supersede::refuse_circle;
+use super::written::{WriteAction, Written};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
@@ -29,7 +29,7 @@ use crate::workspace::{Workspace, live_entry, unlisted};
 /// let id = memory.add(&Knowledge::new("Port of the proxy", ["proxy"], "It is 8443."))?.id;
 /// let text = memory.text(&id)?;
 /// let edited = memory.edit(&text, &text.text.replace("8443", "9443"))?;
-/// assert!(edited.archived.is_some());
+/// assert_eq!(edited.removed, ["It is 8443."]);
 /// assert!(memory.show(&id)?.entry.body.contains("9443"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -43,32 +43,6 @@ pub struct EntryText {
     pub text: String,
     /// Who edits it. An entry that a person edits is a person's.
     pub by: Source,
-}
-
-/// The result of [`Memory::edit`](crate::Memory::edit).
-///
-/// ```
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let text = memory.text(&memory.add(&Knowledge::new("Fonts", ["ui"], "Inter."))?.id)?;
-/// assert_eq!(memory.edit(&text, &text.text)?.archived, None, "nothing changed");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Edited {
-    /// The entry.
-    pub id: Id,
-    /// Its file.
-    pub path: EntryPath,
-    /// Where its old version is; `None` if nothing changed.
-    pub archived: Option<EntryPath>,
-    /// Problems on the way that a person should see.
-    #[serde(skip)]
-    pub problems: Vec<Problem>,
 }
 
 /// Implements [`Memory::text`](crate::Memory::text).
@@ -90,17 +64,18 @@ pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
 }
 
 /// Implements [`Memory::edit`](crate::Memory::edit).
-pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<Edited> {
+pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<Written> {
     let path = old.path.as_relative();
-    let mut edited = Edited { id: old.id.clone(), path: old.path.clone(), archived: None, problems: Vec::new() };
+    let (before, after) = (entry::read(path, old.text.as_bytes()), entry::read(path, new.as_bytes()));
+    let mut written = Written::new(WriteAction::Unchanged, old.id.clone(), after.head.title.clone(), path);
     if new == old.text {
-        return Ok(edited);
+        return Ok(written);
     }
     let lock = workspace.lock_entries()?;
     let live = workspace.catalog(Area::Live);
-    let head = |text: &str| entry::read(path, text.as_bytes()).head;
-    let others = EditReview { workspace, live: &live, id: &old.id, path, before: head(&old.text), after: head(new) };
-    let mut problems = problems_of(workspace, old, new);
+    let mut problems = problems_of(workspace, old, (&before.head, &after.head), new);
+    written.removed = removed_lines(&before.body, &after.body);
+    let others = EditReview { workspace, live: &live, id: &old.id, path, before: before.head, after: after.head };
     problems.extend(others.refused());
     if !problems.is_empty() {
         return Err(Error::InvalidEdit { path: display_path(path), problems });
@@ -115,29 +90,23 @@ pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<
         Err(unreadable @ Unreadable::Io(_)) => return Err(unreadable.into_error(full)),
         _ => return Err(Error::Conflict { path: full, kept: None }),
     }
-    let archived = workspace.store.archive_copy(&lock, path, old.text.as_bytes(), workspace.now())?;
-    edited.problems = workspace.replace(&lock, path, &old.text, &new).inspect_err(|_| {
-        // Nothing was replaced, so there is no old version. A copy that cannot be removed stays.
-        let _ = workspace.store.discard_copy(&lock, &archived, old.text.as_bytes());
-    })?;
-    edited.problems.extend(others.doubted());
-    edited.archived = Some(EntryPath::new(&archived));
+    written.problems = workspace.replace(&lock, path, &old.text, &new)?;
+    written.problems.extend(others.doubted());
+    written.action = WriteAction::Updated;
     workspace.commit_moved();
-    edited.problems.extend(lock.settled(&[workspace.root().join(&old.path)]));
-    Ok(edited)
+    written.problems.extend(lock.settled(&[workspace.root().join(&old.path)]));
+    Ok(written)
 }
 
 /// Returns what is wrong with a text: each error, each warning of a kind that the old text does not have, and secrets
 /// that the old text does not have.
-fn problems_of(workspace: &Workspace, old: &EntryText, new: &str) -> Vec<Problem> {
+fn problems_of(workspace: &Workspace, old: &EntryText, (before, after): (&Head, &Head), new: &str) -> Vec<Problem> {
     let path = old.path.as_relative();
-    let before = entry::read(path, old.text.as_bytes()).head.problems;
-    let is_new = |problem: &Problem| {
+    let is_new = |problem: &&Problem| {
         problem.severity == Severity::Error
-            || problem.severity == Severity::Warning && before.iter().all(|known| known.code != problem.code)
+            || problem.severity == Severity::Warning && before.problems.iter().all(|known| known.code != problem.code)
     };
-    let mut problems: Vec<Problem> =
-        entry::read(path, new.as_bytes()).head.problems.into_iter().filter(is_new).collect();
+    let mut problems: Vec<Problem> = after.problems.iter().filter(is_new).cloned().collect();
     let known: Vec<String> = workspace.secrets_in(&old.text).map(|secret| secret.fingerprint).collect();
     problems.extend(workspace.secrets_in(new).filter(|secret| !known.contains(&secret.fingerprint)).map(|secret| {
         let (line, column) = secret.place(new);
@@ -207,7 +176,7 @@ impl EditReview<'_> {
             problems.extend(self.others().filter(|(_, head)| links(head)).map(|(row, _)| {
                 let message = format!("the link `[[{title}]]` leads to no entry any more");
                 let hint =
-                    "`ralph-memory rename` changes a title and the links to it; `ralph-memory undo` takes this back";
+                    "`ralph-memory edit ID --title` changes a title and the links to it; `ralph-memory undo` takes this back";
                 warning(&self.live.path(row), "broken-link", message, hint)
             }));
         }

@@ -1,32 +1,31 @@
-//! Writing knowledge: adding, superseding, restoring, renaming and promoting entries, and which events a task sees.
+//! Writing knowledge: adding, changing, editing and restoring entries, and which events a task sees.
 //!
-//! Every write happens under the lock of the entries, and an update first puts the old version into the archive.
-//! Nothing here knows of vectors: callers make those of the written entries.
+//! Every write happens under the lock of the entries, and changes one file; only a new title may change the links in others.
+//! The undo log has the replaced text before the file changes. Nothing here knows of vectors: callers make those of the
+//! written entries.
 
 mod add;
+mod change;
 mod draft;
 mod edit;
 mod events;
-mod promote;
 mod rename;
 mod restore;
 mod staleness;
 mod supersede;
+mod tags;
 mod write;
+mod written;
 
-pub use add::{AddAction, Added};
 pub(crate) use add::{add, create, update};
+pub use change::EntryChanges;
+pub(crate) use change::change;
 pub use draft::EntryDraft;
 pub(crate) use draft::draft;
-pub use edit::{Edited, EntryText};
+pub use edit::EntryText;
 pub(crate) use edit::{edit, text};
 pub(crate) use events::{beyond_caps, events_for, journal_events};
-pub use promote::Promoted;
-pub(crate) use promote::promote;
-pub use rename::Renamed;
-pub(crate) use rename::rename;
-pub use restore::Restored;
-pub(crate) use restore::restore;
+pub use restore::EntryVersion;
+pub(crate) use restore::{restore, versions};
 pub(crate) use staleness::{Staleness, staleness};
-pub use supersede::Superseded;
-pub(crate) use supersede::supersede;
+pub use written::{WriteAction, Written};

@@ -3,91 +3,41 @@
 //! The entry keeps its old id and title as aliases, which links, contexts in the journal and other branches may still
 //! use. It gets them first, so a crash at any point leaves names that are understood; a second call completes the rest.
 
-use serde::Serialize;
-
-use super::write::{edited, signed};
+use super::change::{EntryChanges, PlannedChanges};
+use super::write::{edited, located, signed};
+use super::written::{WriteAction, Written};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
-use crate::entry::knowledge::Knowledge;
-use crate::entry::path::{EntryPath, display_path};
-use crate::entry::{EntryNames, Head, Id, Kind, NamedEntry, Scope, Source, frontmatter, relink};
+use crate::entry::path::display_path;
+use crate::entry::{EntryNames, Id, NamedEntry, Scope, frontmatter, relink};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, stem_for_title};
 use crate::text::fold;
-use crate::workspace::{Workspace, live_entry, unlisted};
+use crate::workspace::{EntryLock, Workspace, live_entry, unlisted};
 
-/// The result of [`Memory::rename`](crate::Memory::rename).
-///
-/// ```
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let id = memory.add(&Knowledge::new("Cache", ["build"], "It is on the build host."))?.id;
-/// let other = memory.add(&Knowledge::new("Slow builds", ["build"], "See [[cache]] first."))?.id;
-/// let renamed = memory.rename(&id, "Compiler cache")?;
-/// assert_eq!((renamed.id.as_str(), renamed.links), ("knowledge/compiler-cache", 1));
-/// assert!(memory.show(&other)?.entry.body.contains("[[compiler-cache]]"));
-/// assert_eq!(memory.show(&id)?.entry.summary.id, renamed.id, "the old id still finds it");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Renamed {
-    /// Its id now.
-    pub id: Id,
-    /// Its id before.
-    pub from: Id,
-    /// Its title now.
-    pub title: String,
-    /// Its file now.
-    pub path: EntryPath,
-    /// Whether anything had to be written.
-    pub changed: bool,
-    /// How many links and ids in `supersedes` were changed.
-    pub links: usize,
-    /// The entries that have these.
-    pub linking: Vec<Id>,
-    /// The archived versions that were renamed with it: their paths now.
-    pub versions: Vec<EntryPath>,
-    /// Problems on the way that a person should see.
-    #[serde(skip)]
-    pub problems: Vec<Problem>,
-}
-
-/// Implements [`Memory::rename`](crate::Memory::rename).
-pub(crate) fn rename(workspace: &Workspace, id: &Id, title: &str) -> Result<Renamed> {
-    let title = checked_title(workspace, title)?;
-    if id.kind() != Kind::Knowledge {
-        return Err(Error::invalid("ID", "a journal entry never changes; name a knowledge entry"));
-    }
-    let lock = workspace.lock_entries()?;
+/// Gives an entry another title, and what else is wanted of it.
+pub(super) fn rename(
+    workspace: &Workspace,
+    lock: &EntryLock,
+    id: &Id,
+    title: &str,
+    wanted: &EntryChanges,
+) -> Result<Written> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     // An entry in an unreadable folder may have the name, or a link.
     if let Some(error) = [&live, &archive].into_iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
         return Err(error);
     }
     let (row, _) = live_entry(workspace, &live, id)?;
-    let renaming = Renaming::new(workspace, &lock, (&live, &archive), row, title)?;
-    let mut renamed = renaming.entry()?;
-    renaming.links(&mut renamed)?;
-    if renamed.changed {
+    let renaming = Renaming::new(workspace, lock, (&live, &archive), row, (title, wanted))?;
+    let mut written = renaming.entry(wanted)?;
+    renaming.links(&mut written)?;
+    if written.action == WriteAction::Updated {
         workspace.commit_moved();
-        renamed.problems.extend(lock.settled(&[workspace.root().join(&renamed.path)]));
+        written.problems.extend(lock.settled(&[workspace.root().join(&written.path)]));
     }
-    Ok(renamed)
-}
-
-/// Returns the title on one line, if an entry may have it.
-fn checked_title(workspace: &Workspace, title: &str) -> Result<String> {
-    let title = Knowledge::new(title, ["title"], "Body").normalised()?.title;
-    workspace.refuse_secrets_in("title", &title)?;
-    // Whoever gives it: it becomes the text of links.
-    let knowledge = Knowledge { source: Source::Agent, ..Knowledge::new(title, ["title"], "Body") };
-    Workspace::refuse_invisible(&knowledge)?;
-    Ok(knowledge.title)
+    Ok(written)
 }
 
 /// An entry that is to be renamed.
@@ -95,13 +45,11 @@ struct Renaming<'a> {
     workspace: &'a Workspace,
     lock: &'a Lock,
     live: &'a Catalog,
-    archive: &'a Catalog,
     row: RowId,
-    head: Head,
     from: Id,
     id: Id,
     path: String,
-    title: String,
+    title: &'a str,
     /// What each name means before, and what it will mean.
     names: [EntryNames; 2],
 }
@@ -112,37 +60,37 @@ impl<'a> Renaming<'a> {
         lock: &'a Lock,
         (live, archive): (&'a Catalog, &'a Catalog),
         row: RowId,
-        title: String,
+        (title, wanted): (&'a str, &EntryChanges),
     ) -> Result<Renaming<'a>> {
-        let from_path = live.path(row);
-        let head = live.head(row);
-        let outside = || Error::OutsideRoot { path: from_path.clone().into() };
-        let from = live.id(row).ok_or_else(outside)?;
+        let (from_path, from) = located(live, row)?;
+        let mut later = live.head(row);
+        let scope = wanted.scope.as_ref().unwrap_or(&later.scope);
         let has_title = |other: &RowId| {
             let head = live.head(*other);
-            *other != row && head.scope == live.head(row).scope && fold(&head.title) == fold(&title)
+            *other != row && head.scope == *scope && fold(&head.title) == fold(title)
         };
         if let Some(other) = live.knowledge_rows().filter(|other| live.is_indexable(*other)).find(has_title) {
-            return Err(Error::TitleTaken { title, id: live.id(other).map_or_else(String::new, |id| id.to_string()) });
+            let id = live.id(other).map_or_else(String::new, |id| id.to_string());
+            return Err(Error::TitleTaken { title: title.to_owned(), id });
         }
-        let path = free_path(workspace, live, &from_path, &from, &title);
-        let id = Id::of_path(&path).ok_or_else(outside)?;
-        let mut later = head.clone();
-        later.aliases.extend([from.to_string(), std::mem::replace(&mut later.title, title.clone())]);
+        let path = free_path(workspace, live, &from_path, &from, title);
+        let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: from_path.into() })?;
+        later.aliases.extend([from.to_string(), std::mem::replace(&mut later.title, title.to_owned())]);
         let names = [catalog::names(live, archive), catalog::names_with(live, archive, Some((row, &id, &later)))];
-        Ok(Renaming { workspace, lock, live, archive, row, head, from, id, path, title, names })
+        Ok(Renaming { workspace, lock, live, row, from, id, path, title, names })
     }
 
-    /// Gives the entry its title, its aliases and its path, and its archived versions theirs.
-    fn entry(&self) -> Result<Renamed> {
+    /// Gives the entry its title, its aliases and its path, and what else is wanted of it.
+    fn entry(&self, wanted: &EntryChanges) -> Result<Written> {
         let from_path = self.live.path(self.row);
         let (text, entry) = self.workspace.read_entry(&from_path)?;
-        let mut changes = Vec::new();
+        let PlannedChanges { mut changes, suggested } =
+            wanted.planned(self.workspace, self.live, &self.from, (&text, &entry))?;
         if entry.head.title != self.title {
-            changes.push(Change::Set("title", self.title.clone()));
+            changes.push(Change::Set("title", self.title.to_owned()));
         }
         let mut aliases = Vec::new();
-        let has_other_title = fold(&entry.head.title) != fold(&self.title) && !entry.head.title.is_empty();
+        let has_other_title = fold(&entry.head.title) != fold(self.title) && !entry.head.title.is_empty();
         if self.from != self.id || has_other_title {
             let old_id = (self.from != self.id).then(|| self.from.to_string());
             let old_title = has_other_title.then(|| entry.head.title.clone());
@@ -163,53 +111,19 @@ impl<'a> Renaming<'a> {
                 let _ = self.workspace.replace(self.lock, &from_path, &edited, &text);
             })?;
         }
-        let versions = self.versions(&mut problems)?;
-        let changed = edited != text || self.path != from_path || !versions.is_empty();
-        Ok(Renamed {
-            id: self.id.clone(),
-            from: self.from.clone(),
-            title: self.title.clone(),
-            path: EntryPath::new(&self.path),
-            changed,
-            links: 0,
-            linking: Vec::new(),
-            versions,
+        let is_changed = edited != text || self.path != from_path;
+        let action = if is_changed { WriteAction::Updated } else { WriteAction::Unchanged };
+        Ok(Written {
+            previous_id: Some(self.from.clone()).filter(|from| *from != self.id),
+            suggested,
             problems,
+            ..Written::new(action, self.id.clone(), self.title.to_owned(), &self.path)
         })
-    }
-
-    /// Renames the archived versions, and returns their paths. One whose new name is taken is reported.
-    fn versions(&self, problems: &mut Vec<Problem>) -> Result<Vec<EntryPath>> {
-        // Those of an earlier call that was cut off, and of another branch, too.
-        let versions = self.archive.versions_of(self.live, &self.from, &self.head);
-        let moves = versions.into_iter().filter_map(|row| {
-            let path = self.archive.path(row);
-            let (folder, name) = path.rsplit_once('/')?;
-            let (stem, stamp) = name.strip_suffix(".md")?.rsplit_once('.')?;
-            let to = format!("{folder}/{}.{stamp}.md", self.id.stem());
-            (stem != self.id.stem()).then_some((path, to))
-        });
-        let moves: Vec<(String, String)> = moves.collect();
-        let pairs: Vec<(&str, &str)> = moves.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
-        let mut versions = Vec::new();
-        for ((from, to), moved) in moves.iter().zip(self.workspace.store.move_all(self.lock, &pairs)?) {
-            match moved {
-                Ok(()) => versions.push(EntryPath::new(to)),
-                Err(error @ Error::Conflict { .. }) => {
-                    let message = format!("the version keeps its name: {error}");
-                    let hint = "rename it by hand, so that `show` lists it".to_owned();
-                    problems.push(Problem::warning(display_path(from), "version-not-renamed", message, hint));
-                }
-                // Another call renames the rest.
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(versions)
     }
 
     /// Changes the links of live entries, and their `supersedes`. An entry that cannot be edited is reported: its links
     /// lead to the aliases.
-    fn links(&self, renamed: &mut Renamed) -> Result<()> {
+    fn links(&self, written: &mut Written) -> Result<()> {
         for row in self.live.knowledge_rows().filter(|row| self.live.is_indexable(*row)) {
             let head = self.live.head(row);
             let names_it = head.links.iter().any(|link| self.new_target(&link.target, &head.scope).is_some())
@@ -223,15 +137,15 @@ impl<'a> Renaming<'a> {
             match self.links_of(&path) {
                 Ok((0, _)) => {}
                 Ok((n_links, problems)) => {
-                    renamed.links += n_links;
-                    renamed.linking.push(id);
-                    renamed.changed = true;
-                    renamed.problems.extend(problems);
+                    written.links += n_links;
+                    written.linking.push(id);
+                    written.action = WriteAction::Updated;
+                    written.problems.extend(problems);
                 }
                 Err(error @ (Error::Uneditable { .. } | Error::Conflict { .. })) => {
                     let message = format!("its links still name `{}`: {error}", self.from);
                     let hint = "they lead to the entry as before; change them by hand".to_owned();
-                    renamed.problems.push(Problem::warning(display_path(&path), "links-not-changed", message, hint));
+                    written.problems.push(Problem::warning(display_path(&path), "links-not-changed", message, hint));
                 }
                 Err(error) => return Err(error),
             }
@@ -284,12 +198,12 @@ impl<'a> Renaming<'a> {
             return (id != self.id).then_some(written);
         }
         let leads_to_it = |target: &str| self.names[1].of_link(target, scope) == Some(NamedEntry::Live(&self.id));
-        if fold(target) == fold(&self.title) && leads_to_it(target) {
+        if fold(target) == fold(self.title) && leads_to_it(target) {
             return None;
         }
         let can_be_linked = !self.title.contains(['[', ']', '|', '\\', '<', '>', '&', '`', '*', '_']);
-        let title = Some(&self.title).filter(|title| can_be_linked && leads_to_it(title));
-        Some(title.map_or_else(|| self.id.to_string(), Clone::clone))
+        let title = Some(self.title).filter(|title| can_be_linked && leads_to_it(title));
+        Some(title.map_or_else(|| self.id.to_string(), str::to_owned))
     }
 }
 

@@ -1,21 +1,23 @@
-//! Restoring: an entry of the archive becomes live again.
+//! Restoring: an archived entry becomes live again, or a live one gets an earlier text of the undo log again.
 //!
-//! A live entry at its path moves to the path of the archived one, so nothing is overwritten.
+//! The text that is replaced then goes to the log, as in every other change, so nothing is lost.
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::write::edited;
+use super::write::{edited, located};
+use super::written::{WriteAction, Written};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::edit::Change;
-use crate::entry::path::{EntryPath, display_path};
+use crate::entry::path::display_path;
 use crate::entry::written::{FINGERPRINTS, fingerprint};
-use crate::entry::{Entry, Head, Id, Kind};
+use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
-use crate::store::{Lock, version_of};
+use crate::store::{Lock, LoggedChange, LoggedOperation, version_of};
 use crate::text::fold;
-use crate::workspace::{Workspace, current_id, no_such_entry, unlisted};
+use crate::workspace::{Workspace, current_id, live_entry, no_such_entry, unlisted};
 
-/// The result of [`Memory::restore`](crate::Memory::restore).
+/// An earlier text of an entry, from the undo log.
 ///
 /// ```
 /// use ralph_memory::{Knowledge, Memory};
@@ -26,130 +28,198 @@ use crate::workspace::{Workspace, current_id, no_such_entry, unlisted};
 /// # let memory = Memory::open(root)?;
 /// let id = memory.add(&Knowledge::new("Line length", ["style"], "100 characters."))?.id;
 /// memory.add(&Knowledge::new("Line length", ["style"], "120 characters."))?;
-/// let restored = memory.restore(&id)?;
-/// assert!(restored.exchanged, "the archive has the version of 120 characters now");
-/// assert!(memory.show(&restored.id)?.entry.body.contains("100 characters"));
+/// let version = &memory.versions(&id)?[0];
+/// assert_eq!((version.version.as_str(), version.command.as_str()), ("2", "add"));
+/// memory.restore(&id, Some(&version.version))?;
+/// assert!(memory.show(&id)?.entry.body.contains("100 characters"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Restored {
-    /// The entry that is live again.
-    pub id: Id,
-    /// Its file.
-    pub path: EntryPath,
-    /// Its path in the archive before.
-    pub from: EntryPath,
-    /// Whether a live entry was at its path, and is now at `from`.
-    pub exchanged: bool,
-    /// Problems on the way that a person should see.
-    #[serde(skip)]
-    pub problems: Vec<Problem>,
+pub struct EntryVersion {
+    /// What it is called: the number of the operation that replaced it, such as `12`. If that one replaced several texts
+    /// of the entry, `12.2` is the second.
+    pub version: String,
+    /// When it was replaced.
+    pub at: DateTime<Utc>,
+    /// The command that replaced it.
+    pub command: String,
+    /// All of the file.
+    pub text: String,
 }
 
-/// Moves an archived entry back to its live path.
-pub(crate) fn restore(workspace: &Workspace, id: &Id) -> Result<Restored> {
+/// Implements [`Memory::versions`](crate::Memory::versions).
+pub(crate) fn versions(workspace: &Workspace, id: &Id) -> Result<Vec<EntryVersion>> {
+    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    let (row, _) = live_entry(workspace, &live, id)?;
+    logged_versions(workspace, (&live, &archive), row)
+}
+
+/// Implements [`Memory::restore`](crate::Memory::restore).
+pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> Result<Written> {
     let lock = workspace.lock_entries()?;
-    let archive = workspace.catalog(Area::Archive);
-    let live = workspace.catalog(Area::Live);
-    // An entry in an unreadable folder may be a newer version, or be in the way.
+    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    // An entry in an unreadable folder may have the id, or be in the way.
     if let Some(error) = [&archive, &live].into_iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
         return Err(error);
     }
     let id = &current_id(&live, &archive, id)?;
-    let row = archived_row(&live, &archive, id).ok_or_else(|| match live.row_of_id(id) {
-        Some(_) => Error::NotArchived { id: id.to_string() },
-        None => no_such_entry(&workspace.store, &[&archive, &live], id),
-    })?;
-    let from = archive.path(row);
-    let to = live_path(&from);
-    let target = Id::of_path(&to).ok_or_else(|| no_such_entry(&workspace.store, &[&archive, &live], id))?;
-    let in_the_way = live.row_of_id(&target).or_else(|| {
-        // A version under a name that the entry had.
-        let owner = live.rows_of_name(&target).into_iter().next()?;
-        archive.versions_of(&live, &live.id(owner)?, &live.head(owner)).contains(&row).then_some(owner)
-    });
-    let mut problems = Vec::new();
-    let exchanged = in_the_way.is_some();
-    let (target, to) = if let Some(owner) = in_the_way {
-        let path = live.path(owner);
-        let kept = keep_names(workspace, &lock, &from, (&path, &live.head(owner)))?;
-        workspace.store.swap(&lock, &from, &path).inspect_err(|_| {
-            if let Some((old, new)) = &kept.texts {
-                // The version in the archive is as it was.
-                let _ = workspace.replace(&lock, &from, new, old);
+    let missing = || no_such_entry(&workspace.store, &[&archive, &live], id);
+    let mut restored = match (archive.row_of_id(id), live.row_of_id(id)) {
+        (Some(row), _) if version.is_none() => {
+            let from = archive.path(row);
+            let to = live_path(&from);
+            let target = Id::of_path(&to).ok_or_else(missing)?;
+            if let Some(row) = live.row_of_id(&target).or_else(|| owner(workspace, (&live, &archive), &target, &from)) {
+                let file = workspace.store.read(&from);
+                let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&from)))?;
+                put_back(workspace, &lock, (&live, row), &file.bytes)?
+            } else {
+                workspace.store.move_to(&lock, &from, &to)?;
+                Written::new(WriteAction::Restored, target, archive.head(row).title, &to)
             }
-        })?;
-        problems = kept.problems;
-        (live.id(owner).unwrap_or(target), path)
-    } else {
-        workspace.store.move_to(&lock, &from, &to)?;
-        (target, to)
+        }
+        (_, Some(row)) => {
+            let versions = logged_versions(workspace, (&live, &archive), row)?;
+            let found = match version {
+                None => versions.first(),
+                Some(name) => versions.iter().find(|version| version.version == name),
+            };
+            let Some(found) = found else {
+                let (id, path) = (id.to_string(), display_path(&live.path(row)));
+                return Err(Error::NoVersion { id, path, version: version.map(str::to_owned) });
+            };
+            put_back(workspace, &lock, (&live, row), found.text.as_bytes())?
+        }
+        _ => return Err(missing()),
     };
     workspace.commit_moved();
-    let path = EntryPath::new(&to);
-    problems.extend(lock.settled(&[workspace.root().join(&path)]));
-    Ok(Restored { id: target, path, from: EntryPath::new(&from), exchanged, problems })
+    restored.problems.extend(lock.settled(&[workspace.root().join(&restored.path)]));
+    Ok(restored)
 }
 
-/// Returns the row of the archived entry or version with this id, else that of the newest version of the entry with it.
-/// Of an entry that is gone, versions may be left.
-fn archived_row(live: &Catalog, archive: &Catalog, id: &Id) -> Option<RowId> {
-    let head = || live.row_of_id(id).map_or_else(|| Head::empty(id.kind()), |row| live.head(row));
-    archive.row_of_id(id).or_else(|| archive.versions_of(live, id, &head()).pop())
-}
-
-/// What became of an archived version that got the names of the live entry.
-#[derive(Default)]
-struct KeptNames {
-    /// Its text before and after, if that changed.
-    texts: Option<(String, String)>,
-    problems: Vec<Problem>,
-}
-
-/// Gives an archived version what the live entry that it is about to replace has got since: its names, as aliases, since
-/// links and the history may use them, and the fingerprints of its texts, which no agent brings back.
-fn keep_names(workspace: &Workspace, lock: &Lock, version: &str, (path, live): (&str, &Head)) -> Result<KeptNames> {
-    let (text, entry) = match workspace.read_entry(version) {
-        Err(Error::Uneditable { .. }) => return Ok(KeptNames::not(path, "it is not UTF-8")),
-        read => read?,
+/// Returns the texts that the undo log has of the entry in a row of the live catalog, the newest first and each once.
+fn logged_versions(
+    workspace: &Workspace,
+    (live, archive): (&Catalog, &Catalog),
+    row: RowId,
+) -> Result<Vec<EntryVersion>> {
+    let (path, own) = located(live, row)?;
+    let current = workspace.store.read(&path);
+    let current = current.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?.bytes;
+    let head = live.head(row);
+    // A name that another entry has, or had, too tells nothing.
+    let is_free = |old: &Id| live.ids_of_name(old) == [own.clone()] && archive.rows_of_name(old).is_empty();
+    let former: Vec<Id> = head.old_ids().filter(|old| *old != own && is_free(old)).collect();
+    let is_of_entry = |id: Option<Id>, text: &str| {
+        id.as_ref() == Some(&own)
+            || id.is_some_and(|id| {
+                former.contains(&id) && is_same_entry(&head, &entry::read("knowledge/x.md", text.as_bytes()).head)
+            })
     };
+    let mut versions: Vec<EntryVersion> = Vec::new();
+    let mut is_before = false;
+    workspace.store.visit_operations(&mut |operation| {
+        if is_before {
+            return;
+        }
+        let mut texts: Vec<&str> = Vec::new();
+        for (change, text) in operation.changes() {
+            match change {
+                // What had the path before is another entry.
+                LoggedChange::Create { path, .. }
+                    if Id::of_path(path).as_ref() == Some(&own) && operation.head.undoes.is_none() =>
+                {
+                    texts.clear();
+                    is_before = true;
+                }
+                LoggedChange::Replace { path, .. } | LoggedChange::Remove { path, .. } => {
+                    let text = std::str::from_utf8(text).ok();
+                    texts.extend(text.filter(|text| is_of_entry(Id::of_path(path), text)));
+                }
+                _ => {}
+            }
+        }
+        for (at, text) in texts.into_iter().enumerate().rev() {
+            if text.as_bytes() != current && versions.iter().all(|version| version.text != text) {
+                versions.push(version(operation, at, text));
+            }
+        }
+    })?;
+    Ok(versions)
+}
+
+fn version(operation: &LoggedOperation, at: usize, text: &str) -> EntryVersion {
+    let head = &operation.head;
+    let version = if at == 0 { head.number.to_string() } else { format!("{}.{}", head.number, at + 1) };
+    EntryVersion { version, at: head.at, command: head.command.clone(), text: text.to_owned() }
+}
+
+/// Returns whether a text with this head, under a name that an entry had, is one of that entry: it has a title of it, or was
+/// created at the same time.
+fn is_same_entry(entry: &Head, version: &Head) -> bool {
+    let title = fold(&version.title);
+    entry.created_at.is_some() && entry.created_at == version.created_at
+        || [&entry.title].into_iter().chain(&entry.aliases).any(|known| fold(known) == title)
+}
+
+/// Returns the row of the live entry to which an archived version belongs that is named after its id `target` of before.
+fn owner(workspace: &Workspace, (live, archive): (&Catalog, &Catalog), target: &Id, version: &str) -> Option<RowId> {
+    let stem = version.strip_suffix(".md").and_then(|path| path.rsplit('/').next())?;
+    version_of(stem)?;
+    let [row] = live.rows_of_name(target)[..] else { return None };
+    let is_free = archive.rows_of_name(target).is_empty();
+    let entry = workspace.store.read(version).ok().map(|file| entry::read(version, &file.bytes))?;
+    (is_free && is_same_entry(&live.head(row), &entry.head)).then_some(row)
+}
+
+/// Gives a live entry an earlier text of it, with the names that it got since.
+fn put_back(workspace: &Workspace, lock: &Lock, (live, row): (&Catalog, RowId), text: &[u8]) -> Result<Written> {
+    let (path, id) = located(live, row)?;
+    let current = workspace.store.read(&path);
+    let current = current.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?.bytes;
+    let (new, problem) = with_later_names(&path, &live.head(row), &current, text);
+    let mut problems = workspace.replace(lock, &path, current.as_slice(), new.as_slice())?;
+    problems.extend(problem);
+    let title = entry::read(&path, &new).head.title;
+    let action = if new == current { WriteAction::Unchanged } else { WriteAction::Restored };
+    Ok(Written { problems, ..Written::new(action, id, title, &path) })
+}
+
+/// Returns an earlier text of a live entry with what the entry has got since: its names, as aliases, since links and the
+/// history may use them, and the fingerprints of its texts, which no agent brings back.
+fn with_later_names(path: &str, live: &Head, current: &[u8], version: &[u8]) -> (Vec<u8>, Option<Problem>) {
+    let not_kept = |reason: &str| {
+        let message = format!("the restored text does not have the entry's later names: {reason}");
+        let hint = "add the title and the `aliases` of the text that it replaced to its `aliases` by hand";
+        Problem::warning(display_path(path), "names-not-kept", message, hint)
+    };
+    let Ok(text) = std::str::from_utf8(version) else { return (version.to_owned(), Some(not_kept("it is not UTF-8"))) };
+    let entry = entry::read(path, version);
     let title = Some(&live.title).filter(|title| !title.is_empty() && fold(title) != fold(&entry.head.title));
     let is_lacking = |name: &&String| !entry.head.aliases.contains(name) && **name != entry.head.title;
     let names: Vec<String> = live.aliases.iter().chain(title).filter(is_lacking).cloned().collect();
-    let texts = later_texts(workspace, &entry, (path, live));
-    let lists = [("aliases", names), (FINGERPRINTS, texts)].into_iter().filter(|(_, items)| !items.is_empty());
-    let changes: Vec<Change> = lists.map(|(key, items)| Change::AddItems(key, items)).collect();
+    let lists = [("aliases", names), (FINGERPRINTS, later_texts(path, live, current, &entry))];
+    let changes = lists.into_iter().filter(|(_, items)| !items.is_empty());
+    let changes: Vec<Change> = changes.map(|(key, items)| Change::AddItems(key, items)).collect();
     if changes.is_empty() {
-        return Ok(KeptNames::default());
+        return (version.to_owned(), None);
     }
-    match edited(version, &text, &changes, false) {
-        Ok(edited) => {
-            let problems = workspace.replace(lock, version, &text, &edited)?;
-            Ok(KeptNames { texts: Some((text, edited)), problems })
-        }
-        Err(Error::Uneditable { reason, .. }) => Ok(KeptNames::not(path, &reason)),
-        Err(error) => Err(error),
+    match edited(path, text, &changes, false) {
+        Ok(edited) => (edited.into_bytes(), None),
+        Err(Error::Uneditable { reason, .. }) => (version.to_owned(), Some(not_kept(&reason))),
+        Err(error) => (version.to_owned(), Some(not_kept(&error.to_string()))),
     }
 }
 
 /// Returns the fingerprints of the texts that a live entry has and had since a version of it.
-fn later_texts(workspace: &Workspace, version: &Entry, (path, live): (&str, &Head)) -> Vec<String> {
-    let now = workspace.read_entry(path).map(|(_, entry)| fingerprint(&entry.head.title, &entry.body));
-    let now = now.ok().filter(|_| live.kind == Kind::Knowledge);
+fn later_texts(path: &str, live: &Head, current: &[u8], version: &Entry) -> Vec<String> {
+    let now = entry::read(path, current);
+    let now = Some(fingerprint(&now.head.title, &now.body)).filter(|_| live.kind == Kind::Knowledge);
     let own = fingerprint(&version.head.title, &version.body);
     let is_later = |text: &String| *text != own && !version.head.fingerprints.contains(text);
     let mut texts: Vec<String> = live.fingerprints.iter().cloned().chain(now).filter(is_later).collect();
     texts.dedup();
     texts
-}
-
-impl KeptNames {
-    fn not(path: &str, reason: &str) -> KeptNames {
-        let message = format!("the restored version does not have the entry's later names: {reason}");
-        let hint = "add the title and the `aliases` of the version that it replaced to its `aliases` by hand";
-        let problem = Problem::warning(display_path(path), "names-not-kept", message, hint);
-        KeptNames { texts: None, problems: vec![problem] }
-    }
 }
 
 /// Returns the path of an archived entry when it was live: with the file's own name, which may differ in form from its

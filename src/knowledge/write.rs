@@ -2,7 +2,8 @@
 //!
 //! The index is up to date afterwards.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RowId};
+use crate::entry::Id;
 use crate::entry::edit::{self, Change};
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
@@ -34,6 +35,15 @@ pub(super) fn write_entry<T>(
                 return Ok((written, lock.settled(&[workspace.root().join(&path)])));
             }
         }
+    }
+}
+
+/// Returns the path and the id of the entry in a row.
+pub(super) fn located(catalog: &Catalog, row: RowId) -> Result<(String, Id)> {
+    let path = catalog.path(row);
+    match catalog.id(row) {
+        Some(id) => Ok((path, id)),
+        None => Err(Error::OutsideRoot { path: path.into() }),
     }
 }
 

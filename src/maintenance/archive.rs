@@ -48,7 +48,7 @@ fn planned_moves(
         let (row, id) = live_entry(workspace, live, id)?;
         if planned.iter().all(|(known, ..)| *known != id) {
             let from = live.path(row);
-            let to = names.take(&from, false, workspace.now());
+            let to = names.take(&from, workspace.now());
             planned.push((id, from, to));
         }
     }
@@ -92,7 +92,7 @@ mod tests {
         let again = memory.archive(&ids(&["new-0", "old-0"]));
         assert!(matches!(again, Err(Error::AlreadyArchived { .. })), "{again:?}");
         assert!(is_live("new-0"));
-        memory.restore(&ids(&["old-0"])[0]).unwrap();
+        memory.restore(&ids(&["old-0"])[0], None).unwrap();
         assert!(is_live("old-0"));
     }
 

@@ -34,9 +34,9 @@ impl ArchiveNames {
         ArchiveNames(archive.rows().map(|row| archive.path(row)).collect())
     }
 
-    /// Returns the path in the archive of the file at `path`, or of an old version of it, and takes that name.
-    pub(super) fn take(&mut self, path: &str, is_version: bool, now: DateTime<Utc>) -> String {
-        let path = archived_path(path, is_version, now, &|path| self.0.contains(path));
+    /// Returns the path in the archive of the file at `path`, and takes that name.
+    pub(super) fn take(&mut self, path: &str, now: DateTime<Utc>) -> String {
+        let path = archived_path(path, now, &|path| self.0.contains(path));
         self.0.insert(path.clone());
         path
     }

@@ -1,7 +1,7 @@
 //! `consolidate`: gathers the learnings, and merges those that the plan names.
 //!
-//! Each merge keeps the old version first, then writes the new one, and only then archives the others: a crash at any
-//! point leaves each statement in a file.
+//! Each merge writes the new text first, and only then archives the others: a crash at any point leaves each statement in
+//! a file.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,14 +18,12 @@ use crate::entry::path::display_path;
 use crate::entry::{Head, Id, Kind};
 use crate::error::{Error, Result};
 use crate::retrieve::superseded;
-use crate::store::{Created, Lock};
+use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
 
 /// A planned merge with the names of its files in the archive.
 struct NamedMerge {
     merge: PlannedMerge,
-    /// Where the old version of the learning that takes over the others goes.
-    version: String,
     others: Vec<PlannedMove>,
 }
 
@@ -34,14 +32,13 @@ impl NamedMerge {
         ConsolidatedLearnings {
             into: self.merge.into.clone(),
             path: display_path(&self.merge.path),
-            previous: display_path(&self.version),
             ids: self.others.iter().map(|other| other.entry.id.clone()).collect(),
         }
     }
 
-    /// The number of files that it touches: the others, the learning that takes them over, and its old version.
+    /// The number of files that it touches: the others, and the learning that takes them over.
     fn n_files(&self) -> usize {
-        self.others.len() + 2
+        self.others.len() + 1
     }
 }
 
@@ -86,12 +83,11 @@ fn planned_merges(workspace: &Workspace) -> Result<Vec<NamedMerge>> {
     let mut names = ArchiveNames::of(&archive);
     let merges = plan_merges(&learnings, workspace.settings.maintenance.learnings, now).into_iter();
     let named = merges.map(|merge| {
-        let version = names.take(&merge.path, true, now);
         let others = merge.others.iter().map(|(id, path)| {
             let fingerprint = fingerprints.get(path.as_str()).copied().unwrap_or_default();
-            PlannedMove::new(id.clone(), path.clone(), names.take(path, false, now), fingerprint, None)
+            PlannedMove::new(id.clone(), path.clone(), names.take(path, now), fingerprint, None)
         });
-        NamedMerge { others: others.collect(), merge, version }
+        NamedMerge { others: others.collect(), merge }
     });
     Ok(named.collect())
 }
@@ -126,27 +122,18 @@ fn merge_planned(
     planned: &NamedMerge,
     report: &mut MaintenanceReport,
 ) -> Result<()> {
-    let NamedMerge { merge, version, others } = planned;
+    let NamedMerge { merge, others } = planned;
     if let Some(problem) = others.iter().find_map(|other| other.changed(workspace)) {
         report.problems.push(problem);
-        return Ok(());
-    }
-    if workspace.store.create(lock, version, merge.old.as_bytes())? == Created::Exists {
-        report.problems.push(skipped(&merge.path, "the name of its version is taken"));
         return Ok(());
     }
     match workspace.replace(lock, &merge.path, &merge.old, &merge.new) {
         Ok(problems) => report.problems.extend(problems),
         Err(Error::Conflict { kept: None, .. }) => {
-            let _ = workspace.store.discard_copy(lock, version, merge.old.as_bytes());
             report.problems.push(skipped(&merge.path, SAVED));
             return Ok(());
         }
-        Err(error) => {
-            // Nothing was replaced, so there is no old version.
-            let _ = workspace.store.discard_copy(lock, version, merge.old.as_bytes());
-            return Err(error);
-        }
+        Err(error) => return Err(error),
     }
     report.merged.push(planned.report());
     move_planned(workspace, lock, others, report)
@@ -166,7 +153,7 @@ mod tests {
         let mut add = || {
             let other = Memory::open(folder.path()).unwrap();
             let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
-            assert_eq!(other.add(&fact).unwrap().action, crate::memory::AddAction::Created);
+            assert_eq!(other.add(&fact).unwrap().action, crate::memory::WriteAction::Created);
             n_added += 1;
         };
         let report = consolidate_with(&memory.workspace, false, Duration::ZERO, &mut add).unwrap();

@@ -60,7 +60,7 @@ fn planned_moves(workspace: &Workspace) -> Result<Vec<PlannedMove>> {
     let decisions = plan_prune(&candidates(&live, now), &facts, now, &settings.maintenance, settings.events);
     let mut names = ArchiveNames::of(&archive);
     let planned = decisions.into_iter().map(|decision| {
-        let to = names.take(&decision.path, false, now);
+        let to = names.take(&decision.path, now);
         let fingerprint = live.row_of_path(&decision.path).map_or(0, |row| live.fingerprint(row));
         PlannedMove::new(decision.id, decision.path, to, fingerprint, Some(decision.reason))
     });

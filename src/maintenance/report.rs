@@ -62,8 +62,6 @@ pub struct ConsolidatedLearnings {
     pub into: Id,
     /// Its file, relative to the folder that holds `.ralph/`.
     pub path: String,
-    /// Its version before, in the archive.
-    pub previous: String,
     /// The others.
     pub ids: Vec<Id>,
 }

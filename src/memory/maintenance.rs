@@ -50,7 +50,7 @@ impl Memory {
     /// let id = memory.add(&Knowledge::new("Old staging host", ["staging"], "It is `stage-1`."))?.id;
     /// let archived = memory.archive(std::slice::from_ref(&id))?;
     /// assert_eq!(archived.moved[0].to, ".ralph/archive/knowledge/old-staging-host.md");
-    /// assert_eq!(memory.restore(&id)?.id, id);
+    /// assert_eq!(memory.restore(&id, None)?.id, id);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -66,7 +66,7 @@ impl Memory {
     }
 
     /// Merges learnings that have half of their tags in common, where there are more learnings than the setting
-    /// `maintenance.learnings` allows. The newest takes over what the others say; the others, and its own version before, go to
+    /// `maintenance.learnings` allows. The newest takes over what the others say; the others go to
     /// the archive. With `dry_run` it only reports what it would do.
     ///
     /// The lock is held for a fifth of a second at a time. Where another program saves one of the learnings before they

@@ -35,7 +35,7 @@ pub use crate::iterations::{
     Recorded, Run, StateFolders, record_command,
 };
 pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
-pub use crate::knowledge::{AddAction, Added, Edited, EntryDraft, EntryText, Promoted, Renamed, Restored, Superseded};
+pub use crate::knowledge::{EntryChanges, EntryDraft, EntryText, EntryVersion, WriteAction, Written};
 pub use crate::maintenance::plan::PruneReason;
 pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 pub use crate::queries::{

@@ -30,7 +30,8 @@ impl Memory {
     }
 
     /// Returns the operations that can be taken back, the newest first: at most 100, with at most 32 MiB of text that
-    /// they replaced or removed. The log is in `state/undo/`; what was written elsewhere is ignored.
+    /// they replaced or removed. (Older texts stay: see [`Memory::versions`].) The log is in `state/undo/`; what was written
+    /// elsewhere is ignored.
     ///
     /// # Errors
     ///

@@ -14,12 +14,12 @@ use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedE
 use crate::error::{Problem, Result};
 use crate::history::Usage;
 use crate::retrieve::{Replacements, replaced};
-use crate::store::version_of;
 use crate::workspace::{Workspace, current_id, no_such_entry};
 
 /// An entry in full.
 ///
 /// ```
+/// use ralph_memory::memory::EntryChanges;
 /// use ralph_memory::{Knowledge, Memory};
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -28,7 +28,7 @@ use crate::workspace::{Workspace, current_id, no_such_entry};
 /// # let memory = Memory::open(root)?;
 /// let old = memory.add(&Knowledge::new("Deploy by hand", ["deploy"], "Copy the files."))?.id;
 /// let new = memory.add(&Knowledge::new("Deploy with CI", ["deploy"], "Push a tag."))?.id;
-/// memory.supersede(&old, &new)?;
+/// memory.change(&new, &EntryChanges::superseding([old.clone()]))?;
 /// let entry = memory.show(&old)?.entry;
 /// assert!(entry.summary.superseded);
 /// assert_eq!((entry.superseded_by, entry.body.trim()), (vec![new], "Copy the files."));
@@ -67,8 +67,6 @@ pub struct EntryView {
     pub links: Vec<EntryLink>,
     /// The live entries whose bodies link to it.
     pub backlinks: Vec<EntryLink>,
-    /// Its archived versions, oldest first.
-    pub versions: Vec<Id>,
     /// The outcomes of the attempts whose contexts included it; `None` if there are none.
     pub usage: Option<Usage>,
 }
@@ -141,7 +139,6 @@ pub(crate) struct EntryViewer {
     suggested_by: HashMap<Id, Vec<Id>>,
     linking: OnceLock<Linking>,
     usage: OnceLock<HashMap<Id, Usage>>,
-    versions: OnceLock<HashMap<String, Vec<RowId>>>,
 }
 
 /// The first link of each entry to an entry: the number of the entry with the link, and that of the link in it.
@@ -179,7 +176,6 @@ impl EntryViewer {
             archive,
             linking: OnceLock::new(),
             usage: OnceLock::new(),
-            versions: OnceLock::new(),
         }
     }
 
@@ -214,7 +210,6 @@ impl EntryViewer {
             frontmatter: all_fields(&entry, &file.bytes),
             links: self.links_of(&entry.head),
             backlinks: self.links_to(id),
-            versions: self.versions_of(id, &entry.head),
             usage: self.usage_of(id),
             body: entry.body,
         };
@@ -267,17 +262,6 @@ impl EntryViewer {
         }
         self.usage.get_or_init(|| all_usage(self.now, &[&self.live, &self.archive])).get(id).cloned()
     }
-
-    /// Returns the archived versions of an entry, oldest first.
-    fn versions_of(&self, id: &Id, head: &Head) -> Vec<Id> {
-        let versions = self.versions.get_or_init(|| versions(&self.archive));
-        let names = [id.clone()].into_iter().chain(head.old_ids());
-        let mut rows: Vec<RowId> = names.filter_map(|id| versions.get(id.as_str())).flatten().copied().collect();
-        rows.sort_unstable();
-        rows.dedup();
-        let rows = self.archive.versions_among(rows.into_iter(), &self.live, id, head);
-        rows.into_iter().filter_map(|row| self.archive.id(row)).collect()
-    }
 }
 
 /// Returns the other entries for each one. An entry is no other one of itself.
@@ -298,17 +282,4 @@ fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
     let split = frontmatter::split(&text).ok().filter(|_| entry.head.valid);
     let fields = split.and_then(|split| frontmatter::parse(&text[split.head]).ok());
     fields.map_or(Value::Null, |fields| Value::Object(fields.into_iter().collect()))
-}
-
-/// Returns the rows of archived versions by the id that the entry had when each was archived.
-fn versions(archive: &Catalog) -> HashMap<String, Vec<RowId>> {
-    let mut versions: HashMap<String, Vec<RowId>> = HashMap::new();
-    for row in archive.rows() {
-        let Some(version) = archive.id(row) else { continue };
-        let folder = version.as_str().strip_suffix(version.stem());
-        if let (Some(folder), Some((stem, ..))) = (folder, version_of(version.stem())) {
-            versions.entry(format!("{folder}{stem}")).or_default().push(row);
-        }
-    }
-    versions
 }

@@ -9,7 +9,7 @@ use super::options::{RunLimit, RunOptions};
 use crate::context::Task;
 use crate::entry::attempt::{AttemptHead, Outcome};
 use crate::error::Problem;
-use crate::memory::{Added, Recorded};
+use crate::memory::{Recorded, Written};
 
 /// A run as far as it came.
 ///
@@ -71,7 +71,7 @@ pub struct RunAttempt {
     pub duration_secs: f64,
     /// The knowledge that it added.
     #[serde(skip)]
-    pub learned: Vec<Added>,
+    pub learned: Vec<Written>,
 }
 
 /// A task of a run.

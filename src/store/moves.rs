@@ -1,4 +1,4 @@
-//! Moves entry files, and exchanges their names.
+//! Moves entry files.
 //!
 //! As in `write.rs`, every call is complete or does nothing, and is on the disk before it returns.
 
@@ -12,7 +12,7 @@ use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
 use super::read::{Unreadable, read_below};
-use super::temp::{Durability, exchange, exchange_name, rename_new, temporary_name};
+use super::temp::{Durability, rename_new};
 use super::write::parent_of;
 use crate::error::{Error, Result};
 
@@ -83,56 +83,6 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
             renamed => renamed.map(|()| self.after(&change)).map_err(failed),
         }
-    }
-
-    /// Exchanges the names of two files, and makes that durable.
-    ///
-    /// If the file system cannot exchange names, the file at `a` has a temporary one for a moment; a crash in that
-    /// moment leaves it to [`Store::sweep`], which keeps it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::move_to`].
-    pub fn swap(&self, lock: &Lock, a: &str, b: &str) -> Result<()> {
-        lock.assert_guards(Guarded::Entries);
-        let (a_folder, a_name) = self.open_file_parent("exchange", a)?;
-        let (b_folder, b_name) = self.open_file_parent("exchange", b)?;
-        let failed = |error| explain("exchange", self.full_path(a), error);
-        if a_folder.stat_of(a_name).map_err(failed)? == b_folder.stat_of(b_name).map_err(failed)? {
-            // Two names of one file, which the system would not rename to each other.
-            return Ok(());
-        }
-        let places = ((&a_folder, a_name), (&b_folder, b_name));
-        let read = |unreadable: Unreadable| unreadable.into_error(self.full_path(a));
-        let before = [fingerprint(&a_folder, a_name).map_err(read)?, fingerprint(&b_folder, b_name).map_err(read)?];
-        let change = LoggedChange::Swap { one: a.to_owned(), other: b.to_owned(), before };
-        self.before(&change, b"").and_then(|()| self.exchange_anyhow(places.0, places.1)).map_err(failed)?;
-        a_folder.sync().and_then(|()| b_folder.sync()).map_err(|error| {
-            // The caller will assume that nothing was done, and may do it again, which would undo it.
-            let _ = self.exchange_anyhow(places.0, places.1);
-            failed(error)
-        })?;
-        self.after(&change);
-        Ok(())
-    }
-
-    /// Exchanges two names, through a third one if the file system cannot do it in one step.
-    fn exchange_anyhow(&self, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
-        if exchange(self.abilities, a, b)? {
-            return Ok(());
-        }
-        let waiting = exchange_name(&temporary_name(), a.1, None);
-        let waiting = (a.0, waiting.as_str());
-        let steps = [(a, waiting), (b, a), (waiting, b)];
-        for (done, (from, to)) in steps.into_iter().enumerate() {
-            if let Err(error) = rename_new(self.abilities, from, to) {
-                for (from, to) in steps[..done].iter().rev() {
-                    let _ = rename_new(self.abilities, *to, *from);
-                }
-                return Err(error);
-            }
-        }
-        Ok(())
     }
 
     /// Returns the size of the file at `path` in bytes; 0 if there is no file.

@@ -63,15 +63,6 @@ pub(crate) fn is_reserved_name(name: &str) -> bool {
     matches!(device.as_str(), "con" | "prn" | "aux" | "nul") || is_port("com") || is_port("lpt") || name.ends_with('.')
 }
 
-/// Why a version of a file gets a name with a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stamp {
-    /// It is an old version.
-    Old,
-    /// It is a version of another program that was saved meanwhile.
-    Conflict,
-}
-
 /// Returns the folder in which the archive keeps versions of the file at `path`, and that file's
 /// own name.
 pub(super) fn archive_folder(path: &str) -> (String, &str) {
@@ -84,17 +75,17 @@ pub(super) fn archive_folder(path: &str) -> (String, &str) {
     (folder, name)
 }
 
-/// Returns the name of a version: `stem.20260217T120000Z.md` or `stem.conflict-20260217T120000Z.md`,
-/// and with `-2` and so on before the extension when `number` is above 1. A stem that leaves no
-/// room for this is cut.
-pub(super) fn stamped_name(name: &str, stamp: Stamp, at: DateTime<Utc>, number: u32) -> String {
+/// Returns the name in the archive of a version that another program saved meanwhile, with the time.
+pub(super) fn conflict_name(name: &str, at: DateTime<Utc>, number: u32) -> String {
+    stamped_name(name, "conflict-", at, number)
+}
+
+/// Returns a file's name with a time: `stem.20260217T120000Z.md`, with the label before the time, and with `-2` and so on
+/// before the extension when `number` is above 1. A stem that leaves no room for this is cut.
+fn stamped_name(name: &str, label: &str, at: DateTime<Utc>, number: u32) -> String {
     let (stem, extension) = match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => name.split_at(stem.len()),
         _ => (name, ""),
-    };
-    let label = match stamp {
-        Stamp::Old => "",
-        Stamp::Conflict => "conflict-",
     };
     let time = at.format("%Y%m%dT%H%M%SZ");
     let number = if number > 1 { format!("-{number}") } else { String::new() };
@@ -111,17 +102,17 @@ pub(super) fn is_conflict(name: &str) -> bool {
     })
 }
 
-/// Returns the path in the archive of the file at `path`: the same path there; if that is taken, or the file is only a
-/// version of one that stays, with the time in its name. Both are relative to `.ralph/`.
-pub(crate) fn archived_path(path: &str, is_version: bool, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
+/// Returns the path in the archive of the file at `path`: the same path there; if that is taken, with the time in its
+/// name. Both are relative to `.ralph/`.
+pub(crate) fn archived_path(path: &str, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
     let (folder, name) = archive_folder(path);
     let plain = format!("{folder}/{name}");
-    if !is_version && !taken(&plain) {
+    if !taken(&plain) {
         return plain;
     }
     let mut number = 1;
     loop {
-        let stamped = format!("{folder}/{}", stamped_name(name, Stamp::Old, at, number));
+        let stamped = format!("{folder}/{}", stamped_name(name, "", at, number));
         if !taken(&stamped) {
             return stamped;
         }
@@ -210,12 +201,12 @@ mod tests {
     #[test]
     fn stamped_names() {
         let at = DateTime::from_timestamp(1_771_329_600, 0).unwrap();
-        assert_eq!(stamped_name("a.md", Stamp::Old, at, 1), "a.20260217T120000Z.md");
-        assert_eq!(stamped_name("a.md", Stamp::Old, at, 2), "a.20260217T120000Z-2.md");
-        assert_eq!(stamped_name("a.b.md", Stamp::Conflict, at, 1), "a.b.conflict-20260217T120000Z.md");
-        assert_eq!(stamped_name("Makefile", Stamp::Conflict, at, 3), "Makefile.conflict-20260217T120000Z-3");
-        assert_eq!(stamped_name(".hidden", Stamp::Old, at, 1), ".hidden.20260217T120000Z");
-        let long = stamped_name(&format!("{}.md", "é".repeat(126)), Stamp::Conflict, at, 12);
+        assert_eq!(stamped_name("a.md", "", at, 1), "a.20260217T120000Z.md");
+        assert_eq!(stamped_name("a.md", "", at, 2), "a.20260217T120000Z-2.md");
+        assert_eq!(conflict_name("a.b.md", at, 1), "a.b.conflict-20260217T120000Z.md");
+        assert_eq!(conflict_name("Makefile", at, 3), "Makefile.conflict-20260217T120000Z-3");
+        assert_eq!(stamped_name(".hidden", "", at, 1), ".hidden.20260217T120000Z");
+        let long = conflict_name(&format!("{}.md", "é".repeat(126)), at, 12);
         assert!(long.len() <= 255 && long.len() >= 254, "{}", long.len());
         assert!(long.ends_with("é.conflict-20260217T120000Z-12.md"), "{long}");
     }
@@ -235,9 +226,9 @@ mod tests {
     #[test]
     fn an_archived_path_is_free() {
         let at = "2026-02-17T12:00:00Z".parse().unwrap();
-        assert_eq!(archived_path("knowledge/a.md", false, at, &|_| false), "archive/knowledge/a.md");
+        assert_eq!(archived_path("knowledge/a.md", at, &|_| false), "archive/knowledge/a.md");
         let taken = |path: &str| path == "archive/knowledge/a.md";
-        assert_eq!(archived_path("knowledge/a.md", false, at, &taken), "archive/knowledge/a.20260217T120000Z.md");
+        assert_eq!(archived_path("knowledge/a.md", at, &taken), "archive/knowledge/a.20260217T120000Z.md");
     }
 
     #[test]

@@ -17,17 +17,6 @@ use super::write::parent_of;
 use crate::error::{Error, Result};
 
 impl Store {
-    /// Removes a copy that [`Store::archive_copy`] made, if it still contains these bytes: the change that needed it
-    /// did not happen.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::create`].
-    pub fn discard_copy(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<()> {
-        lock.assert_guards(Guarded::Entries);
-        self.remove_unchanged(path, xxh3_64(bytes)).map(drop)
-    }
-
     /// Removes these files, each of which must have this fingerprint, and makes that durable.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::folder::{FileKind, Folder, check_path, explain};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
-use super::name::{Stamp, archive_folder, stamped_name};
+use super::name::{archive_folder, conflict_name};
 use super::operation_log::record::LoggedChange;
 use super::read::{Unreadable, holds, read_open};
 use super::replace_file::{WriteStep, put_back};
@@ -63,24 +63,12 @@ impl Store {
         check_size(path, bytes)?;
         let failed = |error| explain("create", self.full_path(path), error);
         let (folder, name) = self.make_parent(path, Durability::Synced).map_err(failed)?;
-        self.create_logged(&folder, path, name, bytes, mode).map_err(failed)
-    }
-
-    /// Creates a file of this single name in the folder of `path`, unless the name is taken, and makes it durable.
-    fn create_logged(
-        &self,
-        folder: &Folder,
-        path: &str,
-        name: &str,
-        bytes: &[u8],
-        mode: Option<u32>,
-    ) -> io::Result<Created> {
-        if is_taken(folder, name)? {
+        if is_taken(&folder, name).map_err(failed)? {
             return Ok(Created::Exists);
         }
         let change = LoggedChange::Create { path: path.to_owned(), after: xxh3_64(bytes) };
-        self.before(&change, b"")?;
-        let created = self.create_in(folder, name, bytes, mode, Durability::Synced)?;
+        self.before(&change, b"").map_err(failed)?;
+        let created = self.create_in(&folder, name, bytes, mode, Durability::Synced).map_err(failed)?;
         if created == Created::Made {
             self.after(&change);
         }
@@ -225,7 +213,7 @@ impl Store {
         let archived = self.make_entry_folders(&archive)?;
         let mut number = 1;
         loop {
-            let candidate = stamped_name(name, Stamp::Conflict, now, number);
+            let candidate = conflict_name(name, now, number);
             match rename_new(self.abilities, (folder, displaced), (&archived, &candidate)) {
                 Ok(()) => {
                     archived.sync().inspect_err(|_| {
@@ -235,30 +223,6 @@ impl Store {
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Writes an old version of the file at `path` to the archive, durably, and returns its path:
-    /// `archive/<folders>/<stem>.20260217T120000Z.md`, with `-2` and so on if that is taken.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Store::create`].
-    pub fn archive_copy(&self, lock: &Lock, path: &str, bytes: &[u8], now: DateTime<Utc>) -> Result<String> {
-        lock.assert_guards(Guarded::Entries);
-        check_size(path, bytes)?;
-        let failed = |error| explain("archive", self.full_path(path), error);
-        check_path(path).map_err(failed)?;
-        let (archive, name) = archive_folder(path);
-        let folder = self.make_entry_folders(&archive).map_err(failed)?;
-        let mut number = 1;
-        loop {
-            let candidate = stamped_name(name, Stamp::Old, now, number);
-            let path = format!("{archive}/{candidate}");
-            match self.create_logged(&folder, &path, &candidate, bytes, None).map_err(failed)? {
-                Created::Made => return Ok(path),
-                Created::Exists => number += 1,
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::history::{AttemptSummary, Report};
 use crate::iterations::{self, Iteration};
 use crate::journal::{both_areas, has_attempts, summaries};
-use crate::knowledge::{AddAction, Added};
+use crate::knowledge::{WriteAction, Written};
 use crate::semantic::SemanticMemory;
 use crate::sigil;
 use crate::text::title_of;
@@ -101,11 +101,11 @@ fn record(
     Ok(())
 }
 
-fn of_knowledge(added: &Added, session: &ImportedItem) -> ImportedItem {
+fn of_knowledge(added: &Written, session: &ImportedItem) -> ImportedItem {
     let action = match added.action {
-        AddAction::Created => ImportAction::Added,
-        AddAction::Updated => ImportAction::Updated,
-        AddAction::Unchanged => ImportAction::Unchanged,
+        WriteAction::Created => ImportAction::Added,
+        WriteAction::Updated => ImportAction::Updated,
+        WriteAction::Unchanged | WriteAction::Restored => ImportAction::Unchanged,
     };
     let title = added.title.as_str().into();
     ImportedItem { action, id: Some(added.id.clone()), title, ..session.clone() }

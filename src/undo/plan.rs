@@ -22,27 +22,13 @@ pub(super) enum FileState {
     Other,
 }
 
-/// A step that takes a change back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UndoStep<'a> {
-    /// Removes the file, which has this fingerprint.
-    Remove { path: &'a str, fingerprint: u64 },
-    /// Creates the file, with the mode that it had.
-    Create { path: &'a str, bytes: &'a [u8], mode: Option<u32> },
-    /// Replaces the bytes of the file, which have this fingerprint.
-    Replace { path: &'a str, fingerprint: u64, bytes: &'a [u8] },
-    /// Moves the file, which has this fingerprint.
-    Move { from: &'a str, to: &'a str, fingerprint: u64 },
-    /// Exchanges the paths of two files, which have these fingerprints.
-    Swap { one: &'a str, other: &'a str, fingerprints: [u64; 2] },
-    /// Removes the folder if it is empty.
-    RemoveFolder { path: &'a str },
-}
+/// A change that is taken back, with the bytes of its file before it.
+pub(super) type UndoStep<'a> = (&'a LoggedChange, &'a [u8]);
 
 /// How an operation is taken back.
 #[derive(Debug, Default)]
 pub(super) struct UndoPlan<'a> {
-    /// The steps in order; empty if nothing of the operation is left to take back.
+    /// The changes in the order in which they are taken back; empty if nothing of the operation is left to take back.
     pub(super) steps: Vec<UndoStep<'a>>,
     /// The paths of files that somebody changed since. If there are any, nothing may be done.
     pub(super) changed: BTreeSet<&'a str>,
@@ -50,25 +36,11 @@ pub(super) struct UndoPlan<'a> {
     pub(super) as_before: BTreeSet<&'a str>,
 }
 
-impl<'a> UndoStep<'a> {
-    /// Returns the paths of its files.
-    fn paths(&self) -> [Option<&'a str>; 2] {
-        match *self {
-            UndoStep::Remove { path, .. } | UndoStep::Create { path, .. } | UndoStep::Replace { path, .. } => {
-                [Some(path), None]
-            }
-            UndoStep::Move { from, to, .. } => [Some(from), Some(to)],
-            UndoStep::Swap { one, other, .. } => [Some(one), Some(other)],
-            UndoStep::RemoveFolder { .. } => [None, None],
-        }
-    }
-}
-
 impl UndoPlan<'_> {
     /// Leaves out the steps that would change files which somebody changed since.
     pub(super) fn leave_changed(&mut self) {
         let changed = std::mem::take(&mut self.changed);
-        self.steps.retain(|step| step.paths().into_iter().flatten().all(|path| !changed.contains(path)));
+        self.steps.retain(|(change, _)| change.files().iter().all(|(path, ..)| !changed.contains(path)));
     }
 
     /// Returns how many bytes the log needs for the steps: it keeps the texts that they remove. `size` returns the size of
@@ -76,25 +48,21 @@ impl UndoPlan<'_> {
     pub(super) fn logged_bytes(&self, size: &dyn Fn(&str) -> u64) -> u64 {
         let mut sizes: HashMap<&str, u64> = HashMap::new();
         let mut sum = 0;
-        for step in &self.steps {
-            sum += RECORD + step.paths().into_iter().flatten().map(|path| path.len() as u64).sum::<u64>();
+        for (change, bytes) in &self.steps {
+            sum += RECORD + change.files().iter().map(|(path, ..)| path.len() as u64).sum::<u64>();
             let mut take = |path| sizes.remove(path).unwrap_or_else(|| size(path));
-            match *step {
-                UndoStep::Remove { path, .. } => sum += take(path),
-                UndoStep::Replace { path, bytes, .. } => {
+            match change {
+                LoggedChange::Create { path, .. } => sum += take(path),
+                LoggedChange::Replace { path, .. } => {
                     sum += take(path);
                     sizes.insert(path, bytes.len() as u64);
                 }
-                UndoStep::Create { path, bytes, .. } => drop(sizes.insert(path, bytes.len() as u64)),
-                UndoStep::Move { from, to, .. } => {
-                    let moved = take(from);
-                    sizes.insert(to, moved);
+                LoggedChange::Remove { path, .. } => drop(sizes.insert(path, bytes.len() as u64)),
+                LoggedChange::Move { from, to, .. } => {
+                    let moved = take(to);
+                    sizes.insert(from, moved);
                 }
-                UndoStep::Swap { one, other, .. } => {
-                    let (of_one, of_other) = (take(one), take(other));
-                    sizes.extend([(one, of_other), (other, of_one)]);
-                }
-                UndoStep::RemoveFolder { .. } => {}
+                LoggedChange::Folder { .. } | LoggedChange::TooLarge | LoggedChange::Forgotten => {}
             }
         }
         sum
@@ -121,8 +89,8 @@ pub(super) fn plan<'a>(
     let mut states = States { known: HashMap::new(), current };
     let mut plan = UndoPlan::default();
     for (change, bytes) in changes.rev() {
-        if let LoggedChange::Folder { path } = change {
-            plan.steps.push(UndoStep::RemoveFolder { path });
+        if let LoggedChange::Folder { .. } = change {
+            plan.steps.push((change, bytes));
             continue;
         }
         let state = |fingerprint: Option<u64>| fingerprint.map_or(FileState::Missing, FileState::Bytes);
@@ -141,26 +109,12 @@ pub(super) fn plan<'a>(
         for (path, before, _) in &files {
             states.known.insert(*path, state(*before));
         }
-        plan.steps.extend(step(change, bytes));
+        plan.steps.push((change, bytes));
     }
-    if !plan.steps.iter().any(|step| !matches!(step, UndoStep::RemoveFolder { .. })) {
+    if plan.steps.iter().all(|(change, _)| matches!(change, LoggedChange::Folder { .. })) {
         plan.steps.clear();
     }
     plan
-}
-
-fn step<'a>(change: &'a LoggedChange, bytes: &'a [u8]) -> Option<UndoStep<'a>> {
-    Some(match change {
-        LoggedChange::Create { path, after } => UndoStep::Remove { path, fingerprint: *after },
-        LoggedChange::Replace { path, after, .. } => UndoStep::Replace { path, fingerprint: *after, bytes },
-        LoggedChange::Move { from, to, bytes } => UndoStep::Move { from: to, to: from, fingerprint: *bytes },
-        LoggedChange::Swap { one, other, before: [of_one, of_other] } => {
-            UndoStep::Swap { one, other, fingerprints: [*of_other, *of_one] }
-        }
-        LoggedChange::Remove { path, mode, .. } => UndoStep::Create { path, bytes, mode: *mode },
-        LoggedChange::Folder { path } => UndoStep::RemoveFolder { path },
-        LoggedChange::TooLarge | LoggedChange::Forgotten => return None,
-    })
 }
 
 #[cfg(test)]
@@ -214,9 +168,6 @@ mod tests {
         // Killed before the last one.
         check(&changes, &[("a", 2)], 2, &[]);
         check(&changes, &[("a", 3)], 3, &["a"]);
-        let swapped = [LoggedChange::Swap { one: "a".to_owned(), other: "b".to_owned(), before: [1, 2] }];
-        check(&swapped, &[("a", 2), ("b", 1)], 1, &[]);
-        check(&swapped, &[("a", 1), ("b", 2)], 0, &[]);
     }
 
     #[test]

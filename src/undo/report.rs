@@ -83,7 +83,7 @@ impl Operation {
             taken_back_by: history.taken_back_by(logged),
             created: count(|change| matches!(change, LoggedChange::Create { .. })),
             changed: count(|change| matches!(change, LoggedChange::Replace { .. })),
-            moved: count(|change| matches!(change, LoggedChange::Move { .. } | LoggedChange::Swap { .. })),
+            moved: count(|change| matches!(change, LoggedChange::Move { .. })),
             removed: count(|change| matches!(change, LoggedChange::Remove { .. })),
             files,
             refusal: logged.is_too_large().then(|| "it changed more than the log keeps".to_owned()),
@@ -125,6 +125,7 @@ impl UndoAction {
 /// A file that taking back changed, or would.
 ///
 /// ```
+/// use ralph_memory::memory::EntryChanges;
 /// use ralph_memory::{Knowledge, Memory};
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -133,7 +134,7 @@ impl UndoAction {
 /// # let memory = Memory::open(root)?;
 /// let old = memory.add(&Knowledge::new("Colour of buttons", ["ui"], "Green."))?.id;
 /// let new = memory.add(&Knowledge::new("Design system", ["ui"], "Use it."))?.id;
-/// memory.supersede(&old, &new)?;
+/// memory.change(&new, &EntryChanges::superseding([old]))?;
 /// let planned = memory.undo(None, true)?.files.remove(0);
 /// let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default());
 /// assert!(text(planned.before)?.contains("supersedes:") && !text(planned.after)?.contains("supersedes:"));

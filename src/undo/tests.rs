@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::entry::knowledge::Knowledge;
-use crate::memory::Memory;
+use crate::memory::{EntryChanges, Memory};
 
 /// Returns a memory in which `Cache`, to which three entries link, was just renamed.
 fn renamed() -> (tempfile::TempDir, Memory) {
@@ -15,7 +15,7 @@ fn renamed() -> (tempfile::TempDir, Memory) {
     for number in 1..4 {
         memory.add(&Knowledge::new(format!("Doc {number}"), ["a"], format!("See [[Cache]] {number}."))).unwrap();
     }
-    memory.rename(&id, "Compiler cache").unwrap();
+    memory.change(&id, &EntryChanges::titled("Compiler cache")).unwrap();
     (folder, memory)
 }
 
@@ -63,7 +63,7 @@ fn a_text_that_is_saved_while_undo_works_is_kept_and_everything_is_put_back() {
             text.push_str("By hand.\n");
         });
         assert_eq!(texts(&memory), expected, "{stem}");
-        assert_eq!(memory.operations().unwrap()[0].command, "rename", "nothing was done, so nothing is in the log");
+        assert_eq!(memory.operations().unwrap()[0].command, "edit", "nothing was done, so nothing is in the log");
     }
 }
 

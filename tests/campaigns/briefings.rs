@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use ralph_memory::context::{Briefing, BriefingRequest, Budget};
 use ralph_memory::entry::{Event, Outcome};
-use ralph_memory::memory::{EntryFilter, Report, Run, Validated};
+use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run, Validated};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Scope};
 
 #[path = "briefings/facts.rs"]
@@ -129,7 +129,7 @@ impl Year {
     fn decide(&mut self, text: String, replaced: Option<String>) {
         let added = self.memory.note(&Event::new("decision", &text)).unwrap();
         if let Some(old) = replaced.and_then(|replaced| self.decisions.get(&replaced)) {
-            self.memory.supersede(old, &added.id).unwrap();
+            self.memory.change(&added.id, &EntryChanges::superseding([old.clone()])).unwrap();
         }
         self.decisions.insert(text, added.id);
     }

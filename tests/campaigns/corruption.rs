@@ -107,9 +107,9 @@ fn begin(program: &Program, root: &Path) {
     must(&["index"], "");
     for number in 0..3 {
         let title = format!("Added {number}");
-        must(&["add", "--title", &title, "--tags", "nightly", "--body", "It is a nightly one."], "");
+        must(&["add", &title, "--tags", "nightly", "--body", "It is a nightly one."], "");
     }
-    must(&["add", "--title", "Added 1", "--tags", "nightly", "--body", "Its old words are in the archive."], "");
+    must(&["add", "Added 1", "--tags", "nightly", "--body", "Its old words are in the archive."], "");
     must(&["context", "--task", "A task", "--run", "run-0000000b"], "");
     must(&["record", "--run", "run-0000000b", "--outcome", "failed"], "<journal>No toolchain.</journal>");
     must(&["context", "--task", "A third task", "--run", "run-0000000b"], "");
@@ -217,8 +217,8 @@ fn ask(program: &Program, root: &Path, other: &Path, number: usize, random: &mut
     }
     let title = format!("Written behind {number}");
     // Another entry, and another version of one.
-    same(program, root, other, &["add", "--title", &title, "--tags", "nightly", "--body", &title, "--json"], place);
-    let update = ["add", "--title", "Added 2", "--tags", "nightly", "--body", &title, "--json"];
+    same(program, root, other, &["add", &title, "--tags", "nightly", "--body", &title, "--json"], place);
+    let update = ["add", "Added 2", "--tags", "nightly", "--body", &title, "--json"];
     same(program, root, other, &update, place);
     same(program, root, other, COMMANDS[0], place);
     same(program, root, other, COMMANDS[2], place);

@@ -231,7 +231,7 @@ impl<'a> Campaign<'a> {
                 faults.push(format!("`{path}` stays after cleaning up"));
             }
         }
-        self.check_kept(&now, &mut faults);
+        self.check_kept(copy, &now, &mut faults);
         if let Some(path) = now.keys().find(|path| path.contains(".conflict-") && !self.after.contains_key(*path))
             && is_done
             && !traced.stderr.contains(path)
@@ -257,7 +257,7 @@ impl<'a> Campaign<'a> {
                 faults.push(format!("the second try ends {:?}: {}", again.code, again.stderr));
             }
             now = files(copy);
-            self.check_kept(&now, &mut faults);
+            self.check_kept(copy, &now, &mut faults);
             if now != self.after && !(self.case.leaves_a_trace && (self.case.is_done)(&now)) {
                 faults.push(format!("after the second try: {}", difference(&self.after, &now)));
             }
@@ -301,8 +301,12 @@ impl<'a> Campaign<'a> {
     }
 
     /// Checks that no text is lost: each file is what it was, or what it was to become, or is found whole under
-    /// the name that it was to get.
-    fn check_kept(&self, now: &Files, faults: &mut Vec<String>) {
+    /// the name that it was to get. What an entry said is in a file or in the log.
+    fn check_kept(&self, copy: &Path, now: &Files, faults: &mut Vec<String>) {
+        let log: Vec<Vec<u8>> =
+            all_files(&copy.join(".ralph/state/undo")).into_iter().map(|path| fs::read(path).unwrap()).collect();
+        let is_logged =
+            |bytes: &[u8]| log.iter().any(|file| file.windows(bytes.len().max(1)).any(|part| part == bytes));
         for (path, bytes) in &self.before {
             let is_wanted = self.after.get(path);
             let found = now.get(path);
@@ -315,6 +319,11 @@ impl<'a> Campaign<'a> {
             let must_stay = self.after.values().any(|after| after == bytes);
             if must_stay && !now.values().any(|known| known == bytes) {
                 faults.push(format!("what `{path}` said is lost"));
+            }
+            let is_entry =
+                [".ralph/knowledge/", ".ralph/journal/", ".ralph/archive/"].iter().any(|area| path.starts_with(area));
+            if is_entry && !now.values().any(|known| known == bytes) && !is_logged(bytes) {
+                faults.push(format!("what `{path}` said is in no file, and not in the log"));
             }
         }
         for (path, bytes) in now {
@@ -419,6 +428,13 @@ fn files(root: &Path) -> Files {
         }
     }
     files
+}
+
+/// Returns the paths of all files below a folder; none if there is no folder.
+fn all_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = found.map(|found| found.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { all_files(&path) } else { vec![path] }).collect()
 }
 
 /// Returns where the user of a project keeps the key: in the home beside it.

@@ -111,14 +111,10 @@ impl Disk {
     fn add(&mut self, random: &mut Random, over: Option<&Path>, place: &str) -> bool {
         let (own, body) = self.text(random);
         let title = over.map_or_else(|| format!("About {own}"), |path| title_of(&self.kept[path]));
-        let ran = self.ask(&["add", "--title", &title, "--tags", &own, "--source", "agent", "--json"], &body);
+        let ran = self.ask(&["add", &title, "--tags", &own, "--source", "agent", "--json"], &body);
         let what = if over.is_some() { "update" } else { "add" };
         let Some(added) = self.acknowledged(what, &ran, place) else { return false };
         assert_eq!(added["action"], if over.is_some() { "updated" } else { "created" }, "{place}: {ran}");
-        if let Some(archived) = added["previous"].as_str() {
-            let old = self.kept[over.unwrap()].clone();
-            self.kept.insert(self.root.join(archived), old);
-        }
         self.keep(added["path"].as_str().unwrap(), &own, &body, place);
         true
     }
@@ -296,13 +292,13 @@ const READING: [&[&str]; 8] = [
 ];
 /// What writes entries.
 const WRITING: [&[&str]; 11] = [
-    &["add", "--title", "Other", "--tags", "a", "--body", "b"],
-    &["add", "--title", "Kept", "--tags", "nightly", "--body", "A third one."],
-    &["note", "--event", "decision", "--summary", "It is decided."],
-    &["supersede", "kept", "other-one"],
-    &["promote", "kept", "feature:x"],
+    &["add", "Other", "--tags", "a", "--body", "b"],
+    &["add", "Kept", "--tags", "nightly", "--body", "A third one."],
+    &["add", "--event", "decision", "It is decided."],
+    &["edit", "other-one", "--supersedes", "kept"],
+    &["edit", "kept", "--scope", "feature:x"],
     &["restore", "kept"],
-    &["rename", "kept", "Renamed"],
+    &["edit", "kept", "--title", "Renamed"],
     &["archive", "other-one"],
     &["undo"],
     &["record", "--task", "nightly", "--run", "run-0000000a", "--outcome", "failed"],
@@ -324,9 +320,9 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         mount(&["-o", "remount,bind,ro"], path);
     };
     must(&root, &["init"]);
-    must(&root, &["add", "--title", "Kept", "--tags", "nightly", "--body", "One."]);
-    must(&root, &["add", "--title", "Kept", "--tags", "nightly", "--body", "Another nightly one."]);
-    must(&root, &["add", "--title", "Other one", "--tags", "b", "--body", "Nothing of that sort."]);
+    must(&root, &["add", "Kept", "--tags", "nightly", "--body", "One."]);
+    must(&root, &["add", "Kept", "--tags", "nightly", "--body", "Another nightly one."]);
+    must(&root, &["add", "Other one", "--tags", "b", "--body", "Nothing of that sort."]);
     must(&root, &["context", "--task", "nightly", "--run", "run-0000000a"]);
     for has_cache in [true, false] {
         if !has_cache {

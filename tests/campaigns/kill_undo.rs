@@ -36,9 +36,8 @@ const fn victim(name: &'static str, arguments: &'static [&'static str]) -> Victi
     Victim { name, first: None, arguments, input: "" }
 }
 
-const UPDATE: &[&str] =
-    &["add", "--title", "Ports", "--tags", "net", "--body", "9443, and see [[build-cache|the cache]]."];
-const RENAME: &[&str] = &["rename", "build-cache", "Compiler cache"];
+const UPDATE: &[&str] = &["add", "Ports", "--tags", "net", "--body", "9443, and see [[build-cache|the cache]]."];
+const RENAME: &[&str] = &["edit", "build-cache", "--title", "Compiler cache"];
 const IMPORT: &[&str] = &["import", "jsonl", "-"];
 
 /// The commands that change several files, or one in several steps.

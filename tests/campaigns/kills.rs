@@ -92,9 +92,7 @@ fn victim<'a>(program: &'a Program, path: &'a Path, place: &Path, number: usize,
     program.run(&root, NOW, &["init"], "").ended(0, "init");
     for entry in 0..ENTRIES {
         let (title, word) = (format!("Entry {entry}"), word(20_000_000 + entry));
-        program
-            .run(&root, NOW, &["add", "--title", &title, "--tags", "killed", "--body", &body(&word)], "")
-            .ended(0, "add");
+        program.run(&root, NOW, &["add", &title, "--tags", "killed", "--body", &body(&word)], "").ended(0, "add");
     }
     let mut longest = Duration::ZERO;
     for _ in 0..3 {
@@ -113,7 +111,7 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
     let program = Program::new(path, place);
     let mut outcome = Outcome::default();
     while outcome.rounds < kills {
-        let call = ["add", "--title", "Entry 0", "--tags", "killed", "--body", &body(&word(20_000_000))];
+        let call = ["add", "Entry 0", "--tags", "killed", "--body", &body(&word(20_000_000))];
         let victim = victim(&program, path, place, outcome.rounds, &call);
         // Every word that was acknowledged, or is an old version of one.
         let mut planted: BTreeSet<String> = (0..ENTRIES).map(|entry| word(20_000_000 + entry)).collect();
@@ -128,17 +126,15 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
             let (old, new) = (format!("entry-{entry}"), format!("entry-{other}"));
             let has_archived = victim.root.join(".ralph/archive/knowledge").exists();
             let acknowledged = match random.below(8) {
-                0..4 => {
-                    victim.strike(&mut random, &mut outcome, &["add", "--title", &title, "--tags", "killed"], &text)
-                }
+                0..4 => victim.strike(&mut random, &mut outcome, &["add", &title, "--tags", "killed"], &text),
                 4 => victim.strike(
                     &mut random,
                     &mut outcome,
-                    &["note", "--event", "hint", "--summary", &format!("Begin of {fresh}. End of {fresh}.")],
+                    &["add", "--event", "hint", &format!("Begin of {fresh}. End of {fresh}.")],
                     "",
                 ),
                 5 if old != new => {
-                    victim.strike(&mut random, &mut outcome, &["supersede", &old, &new], "");
+                    victim.strike(&mut random, &mut outcome, &["edit", &new, "--supersedes", &old], "");
                     false
                 }
                 6 if has_archived

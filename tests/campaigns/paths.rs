@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use ralph_memory::context::Request;
 use ralph_memory::entry::{Event, Outcome as Ended};
 use ralph_memory::internals::{stem_for_title, version_of};
-use ralph_memory::memory::{Report, Run};
+use ralph_memory::memory::{EntryChanges, Report, Run};
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Task};
 
 use crate::program::{NOW, Program, files};
@@ -305,7 +305,7 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
                     error,
                     Error::Invalid { .. }
                         | Error::NoSuchEntry { .. }
-                        | Error::NotArchived { .. }
+                        | Error::NoVersion { .. }
                         | Error::AlreadyArchived { .. }
                         | Error::Uneditable { .. }
                 );
@@ -316,12 +316,23 @@ fn give_ids(place: &Path, program: &Program, ids: usize, random: &mut Random, ou
         };
         if let Some(id) = Id::parse(&name) {
             told("show", memory.show(&id).map(|shown| format!("{shown:?}")));
-            told("restore", memory.restore(&id).map(|restored| format!("{restored:?}")));
-            told("rename", memory.rename(&id, &name).map(|renamed| format!("{renamed:?}")));
+            told("restore", memory.restore(&id, None).map(|restored| format!("{restored:?}")));
+            told("rename", memory.change(&id, &EntryChanges::titled(&*name)).map(|renamed| format!("{renamed:?}")));
             told("archive", memory.archive(std::slice::from_ref(&id)).map(|archived| format!("{archived:?}")));
-            told("supersede", memory.supersede(&id, &note).map(|superseded| format!("{superseded:?}")));
-            told("supersede by", memory.supersede(&note, &id).map(|superseded| format!("{superseded:?}")));
-            told("promote", memory.promote(&id, &Scope::from(name.clone())).map(|promoted| format!("{promoted:?}")));
+            told(
+                "supersede",
+                memory
+                    .change(&note, &EntryChanges::superseding([id.clone()]))
+                    .map(|superseded| format!("{superseded:?}")),
+            );
+            told(
+                "supersede by",
+                memory
+                    .change(&id, &EntryChanges::superseding([note.clone()]))
+                    .map(|superseded| format!("{superseded:?}")),
+            );
+            let scoped = EntryChanges { scope: Some(Scope::from(name.clone())), ..EntryChanges::default() };
+            told("promote", memory.change(&id, &scoped).map(|promoted| format!("{promoted:?}")));
         }
         let named = Task { id: Some(name.clone()), ..Task::new("A nightly task") };
         let of_task = memory.context(&Request { task: named.clone(), ..Request::default() });
@@ -360,10 +371,10 @@ fn by_process(program: &Program, root: &Path, name: &str, what: &str) {
         &["restore", name],
         &["archive", name],
         &["edit", name],
-        &["rename", name, name],
-        &["supersede", name, "note-2"],
-        &["supersede", "note-2", name],
-        &["promote", name, name],
+        &["edit", name, "--title", name],
+        &["edit", "note-2", "--supersedes", name],
+        &["edit", name, "--supersedes", "note-2"],
+        &["edit", name, "--scope", name],
         &["context", "--task", "t", "--task-id", name],
         &["context", "--task", "t", "--run", name],
         &["record", "--run", name, "--task-id", "t-1"],

@@ -15,7 +15,7 @@ fn check(base: &TestBase, arguments: &[&str], code: i32, expected: &str) {
 }
 
 /// The start of a command line that adds an entry.
-const ADD: [&str; 7] = ["add", "--title", "T", "--tags", "a", "--body", "b"];
+const ADD: [&str; 6] = ["add", "T", "--tags", "a", "--body", "b"];
 
 /// Seen in 0.1.0: these were written, and no task was ever shown the entries.
 #[test]
@@ -24,8 +24,8 @@ fn an_id_that_no_task_can_have_is_refused() {
     base.entry("wal", "WAL mode", "sqlite", "Readers go on.");
     let id = "an id has 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter, a digit or `_`";
     let of_scope = format!("not the scope of a task: {id}");
-    let note = ["note", "--event", "hint", "--summary", "s"];
-    check(&base, &["promote", "wal", "task:a b"], 2, &of_scope);
+    let note = ["add", "--event", "hint", "s"];
+    check(&base, &["edit", "wal", "--scope", "task:a b"], 2, &of_scope);
     check(&base, &[&note[..], &["--scope", "task:a b"]].concat(), 2, &of_scope);
     for start in [&ADD[..], &note] {
         check(&base, &[start, &["--task-id", "a b"]].concat(), 2, id);
@@ -108,7 +108,7 @@ fn numbers_are_refused_in_words() {
     check(&base, &run("--max-tokens", "0"), 2, "not a whole number over 0");
     check(&base, &run("--max-cost", "-1"), 2, "not an amount of US dollars (2.50) over 0");
     check(&base, &["record", "--agent-exit", "x"], 2, "not an exit status: a whole number, such as 0 or 101");
-    let details = |value: &'static str| ["note", "--event", "hint", "--summary", "s", "--details", value];
+    let details = |value: &'static str| ["add", "--event", "hint", "s", "--details", value];
     check(&base, &details("[1]"), 2, "not a JSON object, such as `{\"ticket\": 12}`");
     check(&base, &details("{"), 2, "not JSON: ");
 }
@@ -124,7 +124,7 @@ fn what_was_probably_not_meant_is_a_warning_at_once_and_a_notice_of_check() {
     base.run(["list"]).answer(0);
     let checked = base.run(["check"]).answer(0);
     assert!(checked.contains("notice[unknown-category]") && checked.ends_with("1 file, 1 notice\n"), "{checked}");
-    base.run(["note", "--event", "hint", "--summary", "s", "--expires", NOW]).says(0, "it expired at");
+    base.run(["add", "--event", "hint", "s", "--expires", NOW]).says(0, "it expired at");
 }
 
 #[test]

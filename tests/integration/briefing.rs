@@ -2,7 +2,7 @@
 
 use ralph_memory::context::{BriefingRequest, Budget};
 use ralph_memory::entry::{Event, Outcome, parse_time};
-use ralph_memory::memory::{Report, Run, Validated};
+use ralph_memory::memory::{EntryChanges, Report, Run, Validated};
 use ralph_memory::{Id, Knowledge, Memory, Scope, Task};
 
 use crate::support::TestBase;
@@ -86,7 +86,7 @@ fn knowledge_that_helped_comes_first_and_only_what_concerns_everybody_is_shown()
     let scoped = Knowledge { scope: Scope::Feature("login".into()), ..Knowledge::new("Scoped", ["x"], "Not for all.") };
     memory_now.add(&scoped).unwrap();
     let old = add("Replaced");
-    memory_now.supersede(&old, &newer).unwrap();
+    memory_now.change(&newer, &EntryChanges::superseding([old.clone()])).unwrap();
     let expires_at = parse_time("2026-11-01T00:00:00Z");
     memory_now.add(&Knowledge { expires_at, ..Knowledge::new("Expired", ["x"], "No longer.") }).unwrap();
     memory_now.note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap();
@@ -144,7 +144,7 @@ fn what_is_about_a_failure_of_now_comes_before_what_helped() {
     let of_feature = add("Of a feature that fails", Scope::Feature("billing".into()));
     assert_eq!(first(&memory), of_feature);
     let newer = add("Of the whole project, and newer", Scope::Project);
-    memory.supersede(&of_feature, &newer).unwrap();
+    memory.change(&newer, &EntryChanges::superseding([of_feature.clone()])).unwrap();
     let briefing = memory.briefing(&BriefingRequest::default()).unwrap();
     assert_eq!(briefing.entries[..2], [newer, helped], "{}", briefing.text);
     assert!(!briefing.entries.contains(&of_feature), "{}", briefing.text);

@@ -170,7 +170,7 @@ fn with_index() -> (TestBase, PathBuf) {
     let _ = base.run(["index"]).answer(0);
     for number in 0..2 {
         let title = format!("Note {number}");
-        base.run(["add", "--title", &title, "--tags", "note", "--body", "Not that."]).says(0, "updated knowledge/");
+        base.run(["add", &title, "--tags", "note", "--body", "Not that."]).says(0, "updated knowledge/");
     }
     let list = base.files(".ralph/cache").into_iter().find(|path| path.ends_with("live/meta.json")).unwrap();
     let folder = base.at(&list).parent().unwrap().to_owned();
@@ -188,8 +188,7 @@ fn an_index_file_cut_to_a_few_bytes_changes_no_answer() {
         for length in LENGTHS.into_iter().skip(number % 2).step_by(2) {
             let _ = base.run(["index", "--rebuild"]).answer(0);
             let body = format!("No {length} of {extension}.");
-            base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &body])
-                .says(0, "updated knowledge/note-0");
+            base.run(["add", "Note 0", "--tags", "note", "--body", &body]).says(0, "updated knowledge/note-0");
             let expected = search();
             let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
             let path = files.into_iter().find(|path| path.extension().is_some_and(|found| found == extension)).unwrap();
@@ -207,7 +206,7 @@ fn a_changed_number_in_the_list_of_segments_is_not_trusted() {
     for key in ["\"max_doc\": ", "\"num_deleted_docs\": "] {
         for digit in *b"0189" {
             let _ = base.run(["index", "--rebuild"]).answer(0);
-            let _ = base.run(["add", "--title", "Note 0", "--tags", "note", "--body", &format!("No {digit}.")]);
+            let _ = base.run(["add", "Note 0", "--tags", "note", "--body", &format!("No {digit}.")]);
             let expected = search();
             let mut bytes = fs::read(folder.join("meta.json")).unwrap();
             let at = bytes.windows(key.len()).position(|window| window == key.as_bytes()).unwrap() + key.len();
@@ -256,7 +255,7 @@ fn a_damaged_index_is_rebuilt() {
             assert_eq!(search(), expected, "{path}, damage {kind}");
             // Writing works too, and leaves a working index.
             let title = format!("Written behind damage {kind} to {number}");
-            let added = base.run(["add", "--title", &title, "--tags", "zebra", "--body", &title]);
+            let added = base.run(["add", &title, "--tags", "zebra", "--body", &title]);
             assert_eq!(added.code, Some(0), "{path}, damage {kind}: {added}");
             let behind = search();
             expected = without_cache();

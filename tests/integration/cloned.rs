@@ -357,7 +357,7 @@ fn an_entry_is_found_by_its_own_words_despite_a_cloned_cache() {
     check(&clone);
     run(&clone, &["index"], "").says(0, "the index has ");
     check(&clone);
-    run(&clone, &["add", "--title", "More", "--tags", "y", "--body", "Nothing."], "").says(0, "created knowledge/more");
+    run(&clone, &["add", "More", "--tags", "y", "--body", "Nothing."], "").says(0, "created knowledge/more");
     check(&clone);
     // A pull that puts it over a cache that was made here.
     for only in ["manifest-", "heads-", ".json", ".term", ".idx", ".store", ".fieldnorm", ".pos", "seal", ""] {
@@ -422,7 +422,7 @@ fn a_crafted_segment_is_discarded_and_changes_no_answer() {
         &["check", "--json"],
         &["show", "e7", "--json"],
         &["index", "--json"],
-        &["add", "--title", "More", "--tags", "y", "--body", "Nothing.", "--json"],
+        &["add", "More", "--tags", "y", "--body", "Nothing.", "--json"],
     ];
     let footers = [".term", ".idx", ".pos", ".fieldnorm", ".store"];
     for (number, command) in commands.iter().enumerate() {

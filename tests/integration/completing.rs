@@ -36,7 +36,7 @@ fn every_kind_of_name_is_completed() {
     let check = |words: &[&str], expected: &[&str]| assert_eq!(candidates(&base, words), expected, "{words:?}");
     check(&["edit", "wal"], &["wal-mode"]);
     check(&["edit", "knowledge/wa"], &["knowledge/wal-mode"]);
-    check(&["rename", ""], &["login", "use-make", "wal-mode"]);
+    check(&["edit", ""], &["login", "use-make", "wal-mode"]);
     check(&["restore", ""], &["old-host"]);
     check(&["archive", "login", "jour"], &["journal/run-1a2b/0001"]);
     check(&["list", "--tag", "s"], &["sqlite", "storage"]);
@@ -154,7 +154,7 @@ fn bash_completes_names_and_options() {
     check("ralph-memory add --tags 'sqlite,a", "sqlite,a b\nsqlite,auth\n");
     check("ralph-memory show task:f", "fix-login\n");
     check("ralph-memory list --never", "--never-helped\n");
-    check("ralph-memory superse", "supersede\n");
+    check("ralph-memory consoli", "consolidate\n");
     check("ralph-memory merge-driver --mark", "--marker-size\n");
     // The program of the command line may be a file of a clone: it is not run before Enter.
     base.write("ralph-memory", "#!/bin/sh\ntouch ran\n");

@@ -10,7 +10,7 @@ const RIGHT: &str = "Run `just release --Sign`.";
 const ENTRY: &str = ".ralph/knowledge/how-to-release.md";
 
 fn add(base: &TestBase, source: &str, title: &str, body: &str, more: &[&str]) -> Ran {
-    let arguments = ["add", "--title", title, "--tags", "release", "--body", body, "--source", source];
+    let arguments = ["add", title, "--tags", "release", "--body", body, "--source", source];
     base.with([&arguments, more].concat()).run()
 }
 
@@ -40,7 +40,7 @@ fn edit(base: &TestBase, script: &str) {
     let editor = format!("sh {}", base.home().join("editor.sh").display());
     let ran =
         base.with(["edit", "how-to-release"]).env("EDITOR", editor).env("PATH", std::env::var_os("PATH").unwrap());
-    ran.run().says(0, "edited");
+    ran.run().says(0, "updated");
 }
 
 /// A way in which a person corrects an entry.
@@ -59,7 +59,7 @@ fn corrections() -> Vec<(&'static str, Correction)> {
         ("`add`", |base| add(base, "human", TITLE, RIGHT, &[]).says(0, "updated knowledge/how-to-release")),
         ("`edit` and `rename`", |base| {
             edit(base, "sed -i 's/just ship/just release --Sign/' \"$1\"");
-            base.run(["rename", "how-to-release", "How to release it"]).says(0, "how-to-release-it");
+            base.run(["edit", "how-to-release", "--title", "How to release it"]).says(0, "how-to-release-it");
         }),
     ]
 }
@@ -93,7 +93,7 @@ fn what_a_person_corrected_never_comes_back_through_an_agent() {
         assert_eq!((base.read(entry), base.files(".ralph/knowledge")), (before, entries.clone()), "{name}");
         // Every reader takes it for a person's, and whatever is written next says so.
         assert_eq!(base.run(["show", "how-to-release", "--json"]).json(0)["entry"]["source"], "human", "{name}");
-        base.run(["promote", "how-to-release", "feature:x"]).says(0, "feature:x");
+        base.run(["edit", "how-to-release", "--scope", "feature:x"]).says(0, "updated");
         assert!(base.read(entry).contains("\nsource: \"human\"\n"), "{name}: {}", base.read(entry));
     }
 }
@@ -113,7 +113,7 @@ fn an_agent_goes_on_updating_what_agents_wrote() {
     add(&base, "human", "Keys", "In the vault.", &[]).says(0, "created knowledge/keys");
     let linked = "Run `just publish`. See [[keys]].";
     add(&base, "agent", TITLE, linked, &[]).says(0, "updated");
-    base.run(["rename", "keys", "Signing keys"]).says(0, "signing-keys");
+    base.run(["edit", "keys", "--title", "Signing keys"]).says(0, "signing-keys");
     assert!(base.read(ENTRY).contains("[[signing-keys]]"), "{}", base.read(ENTRY));
     assert_eq!(base.run(["show", "how-to-release", "--json"]).json(0)["entry"]["source"], "agent");
     let base = clone_of(base);
@@ -128,7 +128,7 @@ fn an_agent_goes_on_updating_what_agents_wrote() {
 fn what_was_superseded_does_not_come_back_either() {
     let base = by_agent();
     add(&base, "human", "Releases", RIGHT, &[]).says(0, "created");
-    base.run(["supersede", "how-to-release", "releases"]).says(0, "releases");
+    base.run(["edit", "releases", "--supersedes", "how-to-release"]).says(0, "releases");
     let base = clone_of(base);
     add(&base, "agent", TITLE, WRONG, &[]).refuses(4, "said that before, and another entry replaces it");
     assert_eq!(base.files(".ralph/knowledge").len(), 2);

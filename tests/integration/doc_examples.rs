@@ -327,10 +327,10 @@ fn every_page_with_rust_is_a_test_of_the_library() {
 
 #[test]
 fn commands_are_found_in_blocks() {
-    let block = "ralph-memory add --title \"a b\" \\\n  --tags 'c' < x.md\ncargo test\n\
+    let block = "ralph-memory add \"a b\" \\\n  --tags 'c' < x.md\ncargo test\n\
                  cargo run -q -- context --task x > y # why\ncat a |\n  ralph-memory search x; ralph-memory list\n";
     let expected: [&[&str]; 4] =
-        [&["add", "--title", "a b", "--tags", "c"], &["context", "--task", "x"], &["search", "x"], &["list"]];
+        [&["add", "a b", "--tags", "c"], &["context", "--task", "x"], &["search", "x"], &["list"]];
     let found: Vec<_> = commands(block).iter().filter_map(|words| arguments(words)).collect();
     assert_eq!(found, expected);
 }

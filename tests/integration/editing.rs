@@ -47,7 +47,7 @@ fn what_an_editor_saved_is_kept_however_it_ends() {
         assert_eq!(base.read(ENTRY), before);
         assert!(String::from_utf8_lossy(&fs::read(base.at(DRAFT)).unwrap()).contains("Mine."), "{script}");
         edit(&base, "true").refuses(2, "an earlier call kept a copy of `knowledge/ports`");
-        retry(&base, "LC_ALL=C sed -i 's/ caf.*//' \"$1\"").says(0, "edited knowledge/ports");
+        retry(&base, "LC_ALL=C sed -i 's/ caf.*//' \"$1\"").says(0, "updated knowledge/ports");
         assert!(base.read(ENTRY).contains("Mine."));
         assert_eq!(base.files(".ralph/state/drafts"), [""; 0]);
     }
@@ -59,7 +59,7 @@ fn what_an_editor_saved_is_kept_however_it_ends() {
     for path in [DRAFT, ".ralph/state/drafts/bases/ports.md"] {
         base.write(path, base.read(ENTRY));
     }
-    edit(&base, "sed -i s/80/81/ \"$1\"").says(0, "edited knowledge/ports");
+    edit(&base, "sed -i s/80/81/ \"$1\"").says(0, "updated knowledge/ports");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_others_changed_meanwhile_is_merged() {
     let draft = base.read(DRAFT);
     assert!(draft.contains("on 82.") && draft.contains("on 83.") && draft.contains("<<<<<<<"), "{draft}");
     retry(&base, "sed -i '/^<<<<<<</d; /^=======/d; /^>>>>>>>/d; /on 83/d; /^|||||||/d; /on 81/d' \"$1\"")
-        .says(0, "edited knowledge/ports");
+        .says(0, "updated knowledge/ports");
     assert!(base.read(ENTRY).contains("on 82.") && !base.read(ENTRY).contains("on 83."));
 
     // Two other titles cannot be merged, and nothing is lost.
@@ -98,9 +98,9 @@ fn a_copy_follows_its_renamed_entry() {
     for id in ["ports", "gates"] {
         let base = base();
         let program = crate::support::PROGRAM;
-        let script = format!("{program} rename ports Gates > rename.log; sed -i s/5432/6432/ \"$1\"");
+        let script = format!("{program} edit ports --title Gates > rename.log; sed -i s/5432/6432/ \"$1\"");
         edit(&base, &script).refuses(4, "was changed by another program");
-        with_editor(&base, &["edit", id, "--retry"], "true").run().says(0, "edited knowledge/gates");
+        with_editor(&base, &["edit", id, "--retry"], "true").run().says(0, "updated knowledge/gates");
         let text = base.read(".ralph/knowledge/gates.md");
         assert!(
             text.contains("title: \"Gates\"") && text.contains("knowledge/ports") && text.contains("on 6432."),
@@ -114,7 +114,7 @@ fn a_copy_follows_its_renamed_entry() {
 fn a_copy_that_is_too_large_for_an_entry_can_be_opened_again() {
     let base = base();
     edit(&base, "yes long | head -c 1500000 >> \"$1\"").says(2, "the limit of an entry is 1048576");
-    retry(&base, "sed -i '/^long$/d; /^lo*n*g*$/d; s/80/81/' \"$1\"").says(0, "edited knowledge/ports");
+    retry(&base, "sed -i '/^long$/d; /^lo*n*g*$/d; s/80/81/' \"$1\"").says(0, "updated knowledge/ports");
     assert!(base.read(ENTRY).contains("on 81."));
 }
 
@@ -140,9 +140,9 @@ fn an_entry_is_edited_by_one_person_at_a_time() {
 #[test]
 fn an_edit_that_another_command_would_refuse_is_refused() {
     let base = base();
-    base.run(["add", "--title", "Ports of 2027", "--tags", "net", "--body", "443.", "--supersedes", "ports"])
+    base.run(["add", "Ports of 2027", "--tags", "net", "--body", "443.", "--supersedes", "ports"])
         .says(0, "created knowledge/ports-of-2027");
-    base.run(["add", "--title", "Doc", "--tags", "a", "--body", "See [[Ports]]."]).says(0, "created knowledge/doc");
+    base.run(["add", "Doc", "--tags", "a", "--body", "See [[Ports]]."]).says(0, "created knowledge/doc");
     let before = base.read(ENTRY);
     for (change, reason) in [
         (
@@ -160,7 +160,7 @@ fn an_edit_that_another_command_would_refuse_is_refused() {
     }
     // Another scope may have an entry of that title.
     edit(&base, "sed -i 's/^title:.*/title: ports OF 2027\\nscope: feature:x/' \"$1\"")
-        .says(0, "edited knowledge/ports");
+        .says(0, "updated knowledge/ports");
     base.run(["undo"]).says(0, "took back");
     base.run(["check"]).answer(0);
 }
@@ -168,14 +168,14 @@ fn an_edit_that_another_command_would_refuse_is_refused() {
 #[test]
 fn links_that_an_edit_breaks_are_reported() {
     let base = base();
-    base.run(["add", "--title", "Doc", "--tags", "a", "--body", "See [[Ports]] and [[ports]]."]).says(0, "created");
+    base.run(["add", "Doc", "--tags", "a", "--body", "See [[Ports]] and [[ports]]."]).says(0, "created");
     let ran = edit(&base, "echo 'See [[nobody]], [[doc]] and [[Doc]].' >> \"$1\"");
     assert!(
         ran.stderr.contains("warning: .ralph/knowledge/ports.md:10: the link `[[nobody]]` leads to no entry"),
         "{ran}"
     );
     assert!(!ran.stderr.contains("[[doc]]") && !ran.stderr.contains("[[Doc]]"), "{ran}");
-    ran.says(0, "edited knowledge/ports");
+    ran.says(0, "updated knowledge/ports");
     // What the entry had before is not said again.
     let ran = edit(&base, "sed -i 's/^title:.*/title: Gates/' \"$1\"");
     assert!(!ran.stderr.contains("[[nobody]]"), "{ran}");

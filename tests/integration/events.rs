@@ -1,7 +1,7 @@
 //! Events and scopes: which contexts show an event, in what detail, and how often.
 
 use ralph_memory::entry::{Event, Outcome, Source};
-use ralph_memory::memory::{AddAction, Iteration, Report, Run, Validated};
+use ralph_memory::memory::{Iteration, Report, Run, Validated, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -71,12 +71,15 @@ fn events_of_the_same_words_are_one() {
     let memory = memory(&base);
     let note = |summary: &str| memory.note(&Event::new("rejection", summary)).unwrap().action;
     let long = "and neither do the columns that the export of the accounts reads, as Platform says";
-    assert_eq!(note(&format!("The reviewer rejected the schema: it has no foreign keys, {long}.")), AddAction::Created);
+    assert_eq!(
+        note(&format!("The reviewer rejected the schema: it has no foreign keys, {long}.")),
+        WriteAction::Created
+    );
     for same in [
         format!("the  reviewer rejected the schema (it has no foreign keys, {long})"),
         format!("Reviewer has rejected schema;\n\nno foreign keys, {long}!"),
     ] {
-        assert_eq!(note(&same), AddAction::Unchanged, "{same}");
+        assert_eq!(note(&same), WriteAction::Unchanged, "{same}");
     }
     for other in [
         format!("The reviewer rejected the schema: it has foreign keys, {long}."),
@@ -84,7 +87,7 @@ fn events_of_the_same_words_are_one() {
         "The reviewer rejected the schema: it must have no foreign keys.".to_owned(),
         "The schema rejected the reviewer: it must have no foreign keys.".to_owned(),
     ] {
-        assert_eq!(note(&other), AddAction::Created, "{other}");
+        assert_eq!(note(&other), WriteAction::Created, "{other}");
     }
     assert_eq!(events(&base).len(), 5);
 }
@@ -153,7 +156,7 @@ fn every_kind_of_event_is_written_by_every_author() {
     ];
     for (event, source) in sorts {
         let summary = format!("What came of the {event}. And why.");
-        let arguments = ["note", "--event", event, "--summary", &summary, "--source", source, "--scope", "section:s"];
+        let arguments = ["add", "--event", event, &summary, "--source", source, "--scope", "section:s"];
         let ran = base.run(arguments);
         let stem = format!("2026-11-20-what-came-of-the-{}", event.replace('_', "-"));
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), format!("created knowledge/{stem}\n").as_str()), "{ran}");
@@ -215,25 +218,25 @@ fn no_fact_is_repeated_in_a_scope() {
     let base = TestBase::new();
     let memory = memory(&base);
     let event = Event { source: Source::Reviewer, ..Event::new("rejection", "No tests.  For the empty file.") };
-    assert_eq!(memory.note(&event).unwrap().action, AddAction::Created);
+    assert_eq!(memory.note(&event).unwrap().action, WriteAction::Created);
     let again = Event { summary: "No tests. For the\nempty file.".into(), tags: vec!["other".into()], ..event.clone() };
     let added = memory.note(&again).unwrap();
-    assert_eq!((added.action, added.path.as_str()), (AddAction::Unchanged, events(&base)[0].as_str()));
+    assert_eq!((added.action, added.path.as_str()), (WriteAction::Unchanged, events(&base)[0].as_str()));
     for other in [
         Event { scope: Scope::Task("t-1".into()), ..event.clone() },
         Event { event: "hint".into(), ..event.clone() },
         Event { summary: "No tests. For the full file.".into(), ..event.clone() },
     ] {
-        assert_eq!(memory.note(&other).unwrap().action, AddAction::Created);
+        assert_eq!(memory.note(&other).unwrap().action, WriteAction::Created);
     }
     // An event that no context shows any more is noted again.
     let expired = Event { expires_at: ralph_memory::entry::parse_time("2020-01-01"), ..Event::new("hint", "Old.") };
     memory.note(&expired).unwrap();
-    assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, AddAction::Created);
+    assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, WriteAction::Created);
     assert_eq!(events(&base).len(), 6);
     // `add` with such a category is the same.
     let knowledge = Knowledge { category: Some("hint".into()), ..Knowledge::new("Old.", ["x"], "Old.") };
-    assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Unchanged);
+    assert_eq!(memory.add(&knowledge).unwrap().action, WriteAction::Unchanged);
 }
 
 /// Seed 004: only a strict block counts, and only where that is allowed.
@@ -313,12 +316,12 @@ fn suggestions_are_read_from_a_strict_block_if_allowed() {
 fn expired_and_replaced_events_are_in_no_context() {
     let base = TestBase::new();
     let note = |summary: &str, expires: &str| {
-        let ran = base.run(["note", "--event", "hint", "--summary", summary, "--expires", expires, "--json"]);
+        let ran = base.run(["add", "--event", "hint", summary, "--expires", expires, "--json"]);
         ran.json(0)["id"].as_str().unwrap().to_owned()
     };
     note("Only for a day.", "1d");
     let (old, new) = (note("The old hint.", "99w"), note("The new hint.", "99w"));
-    base.run(["supersede", &old, &new]).says(0, "superseded knowledge/");
+    base.run(["edit", &new, "--supersedes", &old]).says(0, "updated knowledge/");
     let told = |now: &str| {
         let ran = base.with(["context", "--task", "x", "--json"]).now(now).run();
         ran.json(0)["prompt"].as_str().unwrap().to_owned()
@@ -341,7 +344,7 @@ fn events_need_nothing_but_files() {
 }
 
 #[test]
-fn an_entry_is_promoted_to_another_scope() {
+fn an_entry_gets_another_scope() {
     let base = TestBase::new();
     let memory = memory(&base);
     let knowledge =
@@ -349,26 +352,27 @@ fn an_entry_is_promoted_to_another_scope() {
     let id = memory.add(&knowledge).unwrap().id;
     let sees = |title: &str| begin(&memory, &Task::new(title)).entries;
     assert_eq!(sees("WAL mode in sqlite"), []);
-    let ran = base.run(["promote", id.as_str(), "project"]);
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (Some(0), "promoted knowledge/wal-mode from task:t-1 to project\n"),
-        "{ran}"
-    );
+    let ran = base.run(["edit", id.as_str(), "--scope", "project"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "updated knowledge/wal-mode\n"), "{ran}");
     assert_eq!(sees("WAL mode in sqlite"), std::slice::from_ref(&id));
     let text = base.read(".ralph/knowledge/wal-mode.md");
     assert!(!text.contains("scope:") && text.contains("updated_at: \"2026-11-20T10:00:00Z\"\n"), "{text}");
-    let again = base.run(["promote", id.as_str(), "project", "--json"]).json(0);
+    let again = base.run(["edit", id.as_str(), "--scope", "project", "--json"]).json(0);
     assert_eq!(again["action"], json!("unchanged"));
     assert_eq!(base.read(".ralph/knowledge/wal-mode.md"), text);
-    let back = base.run(["promote", "wal-mode", "section:storage", "--json"]).json(0);
-    assert_eq!((&back["previous_scope"], &back["scope"]), (&json!("project"), &json!("section:storage")));
+    let back = base.run(["edit", "wal-mode", "--scope", "section:storage", "--json"]).json(0);
+    assert_eq!(back["action"], json!("updated"));
+    assert_eq!(base.run(["show", "wal-mode", "--json"]).json(0)["entry"]["scope"], json!("section:storage"));
     // Wrong input is refused and changes nothing.
     let text = base.read(".ralph/knowledge/wal-mode.md");
     for (arguments, code, reason) in [
-        (["promote", "wal-mode", "everyone"], 2, "not one of `project`, `feature:NAME`, `section:ID` and `task:ID`"),
-        (["promote", "no-such-entry", "project"], 1, "there is no entry `knowledge/no-such-entry`"),
-        (["promote", "journal/run-1/0001", "project"], 2, "a journal entry never changes"),
+        (
+            ["edit", "wal-mode", "--scope", "everyone"],
+            2,
+            "not one of `project`, `feature:NAME`, `section:ID` and `task:ID`",
+        ),
+        (["edit", "no-such-entry", "--scope", "project"], 1, "there is no entry `knowledge/no-such-entry`"),
+        (["edit", "journal/run-1/0001", "--scope", "project"], 2, "a journal entry never changes"),
     ] {
         base.run(arguments).refuses(code, reason);
     }
@@ -380,13 +384,13 @@ fn invalid_events_are_refused_with_a_reason() {
     let base = TestBase::new();
     let long = "x".repeat(801);
     for (arguments, reason) in [
-        (["--event", "gossip", "--summary", "x"], "not one of submission, rejection"),
-        (["--event", "hint", "--summary", " "], "summary: it is empty"),
-        (["--event", "hint", "--summary", &long], "it has 801 characters; the limit is 800"),
+        (["--event", "gossip", "x"], "not one of submission, rejection"),
+        (["--event", "hint", " "], "summary: it is empty"),
+        (["--event", "hint", &long], "it has 801 characters; the limit is 800"),
     ] {
-        base.run(["note"].into_iter().chain(arguments)).refuses(2, reason);
+        base.run(["add"].into_iter().chain(arguments)).refuses(2, reason);
     }
-    let ran = base.run(["note", "--event", "hint", "--summary", "x", "--details", "[1]"]);
+    let ran = base.run(["add", "--event", "hint", "x", "--details", "[1]"]);
     ran.refuses(2, "invalid value '[1]' for '--details <JSON>': not a JSON object");
     assert_eq!(events(&base), Vec::<String>::new());
 }

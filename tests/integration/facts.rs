@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::prelude::*;
 use ralph_memory::entry::Event;
 use ralph_memory::internals::text::{first_sentence, fold, title_of, words};
-use ralph_memory::memory::{AddAction, EntryFilter, Report, Run};
+use ralph_memory::memory::{EntryFilter, Report, Run, WriteAction};
 use ralph_memory::{Error, Id, Kind, Knowledge, Memory, Query, Source, Task};
 use serde_json::json;
 
@@ -85,7 +85,7 @@ fn fact() -> impl Strategy<Value = Fact> {
 /// What became of a fact.
 struct Told {
     id: Id,
-    action: AddAction,
+    action: WriteAction,
     similar: Vec<Id>,
 }
 
@@ -150,9 +150,9 @@ impl Fact {
                 let answer = &answer["structuredContent"];
                 let id = |id: &serde_json::Value| Id::parse(id.as_str().unwrap()).unwrap();
                 let action = match answer["action"].as_str().unwrap() {
-                    "created" => AddAction::Created,
-                    "updated" => AddAction::Updated,
-                    _ => AddAction::Unchanged,
+                    "created" => WriteAction::Created,
+                    "updated" => WriteAction::Updated,
+                    _ => WriteAction::Unchanged,
                 };
                 let similar = answer["similar"].as_array().unwrap().iter().map(id).collect();
                 return Some(Told { id: id(&answer["id"]), action, similar });
@@ -216,18 +216,19 @@ fn check(facts: &[Fact]) {
         };
         let entry = Entry { is_named: fold(&knowledge.title) != fold(&title_of(&knowledge.body)), knowledge, says };
         match (told.action, entries.get(&told.id)) {
-            (AddAction::Created, None) => {}
-            (AddAction::Created, Some(_)) => panic!("{} was there", told.id),
-            (AddAction::Updated, Some(old)) => {
+            (WriteAction::Created, None) => {}
+            (WriteAction::Created, Some(_)) => panic!("{} was there", told.id),
+            (WriteAction::Updated, Some(old)) => {
                 check_replaced(old, &entry);
                 before.entry(told.id.clone()).or_default().push(old.knowledge.body.clone());
             }
-            (AddAction::Unchanged, Some(old)) => {
+            (WriteAction::Unchanged, Some(old)) => {
                 assert_eq!(fold(&old.knowledge.body), fold(&entry.knowledge.body));
                 if old.knowledge.source == Source::Human {
                     continue;
                 }
             }
+            (WriteAction::Restored, _) => panic!("{} was not archived", told.id),
             (_, None) => panic!("{} was never told", told.id),
         }
         assert!(!told.similar.contains(&told.id));
@@ -245,12 +246,13 @@ fn check(facts: &[Fact]) {
     }
     // Each replaced version is restored, the newest first.
     for (id, versions) in before {
-        memory.restore(&id).unwrap();
+        memory.restore(&id, None).unwrap();
         assert_eq!(memory.show(&id).unwrap().entry.body.trim(), versions.last().unwrap());
         for version in &versions {
-            let kept = |archived: &Id| memory.show(archived).is_ok_and(|shown| shown.entry.body.trim() == version);
-            let all = memory.show(&id).unwrap().entry;
-            assert!(all.body.trim() == version || all.versions.iter().any(kept), "a version of {id} is gone");
+            let is_in = |text: &str| text.trim_end().ends_with(&format!("\n\n{version}"));
+            let is_kept = memory.versions(&id).unwrap().iter().any(|earlier| is_in(&earlier.text));
+            let is_live = memory.show(&id).unwrap().entry.body.trim() == version;
+            assert!(is_live || is_kept, "a version of {id} is gone");
         }
     }
 }

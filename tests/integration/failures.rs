@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use crate::own_disk::NEEDED;
 use crate::support::{NOW, PROGRAM, Ran, TestBase, without_scores};
 
-const ADD: [&str; 7] = ["add", "--title", "T", "--tags", "a", "--body", "b"];
+const ADD: [&str; 6] = ["add", "T", "--tags", "a", "--body", "b"];
 /// The commands that only read.
 const READING: [&[&str]; 8] = [
     &["search", "nightly"],
@@ -160,9 +160,9 @@ fn a_full_disk_is_6_and_loses_nothing() {
     fs::create_dir(base.at(".ralph")).unwrap();
     let script = format!(
         "echo mounted; p() {{ \"$0\" --now {NOW} \"$@\"; }}; p init > /dev/null\n\
-         p add --title Kept --tags a --body first\n\
+         p add Kept --tags a --body first\n\
          head -c 1000000 /dev/zero > .ralph/state/filler 2> /dev/null\n\
-         p add --title Kept --tags a --body other 2>&1; echo exit $?\n\
+         p add Kept --tags a --body other 2>&1; echo exit $?\n\
          p search first; echo exit $?; cat .ralph/knowledge/kept.md; find .ralph/knowledge .ralph/archive -type f"
     );
     let told = with_own_disk(&base, &script);
@@ -195,9 +195,9 @@ fn a_read_only_memory_is_read() {
     fs::create_dir(base.at(".ralph")).unwrap();
     let script = format!(
         "echo mounted; p() {{ \"$0\" --now {NOW} \"$@\"; }}; p init > /dev/null\n\
-         p add --title Kept --tags a --body kept > /dev/null; rm -r .ralph/cache; mount -o remount,ro .ralph\n\
+         p add Kept --tags a --body kept > /dev/null; rm -r .ralph/cache; mount -o remount,ro .ralph\n\
          p search kept 2>&1; echo exit $?; p list 2>&1; echo exit $?; p check 2>&1; echo exit $?\n\
-         p add --title Other --tags a --body other 2>&1; echo exit $?; p index --rebuild 2>&1; echo exit $?"
+         p add Other --tags a --body other 2>&1; echo exit $?; p index --rebuild 2>&1; echo exit $?"
     );
     let told = with_own_disk(&base, &script);
     assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @"
@@ -249,18 +249,18 @@ fn a_lock_that_stays_taken_is_5() {
     lock.lock().unwrap();
     fs::write(base.at(".ralph/state/lock"), "pid 4711 on somewhere (ralph-memory add)\n").unwrap();
     let run = |arguments: &[&str]| base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run();
-    assert_snapshot!(without_times(&run(&["add", "--title", "Other", "--tags", "a", "--body", "b"])), @"
+    assert_snapshot!(without_times(&run(&["add", "Other", "--tags", "a", "--body", "b"])), @"
     exit 5
     --- stderr
     error: `[TEMP]/project/.ralph/state/lock` was still locked after [N] ms by pid 4711 on somewhere (ralph-memory add)
     hint: another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS
     ");
-    run(&["supersede", "bench", "t"]).says(5, "state/lock");
+    run(&["edit", "t", "--supersedes", "bench"]).says(5, "state/lock");
     run(&["restore", "bench"]).says(5, "state/lock");
     // Reading does not wait.
     run(&["search", "nightly"]).says(0, "knowledge/bench");
     lock.unlock().unwrap();
-    run(&["add", "--title", "Other", "--tags", "a", "--body", "b"]).says(0, "created knowledge/other");
+    run(&["add", "Other", "--tags", "a", "--body", "b"]).says(0, "created knowledge/other");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn files_that_cannot_be_edited_are_left_alone() {
     // Nothing can be appended to a list of mappings.
     let file = "---\ntitle: T\ntags: [a]\nsupersedes: {a: b}\n---\n\nx\n";
     base.write(".ralph/knowledge/t.md", file);
-    let ran = base.run(["supersede", "bench", "t"]);
+    let ran = base.run(["edit", "t", "--supersedes", "bench"]);
     assert_snapshot!(ran, @"
     exit 4
     --- stderr
@@ -342,7 +342,7 @@ fn a_broken_cache_is_rebuilt() {
 #[test]
 fn late_input_is_awaited_and_read_once() {
     let base = TestBase::new();
-    let mut command = base.with(["add", "--title", "T", "--tags", "a"]).command();
+    let mut command = base.with(["add", "T", "--tags", "a"]).command();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdin.take());
     let mut told = String::new();
@@ -356,20 +356,7 @@ fn a_file_over_the_limit_of_the_shell_is_6_and_no_kill() {
     // The cache is over it as well, which only costs time.
     let script = "ulimit -f 8; exec \"$0\" \"$@\"";
     let mut command = Command::new("sh");
-    command.args([
-        "-c",
-        script,
-        PROGRAM,
-        "--now",
-        NOW,
-        "add",
-        "--title",
-        "T",
-        "--tags",
-        "a",
-        "--body",
-        &"long ".repeat(4_000),
-    ]);
+    command.args(["-c", script, PROGRAM, "--now", NOW, "add", "T", "--tags", "a", "--body", &"long ".repeat(4_000)]);
     command.current_dir(base.root()).env_clear().env("HOME", base.home());
     let output = command.env("PATH", std::env::var_os("PATH").unwrap()).stdin(Stdio::null()).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();

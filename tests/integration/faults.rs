@@ -46,7 +46,7 @@ fn a_failed_edit_is_complete_or_undone() {
 
 #[test]
 fn a_failed_restore_loses_nothing() {
-    campaign(&["restore", "restore, exchanging"], Errors::Sampled);
+    campaign(&["restore", "restore, of a live entry"], Errors::Sampled);
 }
 
 #[test]
@@ -82,15 +82,18 @@ fn the_index_matches_the_files_at_any_sampled_failure() {
     campaign(&["index", "index --rebuild"], Errors::Sampled);
 }
 
+/// What is replaced must be on the disk elsewhere first.
 #[test]
-fn an_exchange_that_is_not_durable_is_undone() {
-    for folder in [".ralph/archive/knowledge", ".ralph/knowledge"] {
-        assert_eq!(at("restore, exchanging", "fsync", folder), BTreeMap::from([(6, 2)]), "{folder}");
+fn a_text_whose_record_is_not_durable_is_not_replaced() {
+    for case in ["add, update", "restore, of a live entry", "consolidate"] {
+        assert_eq!(at(case, "fdatasync", ".ralph/state/undo/0").keys().collect::<Vec<_>>(), [&6], "{case}");
+        assert_eq!(at(case, "fsync", ".ralph/state/undo").keys().collect::<Vec<_>>(), [&6], "{case}");
     }
 }
 
 #[test]
-fn only_replaced_texts_leave_a_version() {
+fn a_replacement_that_is_not_durable_is_undone() {
+    assert_eq!(at("restore, of a live entry", "fsync", ".ralph/knowledge"), BTreeMap::from([(6, 2)]));
     assert_eq!(at("consolidate", "fsync", ".ralph/knowledge/.tmp-"), BTreeMap::from([(6, 2)]));
 }
 

@@ -1,7 +1,7 @@
 //! Names and words in both of Unicode's forms: `é` as one character, as most programs write it (NFC), and as a letter
 //! and an accent, as some file systems and editors do (NFD). They look alike, so they are the same.
 
-use ralph_memory::memory::{AddAction, EntryFilter};
+use ralph_memory::memory::{EntryFilter, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -76,10 +76,10 @@ fn adding_a_title_in_the_other_form_updates_its_entry() {
             ..Knowledge::new(format!("The {other} of pools"), [other], body)
         };
         let same = memory.add(&knowledge(&format!("Words of the {other}."))).unwrap();
-        assert_eq!(same.action, AddAction::Unchanged, "{same:?}");
+        assert_eq!(same.action, WriteAction::Unchanged, "{same:?}");
         assert_eq!(base.read(&format!(".ralph/knowledge/{form}.md")), before);
         let added = memory.add(&knowledge("Other words.")).unwrap();
-        assert_eq!(added.action, AddAction::Updated);
+        assert_eq!(added.action, WriteAction::Updated);
         assert_eq!(added.path.as_str(), format!(".ralph/knowledge/{form}.md"));
         assert_eq!(base.files(".ralph/knowledge").len(), 1);
         // Nothing but the body and the time of the update is another one.
@@ -140,7 +140,7 @@ fn a_restored_entry_keeps_its_file_name() {
         let archived = base.at(&format!(".ralph/archive/knowledge/{form}.md"));
         std::fs::create_dir_all(archived.parent().unwrap()).unwrap();
         std::fs::rename(base.at(&path), &archived).unwrap();
-        let back = memory.restore(&Id::parse(other).unwrap()).unwrap();
+        let back = memory.restore(&Id::parse(other).unwrap(), None).unwrap();
         assert_eq!((back.path.as_str(), base.read(&path)), (path.as_str(), text));
     }
 }

@@ -397,7 +397,7 @@ fn git_is_called_with_exactly_these_arguments() {
 }
 
 fn add(base: &TestBase, title: &str) -> Value {
-    run(base, &["add", "--title", title, "--tags", "x", "--body", title, "--json"], "").json(0)
+    run(base, &["add", title, "--tags", "x", "--body", title, "--json"], "").json(0)
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn a_write_waits_while_git_changes_the_files() {
     let has_waited = (0..5).any(|number| {
         let (title, stem) = (format!("Note {number}"), format!("note-{number}"));
         base.write(".git/index.lock", "");
-        let mut child = base.with(["add", "--title", &title, "--tags", "x", "--body", "b", "--json"]).command();
+        let mut child = base.with(["add", &title, "--tags", "x", "--body", "b", "--json"]).command();
         let mut child = child.env("PATH", path()).stdout(Stdio::piped()).spawn().unwrap();
         // It says who it is once it has the memory's own lock.
         while fs::read(base.at(".ralph/state/lock")).map_or(true, |text| text.is_empty())
@@ -444,7 +444,7 @@ fn a_stale_git_lock_is_reported_and_stops_no_write() {
     // Everything that writes says so, and nothing that only reads.
     let of =
         |ran: &Ran| ran.json(0)["problems"].as_array().unwrap().iter().any(|problem| problem["code"] == "git-busy");
-    assert!(of(&run(&base, &["supersede", "knowledge/note-0", "knowledge/note-1", "--json"], "")));
+    assert!(of(&run(&base, &["edit", "knowledge/note-1", "--supersedes", "knowledge/note-0", "--json"], "")));
     assert!(!of(&run(&base, &["search", "note", "--json"], "")));
     assert!(!of(&run(&base, &["list", "--json"], "")));
     run(&base, &["context", "--task", "t", "--task-id", "t-1"], "").says(0, "**ID:** t-1");

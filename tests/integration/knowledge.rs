@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use ralph_memory::memory::AddAction;
+use ralph_memory::memory::{EntryChanges, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Source};
 
 use crate::support::TestBase;
@@ -41,16 +41,16 @@ fn knowledge_is_found_beside_a_hidden_entry_of_its_title() {
     memory.add(&old).unwrap();
     assert_eq!(found(&memory, "quokka"), [""; 0]);
     let added = memory.add(&Knowledge::new("Old flag", ["f"], "quokka two")).unwrap();
-    assert_eq!((added.action, added.id), (AddAction::Created, id("old-flag-2")));
+    assert_eq!((added.action, added.id), (WriteAction::Created, id("old-flag-2")));
     assert_eq!(found(&memory, "quokka"), ["knowledge/old-flag-2"]);
 
     memory.add(&Knowledge::new("Use make", ["build"], "wombat one")).unwrap();
     memory.add(&Knowledge::new("Use just", ["tools"], "other words")).unwrap();
-    assert!(memory.supersede(&id("use-make"), &id("use-just")).unwrap().changed);
-    assert!(!memory.supersede(&id("use-make"), &id("use-just")).unwrap().changed);
+    let supersede = || memory.change(&id("use-just"), &EntryChanges::superseding([id("use-make")])).unwrap().action;
+    assert_eq!([supersede(), supersede()], [WriteAction::Updated, WriteAction::Unchanged]);
     assert_eq!(found(&memory, "wombat"), [""; 0]);
     let added = memory.add(&Knowledge::new("Use make", ["build"], "wombat two")).unwrap();
-    assert_eq!((added.action, added.id), (AddAction::Created, id("use-make-2")));
+    assert_eq!((added.action, added.id), (WriteAction::Created, id("use-make-2")));
     assert_eq!(found(&memory, "wombat"), ["knowledge/use-make-2"]);
 }
 
@@ -73,7 +73,7 @@ fn text_of_an_agent_never_replaces_a_persons() {
     let agents = Knowledge { source: Source::Coder, ..Knowledge::new("Other", ["y"], "agent") };
     assert_eq!(memory.add(&agents).unwrap().id, id("other"));
     let added = memory.add(&Knowledge::new("Other", ["y"], "person")).unwrap();
-    assert_eq!((added.action, added.id, added.similar), (AddAction::Updated, id("other"), vec![]));
+    assert_eq!((added.action, added.id, added.similar), (WriteAction::Updated, id("other"), vec![]));
     let refused = memory.add(&agents).unwrap_err().to_string();
     let expected = "`knowledge/other` said that before, and a person corrected it: it says now, as \"Other\": person";
     assert_eq!((refused.as_str(), body(folder.path(), "other").as_str()), (expected, "person"));
@@ -125,20 +125,20 @@ fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
     assert_eq!(later.prune(true).unwrap().moved, []);
 
     // To confirm one is not to confirm the others.
-    let refused = memory.supersede(&id("rule-0"), &id("no-rules")).unwrap_err().to_string();
+    let refused = memory.change(&id("no-rules"), &EntryChanges::superseding([id("rule-0")])).unwrap_err().to_string();
     assert!(
         refused.contains("would also replace `knowledge/rule-1`, ") && refused.contains(" and 26 more"),
         "{refused}"
     );
     memory.add(&by_agent("Instead of rule 3", &["rule-3"])).unwrap();
-    let confirmed = memory.supersede(&id("rule-3"), &id("instead-of-rule-3")).unwrap();
-    assert!(confirmed.changed && !confirmed.suggested);
+    let confirmed = memory.change(&id("instead-of-rule-3"), &EntryChanges::superseding([id("rule-3")])).unwrap();
+    assert_eq!((confirmed.action, confirmed.suggested), (WriteAction::Updated, vec![]));
     let text = fs::read_to_string(folder.path().join(".ralph/knowledge/instead-of-rule-3.md")).unwrap();
     assert!(text.contains("\nsource: \"human\"\n"), "{text}");
     assert!(shown("rule-3").summary.superseded && memory.search(&query, 100).unwrap().hits.len() == 31);
     // From now on it is the person's: an agent does not change what was confirmed.
     let told = memory.add(&by_agent("Instead of rule 3", &[])).unwrap();
-    assert_eq!((told.action, told.id), (AddAction::Unchanged, id("instead-of-rule-3")));
+    assert_eq!((told.action, told.id), (WriteAction::Unchanged, id("instead-of-rule-3")));
     let other = Knowledge { body: "Other words.".into(), ..by_agent("Instead of rule 3", &[]) };
     assert_eq!(memory.add(&other).unwrap().id, id("instead-of-rule-3-2"));
 }
@@ -149,7 +149,9 @@ fn agents_replace_what_agents_wrote_and_people_replace_anything() {
     let memory = memory(folder.path());
     memory.add(&by_agent("One", &[])).unwrap();
     assert_eq!(memory.add(&by_agent("Two", &["one"])).unwrap().problems, []);
-    assert!(memory.suggest_superseding(&id("one"), &id("two")).is_ok_and(|done| !done.changed && !done.suggested));
+    let by_agent_again = EntryChanges { by: Source::Agent, ..EntryChanges::superseding([id("one")]) };
+    let again = memory.change(&id("two"), &by_agent_again).unwrap();
+    assert_eq!((again.action, again.suggested), (WriteAction::Unchanged, vec![]));
     assert_eq!(found(&memory, "okapi"), ["knowledge/two"]);
     memory.add(&Knowledge { source: Source::Human, ..by_agent("Three", &["two"]) }).unwrap();
     assert_eq!(found(&memory, "okapi"), ["knowledge/three"]);
@@ -166,23 +168,23 @@ fn supersede_by_an_agent_is_a_suggestion() {
     let base = TestBase::new();
     base.entry("old", "Use make", "build", "quokka").entry("own", "Own", "build", "wombat");
     base.write(".ralph/knowledge/new.md", "---\ntitle: Use just\ntags: [x]\nsource: Agent\n---\n\nquagga\n");
-    let by_agent = |old: &str, new: &str| base.with(["supersede", old, new]).env("CLAUDECODE", "1").run();
+    let by_agent = |old: &str, new: &str| base.with(["edit", new, "--supersedes", old]).env("CLAUDECODE", "1").run();
     let is_found = || base.run(["search", "quokka"]).code == Some(0);
     by_agent("old", "new").says(0, "suggested that knowledge/new replaces knowledge/old, which stays until a person");
     assert_eq!(
         by_agent("old", "new").answer(0),
-        base.with(["supersede", "old", "new"]).env("OPENCODE", "1").run().answer(0)
+        base.with(["edit", "new", "--supersedes", "old"]).env("OPENCODE", "1").run().answer(0)
     );
     by_agent("old", "own").refuses(2, "`knowledge/own` is an entry of a person, which no agent changes");
     assert!(is_found());
     base.run(["show", "old"]).says(0, "replaced by knowledge/new, once a person confirms it");
     base.run(["show", "new"]).says(0, "this entry replaces knowledge/old, once a person confirms it");
-    base.run(["check"]).says(0, "confirm with `ralph-memory supersede knowledge/old knowledge/new`");
+    base.run(["check"]).says(0, "confirm with `ralph-memory edit knowledge/new --supersedes knowledge/old`");
     let page = crate::serving::PageProcess::start(&base);
     let (entry, health) = (page.page("entry?id=old"), page.page("health"));
     assert!(entry.contains("Would be replaced, if you confirm it, by"), "{entry}");
     assert!(health.contains("an agent wants this entry to replace"), "{health}");
-    base.run(["supersede", "old", "new"]).says(0, "superseded knowledge/old by knowledge/new");
+    base.run(["edit", "new", "--supersedes", "old"]).says(0, "updated knowledge/new");
     assert!(!is_found());
     base.run(["check"]).says(0, "no problems");
     assert!(base.read(".ralph/knowledge/new.md").contains("source: \"human\""));
@@ -213,15 +215,15 @@ fn a_fact_never_replaces_another() {
     for [one, other] in pairs {
         let first = memory.add(&one).unwrap();
         let second = memory.add(&other).unwrap();
-        assert_eq!((first.action, second.action), (AddAction::Created, AddAction::Created), "{}", other.title);
+        assert_eq!((first.action, second.action), (WriteAction::Created, WriteAction::Created), "{}", other.title);
         assert_eq!(second.similar, std::slice::from_ref(&first.id), "{}", other.title);
         for (added, knowledge) in [(&first, &one), (&second, &other)] {
             assert_eq!(body(folder.path(), added.id.stem()), knowledge.body);
             assert!(found(&memory, &knowledge.title).contains(&added.id.to_string()), "{}", knowledge.title);
         }
         // Said again, each is known.
-        assert_eq!(memory.add(&one).unwrap().action, AddAction::Unchanged);
-        assert_eq!(memory.add(&other).unwrap().action, AddAction::Unchanged);
+        assert_eq!(memory.add(&one).unwrap().action, WriteAction::Unchanged);
+        assert_eq!(memory.add(&other).unwrap().action, WriteAction::Unchanged);
     }
 }
 
@@ -233,25 +235,89 @@ fn a_later_version_of_a_fact_changes_its_title() {
     let id = memory.add(&old).unwrap().id;
     let body = "They run at 2 am. They take an hour. Ask Storage first.";
     let added = memory.add(&Knowledge::new("Nightly Postgres backups", ["db", "ops"], body)).unwrap();
-    assert_eq!((added.action, &added.id, added.title.as_str()), (AddAction::Updated, &id, "Nightly Postgres backups"));
+    assert_eq!(
+        (added.action, &added.id, added.title.as_str()),
+        (WriteAction::Updated, &id, "Nightly Postgres backups")
+    );
     let shown = memory.show(&id).unwrap().entry;
-    assert_eq!((shown.summary.title.as_str(), shown.versions.len()), ("Nightly Postgres backups", 1));
+    assert_eq!((shown.summary.title.as_str(), memory.versions(&id).unwrap().len()), ("Nightly Postgres backups", 1));
     assert_eq!(found(&memory, "storage backups"), [id.to_string()]);
 }
 
 #[test]
-fn the_newest_of_many_versions_of_a_second_is_restored() {
+fn the_newest_of_many_earlier_texts_is_restored_and_each_can_be() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path());
     for number in 0..=11 {
         memory.add(&Knowledge::new("Foo", ["x"], format!("version {number}"))).unwrap();
     }
-    let shown = memory.show(&id("foo")).unwrap().entry;
-    let versions: Vec<&str> = shown.versions.iter().map(|version| version.stem().rsplit('-').next().unwrap()).collect();
-    assert_eq!(versions[1..], ["2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
-    let restored = memory.restore(&id("foo")).unwrap();
-    assert!(restored.exchanged && restored.from.as_str().ends_with("Z-11.md"), "{restored:?}");
+    let names = |memory: &Memory| -> Vec<String> {
+        memory.versions(&id("foo")).unwrap().into_iter().map(|version| version.version).collect()
+    };
+    assert_eq!(names(&memory), (2..=12).rev().map(|number| number.to_string()).collect::<Vec<_>>());
+    let restored = memory.restore(&id("foo"), None).unwrap();
+    assert_eq!((restored.action, restored.id), (WriteAction::Restored, id("foo")));
     assert_eq!(body(folder.path(), "foo"), "version 10");
+    memory.restore(&id("foo"), Some("3")).unwrap();
+    assert_eq!(body(folder.path(), "foo"), "version 1");
+    let unknown = memory.restore(&id("foo"), Some("99")).unwrap_err().to_string();
+    assert_eq!(unknown, "the undo log has no text `99` of `knowledge/foo`");
+    // No text is lost.
+    let texts = memory.versions(&id("foo")).unwrap();
+    let is_among = |number: u32| texts.iter().filter(|text| text.text.ends_with(&format!("n {number}\n"))).count();
+    assert!((0..=11).all(|number| is_among(number) > 0), "{texts:?}");
+    assert!(!folder.path().join(".ralph/archive/knowledge/foo.md").exists());
+    // Several texts of one operation.
+    let operation = memory.operation("importer");
+    for text in ["a", "b"] {
+        memory.add(&Knowledge::new("Foo", ["x"], text)).unwrap();
+    }
+    drop(operation);
+    let number = memory.operations().unwrap()[0].number;
+    assert_eq!(names(&memory)[..2], [format!("{number}.2"), number.to_string()]);
+    memory.restore(&id("foo"), Some(&format!("{number}.2"))).unwrap();
+    assert_eq!(body(folder.path(), "foo"), "a");
+    // A new entry of the same name has nothing of the one that was removed by hand.
+    fs::remove_file(folder.path().join(".ralph/knowledge/foo.md")).unwrap();
+    memory.add(&Knowledge::new("Foo", ["x"], "new")).unwrap();
+    assert_eq!(memory.versions(&id("foo")).unwrap(), []);
+}
+
+#[test]
+fn an_entry_whose_writer_gave_no_tags_gets_some_and_they_do_not_count_as_common() {
+    let base = TestBase::new();
+    base.run(["add", "WAL mode", "--tags", "sqlite,locks", "--body", "Readers never wait."]).says(0, "created");
+    let ran = base.run(["add", "WAL mode of SQLite is slow", "--body", "Readers never wait."]);
+    assert_eq!(ran.stdout, "created knowledge/wal-mode-of-sqlite-is-slow\n");
+    assert!(ran.stderr.contains("tags, from its title and the nearest entries: sqlite, wal, mode, slow\n"), "{ran}");
+    let added = base.run(["add", "Deploys on Fridays", "--body", "Never.", "--json"]).json(0);
+    assert_eq!(added["derived_tags"], serde_json::json!(["deploys", "fridays"]));
+    assert_eq!(base.memory().show(&id("deploys-on-fridays")).unwrap().entry.summary.tags, ["deploys", "fridays"]);
+    // Who gives tags gets no others, and the same title is the same entry.
+    let again = base.run(["add", "Deploys on Fridays", "--body", "Never.", "--json"]).json(0);
+    assert_eq!((&again["action"], &again["derived_tags"]), (&"unchanged".into(), &serde_json::json!([])));
+    base.run(["add", "Deploys on Fridays", "--body", "Not even then."]).says(0, "updated knowledge/deploys-on-fridays");
+    let tagged = base.run(["add", "Fonts", "--tags", "ui", "--body", "Inter.", "--json"]).json(0);
+    assert_eq!(tagged["derived_tags"], serde_json::json!([]));
+}
+
+#[test]
+fn an_edit_by_options_changes_one_file_and_all_at_once() {
+    let base = TestBase::new();
+    base.entry("cache", "Cache", "build", "It is cold.").entry("old", "Old cache", "build", "It is gone.");
+    let all = ["edit", "cache", "--title", "Compiler cache", "--scope", "feature:ci", "--tags", "cache, CI"];
+    let changed = base.run([&all[..], &["--supersedes", "old", "--json"]].concat()).json(0);
+    assert_eq!((&changed["action"], &changed["id"]), (&"updated".into(), &"knowledge/compiler-cache".into()));
+    assert_eq!(changed["previous_id"], "knowledge/cache");
+    let shown = base.memory().show(&id("cache")).unwrap().entry;
+    assert_eq!((shown.summary.tags, shown.supersedes), (vec!["cache".to_owned(), "ci".to_owned()], vec![id("old")]));
+    assert_eq!(base.files(".ralph/archive"), [""; 0]);
+    base.run([&["edit", "compiler-cache"], &all[2..], &["--supersedes", "old"]].concat())
+        .says(0, "unchanged knowledge/compiler-cache");
+    base.run(["undo"]).says(0, "took back operation 1: edit");
+    base.run(["show", "cache"]).says(0, "Cache");
+    base.run(["edit", "cache", "--tags", " , "]).refuses(2, "tags: an entry needs at least one tag");
+    base.run(["edit", "cache", "--scope", "feature:x", "--retry"]).refuses(2, "cannot be used with");
 }
 
 #[test]
@@ -262,11 +328,11 @@ fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
     fs::write(path, "---\ntitle: Plain\ntags: a, b\nfiles: src/x.rs\n---\nbody\n").unwrap();
     let knowledge =
         Knowledge { files: vec!["src/a,b.rs".into()], ..Knowledge::new("Plain", ["issue #12", "b"], "body") };
-    assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Updated);
+    assert_eq!(memory.add(&knowledge).unwrap().action, WriteAction::Updated);
     let entry = memory.show(&id("plain")).unwrap().entry;
     assert_eq!(entry.summary.tags, ["a", "b", "issue #12"]);
     assert_eq!(entry.files, ["src/x.rs", "src/a,b.rs"]);
-    assert_eq!(memory.add(&knowledge).unwrap().action, AddAction::Unchanged);
+    assert_eq!(memory.add(&knowledge).unwrap().action, WriteAction::Unchanged);
 }
 
 /// Entries are between others: those of the journal come before them in the catalog.
@@ -282,8 +348,8 @@ fn knowledge_beside_a_journal_is_recognised() {
         );
         fs::write(journal.join("0001.md"), text).unwrap();
     }
-    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "one")).unwrap().action, AddAction::Created);
-    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "two")).unwrap().action, AddAction::Updated);
+    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "one")).unwrap().action, WriteAction::Created);
+    assert_eq!(memory.add(&Knowledge::new("T", ["x"], "two")).unwrap().action, WriteAction::Updated);
     assert_eq!(memory.status().counts.knowledge, 1);
 }
 
@@ -293,7 +359,7 @@ fn knowledge_that_an_agent_adds_has_the_source_agent() {
     let base = TestBase::new();
     base.entry("t", "T", "x", "A person's words.");
     let add = |variables: &[(&str, &str)], more: &[&str]| {
-        let arguments = [&["add", "--title", "T", "--tags", "x", "--body", "An agent's.", "--json"], more].concat();
+        let arguments = [&["add", "T", "--tags", "x", "--body", "An agent's.", "--json"], more].concat();
         let run = variables.iter().fold(base.with(arguments), |run, (name, value)| run.env(name, value));
         run.run().json(0)["id"].as_str().unwrap().to_owned()
     };
@@ -307,7 +373,7 @@ fn knowledge_that_an_agent_adds_has_the_source_agent() {
     assert_eq!(add(&[("CLAUDECODE", "1")], &["--source", "human"]), "knowledge/t");
     assert_eq!(add(&[("CLAUDECODE", "")], &["--scope", "task:1"]), "knowledge/t-3");
     assert_eq!(source("knowledge/t-3"), "human");
-    let note = ["note", "--event", "decision", "--summary", "We take it.", "--json"];
+    let note = ["add", "--event", "decision", "We take it.", "--json"];
     let noted = base.with(note).env("OPENCODE", "1").run().json(0);
     assert_eq!(source(noted["id"].as_str().unwrap()), "agent");
 }
@@ -318,7 +384,7 @@ fn file_names_are_relative_to_the_working_folder() {
     let base = TestBase::new();
     base.write("src/db.rs", "").write("README.md", "");
     let add = |title: &str, file: &str| {
-        let add = ["add", "--title", title, "--tags", "x", "--body", "b", "--file", file, "--json"];
+        let add = ["add", title, "--tags", "x", "--body", "b", "--file", file, "--json"];
         base.with(add).folder(base.at("src")).run()
     };
     let files = |ran: &crate::support::Ran| {
@@ -397,22 +463,20 @@ fn entries_never_replace_each_other_in_a_circle() {
     for name in ["a", "b", "c"] {
         base.entry(name, &format!("Title {name}"), "x", &format!("The text of {name} alone."));
     }
-    base.run(["supersede", "a", "b"]).says(0, "");
-    base.run(["supersede", "b", "c"]).says(0, "");
+    base.run(["edit", "b", "--supersedes", "a"]).says(0, "");
+    base.run(["edit", "c", "--supersedes", "b"]).says(0, "");
     let files = |base: &TestBase| base.files(".ralph/knowledge");
     let before = files(&base);
     // `c` replaces `b`, and that replaces `a`.
     for (arguments, link) in [
-        (&["supersede", "c", "a"][..], "knowledge/b` replaces `knowledge/a"),
-        (&["supersede", "b", "a"], "knowledge/b` replaces `knowledge/a"),
-        (&["supersede", "c", "b"], "knowledge/c` replaces `knowledge/b"),
+        (&["edit", "a", "--supersedes", "c"][..], "knowledge/b` replaces `knowledge/a"),
+        (&["edit", "a", "--supersedes", "b"], "knowledge/b` replaces `knowledge/a"),
+        (&["edit", "b", "--supersedes", "c"], "knowledge/c` replaces `knowledge/b"),
     ] {
         let ran = base.run(arguments);
         assert!(ran.code == Some(4) && ran.stderr.contains(link) && ran.stderr.contains("take it out of"), "{ran}");
     }
-    let add = |title: &str, old: &str| {
-        base.run(["add", "--title", title, "--tags", "x", "--body", "New.", "--supersedes", old])
-    };
+    let add = |title: &str, old: &str| base.run(["add", title, "--tags", "x", "--body", "New.", "--supersedes", old]);
     add("Title c", "knowledge/c").says(2, "`knowledge/c` cannot replace itself");
     add("D", "knowledge/d").says(1, "there is no entry `knowledge/d`");
     // A new entry takes the name that another one replaces already.
@@ -421,7 +485,7 @@ fn entries_never_replace_each_other_in_a_circle() {
     std::fs::remove_file(base.at(".ralph/knowledge/e.md")).unwrap();
     assert_eq!(files(&base), before, "nothing was written");
     base.run(["check", "--strict"]).says(0, "no problems in ");
-    base.run(["supersede", "a", "c"]).says(0, "");
+    base.run(["edit", "c", "--supersedes", "a"]).says(0, "");
 }
 
 #[test]
@@ -433,9 +497,8 @@ fn no_name_differs_from_another_in_case_only() {
             format!("---\ntitle: Of {stem}\ntags: [a]\n---\n\nBy hand.\n"),
         );
     }
-    base.run(["add", "--title", "Ports", "--tags", "b", "--body", "Another fact."])
-        .says(0, "created knowledge/ports-2");
-    base.run(["add", "--title", "Cache", "--tags", "c", "--body", "It is cold."]).says(0, "created knowledge/cache");
-    base.run(["rename", "cache", "Hosts"]).says(0, "renamed knowledge/cache to knowledge/hosts-2");
-    base.run(["rename", "hosts-2", "PORTS!"]).says(0, "renamed knowledge/hosts-2 to knowledge/ports-3");
+    base.run(["add", "Ports", "--tags", "b", "--body", "Another fact."]).says(0, "created knowledge/ports-2");
+    base.run(["add", "Cache", "--tags", "c", "--body", "It is cold."]).says(0, "created knowledge/cache");
+    base.run(["edit", "cache", "--title", "Hosts"]).says(0, "updated knowledge/hosts-2 (was knowledge/cache)");
+    base.run(["edit", "hosts-2", "--title", "PORTS!"]).says(0, "updated knowledge/ports-3 (was knowledge/hosts-2)");
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::entry::{Event, Outcome};
-use ralph_memory::memory::{EntryFilter, MaintenanceReport, Report, Run};
+use ralph_memory::memory::{EntryChanges, EntryFilter, MaintenanceReport, Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -94,7 +94,7 @@ fn finished_entries_are_archived_and_restored() {
         Event { expires_at: ralph_memory::entry::parse_time("2026-01-05"), ..Event::new("hint", "For some days.") };
     memory.note(&expiring).unwrap();
     let (old, new) = (it.learn("The old way", &["a"], "Old."), it.learn("Another thing", &["b"], "New."));
-    memory.supersede(&old, &new).unwrap();
+    memory.change(&new, &EntryChanges::superseding([old.clone()])).unwrap();
     assert_eq!(it.tend(Memory::prune), MaintenanceReport::default());
     it.pass(8);
     let done = it.tend(Memory::prune);
@@ -105,9 +105,9 @@ fn finished_entries_are_archived_and_restored() {
     assert!(iteration.context.contains("attempted 2 times before"), "{}", iteration.context);
     it.pass(30);
     assert_eq!(ids(&it.tend(Memory::prune)), [old.as_str()]);
-    let back = memory.restore(&old).unwrap();
+    let back = memory.restore(&old, None).unwrap();
     assert_eq!((back.id.as_str(), back.path.as_str()), (old.as_str(), ".ralph/knowledge/the-old-way.md"));
-    memory.restore(&Id::parse("journal/run-1/0002").unwrap()).unwrap();
+    memory.restore(&Id::parse("journal/run-1/0002").unwrap(), None).unwrap();
     assert!(it.base.at(".ralph/journal/run-1/0002.md").exists());
 }
 
@@ -172,8 +172,8 @@ fn similar_learnings_are_merged() {
     assert_eq!(found("block"), [tasks]);
     assert_eq!(it.memory.check().problems, []);
     // Everything is restored as it was.
-    it.memory.restore(&first).unwrap();
-    it.memory.restore(&third).unwrap();
+    it.memory.restore(&first, None).unwrap();
+    it.memory.restore(&third, None).unwrap();
     assert!(it.base.read(".ralph/knowledge/migrations-lock.md").ends_with("\nRun them alone.\n\nSwitch them on.\n"));
     assert!(it.base.at(".ralph/knowledge/foreign-keys-are-off.md").exists());
 }
@@ -188,7 +188,7 @@ fn prune_and_consolidate_report_what_they_do() {
         assert_eq!(json, json!({"schema_version": 1, "dry_run": true, "moved": [], "merged": [], "problems": []}));
         base.run([command, "everything"]).says(2, "unexpected argument 'everything' found");
     }
-    let _ = base.run(["note", "--event", "hint", "--summary", "For a day.", "--expires", "1d"]);
+    let _ = base.run(["add", "--event", "hint", "For a day.", "--expires", "1d"]);
     let path = ".ralph/knowledge/events/2026-11-20-for-a-day.md";
     let later = "2026-11-22T10:00:00Z";
     let dry = base.with(["prune", "--dry-run"]).now(later).run();
@@ -206,7 +206,7 @@ fn prune_and_consolidate_report_what_they_do() {
 #[test]
 fn a_run_prunes_at_its_end_if_the_settings_say_so() {
     let base = TestBase::new();
-    let _ = base.run(["note", "--event", "hint", "--summary", "For a day.", "--expires", "1d"]);
+    let _ = base.run(["add", "--event", "hint", "For a day.", "--expires", "1d"]);
     base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
     let agent = format!("sh {}", base.home().join("agent.sh").display());
     let run = |task: &str| {
@@ -314,7 +314,7 @@ proptest! {
                     let all: Vec<Id> = all.into_iter().map(|item| item.id).filter(|id| id.as_str().starts_with("knowledge/")).collect();
                     if all.len() > 1 {
                         let (old, new) = (&all[usize::from(old) % all.len()], &all[usize::from(new) % all.len()]);
-                        let _ = it.memory.supersede(old, new);
+                        let _ = it.memory.change(new, &EntryChanges::superseding([old.clone()]));
                     }
                 }
                 Step::Pass(days) => it.pass(days),
@@ -336,7 +336,7 @@ proptest! {
                     let all = it.memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }).entries;
                     let archived: Vec<Id> = all.into_iter().filter(|item| item.archived).map(|item| item.id).collect();
                     if !archived.is_empty() {
-                        it.memory.restore(&archived[usize::from(which) % archived.len()]).unwrap();
+                        it.memory.restore(&archived[usize::from(which) % archived.len()], None).unwrap();
                     }
                 }
             }

@@ -703,7 +703,7 @@ fn every_call_sees_the_current_files_and_keeps_nothing_open() {
     fs::remove_file(base.at(".ralph/knowledge/bird.md")).unwrap();
     assert_eq!(found(&mut agent)["entries"], json!([]));
     // Another process gets every lock at once, since the server that lives has none.
-    let add = ["add", "--title", "Quetzal again", "--tags", "bird", "--body", "b"];
+    let add = ["add", "Quetzal again", "--tags", "bird", "--body", "b"];
     base.with(add).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run().says(0, "knowledge/quetzal-again");
     base.run(["index", "--rebuild"]).says(0, "the index has ");
     assert_eq!(found(&mut agent)["entries"][0]["id"], "knowledge/quetzal-again");
@@ -833,7 +833,7 @@ fn prompts_contain_the_memory() {
     assert!(!recall.contains("<task-done>") && !recall.contains("## What to Report"), "{recall}");
     // Text of an entry does not end it either; and it contains the decision.
     base.entry("heads", "Headings that readers go by", "sqlite", "First.\n\n### Memory usage\n\n## Memory\n\nLast.");
-    let _ = base.run(["note", "--event", "decision", "--summary", "Readers go on without a lock."]).answer(0);
+    let _ = base.run(["add", "--event", "decision", "Readers go on without a lock."]).answer(0);
     let recall = text("recall", json!({"task": "Do readers go on?", "feature": "storage"}));
     assert!(recall.contains("Last.") && recall.contains("### WAL mode"), "{recall}");
     assert!(recall.ends_with("Readers go on without a lock. (human, 2026-11-20)"), "{recall}");

@@ -121,8 +121,7 @@ fn the_first_entry_of_a_feature_creates_its_collection() {
         run.env("RALPH_MEMORY_QDRANT__COLLECTIONS", "per-feature").run()
     };
     there(&["index", "--remote"]).answer(0);
-    let fact =
-        ["--title", "Sessions", "--tags", "auth", "--feature", "sign-in", "--body", "The password is checked twice."];
+    let fact = ["Sessions", "--tags", "auth", "--feature", "sign-in", "--body", "The password is checked twice."];
     let added = there(&[&["add", "--json"][..], &fact].concat()).json(0);
     assert_eq!(added["problems"].as_array().unwrap().len(), 0, "{added}");
     let found = there(&["search", "authentication", "--feature", "sign-in", "--json"]).json(0);
@@ -153,7 +152,7 @@ fn filters_apply_to_semantic_matches() {
 #[test]
 fn each_text_is_embedded_once() {
     let (base, ollama) = (base(), Standin::start());
-    let added = base.with(["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).env(URL, &ollama.url);
+    let added = base.with(["add", "Panics", "--tags", "x", "--body", "It can abort."]).env(URL, &ollama.url);
     added.run().answer(0);
     assert_eq!(ollama.texts(), ["search_document: Panics\nIt can abort."]);
     search(&base, &ollama.url, "latency").run().json(0);
@@ -269,7 +268,7 @@ fn an_absent_server_costs_one_warning() {
     assert_eq!(message, "it cannot be reached: the connection was refused; words alone count");
     assert_eq!(hint, "start it with `ollama serve`, or correct `ollama.url`");
     // Nothing else changes: writes succeed, and an iteration continues.
-    let added = base.with(["add", "--title", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &url).run();
+    let added = base.with(["add", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &url).run();
     assert_eq!((added.json(0)["action"].as_str(), problem(&added, 0).0.as_str()), (Some("created"), "semantic-off"));
     let context = base.with(["context", "--task", "Bench", "--json"]).env(URL, &url).run();
     assert_eq!(problem(&context, 0).0, "semantic-off");
@@ -315,7 +314,7 @@ fn a_slow_server_suspends_requests() {
     let (code, message, _) = problem(&slow("2026-11-20T10:00:20Z").run(), 0);
     assert_eq!(code, "semantic-paused");
     assert_eq!(message, "it did not answer within 100 ms; requests are suspended for 40 s, and words alone count");
-    let added = base.with(["add", "--title", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &ollama.url).run();
+    let added = base.with(["add", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &ollama.url).run();
     assert_eq!(problem(&added, 0).0, "semantic-paused");
     assert_eq!(n_calls(), n_first, "nobody is asked meanwhile");
     // A minute later it is tried again, and so does the doctor at any time.
@@ -378,14 +377,14 @@ fn each_failure_is_reported_once() {
 fn others_write_while_one_waits() {
     let (base, ollama) = (base(), Standin::start());
     ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
-    let waiting = base.with(["add", "--title", "Waits", "--tags", "x", "--body", "b"]).env(URL, &ollama.url);
+    let waiting = base.with(["add", "Waits", "--tags", "x", "--body", "b"]).env(URL, &ollama.url);
     let mut waiting = waiting.env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "600000").command().spawn().unwrap();
     let begun = Instant::now();
     while ollama.knobs.n_calls.load(Ordering::SeqCst) == 0 {
         assert!(begun.elapsed() < Duration::from_secs(50), "it asks the server");
         std::thread::yield_now();
     }
-    let other = base.with(["add", "--title", "Other", "--tags", "y", "--body", "Not alike."]);
+    let other = base.with(["add", "Other", "--tags", "y", "--body", "Not alike."]);
     other.env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "0").run().answer(0);
     assert!(waiting.try_wait().unwrap().is_none(), "it waits still");
     waiting.kill().unwrap();
@@ -620,7 +619,7 @@ fn points_follow_an_undo_with_the_next_sync() {
     };
     there(&["index", "--remote"]).answer(0);
     let before = entries();
-    there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
+    there(&["add", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
     there(&["index", "--remote"]).answer(0);
     let after = entries();
     assert_eq!((before.len(), after.len(), found()), (3, 4, vec!["knowledge/panics".to_owned()]));
@@ -635,7 +634,7 @@ fn points_follow_an_undo_with_the_next_sync() {
     // A text that was changed and taken back has the point of the old text.
     let points = || server.payloads("ralph-memory").into_iter().filter(|point| point["entry"] == "knowledge/panics");
     let old: Vec<Value> = points().collect();
-    there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort, or unwind."]).says(0, "updated");
+    there(&["add", "Panics", "--tags", "x", "--body", "It can abort, or unwind."]).says(0, "updated");
     assert_ne!(points().collect::<Vec<_>>(), old);
     there(&["undo"]).says(0, "changed  .ralph/knowledge/panics.md");
     there(&["index", "--remote"]).answer(0);
@@ -780,7 +779,7 @@ fn written_entries_are_shared() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
     there(&["index", "--remote"]).answer(0);
-    there(&["add", "--title", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
+    there(&["add", "Panics", "--tags", "x", "--body", "It can abort."]).answer(0);
     assert_eq!(server.count("ralph-memory"), Some(4));
     assert_eq!(ids(&there(&["search", "segfault", "--json"]).json(0)), ["knowledge/panics"]);
     // Another name and a copy are other entries there.
@@ -810,7 +809,7 @@ fn a_fresh_server_is_filled_by_what_is_written_and_searched() {
         assert_eq!(found("segfault", 1), [""; 0]);
         assert!(there(&["doctor"]).stdout.contains("RAG: active (qdrant ok"), "{mode}");
         let add = |title: &str, body: &str, more: &[&str]| {
-            let fact = [&["add", "--json", "--title", title, "--tags", "x", "--body", body][..], more].concat();
+            let fact = [&["add", "--json", title, "--tags", "x", "--body", body][..], more].concat();
             assert_eq!(there(&fact).json(0)["problems"], serde_json::json!([]), "{mode}");
         };
         add("Panics", "It can abort.", &["--feature", "auth"]);
@@ -846,7 +845,7 @@ fn what_a_server_has_lost_is_stored_again() {
     }
     there(&["index", "--remote"]).answer(0);
     first.lose("ralph-memory", false);
-    there(&["add", "--title", "Panics of the bench", "--tags", "x", "--body", "It can abort."]).answer(0);
+    there(&["add", "Panics of the bench", "--tags", "x", "--body", "It can abort."]).answer(0);
     let after = there(&["search", "bench", "--json"]);
     let (code, message, hint) = problem(&after, 0);
     assert_eq!(code, "semantic-pending");
@@ -913,7 +912,7 @@ proptest! {
         let found = search(server_url);
         prop_assert!(is_all(&found), "fresh: {:?} {:?}", words, found);
         prop_assert!(texts.len() <= 8 || found == words, "words alone count: {:?} {:?}", words, found);
-        run(&["add", "--title", "One", "--tags", "one", "--body", "It is new."], server_url).says(0, "created");
+        run(&["add", "One", "--tags", "one", "--body", "It is new."], server_url).says(0, "created");
         prop_assert!(is_all(&search(server_url)), "after a first write");
         let filled = run(&["index", "--remote"], server_url);
         prop_assert_eq!(filled.code, Some(0), "{}", filled);

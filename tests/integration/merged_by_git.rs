@@ -268,7 +268,7 @@ fn an_abandoned_merge_leaves_nothing_behind() {
 
 #[test]
 fn both_titles_of_an_entry_that_both_branches_renamed_stay() {
-    let rename = |base: &TestBase, title: &str| base.run(["rename", "entry", title]).says(0, "renamed");
+    let rename = |base: &TestBase, title: &str| base.run(["edit", "entry", "--title", title]).says(0, "updated");
     for (ours, theirs) in [("Our title", "Their title"), ("Same title", "Same title")] {
         let base = repository(Works);
         put(&base, &entry("Entry", "", "A long enough text, so that git finds the renamed file."));
@@ -297,7 +297,7 @@ fn an_edit_of_an_entry_that_the_other_side_removed_stays() {
 
 /// Writes a learning in a run, as an agent does.
 fn learn(base: &TestBase, body: &str, run: &str, now: &str) {
-    let arguments = ["add", "--title", "Entry", "--tags", "a", "--body", body, "--source", "agent"];
+    let arguments = ["add", "Entry", "--tags", "a", "--body", body, "--source", "agent"];
     let origin = ["--task-id", &format!("t-{run}"), "--run-id", run];
     base.with([&arguments[..], &origin[..]].concat()).now(now).run().says(0, "knowledge/entry");
     commit(base);
@@ -383,6 +383,6 @@ fn what_agents_wrote_on_both_sides_stays_the_agents_and_a_correction_a_persons()
     git(&base, &["merge", "--quiet", "--no-edit", "third"]);
     assert!(base.read(ENTRY).contains("One again.\n\nTwo, corrected."), "{}", base.read(ENTRY));
     assert_eq!(source(), "human");
-    let arguments = ["add", "--title", "Entry", "--tags", "a", "--source", "agent", "--body"];
+    let arguments = ["add", "Entry", "--tags", "a", "--source", "agent", "--body"];
     base.run([&arguments[..], &["One again.\n\nTwo of theirs."]].concat()).refuses(4, "a person corrected it");
 }

@@ -38,7 +38,7 @@ fn a_command_starts_in_the_folder_of_its_option() {
     assert_eq!(from_home(&["-C", "../project/src", "--root", "..", "list"]).answer(0), listed);
     assert_eq!(from_home(&["-C", "../project", "-C", "src", "list"]).answer(0), listed, "one after the other");
     // Paths of files begin there, too.
-    let add = ["-C", "../project/src", "add", "--title", "T", "--tags", "a", "--body", "B.", "--file", "db.rs"];
+    let add = ["-C", "../project/src", "add", "T", "--tags", "a", "--body", "B.", "--file", "db.rs"];
     from_home(&add).says(0, "created knowledge/t");
     assert!(base.read(".ralph/knowledge/t.md").contains("src/db.rs"));
     from_home(&["-C", "gone", "list"]).refuses(2, "`gone` does not exist");

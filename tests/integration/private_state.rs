@@ -142,7 +142,7 @@ fn without_a_place_for_the_key_nothing_is_believed_and_a_person_is_told() {
     with(&["context", "--task", "Mine", "--run", "run-2"]).run().says(0, "attempt 1 at ");
     with(&["record", "--run", "run-2"]).input("Done.").run().says(2, "cannot tell which task it is about");
     with(&["record", "--run", "run-2", "--task", "Mine"]).input("Done.").run().says(0, "recorded journal/run-2/0001");
-    with(&["add", "--title", "Retries", "--tags", "api", "--body", "Only after a 503."]).run().says(0, "created");
+    with(&["add", "Retries", "--tags", "api", "--body", "Only after a 503."]).run().says(0, "created");
     assert!(with(&["search", "retries"]).run().stdout.contains("Retries"));
     assert!(base.files(".ralph/cache").iter().all(|file| file.ends_with("lock")), "{:?}", base.files(".ralph/cache"));
     let doctor = with(&["doctor"]).run();
@@ -156,8 +156,8 @@ fn all_that_a_memory_keeps_for_itself_is_private() {
     base.write("a.rs", "one\n");
     git(&base, &["add", "--all"]);
     git(&base, &["commit", "-qm", "m"]);
-    base.run(["add", "--title", "Retries", "--tags", "api", "--body", "Only after a 503."]).says(0, "created");
-    base.run(["add", "--title", "Codes", "--tags", "api", "--body", "All codes."]).says(0, "created");
+    base.run(["add", "Retries", "--tags", "api", "--body", "Only after a 503."]).says(0, "created");
+    base.run(["add", "Codes", "--tags", "api", "--body", "All codes."]).says(0, "created");
     base.run(["search", "retries"]).says(0, "Retries");
     base.write(
         "agent.sh",
@@ -187,14 +187,14 @@ fn all_that_a_memory_keeps_for_itself_is_private() {
 #[test]
 fn a_lock_that_others_could_hold_is_made_private() {
     let base = TestBase::new();
-    base.run(["add", "--title", "Retries", "--tags", "api", "--body", "Only after a 503."]).says(0, "created");
+    base.run(["add", "Retries", "--tags", "api", "--body", "Only after a 503."]).says(0, "created");
     base.run(["search", "retries"]).says(0, "Retries");
     let locks = [".ralph/state/lock", ".ralph/cache/lock"];
     for path in locks {
         fs::set_permissions(base.at(path), fs::Permissions::from_mode(0o644)).unwrap();
         fs::set_permissions(base.at(path).parent().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
     }
-    base.run(["add", "--title", "Codes", "--tags", "api", "--body", "All codes."]).says(0, "created");
+    base.run(["add", "Codes", "--tags", "api", "--body", "All codes."]).says(0, "created");
     base.run(["index"]).says(0, "");
     for path in locks {
         assert_eq!((mode(&base.at(path)), mode(base.at(path).parent().unwrap())), (0o600, 0o700), "{path}");

@@ -20,7 +20,7 @@ fn questions(base: &TestBase, id: &str) -> serde_json::Value {
 }
 
 fn add(base: &TestBase, title: &str, body: &str, questions: &[&str]) -> Ran {
-    let mut arguments = vec!["add", "--title", title, "--tags", "sockets,ci", "--category", "pitfall", "--body", body];
+    let mut arguments = vec!["add", title, "--tags", "sockets,ci", "--category", "pitfall", "--body", body];
     for question in questions {
         arguments.extend(["--question", question]);
     }

@@ -16,7 +16,7 @@ fn the_next_writer_sweeps_leftovers_of_a_crash() {
     let base = TestBase::new();
     let path = format!(".ralph/knowledge/{}", leftover(1));
     base.write(&path, "half of an entr");
-    let add = |title: &str| base.run(["add", "--title", title, "--tags", "a", "--body", title]).answer(0);
+    let add = |title: &str| base.run(["add", title, "--tags", "a", "--body", title]).answer(0);
     add("One");
     assert!(base.at(&path).exists(), "no process was killed while it had the lock, so nothing is swept");
     base.write(".ralph/state/lock", format!("pid {DEAD} on host (ralph-memory add)\n"));

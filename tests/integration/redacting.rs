@@ -31,7 +31,7 @@ fn knowledge_with_a_secret_is_refused() {
     let base = TestBase::new();
     let body = format!("How to push:\n\n    export TOKEN={}\n", token());
     let add = |more: &[&str]| {
-        let arguments = ["add", "--title", "Push", "--tags", "git", "--body", &body];
+        let arguments = ["add", "Push", "--tags", "git", "--body", &body];
         base.run(arguments.iter().chain(more))
     };
     let ran = add(&[]);
@@ -46,16 +46,14 @@ fn knowledge_with_a_secret_is_refused() {
     is_nowhere(&base, &token());
     // Whatever field it is in.
     let secret = token();
-    for (field, fields) in
-        [("title", ["--title", &secret, "--tags", "a"]), ("tags", ["--title", "T", "--tags", &secret])]
-    {
+    for (field, fields) in [("title", [&*secret, "--tags", "a"]), ("tags", ["T", "--tags", &secret])] {
         let reason = format!("{field}, line 1: this looks like a secret: github-token");
         base.run(["add", "--body", "b"].iter().chain(&fields)).refuses(4, &reason);
     }
     let details = format!("{{\"db\": {{\"password\": \"{}\"}}}}", password());
-    let ran = base.run(["note", "--event", "hint", "--summary", "Look.", "--details", &details]);
+    let ran = base.run(["add", "--event", "hint", "Look.", "--details", &details]);
     ran.refuses(4, "details, line 1: this looks like a secret: password");
-    let ran = base.run(["note", "--event", "hint", "--summary", &secret, "--json"]);
+    let ran = base.run(["add", "--event", "hint", &secret, "--json"]);
     assert_eq!(ran.json(4)["error"]["exit_code"], 4);
     assert_eq!(base.files(".ralph/knowledge"), Vec::<String>::new());
 
@@ -198,12 +196,12 @@ fn no_field_or_message_shows_a_secret() {
     let scope = format!("feature:{token}");
     let key = ["AKIA", "Q7RZ2NLD", "5XWUB3TK"].concat();
     let all: [&[&str]; 6] = [
-        &["add", "--title", "T", "--tags", "a", "--body", "b", "--scope", &scope],
-        &["add", "--title", "T", "--tags", &key, "--body", "b"],
-        &["add", "--title", "T", "--tags", "a", "--body", "b", "--task-id", &token],
-        &["note", "--event", "hint", "--summary", "S.", "--run-id", &token],
-        &["note", "--event", "hint", "--summary", "S.", "--feature", &token],
-        &["promote", "a", &scope],
+        &["add", "T", "--tags", "a", "--body", "b", "--scope", &scope],
+        &["add", "T", "--tags", &key, "--body", "b"],
+        &["add", "T", "--tags", "a", "--body", "b", "--task-id", &token],
+        &["add", "--event", "hint", "S.", "--run-id", &token],
+        &["add", "--event", "hint", "S.", "--feature", &token],
+        &["edit", "a", "--scope", &scope],
     ];
     for arguments in all {
         let ran = base.run(arguments);
@@ -308,8 +306,8 @@ fn a_message_about_a_bad_value_contains_no_secret() {
         &["consolidate", "--dry-run", "--json"],
         &["index"],
         &["index", "--json"],
-        &["supersede", "0001", "0002"],
-        &["add", "--title", "A title", "--tags", "zebra", "--body", "zebra"],
+        &["edit", "0002", "--supersedes", "0001"],
+        &["add", "A title", "--tags", "zebra", "--body", "zebra"],
     ];
     for arguments in commands {
         let ran = base.run(arguments);

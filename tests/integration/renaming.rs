@@ -1,11 +1,11 @@
-//! Renamed entries, and entries with the names that others had: links, archived versions, `restore` and merges never put
+//! Renamed entries, and entries with the names that others had: links, earlier texts, `restore` and merges never put
 //! one fact in the place of another.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use ralph_memory::memory::AddAction;
-use ralph_memory::{Error, Id, Knowledge, Memory, Scope};
+use ralph_memory::memory::{EntryChanges, WriteAction};
+use ralph_memory::{Id, Knowledge, Memory, Scope};
 
 use crate::random::Random;
 use crate::support::{TestBase, git, try_git};
@@ -72,7 +72,7 @@ fn an_edit_of_an_entry_that_another_branch_renamed_and_changed_is_a_conflict() {
         add(&at(&base, 0), "Cache", text);
         commit(&base);
         git(&base, &["checkout", "--quiet", "-b", "other"]);
-        at(&base, 1).rename(&id("cache"), "Compiler cache").unwrap();
+        at(&base, 1).change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
         edit(&at(&base, 2), "compiler-cache", "20 GB", "40 GB");
         commit(&base);
         git(&base, &["checkout", "--quiet", "main"]);
@@ -119,12 +119,12 @@ fn an_entry_that_both_branches_renamed_stays_one() {
     );
     commit(&base);
     git(&base, &["checkout", "--quiet", "-b", "other"]);
-    at(&base, 1).rename(&id("port-of-proxy"), "Their port").unwrap();
+    at(&base, 1).change(&id("port-of-proxy"), &EntryChanges::titled("Their port")).unwrap();
     edit(&at(&base, 2), "their-port", "by hand", "by a timer");
     fs::remove_dir_all(base.at(".ralph/archive")).unwrap();
     commit(&base);
     git(&base, &["checkout", "--quiet", "main"]);
-    at(&base, 3).rename(&id("port-of-proxy"), "My port").unwrap();
+    at(&base, 3).change(&id("port-of-proxy"), &EntryChanges::titled("My port")).unwrap();
     commit(&base);
     let (is_clean, said) = merge(&base, "other");
     assert!(!is_clean && said.contains("rename/rename"), "{said}");
@@ -147,25 +147,23 @@ fn a_version_that_another_branch_made_under_the_old_name_belongs_to_the_renamed_
     commit(&base);
     git(&base, &["checkout", "--quiet", "main"]);
     let memory = at(&base, 2);
-    memory.rename(&id("port"), "Main port").unwrap();
+    memory.change(&id("port"), &EntryChanges::titled("Main port")).unwrap();
     commit(&base);
     assert!(merge(&base, "other").0);
     assert_eq!(body(&memory, "main-port"), "Port is 81.");
-    let versions = memory.show(&id("main-port")).unwrap().entry.versions;
-    assert_eq!(versions.iter().map(Id::stem).collect::<Vec<_>>(), ["port.20260102T120000Z"]);
-    // By its own id, by the old one, and by that of the version.
-    for (name, expected) in [("main-port", "80"), ("port", "81"), ("port.20260102T120000Z", "80")] {
-        let restored = memory.restore(&id(name)).unwrap();
-        assert_eq!((restored.id.stem(), restored.exchanged), ("main-port", true), "{name}");
+    // Its text of before is in the log, under the old name.
+    let versions = memory.versions(&id("main-port")).unwrap();
+    assert!(versions.iter().any(|version| version.text.contains("is 80.")), "{versions:?}");
+    // By its own id, by the old one, and by that of a version in the archive of before the log.
+    let version = versions.iter().find(|version| version.text.contains("is 80.")).unwrap();
+    base.write(".ralph/archive/knowledge/port.20260102T120000Z.md", &version.text);
+    for (name, expected) in [("port.20260102T120000Z", "80"), ("port", "81"), ("main-port", "80")] {
+        let restored = memory.restore(&id(name), None).unwrap();
+        assert_eq!((restored.id.stem(), restored.action), ("main-port", WriteAction::Restored), "{name}");
         assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/main-port.md"]);
         assert!(body(&memory, "main-port").contains(expected), "{name}");
         assert_eq!(memory.show(&id("port")).unwrap().entry.summary.id, id("main-port"));
-        assert_eq!(memory.show(&id("main-port")).unwrap().entry.versions.len(), 1);
     }
-    // The next rename takes it along.
-    let renamed = memory.rename(&id("main-port"), "Port of main").unwrap();
-    assert_eq!(base.files(".ralph/archive"), [".ralph/archive/knowledge/port-of-main.20260102T120000Z.md"]);
-    assert_eq!(renamed.versions.len(), 1);
     assert_eq!(codes(&memory), [""; 0]);
 }
 
@@ -173,7 +171,7 @@ fn a_version_that_another_branch_made_under_the_old_name_belongs_to_the_renamed_
 fn entry_with_anothers_old_id(base: &TestBase) -> Memory {
     let memory = at(base, 0);
     add(&memory, "Cache", "first");
-    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
     base.entry("cache", "Browser cache", "a", "browser v1");
     assert_eq!(add(&at(base, 1), "Browser cache", "browser v2"), id("cache"));
     add(&memory, "Doc", "see [[cache]] of browsers");
@@ -181,25 +179,23 @@ fn entry_with_anothers_old_id(base: &TestBase) -> Memory {
 }
 
 #[test]
-fn versions_and_links_of_an_archived_entry_stay_its_own() {
+fn texts_and_links_of_an_archived_entry_stay_its_own() {
     let base = TestBase::new();
     let memory = entry_with_anothers_old_id(&base);
     memory.archive(&[id("cache")]).unwrap();
     assert_eq!(links(&memory, "doc"), [None]);
     assert_eq!(codes(&memory), ["alias-taken", "broken-link"]);
-    let renamed = memory.rename(&id("compiler-cache"), "Build cache").unwrap();
-    assert_eq!((renamed.links, renamed.versions.len()), (0, 0));
-    let archived = ["cache.20260102T120000Z.md", "cache.md"].map(|name| format!(".ralph/archive/knowledge/{name}"));
-    assert_eq!(base.files(".ralph/archive"), archived);
+    let renamed = memory.change(&id("compiler-cache"), &EntryChanges::titled("Build cache")).unwrap();
+    assert_eq!(renamed.links, 0);
+    assert_eq!(base.files(".ralph/archive"), [".ralph/archive/knowledge/cache.md"]);
     assert_eq!(body(&memory, "doc"), "see [[cache]] of browsers");
-    let nothing = memory.restore(&id("build-cache"));
-    assert!(matches!(nothing, Err(Error::NotArchived { .. })), "{nothing:?}");
+    let nothing = memory.restore(&id("build-cache"), None);
+    assert_eq!(nothing.unwrap().title, "Compiler cache", "its own text under the title before");
     assert_eq!(body(&memory, "build-cache"), "first");
     // Nor are they the other entry's once it is gone.
     fs::remove_file(base.at(".ralph/archive/knowledge/cache.md")).unwrap();
-    assert_eq!(memory.show(&id("build-cache")).unwrap().entry.versions, []);
-    assert!(matches!(memory.restore(&id("build-cache")), Err(Error::NotArchived { .. })));
-    assert_eq!(memory.rename(&id("build-cache"), "Cache of builds").unwrap().versions, []);
+    let versions = memory.versions(&id("build-cache")).unwrap();
+    assert!(!versions.is_empty() && versions.iter().all(|version| !version.text.contains("browser")), "{versions:?}");
 }
 
 #[test]
@@ -209,7 +205,7 @@ fn a_title_that_is_the_id_of_another_entry_is_no_link_to_the_renamed_one() {
     base.entry("redis", "Old cluster", "a", "the old cluster");
     add(&memory, "Cache store", "the new one");
     add(&memory, "Doc", "See [[Cache store]].");
-    memory.rename(&id("cache-store"), "redis").unwrap();
+    memory.change(&id("cache-store"), &EntryChanges::titled("redis")).unwrap();
     assert_eq!(body(&memory, "doc"), "See [[knowledge/redis-2]].");
     assert_eq!(links(&memory, "doc"), [Some("redis-2".to_owned())]);
 }
@@ -219,7 +215,7 @@ fn only_links_that_lead_to_the_renamed_entry_change() {
     let base = TestBase::new();
     let memory = at(&base, 0);
     add(&memory, "Cache", "first");
-    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
     assert_eq!(add(&memory, "Cache!", "of browsers, quite another thing"), id("cache-2"));
     edit(&memory, "cache-2", "Cache!", "Cache");
     add(&memory, "Doc", "[[cache]], [[Cache]], [[Compiler cache]]");
@@ -227,7 +223,7 @@ fn only_links_that_lead_to_the_renamed_entry_change() {
     // In lower case it is an id, and means what `show` means.
     assert_eq!(links(&memory, "doc"), before);
     assert_eq!(memory.show(&id("cache")).unwrap().entry.summary.id, id("compiler-cache"));
-    memory.rename(&id("compiler-cache"), "Build cache").unwrap();
+    memory.change(&id("compiler-cache"), &EntryChanges::titled("Build cache")).unwrap();
     assert_eq!(body(&memory, "doc"), "[[build-cache]], [[Cache]], [[Build cache]]");
     assert_eq!(links(&memory, "doc"), before.map(|name| name.map(|name| name.replace("compiler", "build"))));
 }
@@ -237,12 +233,12 @@ fn a_rename_takes_no_link_from_an_entry_that_is_linked_by_an_alias() {
     let base = TestBase::new();
     let memory = at(&base, 0);
     add(&memory, "Cache", "first");
-    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
     add(&memory, "Web", "of browsers");
     // After the rename, so that nothing rewrote it.
     add(&memory, "Doc", "[[CACHE]]");
     assert_eq!(links(&memory, "doc"), [Some("compiler-cache".to_owned())]);
-    memory.rename(&id("web"), "Cache").unwrap();
+    memory.change(&id("web"), &EntryChanges::titled("Cache")).unwrap();
     assert_eq!(links(&memory, "doc"), [Some("compiler-cache".to_owned())]);
     assert_eq!(body(&memory, "doc"), "[[compiler-cache]]");
 }
@@ -261,7 +257,7 @@ fn of_two_entries_of_a_title_a_link_means_the_one_of_its_scope_and_follows_it() 
         (links(&memory, "doc"), links(&memory, "plan")),
         (vec![Some("ports".into())], vec![Some("ports-2".into())])
     );
-    memory.rename(&id("ports-2"), "Feature ports").unwrap();
+    memory.change(&id("ports-2"), &EntryChanges::titled("Feature ports")).unwrap();
     assert_eq!(
         (body(&memory, "doc"), body(&memory, "plan")),
         ("See [[Ports]].".into(), "See [[Feature ports]].".into())
@@ -277,22 +273,25 @@ fn a_restored_version_keeps_the_names_that_the_entry_got_since() {
     add(&memory, "Cache", "v1");
     add(&at(&base, 1), "Cache", "v2");
     add(&memory, "Doc", "See [[Cache]] and [[cache]].");
-    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
     let n_operations = memory.operations().unwrap().len();
     let before = base.read(".ralph/knowledge/compiler-cache.md");
-    let restored = memory.restore(&id("cache")).unwrap();
+    // The newest text is the one with the old title, the next one that before the update.
+    let first = &memory.versions(&id("cache")).unwrap()[1];
+    assert!(first.text.ends_with("v1\n"), "{first:?}");
+    let restored = memory.restore(&id("cache"), Some(&first.version)).unwrap();
     assert_eq!((restored.id.stem(), restored.problems.as_slice()), ("compiler-cache", &[] as &[_]));
     let text = base.read(".ralph/knowledge/compiler-cache.md");
     assert!(text.contains("title: \"Cache\"\n"), "{text}");
     assert!(text.contains("\naliases: [knowledge/cache, Compiler cache]\n") && text.ends_with("v1\n"), "{text}");
     assert_eq!(links(&memory, "doc"), [Some("compiler-cache".into()), Some("compiler-cache".into())]);
     assert_eq!(codes(&memory), [""; 0]);
-    assert_eq!(base.read(restored.from.as_str()), before);
+    assert!(memory.versions(&id("cache")).unwrap().iter().any(|version| version.text == before));
     // It is one operation.
     assert_eq!(memory.operations().unwrap().len(), n_operations + 1);
     memory.undo(None, false).unwrap();
     assert_eq!(base.read(".ralph/knowledge/compiler-cache.md"), before);
-    assert!(!base.read(restored.from.as_str()).contains("aliases"));
+    assert_eq!(base.files(".ralph/archive"), [""; 0]);
 }
 
 #[test]
@@ -300,9 +299,9 @@ fn a_version_that_cannot_be_edited_is_restored_with_a_warning() {
     let base = TestBase::new();
     let memory = at(&base, 0);
     add(&memory, "Cache", "v1");
-    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
     base.write(".ralph/archive/knowledge/compiler-cache.20260101T000000Z.md", "no frontmatter\n");
-    let restored = memory.restore(&id("compiler-cache")).unwrap();
+    let restored = memory.restore(&id("compiler-cache.20260101T000000Z"), None).unwrap();
     assert_eq!(restored.problems[0].code, "names-not-kept");
     assert_eq!(restored.problems[0].path, ".ralph/knowledge/compiler-cache.md");
     assert_eq!(base.read(".ralph/knowledge/compiler-cache.md"), "no frontmatter\n");
@@ -313,24 +312,24 @@ fn the_old_title_states_the_same_fact_only_with_the_same_body() {
     let base = TestBase::new();
     let memory = at(&base, 0);
     add(&memory, "Cache", "It is on the build host. It has 20 GB. Nobody clears it.");
-    memory.rename(&id("cache"), "Compiler cache").unwrap();
+    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
     let again = Knowledge::new("Cache", ["a"], "It is on the build host. It has 20 GB. Nobody clears it.");
     let added = memory.add(&again).unwrap();
     assert_eq!(
         (added.id.stem(), added.action, added.title.as_str()),
-        ("compiler-cache", AddAction::Unchanged, "Compiler cache")
+        ("compiler-cache", WriteAction::Unchanged, "Compiler cache")
     );
     let later = Knowledge { body: format!("{} It is fast.", again.body), ..again.clone() };
     let added = memory.add(&later).unwrap();
     assert_eq!(
         (added.id.stem(), added.action, added.title.as_str()),
-        ("compiler-cache", AddAction::Updated, "Compiler cache")
+        ("compiler-cache", WriteAction::Updated, "Compiler cache")
     );
     assert!(body(&memory, "compiler-cache").ends_with("It is fast."));
     // Whoever freed the title may use it for another fact.
     let other = Knowledge { body: "Of browsers, quite another thing.".into(), ..again };
     let added = memory.add(&other).unwrap();
-    assert_eq!((added.id.stem(), added.action), ("cache-2", AddAction::Created));
+    assert_eq!((added.id.stem(), added.action), ("cache-2", WriteAction::Created));
     assert_eq!(added.similar, [id("compiler-cache")]);
     // Then the title is its own.
     assert_eq!(memory.add(&other).unwrap().id, id("cache-2"));
@@ -341,7 +340,7 @@ fn an_archived_entry_is_found_by_the_names_that_it_had() {
     let base = TestBase::new();
     let memory = at(&base, 0);
     add(&memory, "Port of proxy", "8443");
-    memory.rename(&id("port-of-proxy"), "Proxy port").unwrap();
+    memory.change(&id("port-of-proxy"), &EntryChanges::titled("Proxy port")).unwrap();
     let moved = Knowledge { supersedes: vec![id("port-of-proxy")], ..Knowledge::new("Proxy moved", ["a"], "9443") };
     let moved = memory.add(&moved).unwrap().id;
     let shown = memory.show(&id("proxy-port")).unwrap().entry;
@@ -354,7 +353,7 @@ fn an_archived_entry_is_found_by_the_names_that_it_had() {
     let found: Vec<_> = problems.iter().map(|problem| (problem.code.as_str(), problem.hint.as_str())).collect();
     let hint = "bring it back with `ralph-memory restore knowledge/proxy-port`, or remove the link";
     assert_eq!(found, [("broken-link", hint); 2]);
-    assert_eq!(memory.restore(&id("port-of-proxy")).unwrap().id, id("proxy-port"));
+    assert_eq!(memory.restore(&id("port-of-proxy"), None).unwrap().id, id("proxy-port"));
     assert_eq!(codes(&memory), [""; 0]);
 }
 
@@ -382,7 +381,7 @@ fn whatever_is_renamed_each_link_leads_where_it_led_before() {
         let before: Vec<_> = stems.iter().map(|stem| links(&memory, stem)).collect();
         let stem = random.pick(&stems).clone();
         let title = *random.pick(&["Cache", "ports", "Old cache", "New"]);
-        let Ok(renamed) = memory.rename(&id(&stem), title) else { continue };
+        let Ok(renamed) = memory.change(&id(&stem), &EntryChanges::titled(title)) else { continue };
         renames += 1;
         let new = renamed.id.stem();
         let now = |name: &str| if name == stem { new.to_owned() } else { name.to_owned() };

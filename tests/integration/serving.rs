@@ -196,7 +196,7 @@ fn sample() -> TestBase {
         "Use `cargo +nightly bench`.\n\nSee [[wal]] and [[nobody]].",
     );
     base.entry("wal", "WAL mode", "sqlite", "Readers go on in WAL mode. [File](bench.md)");
-    let body = ["add", "--title", "WAL mode", "--tags", "sqlite", "--body", "Readers and one writer."];
+    let body = ["add", "WAL mode", "--tags", "sqlite", "--body", "Readers and one writer."];
     base.run(body).says(0, "knowledge/wal");
     let memory = base.memory();
     let task =
@@ -279,18 +279,8 @@ fn main_of(html: &str) -> &str {
 #[test]
 fn no_page_repeats_what_it_is_about() {
     let base = sample();
-    base.run([
-        "add",
-        "--title",
-        "Bench output is noisy",
-        "--tags",
-        "bench",
-        "--feature",
-        "bench",
-        "--body",
-        "Run it alone.",
-    ])
-    .says(0, "knowledge/bench-output-is-noisy");
+    base.run(["add", "Bench output is noisy", "--tags", "bench", "--feature", "bench", "--body", "Run it alone."])
+        .says(0, "knowledge/bench-output-is-noisy");
     let server = PageProcess::start(&base);
     let links = |page: &str, link: &str| {
         let html = server.page(page);
@@ -438,7 +428,7 @@ fn the_page_goes_further_back_and_forward_again() {
     let base = TestBase::new();
     let titles: Vec<String> = (0..8).map(|number| format!("n{number}")).collect();
     for title in &titles {
-        base.run(["add", "--title", title, "--tags", "a", "--body", title]).says(0, "created");
+        base.run(["add", title, "--tags", "a", "--body", title]).says(0, "created");
     }
     let server = PageProcess::start(&base);
     // What the first button with this label does.
@@ -463,7 +453,7 @@ fn the_page_goes_further_back_and_forward_again() {
     }
     assert!(!server.page("health").contains("<button>Redo"));
     press("Undo");
-    base.run(["add", "--title", "other", "--tags", "a", "--body", "Other."]).says(0, "created");
+    base.run(["add", "other", "--tags", "a", "--body", "Other."]).says(0, "created");
     assert!(!server.page("health").contains("<button>Redo"), "a change after it leaves nothing to redo");
 }
 
@@ -481,7 +471,7 @@ fn a_page_says_what_was_done_only_as_long_as_it_is_so() {
     for page in ["health?done=undo", "?done=undo"] {
         assert!(server.page(page).contains("Taken back. This"), "{page}");
     }
-    base.run(["add", "--title", "Later", "--tags", "x", "--body", "It is newer."]).says(0, "later");
+    base.run(["add", "Later", "--tags", "x", "--body", "It is newer."]).says(0, "later");
     for page in ["health?done=undo", "?done=undo", "health?done=archive", "entry?id=bench&done=undo"] {
         let text = server.page(page);
         assert!(!text.contains("note good"), "{page}: {text}");
@@ -553,9 +543,9 @@ fn no_page_waits_for_a_server_that_does_not_answer() {
 #[test]
 fn a_tag_with_a_space_is_one_tag() {
     let base = TestBase::new();
-    base.run(["add", "--title", "Slow builds", "--tags", "slow build,ci", "--feature", "build", "--body", "Cache."])
+    base.run(["add", "Slow builds", "--tags", "slow build,ci", "--feature", "build", "--body", "Cache."])
         .says(0, "slow-builds");
-    base.run(["add", "--title", "Slow tests", "--tags", "ci", "--body", "Split them."]).says(0, "slow-tests");
+    base.run(["add", "Slow tests", "--tags", "ci", "--body", "Split them."]).says(0, "slow-tests");
     let server = PageProcess::start(&base);
     let link = "entries?kind=all&amp;tag=slow%20build";
     assert!(server.page("entry?id=slow-builds").contains(link));

@@ -532,7 +532,7 @@ fn qwen_code_gets_the_briefing_with_the_first_prompt() {
     assert_eq!(settings["hooks"]["SessionStart"], Value::Null, "its text would be dropped");
     setup(&base, &["qwen", "--check"]).says(0, "connected: Qwen Code");
     setup(&base, &["qwen", "--remove"]).says(0, "deleted  .qwen/settings.json");
-    base.run(["add", "--title", "Port", "--tags", "staging", "--body", "PostgreSQL listens on 5433."]).answer(0);
+    base.run(["add", "Port", "--tags", "staging", "--body", "PostgreSQL listens on 5433."]).answer(0);
     let prompt = |name: &str| {
         let input = format!(r#"{{"session_id": "q-1", "hook_event_name": "UserPromptSubmit", "prompt": "{name}"}}"#);
         base.with(["hook", "session-start", "--agent", "qwen"]).input(&input).run().answer(0)

@@ -24,7 +24,7 @@ fn held(base: &TestBase) -> File {
 }
 
 fn add(base: &TestBase) -> Run<'_> {
-    base.with(["add", "--title", "Benches need nightly", "--tags", "cargo", "--body", "Use nightly."])
+    base.with(["add", "Benches need nightly", "--tags", "cargo", "--body", "Use nightly."])
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_paused_terminal_blocks_no_other_process() {
     let is_written = || base.at(".ralph/knowledge/benches-need-nightly.md").exists();
     let n_looks = (0..500).take_while(|_| !is_written() && base.run(["list"]).code == Some(0)).count();
     assert!(is_written(), "after {n_looks} looks");
-    let other = base.with(["add", "--title", "Other", "--tags", "x", "--body", "Other."]).env(TIMEOUT, "60000").run();
+    let other = base.with(["add", "Other", "--tags", "x", "--body", "Other."]).env(TIMEOUT, "60000").run();
     assert_eq!(other.code, Some(0), "{other}");
     terminal.signal(Signal::TERM);
     assert_eq!(terminal.ended().signal(), Some(Signal::TERM.as_raw()));

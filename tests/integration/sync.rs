@@ -130,7 +130,7 @@ fn carry_out(memory: &Memory, root: &Path, step: &Step) {
                 file.set_times(FileTimes::new().set_modified(time)).unwrap();
             }
         }
-        Step::Restore(number) => drop(memory.restore(&Id::parse(&format!("knowledge/added-{number}")).unwrap())),
+        Step::Restore(number) => drop(memory.restore(&Id::parse(&format!("knowledge/added-{number}")).unwrap(), None)),
         Step::Rebuild => drop(memory.rebuild_index().unwrap()),
         Step::Search => drop(answers(memory)),
     }

@@ -97,11 +97,11 @@ fn control_characters_never_reach_a_terminal() {
         &["restore", &word],
         &["archive", &word],
         &["edit", &word],
-        &["rename", &word, &word],
-        &["supersede", &word, "hostile"],
-        &["promote", "hostile", &format!("feature:{word}")],
-        &["add", "--title", &word, "--tags", &word, "--body", "zebra"],
-        &["note", "--event", &word, "--summary", &word],
+        &["edit", &word, "--title", &word],
+        &["edit", "hostile", "--supersedes", &word],
+        &["edit", "hostile", "--scope", &format!("feature:{word}")],
+        &["add", &word, "--tags", &word, "--body", "zebra"],
+        &["add", "--event", &word, &word],
     ];
     for arguments in commands {
         let ran = base.run(arguments);

@@ -598,7 +598,7 @@ fn an_open_iteration_is_live_without_actions() {
 #[test]
 fn files_that_were_not_written_here_are_not_shown() {
     let base = sample();
-    base.run(["note", "--event", "decision", "--summary", "So that there is a key."]).answer(0);
+    base.run(["add", "--event", "decision", "So that there is a key."]).answer(0);
     let secret = base.home().join("secret");
     let process = std::fs::read_to_string("/proc/self/stat").unwrap();
     let started: u64 = process.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();

@@ -135,7 +135,7 @@ fn commands_from_text_are_detected() {
     let found = |code: &str| built_commands(&Source::new("src/store/mod.rs".to_owned(), code)).len();
     for built in [
         r#"format!("run `ralph-memory restore {id}`")"#,
-        r#"format!("`ralph-memory supersede {} {}`", old, new)"#,
+        r#"format!("`ralph-memory edit {} --supersedes {}`", old, new)"#,
         r#"ui.note(&format!("`--root {}` names it", path.display()))"#,
         "format!(\n    \"let yourself read it: `chmod u+rwx \\\n     .ralph/{name}`\"\n)",
         r#"writeln!(text, "next: ralph-memory show {id}")"#,
@@ -212,8 +212,7 @@ fn names() -> impl Iterator<Item = (&'static str, String)> {
 #[test]
 fn no_command_of_a_message_runs_what_is_in_a_name() {
     let base = TestBase::new();
-    let (supersede, edit, restore) =
-        (["ralph-memory", "supersede"], ["ralph-memory", "edit"], ["ralph-memory", "restore"]);
+    let (edit, restore) = (["ralph-memory", "edit"], ["ralph-memory", "restore"]);
     // Two entries of each title.
     for (name, word) in names() {
         for (stem, body) in [(name, "It is 80."), (&word, "It is 81.")] {
@@ -223,15 +222,15 @@ fn no_command_of_a_message_runs_what_is_in_a_name() {
     let checked = ["human", "github", "json", "sarif"].map(|format| base.run(["check", "--format", format]));
     let calls = run_all(&checked);
     for (name, word) in names() {
-        assert_told(&calls, &supersede, &format!("knowledge/{name}"), name);
+        assert_told(&calls, &edit, &format!("knowledge/{name}"), name);
         fs::remove_file(base.at(&format!(".ralph/knowledge/{word}.md"))).unwrap();
     }
     for (name, word) in names() {
         let id = format!("knowledge/{name}");
         // One that is like it is added.
         let title = format!("{word}x {word}y {word}z too");
-        let added = base.run(["add", "--title", &title, "--tags", &word, "--body", "Both."]);
-        assert_told(&run_all(&[added]), &supersede, &id, name);
+        let added = base.run(["add", &title, "--tags", &word, "--body", "Both."]);
+        assert_told(&run_all(&[added]), &edit, &id, name);
         fs::remove_file(base.at(&format!(".ralph/knowledge/{word}x-{word}y-{word}z-too.md"))).unwrap();
         // An editor that fails after something was saved.
         let path = format!(".ralph/knowledge/{name}.md");
@@ -266,7 +265,7 @@ fn what_an_agent_wants_to_replace_is_told_without_what_a_shell_runs() {
     assert!(checked.stdout.contains("an agent wants this entry to replace"), "{checked}");
     let calls = run_all(&[checked]);
     for name in ORDINARY {
-        assert_told(&calls, &["ralph-memory", "supersede"], &format!("knowledge/{name}"), name);
+        assert_told(&calls, &["ralph-memory", "edit"], &format!("knowledge/{name}"), name);
     }
 }
 

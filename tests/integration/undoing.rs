@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::entry::Event;
-use ralph_memory::memory::{HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run, StateFolders};
+use ralph_memory::memory::{
+    EntryChanges, HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run, StateFolders,
+};
 use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 
 use crate::agent::Agent;
@@ -50,17 +52,20 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
             let expires_at = ralph_memory::entry::parse_time("2026-06-01");
             failed(memory.note(&Event { expires_at, ..Event::new("hint", title(first)) }).map(drop))
         }
-        3 => failed(memory.supersede(&id(first), &id(second)).map(drop)),
-        4 => failed(memory.restore(&nth(&archived, first)).map(drop)),
+        3 => failed(memory.change(&id(second), &EntryChanges::superseding([id(first)])).map(drop)),
+        4 => failed(memory.restore(&nth(&archived, first), None).map(drop)),
         5 => failed(memory.archive(&[id(first), id(second)]).map(drop)),
-        6 => failed(memory.rename(&id(first), &format!("{} {second}", title(second))).map(drop)),
+        6 => failed(memory.change(&id(first), &EntryChanges::titled(format!("{} {second}", title(second)))).map(drop)),
         7 => {
             let edit = |old: ralph_memory::memory::EntryText| {
                 memory.edit(&old, &format!("{}\nMore {second}.\n", old.text)).map(drop)
             };
             failed(memory.text(&id(first)).and_then(edit))
         }
-        8 => failed(memory.promote(&id(first), &Scope::Feature(title(second).to_owned())).map(drop)),
+        8 => {
+            let scope = Some(Scope::Feature(title(second).to_owned()));
+            failed(memory.change(&id(first), &EntryChanges { scope, ..EntryChanges::default() }).map(drop))
+        }
         9 => failed(memory.prune(false).map(drop)),
         10 => failed(memory.consolidate(false).map(drop)),
         11 => {
@@ -227,9 +232,9 @@ fn what_changed_since_is_refused_before_anything_is_touched() {
 fn what_a_later_operation_moved_away_counts_as_changed() {
     let base = TestBase::new();
     for title in ["One", "Two"] {
-        base.run(["add", "--title", title, "--tags", "a", "--body", &format!("Body of {title}.")]).says(0, "created");
+        base.run(["add", title, "--tags", "a", "--body", &format!("Body of {title}.")]).says(0, "created");
     }
-    base.run(["rename", "one", "Other"]).says(0, "renamed");
+    base.run(["edit", "one", "--title", "Other"]).says(0, "updated");
     base.run(["undo", "1"]).refuses(4, "`.ralph/knowledge/one.md` changed since, in operation 3");
     base.run(["undo"]).says(0, "took back operation 3");
     base.run(["undo", "1"]).says(0, "took back operation 1");
@@ -241,7 +246,7 @@ fn what_a_later_operation_moved_away_counts_as_changed() {
 /// A memory of which a word of each entry says which `add` was the last, and its operations with `undo --list`.
 fn steps(base: &TestBase, titles: &[&str]) {
     for title in titles {
-        base.run(["add", "--title", title, "--tags", "a", "--body", &format!("Body of {title}.")]).says(0, "created");
+        base.run(["add", title, "--tags", "a", "--body", &format!("Body of {title}.")]).says(0, "created");
     }
 }
 
@@ -305,7 +310,7 @@ fn a_change_after_an_undo_leaves_nothing_to_redo() {
 fn undo_and_redo_leave_alone_what_a_person_changed() {
     let base = TestBase::new();
     steps(&base, &["A"]);
-    base.run(["add", "--title", "A", "--tags", "a", "--body", "Another body."]).says(0, "updated");
+    base.run(["add", "A", "--tags", "a", "--body", "Another body."]).says(0, "updated");
     base.run(["undo"]).says(0, "took back operation 2");
     let mine = base.read(".ralph/knowledge/a.md") + "By hand.\n";
     base.write(".ralph/knowledge/a.md", &mine);
@@ -409,13 +414,15 @@ fn every_link_follows_a_renamed_entry_and_its_history_stays() {
     memory.finish(&context, &Report { text: "<task-done>x</task-done>".into(), ..Report::default() }).unwrap();
     let used = memory.usage();
     let before = content(&root);
-    let renamed = memory.rename(&id, "Compiler cache").unwrap();
-    assert_eq!((renamed.id.as_str(), renamed.links, renamed.versions.len()), ("knowledge/compiler-cache", 5, 1));
+    let renamed = memory.change(&id, &EntryChanges::titled("Compiler cache")).unwrap();
+    assert_eq!((renamed.id.as_str(), renamed.links), ("knowledge/compiler-cache", 5));
     let body = memory.show(&other).unwrap().entry.body;
     let expected = "See [[compiler-cache|it]], [[knowledge/compiler-cache]], [[Compiler cache]], `[[build-cache]]`.\n\n```\n[[Build cache]]\n```";
     assert_eq!(body.trim(), expected);
     let shown = memory.show(&id).unwrap().entry;
-    assert_eq!((shown.summary.id.clone(), shown.versions.len()), (renamed.id.clone(), 1));
+    assert_eq!(shown.summary.id, renamed.id);
+    let versions = memory.versions(&id).unwrap();
+    assert!(versions.iter().any(|version| version.text.ends_with("It is cold.\n")), "{versions:?}");
     assert_eq!(shown.superseded_by, std::slice::from_ref(&other));
     assert!(shown.backlinks.iter().any(|link| link.id == Some(other.clone())));
     assert_eq!(memory.usage().get(&renamed.id), used.get(&id));
@@ -432,10 +439,10 @@ fn every_link_follows_a_renamed_entry_and_its_history_stays() {
     );
     memory.undo(None, false).unwrap();
     fs::remove_file(base.at(".ralph/knowledge/late.md")).unwrap();
-    let number = memory.operations().unwrap().iter().find(|operation| operation.command == "rename").unwrap().number;
+    let number = memory.operations().unwrap().iter().find(|operation| operation.command == "edit").unwrap().number;
     memory.undo(Some(number), false).unwrap();
     assert_eq!(differences(&content(&root), &before), [""; 0]);
-    let taken = memory.rename(&id, "slow builds");
+    let taken = memory.change(&id, &EntryChanges::titled("slow builds"));
     assert!(matches!(taken, Err(Error::TitleTaken { .. })), "{taken:?}");
     assert_eq!(differences(&content(&root), &before), [""; 0]);
 }
@@ -447,7 +454,7 @@ fn renamed() -> TestBase {
     memory.add(&knowledge("Build cache", "It is cold.")).unwrap();
     let id = memory.add(&knowledge("Build cache", "It is warm.")).unwrap().id;
     memory.add(&knowledge("Slow builds", "Wait for them.")).unwrap();
-    memory.rename(&id, "Compiler cache").unwrap();
+    memory.change(&id, &EntryChanges::titled("Compiler cache")).unwrap();
     base
 }
 
@@ -462,15 +469,15 @@ fn every_command_knows_a_renamed_entry_by_its_old_id() {
         base
     };
     check(&["show", "build-cache"], now);
-    check(&["edit", "build-cache"], &format!("edited {now}"));
+    check(&["edit", "build-cache"], &format!("updated {now}"));
     check(&["archive", "build-cache", "compiler-cache"], &format!("archived {now}"));
-    check(&["rename", "build-cache", "Cache"], "renamed knowledge/compiler-cache to knowledge/cache");
-    check(&["promote", "build-cache", "feature:build"], &format!("promoted {now}"));
-    check(&["supersede", "build-cache", "slow-builds"], &format!("superseded {now} by knowledge/slow-builds"));
-    check(&["supersede", "slow-builds", "build-cache"], &format!("superseded knowledge/slow-builds by {now}"));
-    let base = check(&["restore", "build-cache"], &format!("restored {now}"));
+    check(&["edit", "build-cache", "--title", "Cache"], "updated knowledge/cache (was knowledge/compiler-cache)");
+    check(&["edit", "build-cache", "--scope", "feature:build"], &format!("updated {now}"));
+    check(&["edit", "slow-builds", "--supersedes", "build-cache"], "updated knowledge/slow-builds");
+    check(&["edit", "build-cache", "--supersedes", "slow-builds"], &format!("updated {now}"));
+    let base = check(&["restore", "build-cache", "--before", "2"], &format!("restored {now}"));
     assert!(base.read(".ralph/knowledge/compiler-cache.md").contains("It is cold."));
-    let new = ["add", "--title", "Ports", "--tags", "a", "--body", "80.", "--supersedes", "build-cache"];
+    let new = ["add", "Ports", "--tags", "a", "--body", "80.", "--supersedes", "build-cache"];
     let base = check(&new, "created knowledge/ports");
     assert!(base.read(".ralph/knowledge/ports.md").contains(&format!("supersedes: [{now}]")));
     // An agent's tools do, too.
@@ -482,7 +489,7 @@ fn every_command_knows_a_renamed_entry_by_its_old_id() {
     assert!(base.read(".ralph/knowledge/ports.md").contains(&format!("supersedes: [{now}]")));
     // It cannot replace itself under two names.
     let base = renamed();
-    base.run(["supersede", "build-cache", "compiler-cache"]).refuses(2, "cannot replace itself");
+    base.run(["edit", "compiler-cache", "--supersedes", "build-cache"]).refuses(2, "cannot replace itself");
     // Archived, it is still known by it.
     base.run(["archive", "build-cache"]).says(0, "archived");
     base.run(["show", "build-cache"]).says(0, now);
@@ -502,9 +509,9 @@ fn an_old_id_of_two_entries_is_refused() {
         &["show", "build-cache"][..],
         &["edit", "build-cache"],
         &["archive", "slow-builds", "build-cache"],
-        &["rename", "build-cache", "Cache"],
-        &["promote", "build-cache", "feature:build"],
-        &["supersede", "build-cache", "slow-builds"],
+        &["edit", "build-cache", "--title", "Cache"],
+        &["edit", "build-cache", "--scope", "feature:build"],
+        &["edit", "slow-builds", "--supersedes", "build-cache"],
         &["restore", "build-cache"],
     ] {
         base.run(arguments).refuses(2, reason);
@@ -513,7 +520,7 @@ fn an_old_id_of_two_entries_is_refused() {
     // Whoever has the id now is meant, whatever others were called.
     base.entry("build-cache", "Build cache", "a", "A new one.");
     base.run(["archive", "build-cache"]).says(0, "archived knowledge/build-cache");
-    base.run(["promote", "build-cache", "feature:build"]).refuses(1, "is in the archive");
+    base.run(["edit", "build-cache", "--scope", "feature:build"]).refuses(1, "is in the archive");
 }
 
 #[test]
@@ -525,7 +532,7 @@ fn a_rename_that_was_cut_off_is_completed_by_a_second_call() {
     memory.add(&knowledge("Build cache", "It is warm.")).unwrap();
     memory.add(&knowledge("Slow builds", "See [[build-cache]] and [[Build cache]].")).unwrap();
     let before = content(&root);
-    memory.rename(&id, "Compiler cache").unwrap();
+    memory.change(&id, &EntryChanges::titled("Compiler cache")).unwrap();
     let after = content(&root);
     let put = |from: &Content, path: &str| match &from[path] {
         Some(bytes) => fs::write(root.join(".ralph").join(path), bytes).unwrap(),
@@ -534,15 +541,12 @@ fn a_rename_that_was_cut_off_is_completed_by_a_second_call() {
     // Cut off before the links.
     put(&before, "knowledge/slow-builds.md");
     assert_eq!(memory.check().problems, []);
-    memory.rename(&id, "Compiler cache").unwrap();
+    memory.change(&id, &EntryChanges::titled("Compiler cache")).unwrap();
     assert_eq!(differences(&content(&root), &after), [""; 0]);
     // Cut off before the move: the entry has its title and aliases, under the old name.
     fs::rename(base.at(".ralph/knowledge/compiler-cache.md"), base.at(".ralph/knowledge/build-cache.md")).unwrap();
-    let version = after.keys().find(|name| name.starts_with("archive/knowledge/compiler-cache.")).unwrap();
-    let old_version = before.keys().find(|name| name.starts_with("archive/knowledge/build-cache.")).unwrap();
-    fs::rename(root.join(".ralph").join(version), root.join(".ralph").join(old_version)).unwrap();
     put(&before, "knowledge/slow-builds.md");
-    memory.rename(&id, "Compiler cache").unwrap();
+    memory.change(&id, &EntryChanges::titled("Compiler cache")).unwrap();
     assert_eq!(differences(&content(&root), &after), [""; 0]);
 }
 
@@ -567,7 +571,7 @@ fn an_edit_is_checked_before_it_is_written() {
     assert!(draft.is_file());
     editor("true").run().refuses(2, "an earlier call kept a copy");
     fs::remove_file(&draft).unwrap();
-    editor("sed -i s/80/443/ \"$1\"").run().says(0, "edited knowledge/ports");
+    editor("sed -i s/80/443/ \"$1\"").run().says(0, "updated knowledge/ports");
     assert!(base.read(".ralph/knowledge/ports.md").contains("on 443.") && !draft.exists());
     let other = "sed -i s/443/444/ \"$1\"; echo Mine. >> .ralph/knowledge/ports.md";
     editor(other).run().refuses(4, "was changed by another program");
@@ -621,7 +625,7 @@ fn on_a_terminal_an_edit_can_be_corrected() {
     for answer in ["\n", "y\n", "YES\n"] {
         let (code, screen) = ask("sed -i s/titel/title/ \"$1\"", answer);
         assert_eq!(code, Some(0), "{screen}");
-        assert!(screen.contains("edited knowledge/ports") && !draft.exists(), "{screen}");
+        assert!(screen.contains("updated knowledge/ports") && !draft.exists(), "{screen}");
         assert!(base.read(".ralph/knowledge/ports.md").contains("on 443."));
         base.run(["undo"]).says(0, "edit");
         assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
@@ -648,7 +652,7 @@ fn a_text_that_cannot_be_written_is_kept() {
 #[test]
 fn each_command_and_each_call_of_a_tool_is_one_operation() {
     let base = TestBase::new();
-    base.run(["add", "--title", "Ports", "--tags", "a", "--body", "80."]).says(0, "created knowledge/ports");
+    base.run(["add", "Ports", "--tags", "a", "--body", "80."]).says(0, "created knowledge/ports");
     base.run(["context", "--task", "Open the ports", "--run", "run-1"]).says(0, "Open the ports");
     let said = "<learning category=\"pitfall\" tags=\"ports\">Below 1024 they need root.</learning>\n<task-failed>x</task-failed>";
     base.with(["record", "--run", "run-1"]).input(said).run().says(0, "recorded");

@@ -54,6 +54,7 @@ impl Advice {
             ),
             Error::BudgetTooSmall { unit, least, .. } => larger_budget(unit, *least),
             Error::SupersedesCycle { new, link, .. } => supersedes_cycle(new, link),
+            Error::NoVersion { id, path, version } => person(no_version(id, path, version.is_some())),
             Error::NoOperation { number } => person(no_operation(*number)),
             Error::ChangedSince { by, .. } => person(changed_since(*by)),
             Error::Locked { .. } => both(
@@ -92,7 +93,6 @@ fn simple(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::NewerFormat { .. } => "install a newer ralph-memory",
         Error::Settings { .. } => "`.ralph/config.toml` lists every setting with its default",
-        Error::NotArchived { .. } => "`ralph-memory list --archived` shows what the archive has",
         Error::NothingToRedo => "`undo --redo` brings back what `undo` took back, until the next change",
         Error::NotUndoable { .. } => "`ralph-memory undo --list` numbers the other operations",
         Error::TitleTaken { .. } => "choose another title; if that entry says the same, archive one of the two",
@@ -139,7 +139,7 @@ fn both(person: impl Into<String>, agent: impl Into<String>) -> Advice {
 
 fn no_operation(number: Option<u64>) -> &'static str {
     if number.is_some() {
-        return "`ralph-memory undo --list` shows the operations; the log keeps the newest 100";
+        return "`ralph-memory undo --list` shows the operations; the newest 100 can be undone";
     }
     "the log has what commands of this machine changed in entries, and is not read any more if somebody removed \
      `.ralph/state/lock`; `ralph-memory setup --remove` reverses `setup`, and what `init` made is removed by hand"
@@ -165,6 +165,15 @@ fn larger_budget(unit: &str, least: usize) -> Advice {
 fn supersedes_cycle(new: &str, link: &str) -> Advice {
     let first = format!("if `{new}` is the one that holds, take it out of `supersedes` in `{link}` first");
     both(first.clone(), format!("{first}, which a person does; else leave that id out"))
+}
+
+fn no_version(id: &str, path: &str, is_named: bool) -> String {
+    if is_named {
+        return format!("{} lists them", printed_command("ralph-memory restore ID --list", &[("ID", id)]));
+    }
+    let log = printed_command("git log -p -- PATH", &[("PATH", path)]);
+    let restore = printed_command("git restore --source COMMIT -- PATH", &[("PATH", path)]);
+    format!("{log} shows the texts that were committed, and {restore} brings one back")
 }
 
 fn no_such_entry(similar: &[String]) -> Advice {

@@ -1,13 +1,17 @@
-//! The shapes of `--json` answers that several commands share.
+//! The answers that several commands share.
 //!
 //! `docs/src/reference/json.md` explains them, and `docs/json-schema.json` is their schema.
 
+use std::io;
+
+use ralph_memory::entry::EntrySummary;
 use ralph_memory::entry::timestamp;
-use ralph_memory::entry::{EntryPath, EntrySummary};
-use ralph_memory::memory::{AddAction, Added, Iteration};
-use ralph_memory::text::with_invisible_shown;
+use ralph_memory::memory::{Iteration, Written};
+use ralph_memory::text::{for_terminal, printed_command, with_invisible_shown};
 use ralph_memory::{Id, Memory};
 use serde::Serialize;
+
+use crate::ui::{ID, Ui, count};
 
 /// The longest line that an entry is listed with, in characters.
 const EXCERPT: usize = 200;
@@ -43,32 +47,35 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query:
     listed
 }
 
-/// The result of writing an entry.
-#[derive(Serialize)]
-pub(crate) struct EntryChange<'a> {
-    pub(crate) action: AddAction,
-    pub(crate) id: &'a Id,
-    pub(crate) title: &'a str,
-    pub(crate) path: &'a EntryPath,
-    /// Where its previous version is.
-    pub(crate) previous: Option<&'a EntryPath>,
-    /// The lines of it that are gone.
-    pub(crate) removed: &'a [String],
-    pub(crate) similar: &'a [Id],
-}
-
-impl EntryChange<'_> {
-    pub(crate) fn of(added: &Added) -> EntryChange<'_> {
-        EntryChange {
-            action: added.action,
-            id: &added.id,
-            title: &added.title,
-            path: &added.path,
-            previous: added.archived.as_ref(),
-            removed: &added.removed,
-            similar: &added.similar,
-        }
+/// Prints what became of an entry.
+pub(crate) fn show_written(ui: &mut Ui<'_>, written: &Written) -> io::Result<()> {
+    if ui.json {
+        return ui.json(written, &written.problems);
     }
+    let id = ui.styled(ID, written.id.as_str());
+    let before = written.previous_id.as_ref().map(|before| format!(" (was {before})")).unwrap_or_default();
+    ui.line(format_args!("{} {id}{before}", written.action.as_str()))?;
+    for old in &written.suggested {
+        let old = ui.styled(ID, old.as_str());
+        ui.line(format_args!("suggested that {id} replaces {old}, which stays until a person confirms it"))?;
+    }
+    if !written.derived_tags.is_empty() {
+        let tags = for_terminal(&written.derived_tags.join(", "));
+        ui.note(&format!("tags, from its title and the nearest entries: {tags}"));
+    }
+    if written.links > 0 {
+        let ids: Vec<&str> = written.linking.iter().map(Id::as_str).collect();
+        ui.note(&format!("changed {} in {}", count(written.links, "link"), ids.join(", ")));
+    }
+    if let Some(first) = written.similar.first() {
+        let similar: Vec<&str> = written.similar.iter().map(Id::as_str).collect();
+        ui.note(&format!("similar: {}", similar.join(", ")));
+        let ids = [("OLD", first.as_str()), ("NEW", written.id.as_str())];
+        let supersede = printed_command("ralph-memory edit NEW --supersedes OLD", &ids);
+        ui.note(&format!("hint: if it replaces one of them, {supersede}"));
+    }
+    ui.problems(&written.problems);
+    Ok(())
 }
 
 /// An iteration that has begun.

@@ -12,8 +12,8 @@ use ralph_memory::text::for_terminal;
 use crate::commands::serve;
 use crate::commands::{
     add, archive, check, complete, completions, consolidate, context, doctor, edit, export, hook, import, index, init,
-    list, log, man, mcp, merge_driver, note, promote, prune, record, rename, restore, run as run_command, search,
-    setup, show, stats, status, supersede, undo, watch,
+    list, log, man, mcp, merge_driver, prune, record, restore, run as run_command, search, setup, show, stats, status,
+    undo, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
@@ -58,7 +58,6 @@ enum Command {
     Init(init::InitArgs),
     Setup(setup::SetupArgs),
     Add(add::AddArgs),
-    Note(note::NoteArgs),
     Search(search::SearchArgs),
     Show(show::ShowArgs),
     List(list::ListArgs),
@@ -75,11 +74,8 @@ enum Command {
     Consolidate(consolidate::ConsolidateArgs),
     Undo(undo::UndoArgs),
     Edit(edit::EditArgs),
-    Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
-    Supersede(supersede::SupersedeArgs),
-    Promote(promote::PromoteArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
     Index(index::IndexArgs),
@@ -178,7 +174,6 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Init(args) => init::run(ui, globals, &args),
         Command::Setup(args) => setup::run(ui, globals, &args),
         Command::Add(args) => add::run(ui, globals, args),
-        Command::Note(args) => note::run(ui, globals, args),
         Command::Search(args) => search::run(ui, globals, args),
         Command::Show(args) => show::run(ui, globals, &args),
         Command::Check(args) => check::run(ui, globals, &args),
@@ -187,12 +182,9 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Prune(args) => prune::run(ui, globals, &args),
         Command::Consolidate(args) => consolidate::run(ui, globals, &args),
         Command::Undo(args) => undo::run(ui, globals, &args),
-        Command::Rename(args) => rename::run(ui, globals, &args),
-        Command::Edit(args) => edit::run(ui, globals, &args),
+        Command::Edit(args) => edit::run(ui, globals, args),
         Command::Archive(args) => archive::run(ui, globals, &args),
         Command::Restore(args) => restore::run(ui, globals, &args),
-        Command::Supersede(args) => supersede::run(ui, globals, &args),
-        Command::Promote(args) => promote::run(ui, globals, &args),
         Command::List(args) => list::run(ui, globals, args),
         Command::Log(args) => log::run(ui, globals, &args),
         Command::Stats(args) => stats::run(ui, globals, &args),

@@ -152,7 +152,7 @@ mod tests {
         let check = |error: Error, expected| assert_eq!(exit(&error.into()), expected);
         let io = || io::Error::from(io::ErrorKind::StorageFull);
         check(Error::NoSuchEntry { id: "a".into(), similar: Vec::new() }, Exit::No);
-        check(Error::NotArchived { id: "a".into() }, Exit::No);
+        check(Error::NoVersion { id: "a".into(), path: "a".into(), version: None }, Exit::No);
         check(Error::AlreadyArchived { id: "a".into() }, Exit::No);
         check(Error::TitleTaken { title: "a".into(), id: "b".into() }, Exit::Refused);
         check(Error::InvalidEdit { path: "a".into(), problems: Vec::new() }, Exit::Refused);

@@ -13,7 +13,7 @@ const HEADING: &str = "Commands:";
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Set up", &["init", "setup", "import", "export"]),
     ("Find and read", &["search", "show", "list", "context"]),
-    ("Write and edit", &["add", "note", "edit", "rename", "supersede", "promote", "archive", "restore", "undo"]),
+    ("Write and edit", &["add", "edit", "archive", "restore", "undo"]),
     ("See what happened", &["log", "stats", "status", "serve"]),
     ("Run agents", &["run", "record", "mcp", "hook"]),
     ("Maintain", &["check", "doctor", "prune", "consolidate", "index", "watch", "merge-driver"]),

@@ -76,7 +76,7 @@ fn problem(item: &LiveEntry, first: &LiveEntry, how: &str) -> Problem {
     let (old, new) = if is_older { (item, first) } else { (first, item) };
     let message = format!("the entry {how} `.ralph/{}`", first.path);
     let ids = [("OLD", old.id.as_str()), ("NEW", new.id.as_str())];
-    let supersede = printed_command("ralph-memory supersede OLD NEW", &ids);
+    let supersede = printed_command("ralph-memory edit NEW --supersedes OLD", &ids);
     let hint = format!("merge them, or let one replace the other: {supersede}");
     item.warning(None, "near-duplicate", message, hint)
 }

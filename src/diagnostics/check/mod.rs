@@ -74,7 +74,7 @@ fn suggested(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
     let suggestion = |(new, old): &(Id, Id)| {
         let message = format!("an agent wants this entry to replace `{old}`, which a person wrote and which stays");
         let ids = [("OLD", old.as_str()), ("NEW", new.as_str())];
-        let confirm = printed_command("ralph-memory supersede OLD NEW", &ids);
+        let confirm = printed_command("ralph-memory edit NEW --supersedes OLD", &ids);
         let hint = format!("confirm with {confirm}, or remove it from `supersedes`");
         Some(items.get(new)?.warning(None, "suggested-replacement", message, hint))
     };
@@ -234,7 +234,7 @@ mod tests {
             let head = format!("title: \"{stem}\"\ntags: [a]\nsource: agent\nsupersedes: [{old}]");
             item(&format!("knowledge/{stem}.md"), &head, stem)
         };
-        let hint = "confirm with `ralph-memory supersede knowledge/rule knowledge/new`, or remove it from `supersedes`";
+        let hint = "confirm with `ralph-memory edit knowledge/new --supersedes knowledge/rule`, or remove it from `supersedes`";
         let rule = || named("rule", "Rule", "b", "text");
         check(&[by_agent("new", "rule"), rule()], &[("new", 0, "suggested-replacement", hint)]);
         check(&[by_agent("new", "own"), by_agent("own", "gone")], &[]);

@@ -27,7 +27,12 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
                 "it was included in the contexts of {} attempts at several tasks that failed, and of none that succeeded",
                 used.failed
             );
-            problems.push(notice(item, "suspect", message, "check whether it misleads; `supersede` it or edit it"));
+            problems.push(notice(
+                item,
+                "suspect",
+                message,
+                "check whether it misleads; then edit it, or let another entry replace it",
+            ));
         }
         let since: Option<DateTime<Utc>> = item.head.recency().max(used.and_then(|used| used.last_used));
         let n_days = since

@@ -4,21 +4,35 @@ pub(super) mod record;
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
+use rustix::fs::Mode;
 
-use self::record::{LoggedChange, NetChanges, append};
-use super::folder::Folder;
+use self::record::{LoggedChange, LoggedOperation, NetChanges, append, begins_with_head};
+use super::folder::{Abilities, Folder};
+use super::make_folders::make_folders;
 use super::name::cut;
+use super::read::{Unreadable, open_regular, read_all};
 use super::seal::{SUM_BYTES, SealKey};
+use super::temp::{Durability, rename_new};
 
-/// How many operations are kept.
+/// How many operations can be taken back.
 pub(super) const MAX_OPERATIONS: usize = 100;
-/// How many bytes all of their files have at most, and so each of them.
+/// How many bytes all of their files have at most, and so each of them. The older ones have at most as many again.
 pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
+/// How many bytes a record has at most, without its text.
+const MAX_RECORD: u64 = 16 * 1024;
+/// The beginning of the name of the folder of older operations, which are kept for the texts in them.
+const OLDER: &str = "older-";
+/// For how many days they are kept.
+const MAX_DAYS: i64 = 366;
+/// How many go at once because of their age: a wrong clock costs no more.
+const MAX_AGED: usize = 2;
+/// How many bytes are read to find out whether a file was written here: a header has about 100.
+const HEAD_BYTES: u64 = 4 * 1024;
 /// The longest name of a command, in bytes.
 const MAX_COMMAND: usize = 60;
 /// What an operation is called if its caller gave it no name.
@@ -47,14 +61,15 @@ pub(super) struct OperationFile {
     pub(super) folder: Folder,
     pub(super) file: File,
     pub(super) number: u64,
-    /// The length of the file, and that of its header.
+    /// When the operation began.
+    pub(super) at: DateTime<Utc>,
+    /// The length of the file.
     pub(super) size: u64,
-    pub(super) head_size: u64,
     pub(super) key: SealKey,
-    /// The checksums of the last part and of the header.
+    /// The checksum of the last part.
     pub(super) sum: [u8; SUM_BYTES],
-    pub(super) head_sum: [u8; SUM_BYTES],
-    pub(super) is_too_large: bool,
+    /// Whether the name of the file is on the disk.
+    pub(super) is_durable: bool,
     pub(super) net: NetChanges,
 }
 
@@ -105,48 +120,121 @@ impl Drop for OperationScope {
 }
 
 impl OperationFile {
-    /// Writes a record down. Above the limit nothing of the operation is kept, or, with `must_fit`, the record is refused.
-    pub(super) fn append(&mut self, change: &LoggedChange, raw: &[u8], must_fit: bool) -> io::Result<()> {
-        if self.is_too_large {
-            return Ok(());
-        }
+    /// Returns whether the file has room for a record with this text.
+    pub(super) fn has_room(&self, text: &[u8]) -> bool {
+        self.size + MAX_RECORD + text.len() as u64 <= MAX_BYTES
+    }
+
+    /// Writes a record down. One with a text is on the disk when this returns: soon the text is nowhere else.
+    pub(super) fn append(&mut self, change: &LoggedChange, text: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let mut sum = append(&mut bytes, change, raw, (self.key, self.sum))?;
-        if self.size + bytes.len() as u64 > MAX_BYTES {
-            if must_fit {
-                return Err(io::Error::other("an operation has more text than the log keeps, which is 32 MiB"));
-            }
-            self.is_too_large = true;
-            bytes.clear();
-            self.file.set_len(self.head_size)?;
-            self.size = self.head_size;
-            sum = append(&mut bytes, &LoggedChange::TooLarge, b"", (self.key, self.head_sum))?;
-        }
+        let sum = append(&mut bytes, change, text, (self.key, self.sum))?;
         // A part that is written in part is not whole, and none after it would be read.
-        self.file.write_all(&bytes).inspect_err(|_| {
-            let _ = self.file.set_len(self.size);
-        })?;
+        let cut_back = |_: &io::Error| drop(self.file.set_len(self.size));
+        (&self.file).write_all(&bytes).inspect_err(cut_back)?;
+        if !text.is_empty() {
+            self.file.sync_data().inspect_err(cut_back)?;
+            if !self.is_durable {
+                self.folder.sync().inspect_err(cut_back)?;
+                self.is_durable = true;
+            }
+        }
         (self.size, self.sum) = (self.size + bytes.len() as u64, sum);
         Ok(())
     }
 
-    /// Removes the file if the operation changed nothing, else the oldest of the others that are over the limits. A
-    /// failure only leaves more than there should be.
-    fn close(self) {
+    /// Removes the file if the operation changed nothing. Else those of the others that are over the limits go to the
+    /// older operations, if they have texts. A failure only leaves more than there should be.
+    pub(super) fn close(self) {
         if self.net.is_empty() {
             let _ = self.folder.remove_file(&name_of(self.number));
             return;
         }
         let Ok(found) = numbers(&self.folder) else { return };
-        let (mut n_kept, mut n_bytes) = (0, 0);
+        let (mut n_kept, mut n_bytes, mut has_retired) = (0, 0, false);
         for (number, name) in found.into_iter().rev() {
             n_bytes += self.folder.stat_of(&name).map_or(0, |stat| stat.size);
             n_kept += 1;
             if number < self.number && (n_kept > MAX_OPERATIONS || n_bytes > MAX_BYTES) {
-                let _ = self.folder.remove_any(&name);
+                has_retired |= self.retire(number, &name).unwrap_or_default();
             }
         }
+        if has_retired {
+            let _ = self.remove_oldest();
+        }
     }
+
+    /// Moves a file to the older operations if there are texts in it, else removes it. Returns whether it was moved.
+    fn retire(&self, number: u64, name: &str) -> io::Result<bool> {
+        match read_operation(&self.folder, name, number, self.key) {
+            Ok(Some(operation)) if operation.has_text() => {
+                rename_new(Abilities::ALL, (&self.folder, name), (&self.make_older()?, name))?;
+                Ok(true)
+            }
+            Err(Unreadable::Io(error)) if !self.folder.is_of_other_user(name) => Err(error),
+            _ => self.folder.remove_any(name).map(|()| false),
+        }
+    }
+
+    /// Opens the folder of older operations, and creates it if it is missing. Those of other places go: nothing reads them.
+    fn make_older(&self) -> io::Result<Folder> {
+        let own = older_name(self.key);
+        if self.folder.stat_of(&own).is_err() {
+            for name in self.folder.names()?.into_iter().filter_map(|name| name.into_string().ok()) {
+                if name.starts_with(OLDER) {
+                    self.folder.remove_any(&name)?;
+                }
+            }
+        }
+        make_folders(&self.folder, &own, Mode::RWXU, Durability::Unsynced)
+    }
+
+    /// Removes the oldest operations that are too many bytes or too old.
+    fn remove_oldest(&self) -> io::Result<()> {
+        let older = self.make_older()?;
+        let found = numbers(&older)?;
+        let mut n_bytes = 0;
+        for (_, name) in found.iter().rev() {
+            n_bytes += older.stat_of(name).map_or(0, |stat| stat.size);
+            if n_bytes > MAX_BYTES {
+                older.remove_any(name)?;
+            }
+        }
+        let is_aged = |(number, name): &&(u64, String)| {
+            let operation = read_operation(&older, name, *number, self.key).ok().flatten();
+            operation.is_some_and(|operation| operation.head.at < self.at - TimeDelta::days(MAX_DAYS))
+        };
+        found.iter().take(MAX_AGED).take_while(is_aged).try_for_each(|(_, name)| older.remove_any(name))
+    }
+}
+
+/// Returns the name of the folder of older operations that were written here. Nobody else can guess it.
+pub(super) fn older_name(key: SealKey) -> String {
+    let sum = key.derive("older operations", b"").sum(&[]);
+    sum[..8].iter().fold(OLDER.to_owned(), |name, byte| format!("{name}{byte:02x}"))
+}
+
+/// Reads an operation; `None` if it was not written here. Of a file from elsewhere only the beginning is read.
+pub(super) fn read_operation(
+    folder: &Folder,
+    name: &str,
+    number: u64,
+    key: SealKey,
+) -> Result<Option<LoggedOperation>, Unreadable> {
+    if !is_own(folder, name, number, key)? {
+        return Ok(None);
+    }
+    let (file, stat) = open_regular(folder, name)?;
+    let limit = usize::try_from(2 * MAX_BYTES).unwrap_or(usize::MAX);
+    let bytes = read_all(&file, u64::try_from(stat.st_size).unwrap_or_default(), limit)?;
+    Ok(LoggedOperation::read(bytes, number, key))
+}
+
+/// Returns whether a file begins with the header of the operation of this number, written here.
+pub(super) fn is_own(folder: &Folder, name: &str, number: u64, key: SealKey) -> Result<bool, Unreadable> {
+    let mut head = Vec::new();
+    open_regular(folder, name)?.0.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(begins_with_head(&head, number, key))
 }
 
 /// Returns the numbers that are taken in the folder, the smallest first, with their names: those of operations, and of

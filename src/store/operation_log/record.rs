@@ -26,8 +26,6 @@ pub(crate) enum LoggedChange {
     Replace { path: String, before: u64, after: u64 },
     /// A file got another path.
     Move { from: String, to: String, bytes: u64 },
-    /// Two files exchanged their paths.
-    Swap { one: String, other: String, before: [u64; 2] },
     /// A file was removed; the record has its bytes. `mode` is that of the file: who could read it.
     Remove {
         path: String,
@@ -37,7 +35,7 @@ pub(crate) enum LoggedChange {
     },
     /// A folder was created.
     Folder { path: String },
-    /// The operation changed more than the log keeps, and nothing of it is there.
+    /// The operation changed more than one file of the log has room for. Each of its files has this, and its texts.
     TooLarge,
     /// This operation and all before it were removed from the log: the next one has a higher number.
     Forgotten,
@@ -51,9 +49,6 @@ impl LoggedChange {
             LoggedChange::Create { path, after } => vec![(path, None, Some(*after))],
             LoggedChange::Replace { path, before, after } => vec![(path, Some(*before), Some(*after))],
             LoggedChange::Move { from, to, bytes } => vec![(from, Some(*bytes), None), (to, None, Some(*bytes))],
-            LoggedChange::Swap { one, other, before: [of_one, of_other] } => {
-                vec![(one, Some(*of_one), Some(*of_other)), (other, Some(*of_other), Some(*of_one))]
-            }
             LoggedChange::Remove { path, before, .. } => vec![(path, Some(*before), None)],
             LoggedChange::Folder { .. } | LoggedChange::TooLarge | LoggedChange::Forgotten => Vec::new(),
         }
@@ -116,7 +111,12 @@ impl LoggedOperation {
         self.changes.iter().any(|(change, _)| *change == LoggedChange::Forgotten)
     }
 
-    /// Returns whether the operation changed more than the log keeps.
+    /// Returns whether the log has a text that the operation replaced or removed.
+    pub(in crate::store) fn has_text(&self) -> bool {
+        self.changes.iter().any(|(_, text)| !text.is_empty())
+    }
+
+    /// Returns whether the operation changed more than can be taken back.
     pub(crate) fn is_too_large(&self) -> bool {
         self.changes.iter().any(|(change, _)| *change == LoggedChange::TooLarge)
     }

@@ -81,7 +81,6 @@ fn nothing_is_written_through_a_link() {
     assert_outside(fixture.store.create(&lock, "knowledge/sub/a.md", b"x"));
     assert_outside(fixture.store.create(&lock, "../a.md", b"x"));
     assert_outside(fixture.store.create(&lock, "/tmp/a.md", b"x"));
-    assert_outside(fixture.store.archive_copy(&lock, "journal/a.md", b"x", now()));
     assert_outside(fixture.store.init_file("knowledge/a.md", b"x"));
     assert_outside(fixture.store.make_folder("knowledge/a"));
     assert_outside(fixture.store.make_beside("../a"));
@@ -108,7 +107,6 @@ fn failures_say_where_and_leave_nothing() {
     assert_io(fixture.store.create(&lock, &"a".repeat(256), b"x"), ErrorKind::InvalidFilename);
     let large = vec![b'a'; MAX_FILE_BYTES + 1];
     assert!(matches!(fixture.store.create(&lock, "a.md", &large), Err(Error::Invalid { .. })));
-    assert!(matches!(fixture.store.archive_copy(&lock, "a.md", &large, now()), Err(Error::Invalid { .. })));
     assert_eq!(fixture.tree(), ["knowledge"]);
     fs::remove_dir_all(fixture.store.memory()).unwrap();
     // Only `create_root` and `init_file` create `.ralph/` itself.

@@ -1,27 +1,8 @@
-//! Archive copies, moves and exchanges.
+//! Moves.
 
 use std::io::ErrorKind;
 
-use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, now};
-
-#[test]
-fn archive_copies_do_not_clash() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
-        let lock = fixture.lock();
-        let copy = |path, bytes: &[u8]| fixture.store.archive_copy(&lock, path, bytes, now()).unwrap();
-        let stem = "archive/knowledge/sub/a.20260217T120000Z";
-        assert_eq!(copy("knowledge/sub/a.md", b"1\r\n"), format!("{stem}.md"));
-        assert_eq!(copy("knowledge/sub/a.md", b"2"), format!("{stem}-2.md"));
-        assert_eq!(copy("archive/knowledge/sub/a.md", b"3"), format!("{stem}-3.md"));
-        assert_eq!(copy("journal/run-1a2b3c4d/0003.md", b"4"), "archive/journal/run-1a2b3c4d/0003.20260217T120000Z.md");
-        assert_eq!(fixture.text(&format!("{stem}.md")), "1\r\n");
-        assert_eq!(fixture.text(&format!("{stem}-2.md")), "2");
-        assert_eq!(fixture.text(&format!("{stem}-3.md")), "3");
-        assert_eq!(fixture.tree().iter().filter(|path| !path.ends_with('/')).count(), 4);
-        assert_outside(fixture.store.archive_copy(&lock, "../a.md", b"", now()));
-    }
-}
+use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside};
 
 #[test]
 fn a_move_never_replaces() {
@@ -83,28 +64,4 @@ fn a_move_refuses_everything_but_files() {
     assert_io(fixture.store.move_to(&lock, "knowledge/a.md", "file/a.md"), ErrorKind::NotADirectory);
     let expected = ["file", "knowledge/", "knowledge/a.md", "knowledge/fifo.md", "knowledge/link.md"];
     assert_eq!(fixture.tree(), expected);
-}
-
-#[test]
-fn a_swap_changes_both() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
-        let lock = fixture.lock();
-        let (a, b) = ("knowledge/a.md", "archive/knowledge/a.20260217T120000Z.md");
-        fixture.put(a, "a");
-        fixture.put(b, "b");
-        fixture.store.swap(&lock, a, b).unwrap();
-        assert_eq!((fixture.text(a), fixture.text(b)), ("b".to_owned(), "a".to_owned()));
-        assert_eq!(fixture.tree(), ["archive/", "archive/knowledge/", b, "knowledge/", a]);
-
-        assert_io(fixture.store.swap(&lock, a, "knowledge/none.md"), ErrorKind::NotFound);
-        assert_io(fixture.store.swap(&lock, "archive", a), ErrorKind::InvalidInput);
-        fixture.link("a.md", "knowledge/link.md");
-        assert_outside(fixture.store.swap(&lock, a, "knowledge/link.md"));
-        assert_eq!((fixture.text(a), fixture.text(b)), ("b".to_owned(), "a".to_owned()));
-        // With itself: nothing is lost.
-        let _ = fixture.store.swap(&lock, a, a);
-        assert_eq!(fixture.text(a), "b");
-        assert_eq!(fixture.tree().len(), 6);
-    }
 }

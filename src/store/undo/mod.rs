@@ -1,16 +1,17 @@
 //! The log of changes in `state/undo/`, from which operations are taken back: one file for each operation.
 //!
 //! Every change of an entry file is written down before it is made, here and nowhere else, so no command can forget it.
-//! The log is not synced: after a kill it has every change that was made, after a power cut perhaps not. A change that
-//! cannot be written down is not made. It belongs to one user, machine and folder, and is never committed. What came with
-//! the memory, or another user wrote, is never read; it goes when it is older than what is kept.
+//! A change that cannot be written down is not made. A text that is replaced or removed is nowhere else, so its record is
+//! on the disk before the file changes; other records may be lost by a power cut. Older operations cannot be taken back,
+//! but stay for their texts. The log belongs to one user, machine and folder, and is never committed. What came with the
+//! memory, or another user wrote, is never read; it goes when it is older than what is kept.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::thread;
 
@@ -21,19 +22,17 @@ use super::folder::{FileKind, Folder, explain, is_missing, is_outside};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 
-use super::operation_log::record::{
-    FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head,
+use super::operation_log::record::{FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append};
+use super::operation_log::{
+    Current, MAX_OPERATIONS, OperationFile, OperationScope, is_own, name_of, numbers, older_name, read_operation,
 };
-use super::operation_log::{Current, MAX_BYTES, MAX_OPERATIONS, OperationFile, OperationScope, name_of, numbers};
-use super::read::{Unreadable, open_regular, read_all};
+use super::read::Unreadable;
 use super::seal::SealKey;
-use super::temp::PRIVATE_FILE;
+use super::temp::{Durability, PRIVATE_FILE};
 use crate::error::Result;
 
 /// The folder below `state/`.
 const FOLDER: &str = "undo";
-/// How many bytes are read to find out whether a file was written here: a header has about 100.
-const HEAD_BYTES: u64 = 4 * 1024;
 /// The highest number that a file from elsewhere may have. It is passed over, and one with a higher number is removed: no
 /// number would be left.
 const MAX_FOREIGN: u64 = 99_999_999;
@@ -73,11 +72,26 @@ impl Store {
             return Ok(());
         }
         let mut write_down = || {
-            if current.file.is_none() {
-                current.file = Some(self.open_operation(current)?);
-            }
-            // What takes back an operation can be taken back itself: nothing else has the texts that it removes.
-            current.file.as_mut().map_or(Ok(()), |file| file.append(change, raw, current.undoes.is_some()))
+            let mut file = match current.file.take() {
+                Some(file) if file.has_room(raw) => file,
+                // What takes back an operation can be taken back itself.
+                Some(file) if current.undoes.is_some() => {
+                    current.file = Some(file);
+                    return Err(io::Error::other("an operation has more text than the log keeps, which is 32 MiB"));
+                }
+                // Its other changes are in another file. It cannot be taken back, and its texts are kept all the same.
+                Some(mut full) => {
+                    full.append(&LoggedChange::TooLarge, b"")?;
+                    full.close();
+                    let mut next = self.open_operation(current)?;
+                    next.append(&LoggedChange::TooLarge, b"")?;
+                    next
+                }
+                None => self.open_operation(current)?,
+            };
+            let appended = file.append(change, raw);
+            current.file = Some(file);
+            appended
         };
         write_down().map_err(|source| {
             let path = self.state().join(FOLDER);
@@ -106,44 +120,84 @@ impl Store {
         let file = create_file(&folder, number, &bytes)?;
         let size = bytes.len() as u64;
         let net = NetChanges::default();
-        let (head_size, head_sum) = (size, sum);
-        Ok(OperationFile { folder, file, number, size, head_size, key, sum, head_sum, is_too_large: false, net })
+        Ok(OperationFile { folder, file, number, at, size, key, sum, is_durable: false, net })
     }
 
     /// Opens the folder, and creates it if it is missing. Something else of its name came with the memory: it is
     /// removed.
     fn make_undo_folder(&self) -> io::Result<Folder> {
         let state = self.folder("state")?;
-        if state.stat_of(FOLDER).is_ok_and(|stat| stat.kind != FileKind::Folder) {
-            state.remove_file(FOLDER)?;
+        match state.stat_of(FOLDER) {
+            Ok(stat) if stat.kind == FileKind::Folder => return self.folder(&format!("state/{FOLDER}")),
+            Ok(_) => state.remove_file(FOLDER)?,
+            Err(_) => {}
         }
-        self.make_state_folder(FOLDER)
+        let folder = self.make_folders(&format!("state/{FOLDER}"), Durability::Synced)?;
+        // Somebody else may have created `state/`.
+        self.folder("")?.sync()?;
+        Ok(folder)
     }
 
-    /// Returns the operations that were written here, the newest first.
+    /// Returns the operations that were written here and can be taken back, the newest first.
     ///
     /// # Errors
     ///
     /// [`crate::error::Error::Io`] if the log, or a file of it, cannot be read: the operation before that is not the
     /// newest one. What another user wrote is left out, since this one may not read it.
     pub(crate) fn operations(&self) -> Result<Vec<LoggedOperation>> {
-        let path = self.state().join(FOLDER);
+        let Some(key) = self.log_key()? else { return Ok(Vec::new()) };
+        let mut operations = Vec::new();
+        self.visit_log(FOLDER, key, &mut |operation| {
+            operations.push(operation);
+            operations.len() < MAX_OPERATIONS
+        })?;
+        operations.retain(|operation| !operation.is_forgotten());
+        Ok(operations)
+    }
+
+    /// Calls `visit` with each operation that was written here, the newest first, and with the older ones, which are kept
+    /// for their texts.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::operations`].
+    pub(crate) fn visit_operations(&self, visit: &mut dyn FnMut(&LoggedOperation)) -> Result<()> {
+        let Some(key) = self.log_key()? else { return Ok(()) };
+        for folder in [FOLDER.to_owned(), format!("{FOLDER}/{}", older_name(key))] {
+            self.visit_log(&folder, key, &mut |operation| {
+                visit(&operation);
+                true
+            })?;
+        }
+        Ok(())
+    }
+
+    fn log_key(&self) -> Result<Option<SealKey>> {
+        self.state_key().map_err(|error| explain("read", self.state().join(FOLDER), error))
+    }
+
+    /// Calls `visit` with each operation in a folder below `state/`, the newest first, as long as it returns true.
+    fn visit_log(&self, folder: &str, key: SealKey, visit: &mut dyn FnMut(LoggedOperation) -> bool) -> Result<()> {
+        let path = self.state().join(folder);
         let failed = |error| explain("read", &path, error);
-        let Some(key) = self.state_key().map_err(failed)? else { return Ok(Vec::new()) };
-        let folder = match self.folder(&format!("state/{FOLDER}")) {
-            Err(error) if is_missing(&error) || is_outside(&error) => return Ok(Vec::new()),
+        let folder = match self.folder(&format!("state/{folder}")) {
+            Err(error) if is_missing(&error) || is_outside(&error) => return Ok(()),
             folder => folder.map_err(failed)?,
         };
-        let newest = numbers(&folder).map_err(failed)?.into_iter().rev();
-        let read = newest.map(|(number, name)| match read_operation(&folder, &name, number, key) {
-            Ok(operation) => Ok(operation),
-            Err(Unreadable::Io(error)) if !folder.is_of_other_user(&name) => {
-                Err(explain("read", path.join(name), error))
+        for (number, name) in numbers(&folder).map_err(failed)?.into_iter().rev() {
+            match read_operation(&folder, &name, number, key) {
+                Ok(Some(operation)) => {
+                    if !visit(operation) {
+                        return Ok(());
+                    }
+                }
+                Err(Unreadable::Io(error)) if !folder.is_of_other_user(&name) => {
+                    return Err(explain("read", path.join(name), error));
+                }
+                Ok(None) | Err(_) => {}
             }
-            Err(_) => Ok(None),
-        });
-        let own = read.filter_map(Result::transpose).take(MAX_OPERATIONS);
-        own.filter(|operation| !matches!(operation, Ok(operation) if operation.is_forgotten())).collect()
+        }
+        Ok(())
     }
 
     /// Removes all operations from the log, and returns how many there were. Their numbers are not used again: a person may
@@ -198,29 +252,6 @@ fn create_file(folder: &Folder, number: u64, bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(openat(folder, name_of(number), flags, PRIVATE_FILE)?);
     file.write_all(bytes)?;
     Ok(file)
-}
-
-/// Reads an operation; `None` if it was not written here. Of a file from elsewhere only the beginning is read.
-fn read_operation(
-    folder: &Folder,
-    name: &str,
-    number: u64,
-    key: SealKey,
-) -> std::result::Result<Option<LoggedOperation>, Unreadable> {
-    if !is_own(folder, name, number, key)? {
-        return Ok(None);
-    }
-    let (file, stat) = open_regular(folder, name)?;
-    let limit = usize::try_from(2 * MAX_BYTES).unwrap_or(usize::MAX);
-    let bytes = read_all(&file, u64::try_from(stat.st_size).unwrap_or_default(), limit)?;
-    Ok(LoggedOperation::read(bytes, number, key))
-}
-
-/// Returns whether a file begins with the header of the operation of this number, written here.
-fn is_own(folder: &Folder, name: &str, number: u64, key: SealKey) -> std::result::Result<bool, Unreadable> {
-    let mut head = Vec::new();
-    open_regular(folder, name)?.0.take(HEAD_BYTES).read_to_end(&mut head)?;
-    Ok(begins_with_head(&head, number, key))
 }
 
 /// Returns a number after all that are taken, whatever has them.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::layout::Store;
@@ -16,28 +16,85 @@ fn store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
+fn text(number: u8) -> Vec<u8> {
+    vec![number; crate::entry::MAX_FILE_BYTES]
+}
+
+/// Replaces each of these texts by the next one, in an operation of its own.
+fn replace_each(store: &Store, numbers: std::ops::Range<u8>) {
+    for number in numbers {
+        let lock = store.lock(Duration::ZERO).unwrap();
+        store.replace(&lock, "knowledge/a.md", &text(number), &text(number + 1), DateTime::UNIX_EPOCH).unwrap();
+    }
+}
+
+/// Returns the numbers of the texts in the log, the newest first.
+fn texts(store: &Store) -> Vec<u8> {
+    let mut found = Vec::new();
+    store
+        .visit_operations(&mut |operation| {
+            found.extend(operation.changes().rev().filter_map(|(_, text)| text.first().copied()));
+        })
+        .unwrap();
+    found
+}
+
 #[test]
-fn an_operation_over_the_limit_keeps_nothing_and_says_so() {
+fn an_operation_over_the_limit_keeps_its_texts_and_cannot_be_taken_back() {
     let (_folder, store) = store();
     let lock = store.lock(Duration::ZERO).unwrap();
-    let bytes = |number: u8| vec![number; crate::entry::MAX_FILE_BYTES];
-    store.create(&lock, "knowledge/a.md", &bytes(0)).unwrap();
+    store.create(&lock, "knowledge/a.md", &text(0)).unwrap();
     for number in 0..40 {
-        store.replace(&lock, "knowledge/a.md", &bytes(number), &bytes(number + 1), DateTime::UNIX_EPOCH).unwrap();
+        store.replace(&lock, "knowledge/a.md", &text(number), &text(number + 1), DateTime::UNIX_EPOCH).unwrap();
     }
     drop(lock);
     let operations = store.operations().unwrap();
-    assert!(operations.len() == 1 && operations[0].is_too_large());
-    let stat = store.folder("state/undo").unwrap().stat_of("00000001").unwrap();
-    assert!(stat.size < 1_000, "{stat:?}");
-    // One that is smaller takes its place, and the older ones go when they are too many bytes together.
-    for number in 40..80 {
-        let lock = store.lock(Duration::ZERO).unwrap();
-        store.replace(&lock, "knowledge/a.md", &bytes(number), &bytes(number + 1), DateTime::UNIX_EPOCH).unwrap();
-        drop(lock);
-    }
+    let found: Vec<_> = operations.iter().map(|found| (found.head.number, found.is_too_large())).collect();
+    assert_eq!(found, [(2, true), (1, true)]);
+    assert_eq!(texts(&store), (0..40).rev().collect::<Vec<u8>>());
+    // The newest ones take their place. Their texts stay, until all of them are too many bytes together.
+    replace_each(&store, 40..80);
     let numbers: Vec<u64> = store.operations().unwrap().iter().map(|operation| operation.head.number).collect();
-    assert_eq!((numbers.len(), numbers[0]), (31, 41));
+    assert_eq!((numbers.len(), numbers[0]), (31, 42));
+    assert_eq!(texts(&store), (31..80).rev().collect::<Vec<u8>>());
+    replace_each(&store, 80..140);
+    let found = texts(&store);
+    assert!((60..=64).contains(&found.len()) && found.iter().rev().is_sorted() && found[0] == 139, "{found:?}");
+}
+
+#[test]
+fn older_operations_stay_for_their_texts_and_for_a_year() {
+    let (folder, store) = store();
+    let path = folder.path().join(".ralph/knowledge/a.md");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, [0]).unwrap();
+    let day = |number: i64| DateTime::UNIX_EPOCH + TimeDelta::days(number);
+    let edit = |number: u8, at: i64| {
+        let _operation = store.operation("edit", day(at));
+        let lock = store.lock(Duration::ZERO).unwrap();
+        store.replace(&lock, "knowledge/a.md", &[number], &[number + 1], day(at)).unwrap();
+    };
+    let add = |name: &str, at: i64| {
+        let _operation = store.operation("add", day(at));
+        let lock = store.lock(Duration::ZERO).unwrap();
+        store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
+    };
+    (0..3).for_each(|number| edit(number, 1));
+    edit(3, 200);
+    (0..110).for_each(|number| add(&number.to_string(), 300));
+    assert_eq!((store.operations().unwrap().len(), texts(&store)), (100, vec![3, 2, 1, 0]));
+    // A year later: never more than two at once, and nothing but those that are old enough.
+    for (number, expected) in [(4, &[3, 2][..]), (5, &[3]), (6, &[3])] {
+        edit(number, 400);
+        (0..100).for_each(|name| add(&format!("{number}-{name}"), 400));
+        let of_old: Vec<u8> = texts(&store).into_iter().filter(|text| *text < 4).collect();
+        assert_eq!(of_old, expected, "{number}");
+    }
+    // Nothing is left of them.
+    let lock = store.lock(Duration::ZERO).unwrap();
+    store.forget_operations(&lock).unwrap();
+    assert_eq!(texts(&store), [0; 0]);
+    assert_eq!(std::fs::read_dir(store.state().join("undo")).unwrap().count(), 1);
 }
 
 #[test]
@@ -45,9 +102,8 @@ fn what_changed_nothing_is_no_operation() {
     let (_folder, store) = store();
     let lock = store.lock(Duration::ZERO).unwrap();
     store.create(&lock, "knowledge/a.md", b"a").unwrap();
-    let copy = store.archive_copy(&lock, "knowledge/a.md", b"a", DateTime::UNIX_EPOCH).unwrap();
-    store.discard_copy(&lock, &copy, b"a").unwrap();
-    store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"a"))]).unwrap();
+    store.replace(&lock, "knowledge/a.md", b"a", b"b", DateTime::UNIX_EPOCH).unwrap();
+    store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"b"))]).unwrap();
     drop(lock);
     assert!(store.operations().unwrap().is_empty());
 }

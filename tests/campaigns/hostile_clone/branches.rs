@@ -93,13 +93,13 @@ impl Merge<'_> {
         let entry = self.root.join(".ralph/knowledge/note-3.md");
         match what {
             Change::Added => {
-                self.program(self.bin, &["add", "--title", title, "--tags", word, "--body", &format!("{word} it is.")]);
+                self.program(self.bin, &["add", title, "--tags", word, "--body", &format!("{word} it is.")]);
             }
             Change::TitleAndText if !is_ours => add(&entry),
             Change::Texts => add(&entry),
             Change::TwoTitles | Change::TwoTitlesOneFile | Change::OneTitle | Change::TitleAndText => {
                 add(&entry);
-                self.program(self.bin, &["rename", "note-3", title]);
+                self.program(self.bin, &["edit", "note-3", "--title", title]);
             }
         }
         self.must(&["add", "--all", "--", ".ralph"]);

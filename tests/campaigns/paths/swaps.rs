@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use ralph_memory::memory::{EntryFilter, Report, Run};
+use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Query, Task};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
@@ -201,8 +201,10 @@ fn call(memory: &Memory, random: &mut Random, outcome: &mut Outcome, what: &str)
             let added = memory.add(&Knowledge::new(format!("Note {of}"), [format!("n{of}")], &body));
             added.map(|added| (written = Some(body), format!("{added:?}")).1)
         }
-        2 => memory.restore(&id(random)).map(|restored| format!("{restored:?}")),
-        3 => memory.supersede(&id(random), &id(random)).map(|superseded| format!("{superseded:?}")),
+        2 => memory.restore(&id(random), None).map(|restored| format!("{restored:?}")),
+        3 => memory
+            .change(&id(random), &EntryChanges::superseding([id(random)]))
+            .map(|superseded| format!("{superseded:?}")),
         4 => memory.update_index().map(|rebuilt| format!("{rebuilt:?}")),
         5 => Ok(format!("{:?}", memory.check())),
         6 => Ok(format!("{:?}", memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }))),

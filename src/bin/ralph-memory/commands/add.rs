@@ -1,41 +1,48 @@
-//! `add`: writes knowledge.
+//! `add`: writes knowledge, or an event.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-use ralph_memory::entry::MAX_FILE_BYTES;
-use ralph_memory::text::printed_command;
-use ralph_memory::{Error, Id, Knowledge, Scope, Source};
+use ralph_memory::entry::{EVENTS, Event, MAX_FILE_BYTES};
+use ralph_memory::memory::Written;
+use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Source};
+use serde_json::{Map, Value};
 
-use crate::answers::EntryChange;
+use crate::answers::show_written;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
 use crate::session::{Globals, writer};
-use crate::ui::{ID, Ui};
+use crate::ui::{Ui, count};
 
-/// Add knowledge: as a new entry, or by updating the one that says the same
+/// Add knowledge, or with `--event` an event: as a new entry, or by updating the one that says the same
+///
+/// Events are decisions, rejections and the like. Contexts of the tasks in their scope show them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ralph-memory add --title \"WAL mode\" --tags sqlite --body \"Readers never wait.\"
-  ralph-memory add --title \"How we release\" --tags release < notes.md")]
+  ralph-memory add \"WAL mode\" --body \"Readers never wait.\"
+  ralph-memory add \"How we release\" --tags release < notes.md
+  ralph-memory add \"Sessions stay in SQLite.\" --event decision
+  ralph-memory add \"No tests.\" --event rejection --scope task:t-12")]
 pub(crate) struct AddArgs {
-    /// Short and descriptive
-    #[arg(long, allow_hyphen_values = true)]
+    /// The title, short and descriptive; of an event, what happened, in at most 800 characters
     title: String,
-    /// Keywords, split at commas
-    #[arg(long, required = true, value_delimiter = ',', value_name = "A,B")]
+    /// Keywords, split at commas [default: from the title and the nearest entries; of an event, its kind]
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
     tags: Vec<String>,
     /// The text, in markdown [default: read from standard input]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     body: Option<String>,
+    /// Add an event: `submission`, `rejection`, `approval`, `decision`, `follow_up`, `hint` or `dispute`
+    #[arg(long, value_name = "KIND", value_parser = event, conflicts_with_all = ["body", "category", "questions", "supersedes"])]
+    event: Option<String>,
     /// Such as `pitfall`, `tool_usage`, `testing_strategy` or `code_structure`
     #[arg(long)]
     category: Option<String>,
     /// The feature that it is about; raises its score for the tasks of that feature
     #[arg(long)]
     feature: Option<String>,
-    /// Who sees it: `project`, `feature:NAME`, `section:ID` or `task:ID`
+    /// Whom it concerns: `project`, `feature:NAME`, `section:ID` or `task:ID`
     #[arg(long, value_parser = parse::scope, default_value = "project")]
     scope: Scope,
     /// From 0 to 100 [default: 50]
@@ -55,6 +62,9 @@ pub(crate) struct AddArgs {
     /// When it stops being true: a date, a time, or hours, days or weeks from now (`30d`)
     #[arg(long, value_name = "WHEN", value_parser = parse::expiry)]
     expires: Option<Expiry>,
+    /// Details for programs, as a JSON object
+    #[arg(long, value_name = "JSON", value_parser = details)]
+    details: Option<Map<String, Value>>,
     /// The task during which it was learned
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
@@ -72,66 +82,85 @@ pub(crate) struct AddArgs {
 /// How many lines that are gone are shown.
 const MAX_REMOVED: usize = 20;
 
+fn event(text: &str) -> Result<String, String> {
+    if EVENTS.contains(&text) { Ok(text.to_owned()) } else { Err(format!("not one of {}", EVENTS.join(", "))) }
+}
+
+fn details(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(details)) => Ok(details),
+        Ok(_) => Err("not a JSON object, such as `{\"ticket\": 12}`".to_owned()),
+        Err(error) => Err(format!("not JSON: {error}")),
+    }
+}
+
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::Result<Exit> {
     // A missing memory is reported before a person types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
-    let body = args.body.map_or_else(from_stdin, Ok)?;
     let files = project_paths::of_project(&memory, &args.files)?;
-    // A renamed entry is replaced under its id of today.
-    let supersedes = args.supersedes.iter().map(|id| Ok(memory.show(id)?.entry.summary.id));
-    let supersedes = supersedes.collect::<ralph_memory::Result<Vec<_>>>()?;
-    let knowledge = Knowledge {
-        category: args.category,
-        feature: args.feature,
-        scope: args.scope,
-        importance: args.importance,
-        source: writer(args.source),
-        task_id: args.task_id,
-        run_id: args.run_id,
-        expires_at: args.expires.map(|expiry| expiry.from(globals.now())),
-        supersedes,
-        files: files.clone(),
-        questions: args.questions,
-        ..Knowledge::new(args.title, args.tags, body)
-    };
-    let mut added = memory.add(&knowledge)?;
-    added.problems.extend(project_paths::missing(&memory, &files));
-    if ui.json {
-        ui.json(EntryChange::of(&added), &added.problems)?;
+    let mut added = if args.event.is_some() {
+        memory.note(&args.into_event(globals, files.clone()))
     } else {
-        let id = ui.styled(ID, added.id.as_str());
-        ui.line(format_args!("{} {id}", added.action.as_str()))?;
-        if let Some(archived) = &added.archived {
-            ui.note(&format!("the previous version is kept as {archived}"));
-        }
-        show_removed(ui, &added.removed);
-        if let Some(first) = added.similar.first() {
-            let similar: Vec<&str> = added.similar.iter().map(Id::as_str).collect();
-            ui.note(&format!("similar: {}", similar.join(", ")));
-            let ids = [("OLD", first.as_str()), ("NEW", added.id.as_str())];
-            let supersede = printed_command("ralph-memory supersede OLD NEW", &ids);
-            ui.note(&format!("hint: if it replaces one of them, {supersede}"));
-        }
-        ui.problems(&added.problems);
-    }
+        memory.add(&args.into_knowledge(&memory, globals, files.clone())?)
+    }?;
+    added.problems.extend(project_paths::missing(&memory, &files));
+    show_written(ui, &added)?;
+    show_removed(ui, &added);
     Ok(Exit::Done)
 }
 
-/// Shows the lines of the previous version that are gone, and how they come back.
-fn show_removed(ui: &mut Ui<'_>, lines: &[String]) {
-    if lines.is_empty() {
+impl AddArgs {
+    fn into_event(self, globals: &Globals, files: Vec<String>) -> Event {
+        Event {
+            tags: self.tags,
+            scope: self.scope,
+            source: writer(self.source),
+            importance: self.importance,
+            feature: self.feature,
+            task_id: self.task_id,
+            run_id: self.run_id,
+            expires_at: self.expires.map(|expiry| expiry.from(globals.now())),
+            files,
+            details: self.details,
+            ..Event::new(self.event.unwrap_or_default(), self.title)
+        }
+    }
+
+    fn into_knowledge(self, memory: &Memory, globals: &Globals, files: Vec<String>) -> anyhow::Result<Knowledge> {
+        let body = self.body.map_or_else(from_stdin, Ok)?;
+        // A renamed entry is replaced under its id of today.
+        let supersedes = self.supersedes.iter().map(|id| Ok(memory.show(id)?.entry.summary.id));
+        Ok(Knowledge {
+            category: self.category,
+            feature: self.feature,
+            scope: self.scope,
+            importance: self.importance,
+            source: writer(self.source),
+            task_id: self.task_id,
+            run_id: self.run_id,
+            expires_at: self.expires.map(|expiry| expiry.from(globals.now())),
+            supersedes: supersedes.collect::<ralph_memory::Result<Vec<_>>>()?,
+            files,
+            questions: self.questions,
+            details: self.details,
+            ..Knowledge::new(self.title, self.tags, body)
+        })
+    }
+}
+
+/// Shows the lines of the replaced text that are gone, and how they come back.
+fn show_removed(ui: &mut Ui<'_>, added: &Written) {
+    let lines = &added.removed;
+    if lines.is_empty() || ui.json {
         return;
     }
-    let more = lines.len().saturating_sub(MAX_REMOVED);
-    ui.note(&format!(
-        "{} gone; `ralph-memory undo` brings back what was there:",
-        if lines.len() == 1 { "1 line is".to_owned() } else { format!("{} lines are", lines.len()) }
-    ));
+    let are = if lines.len() == 1 { "is" } else { "are" };
+    ui.note(&format!("{} {are} gone; `ralph-memory undo` brings back what was there:", count(lines.len(), "line")));
     for line in lines.iter().take(MAX_REMOVED) {
         ui.note(&format!("- {line}"));
     }
-    if more > 0 {
-        ui.note(&format!("and {more} more"));
+    if lines.len() > MAX_REMOVED {
+        ui.note(&format!("and {} more", lines.len() - MAX_REMOVED));
     }
 }
 

@@ -88,9 +88,7 @@ impl Named {
             ("show", "id") => Some(Named::Anything),
             ("restore", "id") => Some(Named::Archived),
             ("archive", "ids") => Some(Named::Live),
-            ("edit" | "rename" | "promote", "id") | ("supersede", "old" | "new") | ("add", "supersedes") => {
-                Some(Named::Knowledge)
-            }
+            ("edit", "id") | ("edit" | "add", "supersedes") => Some(Named::Knowledge),
             ("log", "task") | (_, "task_id") => Some(Named::Task),
             (_, "tag" | "tags") if (command, argument) != ("list", "tags") => Some(Named::Tag),
             (_, "feature" | "for_feature") => Some(Named::Feature),
@@ -299,8 +297,8 @@ mod tests {
         check("edit --retry wal", Some((Named::Knowledge, "", "wal")));
         check("restore w", Some((Named::Archived, "", "w")));
         check("archive a b c", Some((Named::Live, "", "c")));
-        check("supersede a b", Some((Named::Knowledge, "", "b")));
-        check("supersede a b c", None);
+        check("edit a --supersedes b", Some((Named::Knowledge, "", "b")));
+        check("edit a b", None);
         check("list --tag sq", Some((Named::Tag, "", "sq")));
         check("list --tag=sq", Some((Named::Tag, "--tag=", "sq")));
         check("list --tag = sq", Some((Named::Tag, "", "sq")));
@@ -313,8 +311,7 @@ mod tests {
         check("prime --task-id t", Some((Named::Task, "", "t")));
         check("log --run r", Some((Named::Run, "", "r")));
         check("show -- -x", Some((Named::Anything, "", "-x")));
-        for nothing in ["", "li", "list --ta", "list --limit 1", "nonsense --tag x", "rename a Title", "list --tags x"]
-        {
+        for nothing in ["", "li", "list --ta", "list --limit 1", "nonsense --tag x", "add Title", "list --tags x"] {
             check(nothing, None);
         }
         let read = check("-Ca/b list --root=../c --tag x", Some((Named::Tag, "", "x")));

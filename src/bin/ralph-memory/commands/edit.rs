@@ -1,55 +1,80 @@
-//! `edit`: opens an entry in the person's editor, and writes what comes back if it is sound.
+//! `edit`: changes an entry by options, or opens it in the person's editor and writes what comes back if it is sound.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use ralph_memory::memory::{Edited, EntryDraft, EntryText};
+use ralph_memory::memory::{EntryChanges, EntryDraft, EntryText};
 use ralph_memory::text::printed_command;
-use ralph_memory::{Error, Id};
-use serde::Serialize;
+use ralph_memory::{Error, Id, Memory, Scope};
 
+use crate::answers::show_written;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse;
 use crate::session::{Globals, writer};
-use crate::ui::{ID, Ui};
+use crate::ui::Ui;
 
-/// Open a knowledge entry in your editor
+/// Change a knowledge entry: in your editor, or by options
 ///
-/// The editor is `$VISUAL`, else `$EDITOR`. It gets a copy. What comes back is checked, and written if nothing is wrong with
-/// it; the old version goes to the archive. Otherwise the copy is kept, and `--retry` opens it again, together with what
-/// others changed meanwhile. Links that lead nowhere are reported. The file keeps its name, also with another title: see
-/// `rename`.
+/// With options, no editor is opened. A new title gives the file a new name, and links in other entries follow; the entry
+/// keeps its old names in `aliases`, so its history stays, and links of other branches still find it.
+///
+/// Without options, the editor is `$VISUAL`, else `$EDITOR`. It gets a copy. What comes back is checked, and written if
+/// nothing is wrong with it. Otherwise the copy is kept, and `--retry` opens it again, together with what others changed
+/// meanwhile. The file keeps its name, also with another title.
+///
+/// Where an agent wrote the entry, and a person the one that it replaces, `--supersedes` confirms what the agent suggests,
+/// and the entry becomes a person's. Run by a coding agent, it is such a suggestion.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory edit knowledge/wal-mode
-  ralph-memory edit wal-mode --retry")]
+  ralph-memory edit wal-mode --retry
+  ralph-memory edit cache --title \"Compiler cache\" --tags build,cache
+  ralph-memory edit wal-mode --scope section:storage
+  ralph-memory edit use-just --supersedes use-make")]
 pub(crate) struct EditArgs {
     /// The entry
     #[arg(value_parser = parse::id)]
     id: Id,
+    /// Its new title
+    #[arg(long, allow_hyphen_values = true)]
+    title: Option<String>,
+    /// Whom it concerns: `project`, `feature:NAME`, `section:ID` or `task:ID`
+    #[arg(long, value_parser = parse::scope)]
+    scope: Option<Scope>,
+    /// Its new keywords, split at commas
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    tags: Option<Vec<String>>,
+    /// An entry that it replaces, which searches then leave out; may be repeated
+    #[arg(long, value_name = "ID", value_parser = parse::id)]
+    supersedes: Vec<Id>,
     /// Begin with the copy that an earlier call kept
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["title", "scope", "tags", "supersedes"])]
     retry: bool,
     /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
     allow_secrets: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct EditAnswer<'a> {
-    action: &'static str,
-    #[serde(flatten)]
-    edited: &'a Edited,
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
+    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
+    let EditArgs { id, title, scope, tags, supersedes, retry, .. } = args;
+    let changes = EntryChanges { title, scope, tags, supersedes, by: writer(None) };
+    if changes == (EntryChanges { by: changes.by, ..EntryChanges::default() }) {
+        edit(ui, &memory, &id, retry)?;
+    } else {
+        show_written(ui, &memory.change(&id, &changes)?)?;
+    }
+    Ok(Exit::Done)
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
-    let old = EntryText { by: writer(None), ..memory.text(&args.id)? };
+/// Lets a person change the whole text.
+fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Result<()> {
+    let old = EntryText { by: writer(None), ..memory.text(id)? };
     let editor = editor(&old)?;
     let draft = memory.draft(&old).map_err(|error| opened_twice(&old, error))?;
-    begin(ui, &old, &draft, args.retry)?;
+    begin(ui, &old, &draft, is_retry)?;
     loop {
         let ended = run_editor(ui, &editor, draft.path())?;
         if !ended.success() {
@@ -67,7 +92,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &EditArgs) -> anyhow
         match draft.text().and_then(|text| memory.edit(&old, &text)) {
             Ok(edited) => {
                 discard(draft, ui);
-                return show(ui, &edited);
+                return Ok(show_written(ui, &edited)?);
             }
             Err(Error::InvalidEdit { problems, .. }) if asks(ui) => {
                 ui.problems(&problems);
@@ -179,19 +204,4 @@ fn wants_again(ui: &mut Ui<'_>) -> io::Result<bool> {
     let mut answer = String::new();
     let n_read = io::stdin().lock().read_line(&mut answer)?;
     Ok(n_read > 0 && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
-}
-
-fn show(ui: &mut Ui<'_>, edited: &Edited) -> anyhow::Result<Exit> {
-    let action = if edited.archived.is_some() { "edited" } else { "unchanged" };
-    if ui.json {
-        ui.json(EditAnswer { action, edited }, &edited.problems)?;
-        return Ok(Exit::Done);
-    }
-    let id = ui.styled(ID, edited.id.as_str());
-    ui.line(format_args!("{action} {id}"))?;
-    if let Some(archived) = &edited.archived {
-        ui.note(&format!("the previous version is kept as {archived}"));
-    }
-    ui.problems(&edited.problems);
-    Ok(Exit::Done)
 }

@@ -1,49 +1,76 @@
-//! `restore`: brings an archived entry back.
+//! `restore`: brings an archived entry back, or an earlier text of a live one.
+
+use std::io;
 
 use ralph_memory::Id;
-use ralph_memory::memory::{EntryPath, Restored};
+use ralph_memory::memory::EntryVersion;
+use ralph_memory::text::{for_terminal, printed_command, shorten};
 use serde::Serialize;
 
+use crate::answers::show_written;
 use crate::exit::Exit;
 use crate::parse;
 use crate::session::Globals;
-use crate::ui::{ID, Ui};
+use crate::ui::{ID, QUIET, Ui};
 
-/// Bring back an archived entry; a live entry in its place goes to the archive
+/// How much of a text is shown in the list, in characters.
+const EXCERPT: usize = 60;
+
+/// Bring back an archived entry, or an earlier text of a live one
+///
+/// The undo log keeps the texts that were replaced for a year, at most 64 MiB of them, on this machine only. Older ones are in
+/// git, if they were committed. The text that is replaced goes to the log, too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory restore knowledge/cargo-bench-requires-nightly
-  ralph-memory restore knowledge/wal-mode.20260217T120000Z")]
+  ralph-memory restore wal-mode --list
+  ralph-memory restore wal-mode --before 12")]
 pub(crate) struct RestoreArgs {
-    /// The archived entry; the id of a live entry, also one from before a `rename`, means its newest archived version
+    /// The archived entry; or a live one, which gets its last text before this one
     #[arg(value_parser = parse::id)]
     id: Id,
+    /// Bring back the text from before this operation, as `--list` names it
+    #[arg(long, value_name = "OPERATION")]
+    before: Option<String>,
+    /// List the earlier texts of a live entry, the newest first
+    #[arg(long, conflicts_with = "before")]
+    list: bool,
 }
 
 #[derive(Serialize)]
-struct RestoreAnswer<'a> {
-    action: &'static str,
+struct VersionsAnswer<'a> {
     id: &'a Id,
-    path: &'a EntryPath,
-    restored_from: &'a EntryPath,
-    /// Where the version is that was live before.
-    previous: Option<&'a EntryPath>,
+    versions: &'a [EntryVersion],
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    let restored = memory.restore(&args.id)?;
-    if ui.json {
-        let Restored { id, path, from, exchanged, problems } = &restored;
-        let previous = exchanged.then_some(from);
-        ui.json(RestoreAnswer { action: "restored", id, path, restored_from: from, previous }, problems)?;
+    if args.list {
+        list(ui, &args.id, &memory.versions(&args.id)?)?;
         return Ok(Exit::Done);
     }
-    let id = ui.styled(ID, restored.id.as_str());
-    ui.line(format_args!("restored {id}"))?;
-    if restored.exchanged {
-        ui.note(&format!("the version that was live before is now {}", restored.from));
+    let restored = memory.restore(&args.id, args.before.as_deref())?;
+    show_written(ui, &restored)?;
+    if args.before.is_none() && memory.versions(&restored.id).is_ok_and(|versions| versions.len() > 1) {
+        let list = printed_command("ralph-memory restore ID --list", &[("ID", restored.id.as_str())]);
+        ui.note(&format!("{list} shows its other texts"));
     }
-    ui.problems(&restored.problems);
     Ok(Exit::Done)
+}
+
+fn list(ui: &mut Ui<'_>, id: &Id, versions: &[EntryVersion]) -> io::Result<()> {
+    if ui.json {
+        return ui.json(VersionsAnswer { id, versions }, &[]);
+    }
+    if versions.is_empty() {
+        ui.note("the undo log has no earlier text of it");
+    }
+    for EntryVersion { version, at, command, text } in versions {
+        let version = ui.styled(ID, &format!("{version:>4}"));
+        let time = ui.styled(QUIET, &at.format("%Y-%m-%d %H:%M").to_string());
+        let body = text.rsplit_once("\n---\n").map_or(text.as_str(), |(_, body)| body);
+        let excerpt = shorten(body.trim_start().lines().next().unwrap_or_default(), EXCERPT);
+        ui.hanging(4, format_args!("{version}  {time}  {command}: {}", for_terminal(&excerpt)))?;
+    }
+    Ok(())
 }

@@ -57,9 +57,6 @@ pub(super) struct AddAnswer {
     action: String,
     /// Its file in the project, which is reviewed and committed with the code
     path: String,
-    /// The file of the previous version
-    #[serde(skip_serializing_if = "Option::is_none")]
-    archived: Option<String>,
     /// The entries most similar to a new one: if it replaces one of them, write it again with that id in `supersedes`
     similar: Vec<String>,
     /// Problems that a person should see
@@ -68,11 +65,8 @@ pub(super) struct AddAnswer {
 
 impl Answer for AddAnswer {
     fn markdown(&self) -> String {
-        let AddAnswer { id, action, path, archived, similar, problems } = self;
+        let AddAnswer { id, action, path, similar, problems } = self;
         let mut text = format!("{action} {} in {path}.\n", shown::code(id));
-        if let Some(archived) = archived {
-            text.push_str(&format!("The previous version is in {archived}.\n"));
-        }
         if !similar.is_empty() {
             let similar = shown::codes(similar);
             let hint = "if it replaces one of them, call add_knowledge again with that id in `supersedes`";
@@ -130,7 +124,6 @@ impl AgentTool for Add {
             id: shown::id(&added.id),
             action: added.action.as_str().to_owned(),
             path: shown::line(added.path.as_str()),
-            archived: added.archived.as_ref().map(|path| shown::line(path.as_str())),
             similar: added.similar.iter().map(shown::id).collect(),
             problems: shown::troubles(&added.problems),
         })

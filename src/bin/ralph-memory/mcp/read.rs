@@ -15,7 +15,7 @@ use crate::ui::used;
 
 /// How much of a body is shown by default, in characters.
 const CHARACTERS: usize = 12_000;
-/// How many links, versions and other lists are shown.
+/// How many links and items of other lists are shown.
 const MAX_LISTED: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -92,8 +92,6 @@ pub(super) struct Whole {
     links: Vec<String>,
     /// The entries that link to it
     backlinks: Vec<String>,
-    /// Its earlier versions, in the archive
-    versions: Vec<String>,
     /// How the attempts ended whose contexts included it
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<String>,
@@ -137,7 +135,6 @@ impl Answer for Whole {
         field("would be superseded, once a person confirms it, by", Some(&shown::codes(&self.would_be_superseded_by)));
         field("links to", Some(&shown::codes(&self.links)));
         field("linked from", Some(&shown::codes(&self.backlinks)));
-        field("earlier versions", Some(&shown::codes(&self.versions)));
         field("used", self.usage.as_deref());
         text.push_str(&format!("\n{}", reference(&self.body)));
         if let Some(next) = self.next {
@@ -210,7 +207,6 @@ fn whole(entry: &EntryView, body: &str) -> Whole {
         would_be_superseded_by: few(shown::ids(&entry.would_be_superseded_by)),
         links: few(linked(&entry.links)),
         backlinks: few(linked(&entry.backlinks)),
-        versions: few(shown::ids(&entry.versions)),
         usage: entry.usage.as_ref().map(used),
         body: shown::text(body),
         from: 0,

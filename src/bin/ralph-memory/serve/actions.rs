@@ -64,7 +64,7 @@ fn perform(memory: &Memory, action: FormAction, id: &str) -> anyhow::Result<Stri
             memory.archive(std::slice::from_ref(&id))?;
             id
         }
-        FormAction::Restore => memory.restore(&parse()?)?.id,
+        FormAction::Restore => memory.restore(&parse()?, None)?.id,
         FormAction::Undo => {
             let number = id.parse().map_err(|_| unknown_operation(id))?;
             memory.undo(Some(number), false)?;

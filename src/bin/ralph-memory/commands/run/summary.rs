@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
+use ralph_memory::memory::{MaintenanceReport, WriteAction, Written};
 use ralph_memory::runner::{RunAttempt, RunProgress, RunTask};
 use ralph_memory::text::{dollars, duration};
 use serde::Serialize;
 
-use crate::answers::EntryChange;
 use crate::maintenance::{self, MaintenanceAnswer};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
@@ -39,17 +38,17 @@ pub(super) struct RunSummary<'a> {
     /// The report elements of its agents that were refused.
     refused: &'a [String],
     /// The entries that were created or updated, each once.
-    knowledge: Vec<EntryChange<'a>>,
+    knowledge: &'a [Written],
     /// The maintenance at its end, if the settings ask for it.
     maintenance: Option<MaintenanceAnswer<'a>>,
 }
 
 /// Returns the entries that a run created or updated, each once. An entry that it created stays created, however often
 /// it is updated later.
-pub(super) fn learned(progress: &RunProgress) -> Vec<Added> {
-    let mut all: Vec<Added> = Vec::new();
+pub(super) fn learned(progress: &RunProgress) -> Vec<Written> {
+    let mut all: Vec<Written> = Vec::new();
     let changes = progress.attempts.iter().flat_map(|attempt| &attempt.learned);
-    for change in changes.filter(|change| change.action != AddAction::Unchanged) {
+    for change in changes.filter(|change| change.action != WriteAction::Unchanged) {
         match all.iter_mut().find(|known| known.id == change.id) {
             Some(known) => known.title.clone_from(&change.title),
             None => all.push(change.clone()),
@@ -63,7 +62,7 @@ impl<'a> RunSummary<'a> {
     pub(super) fn of(
         run_id: &'a str,
         progress: &'a RunProgress,
-        learned: &'a [Added],
+        learned: &'a [Written],
         maintenance: Option<&'a MaintenanceReport>,
     ) -> RunSummary<'a> {
         let attempts = &progress.attempts;
@@ -88,7 +87,7 @@ impl<'a> RunSummary<'a> {
             limit: None,
             stopped: None,
             refused: &progress.refused,
-            knowledge: learned.iter().map(EntryChange::of).collect(),
+            knowledge: learned,
             maintenance: maintenance.map(MaintenanceAnswer::of),
         }
     }
@@ -117,9 +116,9 @@ impl<'a> RunSummary<'a> {
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
             ui.field(name, PLAIN, value)?;
         }
-        for change in &self.knowledge {
+        for change in self.knowledge {
             ui.field(change.action.as_str(), ID, change.id.as_str())?;
-            let title = ui.styled(PLAIN, change.title);
+            let title = ui.styled(PLAIN, &change.title);
             ui.line(format_args!("  {:11}  {title}", ""))?;
         }
         Ok(())
@@ -133,20 +132,24 @@ mod tests {
 
     use super::*;
 
-    fn learned(id: &str, action: AddAction, title: &str) -> Added {
-        Added {
+    fn learned(id: &str, action: WriteAction, title: &str) -> Written {
+        Written {
             id: Id::parse(id).unwrap(),
             title: title.into(),
             action,
             path: EntryPath::new(&format!("{id}.md")),
-            archived: None,
+            previous_id: None,
+            derived_tags: Vec::new(),
             removed: Vec::new(),
             similar: Vec::new(),
+            suggested: Vec::new(),
+            links: 0,
+            linking: Vec::new(),
             problems: Vec::new(),
         }
     }
 
-    fn attempt(number: u32, outcome: Outcome, model: &str, learned: &[Added]) -> RunAttempt {
+    fn attempt(number: u32, outcome: Outcome, model: &str, learned: &[Written]) -> RunAttempt {
         RunAttempt {
             number,
             outcome,
@@ -160,9 +163,9 @@ mod tests {
     }
 
     fn check(test: impl FnOnce(&RunSummary<'_>)) {
-        let created = learned("knowledge/wal-mode", AddAction::Created, "WAL mode");
-        let updated = learned("knowledge/wal-mode", AddAction::Updated, "WAL\u{1b} mode");
-        let same = learned("knowledge/same", AddAction::Unchanged, "Same");
+        let created = learned("knowledge/wal-mode", WriteAction::Created, "WAL mode");
+        let updated = learned("knowledge/wal-mode", WriteAction::Updated, "WAL\u{1b} mode");
+        let same = learned("knowledge/same", WriteAction::Unchanged, "Same");
         let attempts = vec![
             attempt(1, Outcome::Failed, "haiku", &[created, same]),
             attempt(2, Outcome::Retried, "sonnet", &[updated]),
@@ -221,7 +224,8 @@ run-1a2b3c4d  done
             "refused": [],
             "knowledge": [{
                 "action": "created", "id": "knowledge/wal-mode", "title": "WAL\u{1b} mode",
-                "path": ".ralph/knowledge/wal-mode.md", "previous": null, "removed": [], "similar": [],
+                "path": ".ralph/knowledge/wal-mode.md", "previous_id": null, "derived_tags": [],
+                "removed": [], "similar": [], "suggested": [], "links": 0, "linking": [],
             }],
             "maintenance": null,
         });

@@ -1,4 +1,4 @@
-//! An entry in full: its fields, its links both ways, its versions and its body.
+//! An entry in full: its fields, its links both ways and its body.
 
 use ralph_memory::memory::{EntryLink, EntryView, ShowResult};
 use ralph_memory::{Id, Kind};
@@ -67,7 +67,6 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("suggested", would("replaced by", &entry.would_be_superseded_by)),
         ("links to", links(&entry.links)),
         ("linked from", links(&entry.backlinks)),
-        ("versions", ids(&entry.versions)),
         ("used", entry.usage.as_ref().map(used).unwrap_or_default()),
     ];
     ui.field("id", ID, entry.summary.id.as_str())?;

@@ -16,7 +16,7 @@ use crate::ui::Ui;
 
 /// Show all of an entry, a task or a run
 ///
-/// An entry: its fields, its links both ways, its versions and its body. A task: its state, and what each attempt tried and
+/// An entry: its fields, its links both ways and its body. A task: its state, and what each attempt tried and
 /// why it failed. A run: its iterations, its tasks and what was learned in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

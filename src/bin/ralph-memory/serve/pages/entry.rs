@@ -1,8 +1,7 @@
-//! One entry: its text, where it belongs, what links to it, and its versions.
+//! One entry: its text, where it belongs, what links to it, and its earlier texts.
 
 use std::time::Duration;
 
-use chrono::NaiveDateTime;
 use maud::{Markup, html};
 use ralph_memory::entry::{EntrySummary, timestamp};
 use ralph_memory::memory::{EntryLink, EntryView};
@@ -18,9 +17,9 @@ use super::super::markdown::{LineBreaks, Targets, linked_files, rendered};
 use super::attempts::attempt_content;
 use super::{FormAction, button, said, unknown_id};
 
-/// How many links, versions or files are listed.
+/// How many links, earlier texts or files are listed.
 const MAX_LISTED: usize = 100;
-/// How long the comparison of two versions may take.
+/// How long the comparison of two texts may take.
 const DIFF_TIME: Duration = Duration::from_millis(400);
 /// How many lines around a difference are shown, and how many lines in all.
 const DIFF_CONTEXT: usize = 3;
@@ -31,7 +30,7 @@ const MAX_DIFF_LINES: usize = 2_000;
 #[serde(default)]
 pub(in crate::serve) struct EntryArgs {
     id: String,
-    /// The version to compare with.
+    /// The earlier text to compare with.
     compare: String,
     /// What a form has just done.
     done: String,
@@ -213,40 +212,33 @@ fn links(context: &PageContext<'_>, label: &str, links: &[EntryLink]) -> Markup 
 }
 
 fn versions(context: &PageContext<'_>, entry: &EntryView, compare: &str) -> Markup {
-    let Some(newest) = entry.versions.last() else { return html! {} };
-    let compared = entry.versions.iter().find(|id| id.as_str() == compare);
+    let versions = context.memory.versions(&entry.summary.id).unwrap_or_default();
+    let Some(newest) = versions.first() else { return html! {} };
+    let compared = versions.iter().find(|version| version.version == compare);
     let other = compared.unwrap_or(newest);
-    let difference = context.memory.show(other).map(|shown| difference(&shown.entry.body, &entry.body));
     html! {
-        h2 id="versions" { "Versions" }
+        h2 id="versions" { "Earlier texts" }
         ul {
-            @for version in entry.versions.iter().rev().take(MAX_LISTED) {
+            @for version in versions.iter().take(MAX_LISTED) {
                 li {
-                    a href=(entry_address(version)) { "Replaced " (version_name(version)) }
-                    " "
-                    a href={ (with_query("entry", &[("id", entry.summary.id.as_str()), ("compare", version.as_str())])) "#versions" } {
-                        "compare" span.sr { " with " (version.as_str()) }
+                    "Replaced " (ShownTime(&timestamp(version.at))) " "
+                    a href={ (with_query("entry", &[("id", entry.summary.id.as_str()), ("compare", version.version.as_str())])) "#versions" } {
+                        "compare" span.sr { " with the text before operation " (version.version) }
                     }
                 }
             }
         }
-        @if let Ok(difference) = difference {
-            details open[compared.is_some()] {
-                summary { "What changed since the version of " (version_name(other)) }
-                (difference)
-            }
+        details open[compared.is_some()] {
+            summary { "What changed since the text that was replaced " (ShownTime(&timestamp(other.at))) }
+            (difference(body_of(&other.text), &entry.body))
         }
     }
 }
 
-/// Returns when a version was replaced, which is a part of its id; the id itself where several were replaced in the same second.
-fn version_name(version: &Id) -> Markup {
-    let written = version.stem().rsplit_once('.').map(|(_, time)| time);
-    let time = written.and_then(|time| NaiveDateTime::parse_from_str(time, "%Y%m%dT%H%M%SZ").ok());
-    html! {
-        @if let Some(time) = time { (ShownTime(&timestamp(time.and_utc()))) }
-        @else { code { (isolated(&cut(version.stem(), 100))) } }
-    }
+/// Returns a text without its frontmatter.
+fn body_of(text: &str) -> &str {
+    let end = text.strip_prefix("---\n").and_then(|head| head.split_once("\n---\n"));
+    end.map_or(text, |(_, body)| body)
 }
 
 /// Returns the differences of two texts, with some lines around each.
