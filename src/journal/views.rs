@@ -14,12 +14,14 @@ use crate::entry::path::display_path;
 use crate::entry::{Attempt, Files, Id, Outcome, Validation};
 use crate::error::{Problem, Result};
 use crate::history::{self, AttemptSummary, TouchedFile};
-use crate::text::is_same_name;
+use crate::text::{is_same_name, shorten};
 use crate::workspace::Workspace;
 
 /// How many of a feature's iterations are considered for a context, the newest: decoding a head takes five
 /// microseconds, and errors that recurred only before that are over.
 const MAX_RECENT: usize = 500;
+/// The longest reason, in characters.
+const MAX_REASON: usize = 200;
 
 /// An iteration in the form for JSON: flat, with the time as text. An [`Attempt`] has the form of its file.
 ///
@@ -83,8 +85,10 @@ pub struct IterationView {
     /// The summary.
     pub summary: String,
     /// What was tried.
+    #[serde(rename = "what_tried")]
     pub what_was_tried: String,
     /// Why it failed.
+    #[serde(rename = "why_failed")]
     pub why_it_failed: String,
     /// The error output that the agent reported, or that its client printed as it crashed.
     pub error_output: String,
@@ -102,6 +106,8 @@ pub struct IterationView {
     pub feedback: String,
     /// The elements of the agent's report that were refused, or not written as they should be, and why.
     pub refused: Vec<String>,
+    /// Why the task is not done, in a line; empty if it is done, or nobody knows.
+    pub reason: String,
 }
 
 impl IterationView {
@@ -110,8 +116,10 @@ impl IterationView {
         !self.what_was_tried.trim().is_empty() || !matches!(self.why_it_failed.trim(), "" | NO_REPORT)
     }
 
-    /// Returns the view of the attempt whose file is `path`, relative to the folder that holds `.ralph/`.
+    /// Returns the view of an attempt in the form in which it is written. Its file is `path`, relative to the folder that
+    /// holds `.ralph/`.
     pub(crate) fn new(id: Id, path: String, attempt: Attempt) -> IterationView {
+        let reason = reason(&attempt);
         let Attempt { head, sections, .. } = attempt;
         IterationView {
             id,
@@ -144,8 +152,32 @@ impl IterationView {
             validation_output: sections.validation_output,
             feedback: sections.feedback,
             refused: head.refused,
+            reason,
         }
     }
+
+    /// Reads the attempt with this id, without the secrets that a person may have written into its file; `None` if there is
+    /// no readable one.
+    pub(crate) fn read(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<IterationView> {
+        let path = path_of(catalogs, id)?;
+        let attempt = attempt_at(workspace, &path)?.prepared(&workspace.settings.allowed_secrets);
+        Some(IterationView::new(id.clone(), display_path(&path), attempt))
+    }
+}
+
+/// Returns why the task of an attempt is not done: in the words of the agent, else of what verified it, else of the error.
+fn reason(attempt: &Attempt) -> String {
+    let verified = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0);
+    let verified =
+        verified.map(|validation| format!("`{}` failed with exit code {}", validation.command, validation.exit_code));
+    let why = attempt.sections.told_why().and_then(|why| why.lines().next()).map(|line| line.trim().to_owned());
+    let error = || attempt.error_line().map(str::to_owned);
+    let reason = match attempt.head.outcome {
+        Outcome::Done => None,
+        Outcome::Retried => verified.or(why).or_else(error),
+        _ => why.or(verified).or_else(error),
+    };
+    shorten(&reason.unwrap_or_default(), MAX_REASON)
 }
 
 /// What [`Memory::recent_iterations`](crate::Memory::recent_iterations) and
@@ -381,11 +413,8 @@ pub(crate) fn recurring(
 /// Returns the newest of these attempts, which are given oldest first. It reads only as many files as it returns.
 fn newest(workspace: &Workspace, catalogs: &[&Catalog], attempts: Vec<AttemptSummary>, count: usize) -> Iterations {
     let in_all = attempts.len();
-    let view = |AttemptSummary { id, .. }: AttemptSummary| {
-        let path = path_of(catalogs, &id)?;
-        // A file may have vanished since the scan.
-        Some(IterationView::new(id, display_path(&path), attempt_at(workspace, &path)?))
-    };
+    // A file may have vanished since the scan.
+    let view = |attempt: AttemptSummary| IterationView::read(workspace, catalogs, &attempt.id);
     let iterations = attempts.into_iter().rev().filter_map(view).take(count).collect();
     Iterations { iterations, in_all, problems: problems_of(workspace, catalogs) }
 }

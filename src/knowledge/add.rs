@@ -92,6 +92,7 @@ pub struct Added {
     /// Its file.
     pub path: EntryPath,
     /// Where the replaced version is now.
+    #[serde(rename = "previous")]
     pub archived: Option<EntryPath>,
     /// The lines of the replaced text that are not in the new one, without blank ones.
     pub removed: Vec<String>,
@@ -99,6 +100,7 @@ pub struct Added {
     /// same, the new entry may replace it.
     pub similar: Vec<Id>,
     /// Problems on the way that a person should see.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
 }
 

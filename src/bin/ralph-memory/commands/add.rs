@@ -6,7 +6,6 @@ use ralph_memory::entry::MAX_FILE_BYTES;
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Knowledge, Scope, Source};
 
-use crate::answers::EntryChange;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
@@ -97,7 +96,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
     let mut added = memory.add(&knowledge)?;
     added.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
-        ui.json(EntryChange::of(&added), &added.problems)?;
+        ui.json(&added, &added.problems)?;
     } else {
         let id = ui.styled(ID, added.id.as_str());
         ui.line(format_args!("{} {id}", added.action.as_str()))?;

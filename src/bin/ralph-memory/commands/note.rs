@@ -5,7 +5,6 @@ use ralph_memory::entry::Event;
 use ralph_memory::{Scope, Source};
 use serde_json::{Map, Value};
 
-use crate::answers::EntryChange;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
@@ -91,7 +90,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: NoteArgs) -> anyhow:
     let mut noted = memory.note(&event)?;
     noted.problems.extend(project_paths::missing(&memory, &files));
     if ui.json {
-        ui.json(EntryChange::of(&noted), &noted.problems)?;
+        ui.json(&noted, &noted.problems)?;
     } else {
         let id = ui.styled(ID, noted.id.as_str());
         ui.line(format_args!("{} {id}", noted.action.as_str()))?;

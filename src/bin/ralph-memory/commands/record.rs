@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::entry::Outcome;
 use ralph_memory::error::Argument;
-use ralph_memory::memory::{IterationRef, IterationView, KeptAttempt, Recorded, Report, Validated, record_command};
+use ralph_memory::memory::{
+    Added, IterationRef, IterationView, KeptAttempt, Recorded, Report, Validated, record_command,
+};
 use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
 use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 
-use crate::answers::EntryChange;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, OutputFormat};
@@ -106,7 +107,7 @@ impl RecordArgs {
 #[derive(Serialize)]
 struct RecordAnswer<'a> {
     attempt: IterationView,
-    knowledge: Vec<EntryChange<'a>>,
+    knowledge: &'a [Added],
     refused: &'a [String],
 }
 
@@ -342,8 +343,8 @@ fn which(error: Error) -> anyhow::Error {
 
 fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
     if ui.json {
-        let knowledge = recorded.knowledge.iter().map(EntryChange::of).collect();
-        let answer = RecordAnswer { attempt: recorded.view(), knowledge, refused: &recorded.refused };
+        let Recorded { knowledge, refused, .. } = recorded;
+        let answer = RecordAnswer { attempt: recorded.view(), knowledge, refused };
         ui.json(answer, &recorded.problems)?;
         return Ok(Exit::Done);
     }

@@ -8,7 +8,6 @@ use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
 use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
 
-use crate::answers::EntryChange;
 use crate::maintenance::{self, MaintenanceAnswer};
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
@@ -85,7 +84,7 @@ impl EndAnswer {
 struct RunAnswer<'a> {
     #[serde(flatten)]
     summary: &'a RunSummary,
-    knowledge: Vec<EntryChange<'a>>,
+    knowledge: &'a [Added],
     maintenance: Option<MaintenanceAnswer<'a>>,
 }
 
@@ -140,7 +139,7 @@ impl RunSummary {
     pub(crate) fn answer(&self) -> impl Serialize {
         RunAnswer {
             summary: self,
-            knowledge: self.learned.iter().map(EntryChange::of).collect(),
+            knowledge: &self.learned,
             maintenance: self.maintenance.as_ref().map(MaintenanceAnswer::of),
         }
     }

@@ -1,8 +1,9 @@
 //! A run: its tasks, its iterations, and what was learned in it.
 
+use std::collections::BTreeMap;
+
 use ralph_memory::memory::RunView;
 use ralph_memory::runner::dollars;
-use serde::Serialize;
 
 use super::task::{counted, live};
 use crate::activity::grouped;
@@ -11,14 +12,9 @@ use crate::commands::stats::tokens;
 use crate::table::{Align, table};
 use crate::ui::{TITLE, Ui};
 
-#[derive(Serialize)]
-struct ShownRun<'a> {
-    run: &'a RunView,
-}
-
 pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
     if ui.json {
-        ui.json(ShownRun { run }, &run.problems)?;
+        ui.json(BTreeMap::from([("run", run)]), &run.problems)?;
         return Ok(());
     }
     let title = ui.styled(TITLE, &run.id);

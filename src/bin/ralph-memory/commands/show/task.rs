@@ -1,24 +1,20 @@
 //! A task: its state, and its attempts one below the other.
 
+use std::collections::BTreeMap;
+
 use ralph_memory::Id;
 use ralph_memory::memory::{AttemptTotals, IterationView, LivePhase, LiveRun, TaskState, TaskView};
 use ralph_memory::runner::dollars;
 use ralph_memory::text::printed_command;
-use serde::Serialize;
 
 use crate::activity::grouped;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
 use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent};
 
-#[derive(Serialize)]
-struct ShownTask<'a> {
-    task: &'a TaskView,
-}
-
 pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
     if ui.json {
-        ui.json(ShownTask { task }, &task.problems)?;
+        ui.json(BTreeMap::from([("task", task)]), &task.problems)?;
         return Ok(());
     }
     let title = if task.title.is_empty() { "(no title)" } else { &task.title };
