@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::names::check_name;
-use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, summaries};
+use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, reason, summaries};
 use crate::catalog::{Catalog, RowId};
 use crate::entry::attempt::NO_REPORT;
 use crate::entry::knowledge::timestamp;
@@ -14,14 +14,12 @@ use crate::entry::path::display_path;
 use crate::entry::{Attempt, Files, Id, Outcome, Validation};
 use crate::error::{Problem, Result};
 use crate::history::{self, AttemptSummary, TouchedFile};
-use crate::text::{is_same_name, shorten};
+use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
 /// How many of a feature's iterations are considered for a context, the newest: decoding a head takes five
 /// microseconds, and errors that recurred only before that are over.
 const MAX_RECENT: usize = 500;
-/// The longest reason, in characters.
-const MAX_REASON: usize = 200;
 
 /// An iteration in the form for JSON: flat, with the time as text. An [`Attempt`] has the form of its file.
 ///
@@ -163,21 +161,6 @@ impl IterationView {
         let attempt = attempt_at(workspace, &path)?.prepared(&workspace.settings.allowed_secrets);
         Some(IterationView::new(id.clone(), display_path(&path), attempt))
     }
-}
-
-/// Returns why the task of an attempt is not done: in the words of the agent, else of what verified it, else of the error.
-fn reason(attempt: &Attempt) -> String {
-    let verified = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0);
-    let verified =
-        verified.map(|validation| format!("`{}` failed with exit code {}", validation.command, validation.exit_code));
-    let why = attempt.sections.told_why().and_then(|why| why.lines().next()).map(|line| line.trim().to_owned());
-    let error = || attempt.error_line().map(str::to_owned);
-    let reason = match attempt.head.outcome {
-        Outcome::Done => None,
-        Outcome::Retried => verified.or(why).or_else(error),
-        _ => why.or(verified).or_else(error),
-    };
-    shorten(&reason.unwrap_or_default(), MAX_REASON)
 }
 
 /// What [`Memory::recent_iterations`](crate::Memory::recent_iterations) and

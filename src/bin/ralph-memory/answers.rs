@@ -52,9 +52,15 @@ pub(crate) fn each_text(value: &mut Value, most: usize, change: &dyn Fn(&str) ->
         Value::String(text) => *text = change(text),
         Value::Array(values) => {
             values.truncate(most);
-            values.iter_mut().for_each(|value| each_text(value, most, change));
+            for value in values {
+                each_text(value, most, change);
+            }
         }
-        Value::Object(fields) => fields.values_mut().for_each(|value| each_text(value, most, change)),
+        Value::Object(fields) => {
+            for value in fields.values_mut() {
+                each_text(value, most, change);
+            }
+        }
         _ => {}
     }
 }

@@ -10,10 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::agent_tool::AgentTool;
-use super::build::task_id;
 use super::refusal::unfit;
 use super::shown::inline;
-use crate::{project_paths, session};
+use crate::{parse, project_paths, session};
 
 /// The name of the client, as it says.
 static CLIENT: OnceLock<String> = OnceLock::new();
@@ -23,7 +22,7 @@ static SESSION: OnceLock<String> = OnceLock::new();
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordAttempt {
-    /// As in build_context.
+    /// As in `build_context`.
     #[schemars(length(min = 1, max = 500))]
     task: String,
     /// Made of the title by default.
@@ -76,6 +75,15 @@ impl AgentTool for RecordAttempt {
     fn markdown(answer: &Value) -> String {
         let [number, id, path] = ["attempt", "id", "path"].map(|key| inline(&answer[key]));
         format!("Recorded attempt {number} at the task as {id} in {path}.\n")
+    }
+}
+
+/// Returns the id of a task: the one that is given, else that of its title.
+pub(super) fn task_id(given: Option<&str>, title: &str) -> anyhow::Result<String> {
+    match given.filter(|id| !id.trim().is_empty()) {
+        None => Ok(Task::id_of_title(title)),
+        Some(id) => parse::task_id(id)
+            .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title")),
     }
 }
 

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::agent_tool::AgentTool;
-use super::attempt::session_run;
+use super::attempt::{session_run, task_id};
 use super::refusal::unfit;
 use super::shown::{inline, string};
-use crate::{parse, project_paths, session};
+use crate::{project_paths, session};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -74,15 +74,6 @@ impl Build {
         let Briefing { text, entries, attempts, problems, .. } =
             memory.briefing(&BriefingRequest { budget, by_tools: true })?;
         Ok(json!({"context": text, "entries": entries, "attempts": attempts, "left_out": [], "problems": problems}))
-    }
-}
-
-/// Returns the id of a task: the one that is given, else that of its title.
-pub(super) fn task_id(given: Option<&str>, title: &str) -> anyhow::Result<String> {
-    match given.filter(|id| !id.trim().is_empty()) {
-        None => Ok(Task::id_of_title(title)),
-        Some(id) => parse::task_id(id)
-            .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title")),
     }
 }
 

@@ -63,7 +63,7 @@ impl AgentTool for Search {
             archived: self.archived.unwrap_or_default(),
             ..Query::default()
         };
-        matches(memory, &query.text, memory.search(&query, limit)?, limit)
+        Ok(matches(memory, &query.text, memory.search(&query, limit)?, limit))
     }
 
     fn markdown(answer: &Value) -> String {
@@ -105,7 +105,7 @@ impl AgentTool for SearchFeature {
         let mut found = memory.search(&query, limit)?;
         make_relative(&mut found.hits);
         retain_fitting(&mut found.hits, self.min_score, memory.min_similarity());
-        matches(memory, &query.text, found, limit)
+        Ok(matches(memory, &query.text, found, limit))
     }
 
     fn markdown(answer: &Value) -> String {
@@ -129,7 +129,7 @@ fn retain_fitting(hits: &mut Vec<Hit>, least: Option<f64>, min_similarity: f64) 
     hits.retain(|hit| if by_meaning { hit.similarity.unwrap_or_default() } else { hit.score } >= least);
 }
 
-fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> anyhow::Result<Value> {
+fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> Value {
     // More places add little, and use up the agent's context.
     let rounded = |number: f64| (number * 1000.0).round() / 1000.0;
     let view = |hit: Hit| EntryView {
@@ -145,7 +145,7 @@ fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> 
         }
         _ => "read_entry shows one in full.".to_owned(),
     };
-    Ok(json!({"entries": views, "note": note, "problems": found.problems}))
+    json!({"entries": views, "note": note, "problems": found.problems})
 }
 
 fn entries(answer: &Value) -> String {
