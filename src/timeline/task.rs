@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
+use super::log::views;
 use super::totals::AttemptTotals;
 use crate::catalog::{Catalog, RowId};
-use crate::entry::path::display_path;
 use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
-use crate::history::{AttemptSummary, RunRecord, TaskRecord};
+use crate::history::{RunRecord, TaskRecord};
 use crate::iterations::{LiveRun, choose_model, unfinished_runs};
 use crate::journal::{self, IterationView, both_areas, problems_of};
 use crate::queries::summaries;
@@ -164,13 +164,8 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
     }
     let record = TaskRecord::of(&heads);
     let state = state(workspace, &record);
-    let view = |AttemptSummary { id, .. }: &AttemptSummary| {
-        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-        Some(IterationView::new(id.clone(), display_path(&path), journal::attempt_at(workspace, &path)?))
-    };
-    let attempts: Vec<IterationView> =
-        heads[heads.len().saturating_sub(MAX_ATTEMPTS)..].iter().filter_map(view).collect();
-    let title = attempts.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
+    let attempts = views(workspace, &catalogs, &heads[heads.len().saturating_sub(MAX_ATTEMPTS)..]);
+    let title = heads.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
     let title = title.or(live.first().map(|run| &run.task_title)).cloned().unwrap_or_default();
     Some(TaskView {
         id: id.to_owned(),

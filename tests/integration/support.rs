@@ -284,7 +284,6 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             Some("undo") if has("--clear") => "undo-clear",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",
             Some("log") if has("--follow") => "log-follow",
-            Some("log") if has("--full") => "log-full",
             Some("show") if answer.get("task").is_some() => "show-task",
             Some("show") if answer.get("run").is_some() => "show-run",
             Some("doctor") if has("--register-merge-driver") => "doctor-register-merge-driver",

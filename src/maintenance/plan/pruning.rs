@@ -252,6 +252,7 @@ mod tests {
                 id: id.clone(),
                 run_id: "run-1".into(),
                 task_id: None,
+                task_title: String::new(),
                 feature: None,
                 started_at: at(day),
                 began_at: at(day),
