@@ -18,14 +18,6 @@ pub(super) enum HookForm {
     Trigger,
 }
 
-/// The version that a file of hooks names.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum HooksVersion {
-    Number,
-    /// As in Kiro.
-    Name,
-}
-
 /// The hooks of a client: the list of events with its names for them and their limits, in the client's unit.
 pub(super) struct Hooks {
     pub(super) form: HookForm,
@@ -93,22 +85,34 @@ pub(super) const DEVIN: Hooks = hooks(HookForm::Group, Some("devin"), None, CLAU
 pub(super) const GOOSE: Hooks = hooks(HookForm::Group, Some("goose"), Some("hooks"), CLAUDE_EVENTS);
 
 impl HookForm {
+    /// Returns the version that a file of hooks of this form names.
+    pub(super) fn version(self) -> Option<ConfigValue> {
+        match self {
+            HookForm::Group => None,
+            HookForm::Flat | HookForm::Command | HookForm::Bash => Some(ConfigValue::Number("1".to_owned())),
+            HookForm::Trigger => Some(ConfigValue::text("v1")),
+        }
+    }
+
     /// Returns the entry that runs a line.
-    pub(super) fn value(self, line: ConfigValue, event: HookEvent, name: &'static str, timeout: u32) -> ConfigValue {
-        let (kind, timeout) = (("type", ConfigValue::text("command")), ConfigValue::Number(timeout));
-        let command = vec![kind.clone(), ("command", line.clone()), ("timeout", timeout.clone())];
-        ConfigValue::Map(match self {
-            HookForm::Group => vec![("hooks", ConfigValue::List(vec![ConfigValue::Map(command)]))],
-            HookForm::Command => command,
-            HookForm::Flat => vec![("command", line), ("timeout", timeout)],
-            HookForm::Bash => vec![kind, ("bash", line), ("timeoutSec", timeout)],
-            HookForm::Trigger => vec![
+    pub(super) fn value(self, line: &str, event: HookEvent, name: &str, timeout: u32) -> ConfigValue {
+        let (kind, line) = (ConfigValue::text("command"), ConfigValue::text(line));
+        let timeout = ConfigValue::Number(timeout.to_string());
+        match self {
+            HookForm::Group => {
+                let handler = ConfigValue::map([("type", kind), ("command", line), ("timeout", timeout)]);
+                ConfigValue::map([("hooks", ConfigValue::List(vec![handler]))])
+            }
+            HookForm::Trigger => ConfigValue::map([
                 ("name", ConfigValue::Text(format!("ralph-memory {}", event.as_str()))),
                 ("trigger", ConfigValue::text(name)),
-                ("action", ConfigValue::Map(vec![kind, ("command", line)])),
+                ("action", ConfigValue::map([("type", kind), ("command", line)])),
                 ("timeout", timeout),
                 ("enabled", ConfigValue::Flag(true)),
-            ],
-        })
+            ]),
+            HookForm::Command => ConfigValue::map([("type", kind), ("command", line), ("timeout", timeout)]),
+            HookForm::Flat => ConfigValue::map([("command", line), ("timeout", timeout)]),
+            HookForm::Bash => ConfigValue::map([("type", kind), ("bash", line), ("timeoutSec", timeout)]),
+        }
     }
 }

@@ -159,6 +159,30 @@ fn a_file_gets_its_bytes_back() {
     }
 }
 
+/// Seen: the second set-up forgot what the first one had put into a file that somebody has changed between them, so a
+/// removal left it.
+#[test]
+fn what_two_set_ups_added_goes_whatever_was_changed_between_them() {
+    for is_changed_again in [false, true] {
+        let base = TestBase::new();
+        let mut text = "{\n  \"env\": {}\n}\n".to_owned();
+        base.write(".claude/settings.json", &text);
+        let mut change = |mine: &str| {
+            text = text.replacen('{', mine, 1);
+            base.write(".claude/settings.json", base.read(".claude/settings.json").replacen('{', mine, 1));
+        };
+        setup(&base, &["claude"]).says(0, "edited   .claude/settings.json");
+        change("{\n  \"one\": 1,");
+        setup(&base, &["claude", "--each-prompt", "--allow-tools"]).says(0, "edited   .claude/settings.json");
+        if is_changed_again {
+            change("{\n  \"two\": 2,");
+        }
+        let ran = setup(&base, &["claude", "--remove"]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
+        assert_eq!(base.read(".claude/settings.json"), text);
+    }
+}
+
 #[test]
 fn the_integrations_are_what_set_up_writes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
