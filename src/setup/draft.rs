@@ -93,7 +93,7 @@ impl Draft {
             Content::Block => {
                 let had_own = matches!(own_block(file.text()), Ok(Some(_)));
                 let lack = if had_own { "the current instructions" } else { "the instructions" };
-                edits.extend(file.put(block::with(file.text())?, Some(lack)));
+                edits.extend(file.put(&block::with(file.text())?, Some(lack)));
                 had_own
             }
             Content::Owned(text) | Content::Script(text) => {
@@ -144,7 +144,7 @@ impl DraftFile {
     }
 
     /// Puts a text behind the byte order mark, with which the file no longer lacks this; returns the edit if it differs.
-    fn put(&mut self, text: String, lack: Option<&str>) -> Option<Edit> {
+    fn put(&mut self, text: &str, lack: Option<&str>) -> Option<Edit> {
         let before = self.current.take().unwrap_or_default();
         let after = format!("{}{text}", split_mark(&before).0);
         let edit = (before != after).then(|| Edit::between(&before, &after));
@@ -164,7 +164,7 @@ impl DraftFile {
                 }
                 Presence::Missing => {
                     let text = format.with(self.text(), want)?;
-                    edits.extend(self.put(text, want.described().as_deref()));
+                    edits.extend(self.put(&text, want.described().as_deref()));
                 }
             }
         }

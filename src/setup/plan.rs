@@ -32,30 +32,29 @@ impl Setup {
     /// [`Error::Invalid`] where a client that is named has no files in this scope, and where the path of this program
     /// cannot be written into a file.
     pub fn plan(&self, clients: &[SetupClient], scope: SetupScope, options: SetupOptions) -> Result<SetupPlan> {
-        let program =
-            program_name(&self.program, self.path.as_deref()).map_err(|reason| Error::invalid("program", reason))?;
-        if scope == SetupScope::User && !is_own_program(&program.name) {
-            let name = program.name.rsplit('/').next().unwrap_or_default();
+        let (program, doubt) = self.program_name()?;
+        if scope == SetupScope::User && !is_own_program(&program) {
+            let name = program.rsplit('/').next().unwrap_or_default();
             let reason = format!("it is called `{name}`, and entries are recognised by the name `{PROGRAM}`");
             return Err(Error::invalid("program", format!("{reason}; install it as `{PROGRAM}`")));
         }
         let is_project = scope == SetupScope::Project;
         let mut problems = Vec::new();
-        if !program.is_found && is_project {
+        if program != PROGRAM && is_project {
             problems.push(Problem::warning(
                 "PATH",
                 "program-not-in-path",
                 "a shell does not find `ralph-memory`, by which files of a project call it",
                 "install it in a folder of `PATH`",
             ));
-        } else if let Some(doubt) = program.doubt {
-            let name = program.name.clone();
-            problems.push(Problem::warning(name, "program-may-move", "clients will run this path", doubt));
+        } else if let Some(doubt) = doubt {
+            let reason = "clients will run this path";
+            problems.push(Problem::warning(program.clone(), "program-may-move", reason, doubt));
         }
         let mut draft = self.draft(scope);
         let mut planned = Vec::new();
         for client in in_order(clients) {
-            let table = files(client, scope, &program.name, options);
+            let table = files(client, scope, &program, options);
             if table.is_empty() {
                 let reason = format!("{} has no files of the {}", client.title(), scope.as_str());
                 return Err(Error::invalid(client.as_str(), format!("{reason}; use `--scope project`")));
@@ -68,13 +67,17 @@ impl Setup {
             let saved = draft.clone();
             match self.add_client(&mut draft, client, scope, &table) {
                 Ok(()) => {
-                    problems.extend(self.unused(client, scope, &table));
-                    problems.extend((client == SetupClient::Claude).then(|| self.hooks_of_user(scope)).flatten());
+                    let settings = self.claude_settings(client);
+                    let unused = self.unused(scope, &table, &settings);
+                    problems.extend(unused.into_iter().map(|(path, reason, hint)| {
+                        self.warning(&path, "switched-off", format!("{}: {reason}", client.title()), hint)
+                    }));
+                    problems.extend(self.hooks_of_user(scope, &settings));
                     planned.push(client);
                 }
                 Err(refused) => {
                     draft = saved;
-                    problems.push(*refused);
+                    problems.push(refused);
                 }
             }
         }
@@ -96,14 +99,13 @@ impl Setup {
     ///
     /// [`Error::Invalid`] where the path of this program cannot be written into a file.
     pub fn plan_removal(&self, clients: &[SetupClient], scope: SetupScope) -> Result<SetupPlan> {
-        let program =
-            program_name(&self.program, self.path.as_deref()).map_err(|reason| Error::invalid("program", reason))?;
+        let (program, _) = self.program_name()?;
         let all = SetupOptions { each_prompt: true, allow_tools: true };
         let mut draft = self.draft(scope);
         let mut problems = Vec::new();
         let mut planned = Vec::new();
         for client in in_order(clients) {
-            let table = files(client, scope, &program.name, all);
+            let table = files(client, scope, &program, all);
             let saved = draft.clone();
             match self.remove_client(&mut draft, client, scope, &table, clients) {
                 Ok(()) => {
@@ -112,7 +114,7 @@ impl Setup {
                 }
                 Err(refused) => {
                     draft = saved;
-                    problems.push(*refused);
+                    problems.push(refused);
                 }
             }
         }
@@ -131,6 +133,10 @@ impl Setup {
         Ok(self.finished(draft, (clients, scope, None), planned, problems, steps))
     }
 
+    fn program_name(&self) -> Result<(String, Option<&'static str>)> {
+        program_name(&self.program, self.path.as_deref()).map_err(|reason| Error::invalid("program", reason))
+    }
+
     fn draft(&self, scope: SetupScope) -> Draft {
         let known = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
         Draft { record: known.clone(), known, ..Draft::default() }
@@ -142,7 +148,7 @@ impl Setup {
         client: SetupClient,
         scope: SetupScope,
         table: &[ClientFile],
-    ) -> std::result::Result<(), Box<Problem>> {
+    ) -> std::result::Result<(), Problem> {
         if client == SetupClient::Claude {
             self.check_connected_once(scope)?;
         }
@@ -166,7 +172,7 @@ impl Setup {
         scope: SetupScope,
         table: &[ClientFile],
         removed: &[SetupClient],
-    ) -> std::result::Result<(), Box<Problem>> {
+    ) -> std::result::Result<(), Problem> {
         let mut done = BTreeSet::new();
         for (file, path) in table.iter().flat_map(|file| file.paths.iter().map(move |path| (file, path))) {
             // What cannot be located was not written by set-up.
@@ -200,7 +206,7 @@ impl Setup {
     }
 
     /// Refuses to connect Claude Code twice: the plugin's hooks and those of the settings would both run.
-    fn check_connected_once(&self, scope: SetupScope) -> std::result::Result<(), Box<Problem>> {
+    fn check_connected_once(&self, scope: SetupScope) -> std::result::Result<(), Problem> {
         let settings = ClaudeSettings::read(&self.bases);
         let refused = |shown: &Path, reason: &str, hint: String| {
             Err(self.refusal(SetupClient::Claude, CONNECTED, shown, &format!("connected already, {reason}"), hint))
@@ -277,37 +283,36 @@ impl Setup {
         gone.map(warning).collect()
     }
 
-    /// Warns of what is there, and not used.
-    fn unused(&self, client: SetupClient, scope: SetupScope, table: &[ClientFile]) -> Vec<Problem> {
+    /// Returns the files in which something is switched off, with the reason why it is not used, and what to do about it.
+    pub(super) fn unused(
+        &self,
+        scope: SetupScope,
+        table: &[ClientFile],
+        settings: &ClaudeSettings,
+    ) -> Vec<(PathBuf, &'static str, &'static str)> {
         let off = table.iter().filter(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)));
         let off: BTreeSet<PathBuf> = off.map(|file| self.bases.shown(file.base, self.chosen(file))).collect();
         let reason = "the entry of ralph-memory is there, but it is switched off";
         let in_entry = off.into_iter().map(|path| (path, reason, "switch it on in the client or in this file"));
-        let is_claude = client == SetupClient::Claude;
-        let settings = if is_claude { ClaudeSettings::read(&self.bases) } else { ClaudeSettings::default() };
-        let is_rejected = settings.server_disabled.filter(|_| scope == SetupScope::Project);
+        let is_rejected = settings.server_disabled.as_ref().filter(|_| scope == SetupScope::Project);
         let in_settings = [
-            settings.hooks_disabled.map(|path| (path, "`disableAllHooks` is set, so no hook runs")),
             is_rejected.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used")),
+            settings.hooks_disabled.as_ref().map(|path| (path, "`disableAllHooks` is set, so no hook runs")),
         ];
         let in_settings = in_settings.into_iter().flatten();
-        let all = in_entry.chain(in_settings.map(|(path, reason)| (path, reason, "remove that from these settings")));
-        let warning = |(path, reason, hint): (PathBuf, &str, &str)| {
-            self.warning(&path, "switched-off", format!("{}: {reason}", client.title()), hint)
-        };
-        all.map(warning).collect()
+        in_entry
+            .chain(in_settings.map(|(path, reason)| (path.clone(), reason, "remove that from these settings")))
+            .collect()
     }
 
     /// Tells of hooks for every project beside those of this one. Claude Code runs equal ones once.
-    fn hooks_of_user(&self, scope: SetupScope) -> Option<Problem> {
-        let settings = ClaudeSettings::read(&self.bases);
+    fn hooks_of_user(&self, scope: SetupScope, settings: &ClaudeSettings) -> Option<Problem> {
         let own = self.bases.locate(Base::Project, ".claude/settings.json").ok();
         let users = self.bases.locate(Base::ClaudeHome, "settings.json").ok();
         let (_, shown) = settings.with_hooks.iter().find(|(base, _)| *base == Base::ClaudeHome)?;
         let reason = "Claude Code: these settings have the hooks for every project; it runs hooks that are equal once";
         let hint = "keep one of them: remove the hooks from the settings of the user, or those of the project";
-        let problem = Problem::warning(shown.display().to_string(), CONNECTED, reason, hint);
-        (scope == SetupScope::Project && own != users).then_some(problem)
+        (scope == SetupScope::Project && own != users).then(|| self.warning(shown, CONNECTED, reason, hint))
     }
 
     /// Names the files in which an entry stays that somebody else has written.
@@ -329,12 +334,12 @@ impl Setup {
     }
 
     /// Returns why a client is refused.
-    fn refusal(&self, client: SetupClient, code: &str, shown: &Path, reason: &str, hint: String) -> Box<Problem> {
+    fn refusal(&self, client: SetupClient, code: &str, shown: &Path, reason: &str, hint: String) -> Problem {
         let path = self.bases.relative(shown).display().to_string();
-        Box::new(Problem::error(path, code, format!("{}: {reason}", client.title()), hint))
+        Problem::error(path, code, format!("{}: {reason}", client.title()), hint)
     }
 
-    fn unusable(&self, client: SetupClient, shown: &Path, reason: &str) -> Box<Problem> {
+    fn unusable(&self, client: SetupClient, shown: &Path, reason: &str) -> Problem {
         let hint = "fix or move the file, and run the command again; no file of this client was changed".to_owned();
         let reason = format!("not set up, since this file cannot be edited: {reason}");
         self.refusal(client, "setup-refused", shown, &reason, hint)

@@ -74,10 +74,8 @@ fn is_free(key: &str, value: &ConfigValue, is_users: bool) -> bool {
 /// Returns what a value is that stands where set-up's would.
 pub(super) fn presence_of(found: &ConfigValue, want: &Want, how: Recognition) -> Presence {
     let mut program = None;
-    match matches(found, &want.value, want.command.as_ref(), how, &mut program) {
-        true => Presence::Present(program),
-        false => Presence::Taken,
-    }
+    let is_own = matches(found, &want.value, want.command.as_ref(), how, &mut program);
+    if is_own { Presence::Present(program) } else { Presence::Taken }
 }
 
 /// Returns whether a value is set-up's.

@@ -11,7 +11,7 @@ use super::format::{Format, split_mark};
 use super::hook_line::PROGRAM;
 use super::locate::{Base, Bases};
 use super::program::runs;
-use super::registered::{is_off, programs};
+use super::registered::programs;
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::diagnostics::doctor::{Finding, FindingState};
@@ -42,7 +42,7 @@ impl ClaudeSettings {
         let mut found = ClaudeSettings::default();
         for (base, path) in places {
             let shown = bases.shown(base, path);
-            let read = |place| Some(Draft::default().file(&place, &shown).ok()?.original.clone()?);
+            let read = |place| Draft::default().file(&place, &shown).ok()?.original.clone();
             let Some(text) = bases.locate(base, path).ok().and_then(read) else { continue };
             let Ok(settings) = serde_json::from_str::<Value>(split_mark(&text).1) else { continue };
             let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap_or_default() };
@@ -104,8 +104,7 @@ impl Setup {
         let tables: Vec<ClientFile> =
             scopes.into_iter().flat_map(|scope| files(client, scope, PROGRAM, SetupOptions::default())).collect();
         let servers: Vec<&ClientFile> = tables.iter().filter(|file| self.has_server(file)).collect();
-        let is_claude = client == SetupClient::Claude;
-        let settings = if is_claude { ClaudeSettings::read(&self.bases) } else { ClaudeSettings::default() };
+        let settings = self.claude_settings(client);
         let title = client.title();
         if servers.is_empty() && settings.enabled_plugin.is_none() {
             let connect = printed_command("ralph-memory setup CLIENT", &[("CLIENT", client.as_str())]);
@@ -119,6 +118,14 @@ impl Setup {
             Some((doubt, hint)) => finding(FindingState::Warning, format!("{detail}; {doubt}"), Some(hint)),
             None => finding(FindingState::Ok, detail, None),
         })
+    }
+
+    /// Returns what Claude Code's settings say, if it is about that client.
+    pub(super) fn claude_settings(&self, client: SetupClient) -> ClaudeSettings {
+        match client {
+            SetupClient::Claude => ClaudeSettings::read(&self.bases),
+            _ => ClaudeSettings::default(),
+        }
     }
 
     /// Returns why a client that is connected may not use the memory, and what to do about it.
@@ -135,25 +142,14 @@ impl Setup {
             let doubt = "both the plugin and the settings have the hooks, which run twice";
             return Some((doubt.to_owned(), format!("{again}, or remove the plugin")));
         }
-        if let Some((file, _)) = texts().find(|(file, text)| is_off(&file.content, text)) {
-            let doubt = format!("the entry in {} is switched off", self.shown(file));
-            return Some((doubt, "switch it on in the client".to_owned()));
+        if let Some((path, reason, hint)) = self.unused(SetupScope::Project, tables, settings).into_iter().next() {
+            return Some((format!("{}: {reason}", self.bases.relative(&path).display()), hint.to_owned()));
         }
         let mut hooks = tables.iter().filter(|_| client == SetupClient::Codex);
-        if let Some((file, events)) = hooks.find_map(|file| self.untrusted_hooks(file)) {
-            let file = self.bases.relative(&file).display();
-            let doubt = format!("nobody has trusted the hooks in {file} ({events}), so it skips them");
-            let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
-            return Some((doubt, hint.to_owned()));
-        }
-        let doubt = if settings.server_disabled.is_some() {
-            "`disabledMcpjsonServers` names the server, so it is not used"
-        } else if settings.hooks_disabled.is_some() {
-            "`disableAllHooks` is set, so sessions begin without the memory"
-        } else {
-            return None;
-        };
-        Some((doubt.to_owned(), "remove it from the settings".to_owned()))
+        let (file, events) = hooks.find_map(|file| self.untrusted_hooks(file))?;
+        let file = self.bases.relative(&file).display();
+        let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
+        Some((format!("nobody has trusted the hooks in {file} ({events}), so it skips them"), hint.to_owned()))
     }
 
     fn shown(&self, file: &ClientFile) -> String {

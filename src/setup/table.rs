@@ -232,13 +232,12 @@ impl Part {
             }
             Part::Hooks(hooks) => {
                 let version = hooks.form.version().map(|version| at_root("version", version));
-                let events = hooks.events.iter();
-                let events = events.filter(|(event, ..)| *event != HookEvent::Prompt || options.each_prompt);
-                let hook = |(event, name, timeout): &(HookEvent, &'static str, u32)| {
+                let events = hooks.events().filter(|(event, ..)| *event != HookEvent::Prompt || options.each_prompt);
+                let hook = |(event, name, limit)| {
                     let is_listed = matches!(hooks.form, HookForm::Trigger);
-                    let path = hooks.key.into_iter().chain((!is_listed).then_some(*name)).collect();
-                    let command = OwnCommand { hook: Some((*event, hooks.agent)), ..program.clone() };
-                    let value = hooks.form.value(&command.text(), *event, name, *timeout);
+                    let path = hooks.key.into_iter().chain((!is_listed).then_some(name)).collect();
+                    let command = OwnCommand { hook: Some((event, hooks.agent)), ..program.clone() };
+                    let value = hooks.form.value(&command.text(), event, name, limit);
                     Want { path, key: None, value, command: Some(command) }
                 };
                 version.into_iter().chain(events.map(hook)).collect()
