@@ -1,6 +1,6 @@
 //! The block of instructions in `AGENTS.md` and `CLAUDE.md`, between two markers.
 
-use super::format::{line_end, with_empty_line};
+use super::lines::{line_end, with_empty_line};
 use crate::text::{BEGIN, END, own_block};
 
 /// The instructions. They are read at the start of every session, so they are few.

@@ -133,8 +133,11 @@ impl SetupClient {
         if self != Claude || allows_tools {
             return Some(step.to_owned());
         }
-        let scope = if is_project { "" } else { " --scope user" };
-        let allow = format!("`ralph-memory setup claude{scope} --allow-tools`");
+        let allow = if is_project {
+            "`ralph-memory setup claude --allow-tools`"
+        } else {
+            "`ralph-memory setup claude --scope user --allow-tools`"
+        };
         Some(format!("{step}. `claude -p` refuses the tools until they are allowed: {allow}"))
     }
 }

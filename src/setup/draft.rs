@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::block;
 use super::client::SetupClient;
-use super::format::{Format, line_end, split_mark};
+use super::format::ConfigFormat;
+use super::lines::{line_end, split_mark};
 use super::locate::ClientPlace;
 use super::recognised::{Recognition, presence};
 use super::record::{Edit, FileRecord, SetupRecord, fingerprint};
@@ -153,7 +154,7 @@ impl DraftFile {
         edit
     }
 
-    fn add_entries(&mut self, format: Format, wants: &[Want]) -> Result<Vec<Edit>, String> {
+    fn add_entries(&mut self, format: ConfigFormat, wants: &[Want]) -> Result<Vec<Edit>, String> {
         let mut edits = Vec::new();
         for want in wants {
             match presence(&format.tree(self.text())?, want, Recognition::Runs)? {

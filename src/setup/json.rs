@@ -6,7 +6,7 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use super::config_value::{ConfigValue, quoted};
-use super::format::line_end;
+use super::lines::line_end;
 use super::recognised::{Recognition, is_own, is_own_handler, not_a};
 use super::want::Want;
 

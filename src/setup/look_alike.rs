@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use super::client::SetupClient;
 use super::config_value::ConfigValue;
 use super::draft::Draft;
-use super::format::{Format, split_mark};
+use super::format::ConfigFormat;
 use super::hook_line::PROGRAM;
+use super::lines::split_mark;
 use super::locate::Base;
 use super::planned::LOOK_ALIKE;
 use super::recognised::{Recognition, is_own};
@@ -204,7 +205,7 @@ fn judged(
 ) -> Result<Judgement, String> {
     let is_own = |own: &String| is_as_left || text.replace("\r\n", "\n") == *own;
     let tree = match content {
-        Content::Entries(Format::Json, _) => Format::Jsonc.tree(text),
+        Content::Entries(ConfigFormat::Json, _) => ConfigFormat::Jsonc.tree(text),
         Content::Entries(format, _) => format.tree(text),
         // Anybody can compute the checksum of such a file.
         Content::Script(own) if scope == SetupScope::Project && !is_own(own) => {
@@ -262,7 +263,7 @@ impl Setup {
     fn judgements(&self, client: SetupClient, scope: SetupScope) -> Vec<(PathBuf, Judgement)> {
         let (table, wants) = (table_of(client, scope), own_wants(scope));
         let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
-        let form = Content::Entries(Format::Jsonc, Vec::new());
+        let form = Content::Entries(ConfigFormat::Jsonc, Vec::new());
         let is_apart = scope == SetupScope::Project && self.bases.home.as_ref() != Some(&self.bases.project);
         let beside = |list: &'static [(SetupClient, &'static str)]| {
             list.iter().filter(move |(reader, _)| is_apart && *reader == client).map(|(_, path)| *path)

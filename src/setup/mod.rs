@@ -40,6 +40,7 @@ mod format;
 mod hook_line;
 mod hooks;
 mod json;
+mod lines;
 mod locate;
 mod look_alike;
 mod plan;

@@ -14,7 +14,7 @@ use super::look_alike::has_look_alike;
 use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
 use super::record::SetupRecord;
-use super::registered::{is_off, programs};
+use super::registered::programs;
 use super::status::ClaudeSettings;
 use super::table::{ClientFile, PLUGIN_MANIFEST, files};
 use super::{Setup, SetupOptions, SetupScope, planned};
@@ -281,28 +281,6 @@ impl Setup {
             self.warning(shown, "program-is-gone", format!("it runs `{program}`, which does not exist"), hint)
         };
         gone.map(warning).collect()
-    }
-
-    /// Returns the files in which something is switched off, with the reason why it is not used, and what to do about it.
-    pub(super) fn unused(
-        &self,
-        scope: SetupScope,
-        table: &[ClientFile],
-        settings: &ClaudeSettings,
-    ) -> Vec<(PathBuf, &'static str, &'static str)> {
-        let off = table.iter().filter(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)));
-        let off: BTreeSet<PathBuf> = off.map(|file| self.bases.shown(file.base, self.chosen(file))).collect();
-        let reason = "the entry of ralph-memory is there, but it is switched off";
-        let in_entry = off.into_iter().map(|path| (path, reason, "switch it on in the client or in this file"));
-        let is_rejected = settings.server_disabled.as_ref().filter(|_| scope == SetupScope::Project);
-        let in_settings = [
-            is_rejected.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used")),
-            settings.hooks_disabled.as_ref().map(|path| (path, "`disableAllHooks` is set, so no hook runs")),
-        ];
-        let in_settings = in_settings.into_iter().flatten();
-        in_entry
-            .chain(in_settings.map(|(path, reason)| (path.clone(), reason, "remove that from these settings")))
-            .collect()
     }
 
     /// Tells of hooks for every project beside those of this one. Claude Code runs equal ones once.

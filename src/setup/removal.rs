@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::client::SetupClient;
 use super::draft::{Draft, DraftFile, check_writable, is_own_file};
-use super::format::{Format, split_mark};
+use super::format::ConfigFormat;
+use super::lines::split_mark;
 use super::locate::ClientPlace;
 use super::recognised::{Recognition, presence};
 use super::record::FileRecord;
@@ -104,7 +105,7 @@ fn has_only(text: &str, wants: &[Want]) -> bool {
     let accompanies = |(key, value): &(String, ConfigValue)| {
         wants.iter().any(|want| want.is_any() && want.key == Some(key) && want.value == *value)
     };
-    match Format::Json.tree(text) {
+    match ConfigFormat::Json.tree(text) {
         Ok(ConfigValue::Map(members)) => members.iter().all(accompanies),
         Ok(tree) => tree == ConfigValue::Null,
         Err(_) => false,
@@ -112,7 +113,7 @@ fn has_only(text: &str, wants: &[Want]) -> bool {
 }
 
 /// Returns whether a text is, but for its line ends, one that set-up writes where there is no file.
-fn is_written_whole(format: Format, text: &str, wants: &[Want]) -> bool {
+fn is_written_whole(format: ConfigFormat, text: &str, wants: &[Want]) -> bool {
     let Ok(tree) = format.tree(text) else { return false };
     let is_there = |want: &&Want| matches!(presence(&tree, want, Recognition::Runs), Ok(Presence::Present(_)));
     let there: Vec<&Want> = wants.iter().filter(is_there).collect();

@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use super::client::SetupClient;
 use super::draft::Draft;
-use super::format::{Format, split_mark};
+use super::format::ConfigFormat;
 use super::hook_line::PROGRAM;
+use super::lines::split_mark;
 use super::locate::{Base, Bases};
 use super::program::runs;
-use super::registered::programs;
+use super::registered::{is_off, programs};
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::diagnostics::doctor::{Finding, FindingState};
@@ -61,7 +62,7 @@ impl ClaudeSettings {
             let allowed = texts(&settings["permissions"]["allow"]);
             found.allows_tools |= allowed.iter().any(|tool| [TOOLS, TOOLS_OF_PLUGIN].contains(&tool.as_str()));
             let scope = if base == Base::Project { SetupScope::Project } else { SetupScope::User };
-            let hooks = Content::Entries(Format::Json, claude_hooks(scope));
+            let hooks = Content::Entries(ConfigFormat::Json, claude_hooks(scope));
             if !programs(&hooks, &text, |_| true).is_empty() {
                 found.with_hooks.push((base, shown));
             }
@@ -126,6 +127,28 @@ impl Setup {
             SetupClient::Claude => ClaudeSettings::read(&self.bases),
             _ => ClaudeSettings::default(),
         }
+    }
+
+    /// Returns the files in which something is switched off, with the reason why it is not used, and what to do about it.
+    pub(super) fn unused(
+        &self,
+        scope: SetupScope,
+        table: &[ClientFile],
+        settings: &ClaudeSettings,
+    ) -> Vec<(PathBuf, &'static str, &'static str)> {
+        let off = table.iter().filter(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)));
+        let off: BTreeSet<PathBuf> = off.map(|file| self.bases.shown(file.base, self.chosen(file))).collect();
+        let reason = "the entry of ralph-memory is there, but it is switched off";
+        let in_entry = off.into_iter().map(|path| (path, reason, "switch it on in the client or in this file"));
+        let is_rejected = settings.server_disabled.as_ref().filter(|_| scope == SetupScope::Project);
+        let in_settings = [
+            is_rejected.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used")),
+            settings.hooks_disabled.as_ref().map(|path| (path, "`disableAllHooks` is set, so no hook runs")),
+        ];
+        let in_settings = in_settings.into_iter().flatten();
+        in_entry
+            .chain(in_settings.map(|(path, reason)| (path.clone(), reason, "remove that from these settings")))
+            .collect()
     }
 
     /// Returns why a client that is connected may not use the memory, and what to do about it.

@@ -7,7 +7,7 @@ use super::SetupClient::{
     self, AgentsMd, Amp, Claude, Codex, Copilot, Cursor, Devin, Gemini, Goose, Kiro, OpenCode, Qwen, VsCode, Zed,
 };
 use super::config_value::{ConfigValue, quoted};
-use super::format::Format;
+use super::format::ConfigFormat;
 use super::hook_line::{OwnCommand, PROGRAM};
 use super::hooks::{CLAUDE, CODEX, COPILOT, CURSOR, DEVIN, GEMINI, GOOSE, HookForm, Hooks, KIRO, QWEN, VSCODE};
 use super::locate::Base::{self, ClaudeHome, CodexHome, ConfigHome, Home, Project};
@@ -40,7 +40,7 @@ pub(super) struct ClientFile {
 #[derive(Debug, Clone)]
 pub(super) enum Content {
     /// Entries among those of others.
-    Entries(Format, Vec<Want>),
+    Entries(ConfigFormat, Vec<Want>),
     /// The block of instructions.
     Block,
     /// All of the file, which is text.
@@ -62,7 +62,7 @@ impl Content {
 }
 
 /// What a row of the table puts into its file.
-enum Part {
+enum RowPart {
     /// A server below this key, in a form that is made of the program's name.
     Server(&'static str, fn(ConfigValue) -> ConfigValue),
     Hooks(&'static Hooks),
@@ -74,38 +74,38 @@ enum Part {
     OpenCodePlugin,
 }
 
-use self::Part::{Block, ClaudePlugin, OpenCodePlugin, Server, Skill, Tools};
+use self::RowPart::{Block, ClaudePlugin, OpenCodePlugin, Server, Skill, Tools};
 
 /// The files, for each client in the order in which they are written.
 #[rustfmt::skip]
-const ROWS: &[(&[SetupClient], Base, &[&str], Part)] = &[
+const ROWS: &[(&[SetupClient], Base, &[&str], RowPart)] = &[
     (&[Claude], Project, &[".mcp.json"], Server("mcpServers", plain)),
-    (&[Claude], Project, &[".claude/settings.json"], Part::Hooks(&CLAUDE)),
+    (&[Claude], Project, &[".claude/settings.json"], RowPart::Hooks(&CLAUDE)),
     (&[Claude], Project, &[".claude/settings.json"], Tools(TOOLS)),
     // What Claude Code reads of `AGENTS.md` depends on its version and on what is beside it.
     (&[Claude], Project, &[".claude/rules/ralph-memory.md"], Block),
     (&[Claude], Project, &[".claude/skills/ralph-memory/SKILL.md"], Skill),
     (&[Codex], Project, &[".codex/config.toml"], Server("mcp_servers", plain)),
-    (&[Codex], Project, &[".codex/hooks.json"], Part::Hooks(&CODEX)),
+    (&[Codex], Project, &[".codex/hooks.json"], RowPart::Hooks(&CODEX)),
     (&[Cursor], Project, &[".cursor/mcp.json"], Server("mcpServers", plain)),
-    (&[Cursor], Project, &[".cursor/hooks.json"], Part::Hooks(&CURSOR)),
+    (&[Cursor], Project, &[".cursor/hooks.json"], RowPart::Hooks(&CURSOR)),
     (&[OpenCode], Project, &["opencode.json", "opencode.jsonc"], Server("mcp", opencode)),
     (&[OpenCode], Project, &[".opencode/plugins/ralph-memory.js"], OpenCodePlugin),
     (&[Copilot], Project, &[".github/mcp.json"], Server("mcpServers", copilot)),
-    (&[Copilot], Project, &[".github/hooks/ralph-memory.json"], Part::Hooks(&COPILOT)),
+    (&[Copilot], Project, &[".github/hooks/ralph-memory.json"], RowPart::Hooks(&COPILOT)),
     (&[VsCode], Project, &[".vscode/mcp.json"], Server("servers", stdio)),
-    (&[VsCode], Project, &[".github/hooks/ralph-memory-vscode.json"], Part::Hooks(&VSCODE)),
+    (&[VsCode], Project, &[".github/hooks/ralph-memory-vscode.json"], RowPart::Hooks(&VSCODE)),
     (&[Gemini], Project, &[".gemini/settings.json"], Server("mcpServers", plain)),
-    (&[Gemini], Project, &[".gemini/settings.json"], Part::Hooks(&GEMINI)),
+    (&[Gemini], Project, &[".gemini/settings.json"], RowPart::Hooks(&GEMINI)),
     (&[Gemini], Project, &["GEMINI.md"], Block),
     (&[Qwen], Project, &[".qwen/settings.json"], Server("mcpServers", plain)),
-    (&[Qwen], Project, &[".qwen/settings.json"], Part::Hooks(&QWEN)),
+    (&[Qwen], Project, &[".qwen/settings.json"], RowPart::Hooks(&QWEN)),
     (&[Qwen], Project, &["QWEN.md"], Block),
     (&[Kiro], Project, &[".kiro/settings/mcp.json"], Server("mcpServers", plain)),
-    (&[Kiro], Project, &[".kiro/hooks/ralph-memory.json"], Part::Hooks(&KIRO)),
+    (&[Kiro], Project, &[".kiro/hooks/ralph-memory.json"], RowPart::Hooks(&KIRO)),
     (&[Devin], Project, &[".devin/mcp_config.json"], Server("mcpServers", plain)),
-    (&[Devin], Project, &[".devin/hooks.v1.json"], Part::Hooks(&DEVIN)),
-    (&[Goose], Project, &[".agents/plugins/ralph-memory/hooks/hooks.json"], Part::Hooks(&GOOSE)),
+    (&[Devin], Project, &[".devin/hooks.v1.json"], RowPart::Hooks(&DEVIN)),
+    (&[Goose], Project, &[".agents/plugins/ralph-memory/hooks/hooks.json"], RowPart::Hooks(&GOOSE)),
     (&[Amp], Project, &[".amp/settings.json"], Server("amp.mcpServers", plain)),
     (&[Codex, Cursor, OpenCode, Copilot, VsCode, AgentsMd, Kiro, Devin, Goose, Zed, Amp], Project, &["AGENTS.md"], Block),
     (&[Kiro], Project, &[".kiro/skills/ralph-memory/SKILL.md"], Skill),
@@ -113,27 +113,27 @@ const ROWS: &[(&[SetupClient], Base, &[&str], Part)] = &[
 
     (&[Claude], ClaudeHome, &[PLUGIN_MANIFEST], ClaudePlugin),
     (&[Claude], ClaudeHome, &["skills/ralph-memory/.mcp.json"], Server("mcpServers", plain)),
-    (&[Claude], ClaudeHome, &["skills/ralph-memory/hooks/hooks.json"], Part::Hooks(&CLAUDE)),
+    (&[Claude], ClaudeHome, &["skills/ralph-memory/hooks/hooks.json"], RowPart::Hooks(&CLAUDE)),
     (&[Claude], ClaudeHome, &["skills/ralph-memory/skills/ralph-memory/SKILL.md"], Skill),
     (&[Claude], ClaudeHome, &["settings.json"], Tools(TOOLS_OF_PLUGIN)),
     (&[Codex], CodexHome, &["config.toml"], Server("mcp_servers", plain)),
-    (&[Codex], CodexHome, &["hooks.json"], Part::Hooks(&CODEX)),
+    (&[Codex], CodexHome, &["hooks.json"], RowPart::Hooks(&CODEX)),
     (&[Cursor], Home, &[".cursor/mcp.json"], Server("mcpServers", plain)),
-    (&[Cursor], Home, &[".cursor/hooks.json"], Part::Hooks(&CURSOR)),
+    (&[Cursor], Home, &[".cursor/hooks.json"], RowPart::Hooks(&CURSOR)),
     (&[OpenCode], ConfigHome, &["opencode/opencode.json", "opencode/opencode.jsonc"], Server("mcp", opencode)),
     (&[OpenCode], ConfigHome, &["opencode/plugins/ralph-memory.js"], OpenCodePlugin),
     (&[Copilot], Home, &[".copilot/mcp-config.json"], Server("mcpServers", copilot)),
-    (&[Copilot], Home, &[".copilot/hooks/ralph-memory.json"], Part::Hooks(&COPILOT)),
+    (&[Copilot], Home, &[".copilot/hooks/ralph-memory.json"], RowPart::Hooks(&COPILOT)),
     (&[Gemini], Home, &[".gemini/settings.json"], Server("mcpServers", plain)),
-    (&[Gemini], Home, &[".gemini/settings.json"], Part::Hooks(&GEMINI)),
+    (&[Gemini], Home, &[".gemini/settings.json"], RowPart::Hooks(&GEMINI)),
     (&[Qwen], Home, &[".qwen/settings.json"], Server("mcpServers", plain)),
-    (&[Qwen], Home, &[".qwen/settings.json"], Part::Hooks(&QWEN)),
+    (&[Qwen], Home, &[".qwen/settings.json"], RowPart::Hooks(&QWEN)),
     (&[Kiro], Home, &[".kiro/settings/mcp.json"], Server("mcpServers", plain)),
-    (&[Kiro], Home, &[".kiro/hooks/ralph-memory.json"], Part::Hooks(&KIRO)),
+    (&[Kiro], Home, &[".kiro/hooks/ralph-memory.json"], RowPart::Hooks(&KIRO)),
     (&[Kiro], Home, &[".kiro/skills/ralph-memory/SKILL.md"], Skill),
     (&[Devin], ConfigHome, &["devin/mcp_config.json"], Server("mcpServers", plain)),
     (&[Goose], ConfigHome, &["goose/config.yaml"], Server("extensions", goose)),
-    (&[Goose], Home, &[".agents/plugins/ralph-memory/hooks/hooks.json"], Part::Hooks(&GOOSE)),
+    (&[Goose], Home, &[".agents/plugins/ralph-memory/hooks/hooks.json"], RowPart::Hooks(&GOOSE)),
     (&[Zed], ConfigHome, &["zed/settings.json"], Server("context_servers", plain)),
     (&[Amp], ConfigHome, &["amp/settings.json"], Server("amp.mcpServers", plain)),
     (&[Codex, Cursor, OpenCode, Copilot, Gemini, Devin, Amp], Home, &[".agents/skills/ralph-memory/SKILL.md"], Skill),
@@ -182,7 +182,7 @@ pub(super) fn files(client: SetupClient, scope: SetupScope, program: &str, optio
         let is_allowed = options.allow_tools || !matches!(part, Tools(_));
         clients.contains(&client) && is_users == (*base != Project) && is_allowed
     });
-    let file = |(_, base, paths, part): &(_, Base, &'static [&'static str], Part)| {
+    let file = |(_, base, paths, part): &(_, Base, &'static [&'static str], RowPart)| {
         let content = match part {
             Block => Content::Block,
             Skill => Content::Owned(sealed(SKILL)),
@@ -199,22 +199,22 @@ pub(super) fn files(client: SetupClient, scope: SetupScope, program: &str, optio
 }
 
 /// Returns the format of a file with entries.
-fn format(client: SetupClient, path: &str, part: &Part) -> Format {
+fn format(client: SetupClient, path: &str, part: &RowPart) -> ConfigFormat {
     match (path.rsplit('.').next(), client, part) {
-        (Some("toml"), ..) => Format::Toml,
-        (Some("yaml"), ..) => Format::Yaml,
-        (_, Claude, _) | (_, Codex | Cursor, Part::Hooks(_)) => Format::Json,
-        _ => Format::Jsonc,
+        (Some("toml"), ..) => ConfigFormat::Toml,
+        (Some("yaml"), ..) => ConfigFormat::Yaml,
+        (_, Claude, _) | (_, Codex | Cursor, RowPart::Hooks(_)) => ConfigFormat::Json,
+        _ => ConfigFormat::Jsonc,
     }
 }
 
 /// Returns the hooks in Claude Code's settings.
 pub(super) fn claude_hooks(scope: SetupScope) -> Vec<Want> {
     let command = OwnCommand { program: PROGRAM.to_owned(), is_users: scope == SetupScope::User, hook: None };
-    Part::Hooks(&CLAUDE).wants(&command, SetupOptions { each_prompt: true, allow_tools: true })
+    RowPart::Hooks(&CLAUDE).wants(&command, SetupOptions { each_prompt: true, allow_tools: true })
 }
 
-impl Part {
+impl RowPart {
     /// Returns the entries that stand among those of others.
     fn wants(&self, program: &OwnCommand, options: SetupOptions) -> Vec<Want> {
         let at_root = |key, value| Want { path: Vec::new(), key: Some(key), value, command: None };
@@ -230,7 +230,7 @@ impl Part {
                 let value = ConfigValue::text(*name);
                 vec![Want { path: vec!["permissions", "allow"], key: None, value, command: None }]
             }
-            Part::Hooks(hooks) => {
+            RowPart::Hooks(hooks) => {
                 let version = hooks.form.version().map(|version| at_root("version", version));
                 let events = hooks.events().filter(|(event, ..)| *event != HookEvent::Prompt || options.each_prompt);
                 let hook = |(event, name, limit)| {

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::config_value::ConfigValue;
-use super::format::{line_end, with_empty_line};
+use super::lines::{line_end, with_empty_line};
 use super::want::Want;
 
 fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, String> {
@@ -87,7 +87,7 @@ fn last_end(value: &Spanned<DeValue<'_>>, least: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::format::Format::Toml;
+    use super::super::format::ConfigFormat::Toml;
     use super::super::recognised::Recognition::{Exact, Runs};
     use super::super::recognised::{is_off, presence};
     use super::super::table::files;

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::Setup;
 use super::config_value::ConfigValue;
-use super::format::{Format, split_mark};
+use super::format::ConfigFormat;
+use super::lines::split_mark;
 use super::locate::Base;
 use super::table::{ClientFile, Content};
 use super::want::Want;
@@ -43,8 +44,10 @@ impl Setup {
     /// Returns the places of the hooks that a person has trusted.
     fn trusted_hooks(&self) -> BTreeSet<String> {
         let paths = &["config.toml"];
-        let config = ClientFile { base: Base::CodexHome, paths, content: Content::Entries(Format::Toml, Vec::new()) };
-        let config = self.text(&config).and_then(|text| Format::Toml.tree(&text).ok()).unwrap_or(ConfigValue::Null);
+        let config =
+            ClientFile { base: Base::CodexHome, paths, content: Content::Entries(ConfigFormat::Toml, Vec::new()) };
+        let config =
+            self.text(&config).and_then(|text| ConfigFormat::Toml.tree(&text).ok()).unwrap_or(ConfigValue::Null);
         let states = config.members("hooks").flat_map(|hooks| hooks.members("state"));
         let places = states.flat_map(|state| if let ConfigValue::Map(places) = state { &places[..] } else { &[] });
         let trusted = places.filter(|(_, state)| state.members("trusted_hash").next().is_some());

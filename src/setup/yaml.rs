@@ -4,7 +4,7 @@
 use serde_yaml::Value;
 
 use super::config_value::ConfigValue;
-use super::format::line_end;
+use super::lines::line_end;
 use super::want::Want;
 
 /// Returns what a file contains.
@@ -108,7 +108,7 @@ fn is_blank(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::format::Format::Yaml;
+    use super::super::format::ConfigFormat::Yaml;
     use super::super::recognised::{Recognition::Runs, presence};
     use super::super::table::files;
     use super::super::want::Presence;
