@@ -66,7 +66,8 @@ pub(crate) struct SetupArgs {
 }
 
 fn client() -> impl clap::builder::TypedValueParser<Value = SetupClient> {
-    PossibleValuesParser::new(SetupClient::ALL.map(SetupClient::as_str)).try_map(|name| name.parse::<SetupClient>())
+    PossibleValuesParser::new(SetupClient::ALL.map(SetupClient::as_str))
+        .try_map(|name| SetupClient::ALL.into_iter().find(|client| client.as_str() == name).ok_or("it is no client"))
 }
 
 fn scope() -> impl clap::builder::TypedValueParser<Value = SetupScope> {
