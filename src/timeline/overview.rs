@@ -108,7 +108,7 @@ fn stuck(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[DecodedAttemp
         }
         let heads = summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_task(id));
         let record = TaskRecord::of(&heads);
-        if state(workspace, &record) == TaskState::Stuck {
+        if state(&record) == TaskState::Stuck {
             stuck.push(StuckTask {
                 id: id.to_owned(),
                 title: attempt.head.title.clone(),

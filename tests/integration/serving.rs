@@ -544,7 +544,7 @@ fn no_page_waits_for_a_server_that_does_not_answer() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let mut command = base.with(["serve", "--json", "--port", "0"]).env("RALPH_MEMORY_OLLAMA__URL", &address).command();
-    command.env("RALPH_MEMORY_OLLAMA__CHECK_TIMEOUT_MS", "60000");
+    command.env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "60000");
     let server = PageProcess::of(command);
     let health = server.page("health");
     assert!(health.contains("the servers are being asked"), "{health}");
