@@ -71,6 +71,43 @@ fn every_command_has_a_complete_command_line() {
     }
 }
 
+/// Nothing is an alias: the exit code is 2, and a tip says what to type.
+#[test]
+fn words_of_other_programs_are_refused_with_what_to_type() {
+    let base = TestBase::without_memory();
+    for (arguments, tip) in [
+        (&["rm", "wal"][..], "type `ralph-memory archive ID`"),
+        (&["find", "wal"], "type `ralph-memory search WORDS`"),
+        (&["prime"], "type `ralph-memory context TASK`"),
+        (&["add", "--title", "T", "--tag", "a"], "type `--tags`"),
+        (&["search", "x", "-n", "3"], "type `--limit`"),
+    ] {
+        let ran = base.run(arguments);
+        assert_eq!((ran.code, ran.stderr.matches("tip: ").count()), (Some(2), 1), "{ran}");
+        assert!(ran.stderr.contains(&format!("tip: {tip}\n")), "{ran}");
+        let json = base.run([arguments, &["--json"]].concat());
+        let error: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        assert_eq!((json.code, error["error"]["hint"].as_str()), (Some(2), Some(tip)), "{json}");
+    }
+    // A mere misspelling has the tip of the nearest command.
+    assert!(base.run(["serch"]).stderr.contains("'search'"), "{}", base.run(["serch"]));
+}
+
+#[test]
+fn help_of_a_topic_is_that_of_the_command_or_lists_the_settings() {
+    let base = TestBase::without_memory();
+    let answer = |arguments: &[&str]| base.run(arguments).answer(0);
+    assert_eq!(answer(&["help"]), answer(&["--help"]));
+    assert_eq!(answer(&["help", "list"]), answer(&["list", "--help"]));
+    assert_eq!(answer(&["list", "-h"]), answer(&["list", "--help"]));
+    assert!(!answer(&["help"]).contains("\n  merge-driver "));
+    assert!(answer(&["help", "--all"]).contains("\nPlumbing:\n"));
+    assert!(answer(&["help", "run", "--all"]).contains("may take in an iteration: 90s, 30m, 2h; then it is ended"));
+    assert!(answer(&["help", "settings"]).contains("\nsearch.limit = 10\n"));
+    base.run(["help", "rm"]).refuses(2, "there is no command `rm`");
+    assert!(base.run(["help", "rm"]).stderr.contains("hint: type `ralph-memory archive ID`"));
+}
+
 #[test]
 fn help_lists_everything() {
     let base = TestBase::without_memory();
@@ -593,7 +630,6 @@ fn context_is_for_an_agent() {
     ~~~
     ");
     assert!(instructions.contains("<knowledge tags="));
-    assert_eq!(base.run(["prime", "--task", "install the nightly toolchain"]).stdout, ran.stdout);
     // Scoped entries are shown only to their tasks, and expired ones to none.
     let now = |time: &str, feature: &str| {
         ids(
