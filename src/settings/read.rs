@@ -7,7 +7,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::setting::{OwnReason, Setting};
-use super::value::{RawValue, Rule, SettingValue as _, raw_value};
+use super::value::{RawValue, SettingValue as _, ValueRule, raw_value};
 use super::{ENV_PREFIX, FORMAT, Origin, Settings, all};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::{floor, nearest};
@@ -55,7 +55,7 @@ impl SettingsFile<'_> {
     /// Refuses the format of a newer program.
     fn check_format(&self, offset: usize, value: &DeValue<'_>) -> Result<()> {
         let mut found = 0_u64;
-        let range = Rule::Within(1.0, f64::MAX);
+        let range = ValueRule::Within(1.0, f64::MAX);
         found.set(range, raw_value(value)).map_err(|_| self.refuse(Some(offset), "`format` is not a whole number"))?;
         if found > FORMAT {
             return Err(Error::NewerFormat { path: self.path.into(), found, known: FORMAT });

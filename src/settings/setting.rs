@@ -1,6 +1,6 @@
 //! One setting, and the macros that make structs and the table of settings from one row for each.
 
-use super::value::{RawValue, Rule, SettingValue};
+use super::value::{RawValue, SettingValue, ValueRule};
 use super::{ENV_PREFIX, Settings};
 
 /// Why a project's file may not set something: the code of the problem, and what the setting does.
@@ -25,7 +25,7 @@ pub(crate) struct Setting {
     pub key: &'static str,
     /// Its help, in one line.
     pub help: &'static str,
-    pub(super) rule: Rule,
+    pub(super) rule: ValueRule,
     /// Why a project's file may not set it, if it may not.
     pub(super) own: Option<OwnReason>,
     pub(super) field: fn(&mut Settings) -> &mut dyn SettingValue,
@@ -129,7 +129,7 @@ macro_rules! inline_table {
         }
 
         impl SettingValue for $name {
-            fn set(&mut self, _: Rule, value: RawValue) -> Result<(), String> {
+            fn set(&mut self, _: ValueRule, value: RawValue) -> Result<(), String> {
                 let mut changed = self.clone();
                 set_table(changed.fields(), value)?;
                 *self = changed;

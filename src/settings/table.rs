@@ -3,7 +3,7 @@
 use super::setting::{
     ANYONE, COMMAND, COMMITS, PLACE, RECORDS, SECRET, SENDS, SERVER, Setting, TRUST, inline_table, settings,
 };
-use super::value::Rule::{self, OfType, Within};
+use super::value::ValueRule::{self, OfType, Within};
 use super::value::{
     ADDRESS, COMMAND_LINE, FINGERPRINTS, FOLDERS, KEY, MODELS, NAME, RawValue, SettingValue, TableField, set_table,
     shown_table, words,

@@ -26,7 +26,7 @@ pub(super) enum RawValue {
 
 /// What a value must be, beside its type.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Rule {
+pub(super) enum ValueRule {
     /// Whatever the type takes.
     OfType,
     /// A number from the first to the second.
@@ -36,47 +36,49 @@ pub(super) enum Rule {
 }
 
 /// The name of a model or of a place on a server, or nothing.
-pub(super) const NAME: Rule = Rule::Form(MODEL, |names| names.iter().all(|name| name.is_empty() || is_model(name)));
-pub(super) const MODELS: Rule = Rule::Form(
+pub(super) const NAME: ValueRule =
+    ValueRule::Form(MODEL, |names| names.iter().all(|name| name.is_empty() || is_model(name)));
+pub(super) const MODELS: ValueRule = ValueRule::Form(
     "a list of 1 to 16 models, each a word of letters, digits and `.`, `_`, `-`, `:`, `/`, `@`, `[`, `]`",
     |names| (1..=MAX_MODELS).contains(&names.len()) && names.iter().all(|name| is_model(name)),
 );
-pub(super) const COMMAND_LINE: Rule = Rule::Form("a command line", |_| true);
-pub(super) const FINGERPRINTS: Rule = Rule::Form("a list of fingerprints, each eight hexadecimal digits", |texts| {
-    texts.iter().all(|it| is_fingerprint(it))
-});
-pub(super) const FOLDERS: Rule =
-    Rule::Form("a list of absolute paths, of which the last part may be `*`, or `*`", |folders| {
+pub(super) const COMMAND_LINE: ValueRule = ValueRule::Form("a command line", |_| true);
+pub(super) const FINGERPRINTS: ValueRule =
+    ValueRule::Form("a list of fingerprints, each eight hexadecimal digits", |texts| {
+        texts.iter().all(|it| is_fingerprint(it))
+    });
+pub(super) const FOLDERS: ValueRule =
+    ValueRule::Form("a list of absolute paths, of which the last part may be `*`, or `*`", |folders| {
         folders.iter().all(|folder| folder == "*" || folder.starts_with('/'))
     });
-pub(super) const ADDRESS: Rule = Rule::Form("an address such as `http://localhost:11434`", |addresses| {
+pub(super) const ADDRESS: ValueRule = ValueRule::Form("an address such as `http://localhost:11434`", |addresses| {
     addresses.iter().all(|address| address.is_empty() || is_address(address))
 });
-pub(super) const KEY: Rule = Rule::Form("a word of ASCII characters", |keys| {
+pub(super) const KEY: ValueRule = ValueRule::Form("a word of ASCII characters", |keys| {
     keys.iter().all(|key| key.chars().all(|character| character.is_ascii_graphic()))
 });
 
-impl Rule {
+impl ValueRule {
     fn what(self) -> &'static str {
-        if let Rule::Form(what, _) = self { what } else { "a text" }
+        if let ValueRule::Form(what, _) = self { what } else { "a text" }
     }
 
     fn fits(self, texts: &[String]) -> bool {
-        !matches!(self, Rule::Form(_, fits) if !fits(texts))
+        !matches!(self, ValueRule::Form(_, fits) if !fits(texts))
     }
 }
 
 /// A type of settings.
 pub(super) trait SettingValue {
     /// Takes a value, or returns what it must be.
-    fn set(&mut self, rule: Rule, value: RawValue) -> Result<(), String>;
+    fn set(&mut self, rule: ValueRule, value: RawValue) -> Result<(), String>;
 
     /// Returns the value as written in a file.
     fn shown(&mut self) -> String;
 }
 
 impl SettingValue for f64 {
-    fn set(&mut self, rule: Rule, value: RawValue) -> Result<(), String> {
+    fn set(&mut self, rule: ValueRule, value: RawValue) -> Result<(), String> {
         let (least, most) = range(rule);
         *self = number(&value, rule).ok_or_else(|| format!("a number from {least} to {most}"))?;
         Ok(())
@@ -91,7 +93,7 @@ macro_rules! whole_numbers {
     ($($number:ty),+) => {
         $(impl SettingValue for $number {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range fits into the type")]
-            fn set(&mut self, rule: Rule, value: RawValue) -> Result<(), String> {
+            fn set(&mut self, rule: ValueRule, value: RawValue) -> Result<(), String> {
                 let (least, most) = range(rule);
                 let number = number(&value, rule).filter(|number| number.fract() == 0.0);
                 *self = number.ok_or_else(|| format!("a whole number from {least} to {most}"))? as $number;
@@ -106,12 +108,12 @@ macro_rules! whole_numbers {
 }
 whole_numbers!(usize, u32, u64);
 
-fn range(rule: Rule) -> (f64, f64) {
-    if let Rule::Within(least, most) = rule { (least, most) } else { (0.0, f64::MAX) }
+fn range(rule: ValueRule) -> (f64, f64) {
+    if let ValueRule::Within(least, most) = rule { (least, most) } else { (0.0, f64::MAX) }
 }
 
 /// Returns a number that is in the range.
-fn number(value: &RawValue, rule: Rule) -> Option<f64> {
+fn number(value: &RawValue, rule: ValueRule) -> Option<f64> {
     let (least, most) = range(rule);
     let number = match value {
         RawValue::Number(number) => Some(*number),
@@ -122,7 +124,7 @@ fn number(value: &RawValue, rule: Rule) -> Option<f64> {
 }
 
 impl SettingValue for bool {
-    fn set(&mut self, _: Rule, value: RawValue) -> Result<(), String> {
+    fn set(&mut self, _: ValueRule, value: RawValue) -> Result<(), String> {
         *self = match value {
             RawValue::Bool(on) => Some(on),
             RawValue::Variable(text) => text.trim().parse().ok(),
@@ -138,7 +140,7 @@ impl SettingValue for bool {
 }
 
 impl SettingValue for String {
-    fn set(&mut self, rule: Rule, value: RawValue) -> Result<(), String> {
+    fn set(&mut self, rule: ValueRule, value: RawValue) -> Result<(), String> {
         *self = text(value).filter(|text| rule.fits(std::slice::from_ref(text))).ok_or(rule.what())?;
         Ok(())
     }
@@ -153,7 +155,7 @@ fn text(value: RawValue) -> Option<String> {
 }
 
 impl SettingValue for Vec<String> {
-    fn set(&mut self, rule: Rule, value: RawValue) -> Result<(), String> {
+    fn set(&mut self, rule: ValueRule, value: RawValue) -> Result<(), String> {
         let items = match value {
             RawValue::List(items) => Some(items),
             RawValue::Variable(text) => {
@@ -177,7 +179,7 @@ macro_rules! words {
         $(impl $crate::settings::value::SettingValue for $name {
             fn set(
                 &mut self,
-                _: $crate::settings::value::Rule,
+                _: $crate::settings::value::ValueRule,
                 value: $crate::settings::value::RawValue,
             ) -> Result<(), String> {
                 let word = $crate::settings::value::word(value);
@@ -199,7 +201,7 @@ pub(super) fn word(value: RawValue) -> String {
 }
 
 /// A value in a table: its key, its rule and itself.
-pub(super) type TableField<'a> = (&'static str, Rule, &'a mut dyn SettingValue);
+pub(super) type TableField<'a> = (&'static str, ValueRule, &'a mut dyn SettingValue);
 
 /// Sets the named values of an inline table; the others stay.
 pub(super) fn set_table(mut fields: Vec<TableField<'_>>, value: RawValue) -> Result<(), String> {

@@ -737,18 +737,20 @@ fn a_page_follows_the_settings_and_says_when_there_is_no_memory() {
     let base = TestBase::new();
     let task = Task::new("Sort the index");
     let memory = base.memory();
-    for _ in 0..2 {
+    let fail = || {
         let report = Report { text: format!("<task-failed>{}</task-failed>", task.own_id()), ..Report::default() };
         memory.finish(&memory.begin(&task, &memory.new_run()).unwrap(), &report).unwrap();
-    }
+    };
+    fail();
+    fail();
     let server = PageProcess::start(&base);
-    assert!(!server.page("").contains("2 failures in a row"));
-    base.write(".ralph/config.toml", "[strategy]\nstuck_after = 2\n");
-    assert!(server.page("").contains("2 failures in a row"));
-    base.write(".ralph/config.toml", "[strategy]\nstuck_after = \"two\"\n");
+    assert!(!server.page("").contains("failures in a row"));
+    fail();
+    assert!(server.page("").contains("3 failures in a row"));
+    base.write(".ralph/config.toml", "[search]\nlimit = \"two\"\n");
     let broken = server.get("");
     assert_ne!(broken.status, 200);
-    assert!(broken.body.contains("stuck_after"), "{}", broken.body);
+    assert!(broken.body.contains("search.limit"), "{}", broken.body);
     fs::rename(base.at(".ralph"), base.at("elsewhere")).unwrap();
     for page in ["", "entries", "health", "search?q=index"] {
         let answer = server.get(page);

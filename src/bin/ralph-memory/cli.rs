@@ -8,7 +8,6 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use ralph_memory::text::for_terminal;
 
-use crate::commands::help::HelpText;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
@@ -18,7 +17,7 @@ use crate::commands::{
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
-use crate::groups;
+use crate::groups::{self, HelpText};
 use crate::pager::Pager;
 use crate::session::{Globals, ShownGlobals};
 use crate::suggestions;

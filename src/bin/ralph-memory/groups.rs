@@ -7,8 +7,6 @@ use std::collections::HashMap;
 use clap::builder::StyledStr;
 use console::strip_ansi_codes;
 
-use crate::commands::help::HelpText;
-
 /// The heading of clap's list.
 const HEADING: &str = "Commands:";
 
@@ -24,6 +22,12 @@ pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
 /// What other programs call, which only `help --all` lists.
 const PLUMBING: (&str, &[&str]) =
     ("Plumbing", &["mcp", "hook", "index", "watch", "merge-driver", "completions", "man"]);
+
+/// Help, plain and with colours.
+pub(crate) struct HelpText {
+    pub(crate) plain: String,
+    pub(crate) styled: String,
+}
 
 /// Returns clap's help of the program with its list of commands in groups, those of [`PLUMBING`] only with `all`.
 pub(crate) fn grouped(help: &StyledStr, all: bool) -> HelpText {

@@ -6,7 +6,7 @@ use ralph_memory::text::one_line;
 
 use crate::error::UsageError;
 use crate::exit::Exit;
-use crate::groups;
+use crate::groups::{self, HelpText};
 use crate::suggestions;
 use crate::ui::Ui;
 
@@ -44,12 +44,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &HelpArgs, mut program: Command) -> any
     };
     show(ui, &help)?;
     Ok(Exit::Done)
-}
-
-/// Help, plain and with colours.
-pub(crate) struct HelpText {
-    pub(crate) plain: String,
-    pub(crate) styled: String,
 }
 
 fn show(ui: &mut Ui<'_>, help: &HelpText) -> std::io::Result<()> {
