@@ -380,11 +380,22 @@ fn search_finds_and_explains() {
     assert_snapshot!(base.run(["search", "nightly bench", "--explain", "--file", "x/cargo"]), @"
     exit 0
     --- stdout
-    1. Cargo bench requires nightly  3.00
+    1. Cargo bench requires nightly  9.14
        knowledge/bench  [cargo, nightly]
        Use cargo +nightly bench.
+          1.606 title
+          0.543 tags
+          0.999 body
+          1.574 identifiers
+          1.416 coverage
           2.000 task_tags
           1.000 path_tags
+    2. WAL mode  0.41
+       knowledge/wal  [sqlite]
+       See bench and nobody.
+          0.250 body
+          0.125 identifiers
+          0.036 coverage
     ");
     assert_snapshot!(base.run(["search", "zebra"]), @"
     exit 1
