@@ -212,14 +212,14 @@ impl Embedder {
         text: &str,
     ) -> std::result::Result<Vec<f32>, ServerFailure> {
         let _asking = workspace.doing(Work::AskingOllama, None);
-        self.ollama.embed_query(text).map_err(|error| self.failure(error, Timeouts::Query))
+        self.ollama.embed_query(text).map_err(|error| self.failure(error))
     }
 
     /// Returns the vector that the model gives for a text that never changes.
     pub(super) fn probe(&self, workspace: &Workspace) -> std::result::Result<Vec<f32>, ServerFailure> {
         let _asking = workspace.doing(Work::AskingOllama, None);
         let limit = self.ollama.time_limit(Timeouts::Batch);
-        self.ollama.embed_document(PROBE, &limit).map_err(|error| self.failure(error, Timeouts::Batch))
+        self.ollama.embed_document(PROBE, &limit).map_err(|error| self.failure(error))
     }
 
     /// Notes the vector of the probe. Where the model gave another one before, or vectors of other dimensions, clears
@@ -296,7 +296,7 @@ impl Embedder {
         let mut embedded = EmbeddedTexts::default();
         for batch in pieces.chunks(BATCH) {
             let texts: Vec<String> = batch.iter().map(|piece| piece.chunk.text.clone()).collect();
-            let vectors = self.embed_batch(&texts, &limit).map_err(|error| self.failure(error, timeouts))?;
+            let vectors = self.embed_batch(&texts, &limit).map_err(|error| self.failure(error))?;
             for (piece, vector) in batch.iter().zip(vectors) {
                 let content = piece.chunk.content;
                 match vector {
@@ -369,12 +369,8 @@ impl Embedder {
         files
     }
 
-    fn failure(&self, error: RequestError, timeouts: Timeouts) -> ServerFailure {
-        let setting = match timeouts {
-            Timeouts::Query => "query_timeout_ms",
-            Timeouts::Batch => "embed_timeout_ms",
-        };
-        ServerFailure::of_ollama(&self.ollama, error, setting)
+    fn failure(&self, error: RequestError) -> ServerFailure {
+        ServerFailure::of_ollama(&self.ollama, error)
     }
 }
 

@@ -18,12 +18,12 @@ pub(super) struct ServerFailure {
 }
 
 impl ServerFailure {
-    /// Describes a failure of Ollama; `timeout` names the setting that limits how long the request may take.
-    pub(super) fn of_ollama(ollama: &OllamaClient, error: RequestError, timeout: &str) -> ServerFailure {
+    /// Describes a failure of Ollama.
+    pub(super) fn of_ollama(ollama: &OllamaClient, error: RequestError) -> ServerFailure {
         let hint = match &error {
             RequestError::Unreachable(_) => "start it with `ollama serve`, or correct `ollama.url`".to_owned(),
             RequestError::TimedOut(_) => {
-                format!("see whether the model fits into memory with `ollama ps`, or raise `ollama.{timeout}`")
+                "see whether the model fits into memory with `ollama ps`, or raise `ollama.timeout_ms`".to_owned()
             }
             RequestError::Refused { status: 404, .. } => {
                 format!("run {}", printed_command("ollama pull MODEL", &[("MODEL", ollama.model())]))

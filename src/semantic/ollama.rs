@@ -11,6 +11,9 @@ use crate::settings;
 
 /// How many texts are sent at once: a batch must be done within the time-out on a CPU, too.
 pub(crate) const BATCH: usize = 16;
+/// The least time-outs of checking the server and of a batch of texts.
+const CHECK: Duration = Duration::from_secs(2);
+const EMBED: Duration = Duration::from_secs(60);
 /// How many words of a query are sent: more than any model reads.
 const QUERY_WORDS: usize = 400;
 /// The longest word of a query that is sent, in bytes.
@@ -88,13 +91,14 @@ impl OllamaClient {
         let model =
             if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
         let family = settings::OllamaSettings { model: model.clone(), ..settings.clone() }.family().to_owned();
+        let query = Duration::from_millis(settings.timeout_ms);
         (!settings.url.is_empty()).then(|| OllamaClient {
-            server: JsonServer::new(&settings.url, None),
+            server: JsonServer::new(settings.url.trim_end_matches('/'), None),
             model,
             prefixes: Prefixes::of(&family),
-            check: Duration::from_millis(settings.check_timeout_ms),
-            query: Duration::from_millis(settings.query_timeout_ms),
-            embed: Duration::from_millis(settings.embed_timeout_ms),
+            check: query.max(CHECK),
+            query,
+            embed: query.max(EMBED),
         })
     }
 

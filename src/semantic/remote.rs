@@ -204,9 +204,9 @@ impl RemoteSync {
         let outcome = self.qdrant.recreate(run.dimensions, features).map_err(|error| self.failure(error))?;
         let RecreateOutcome::Shared { collection, others } = outcome else { return Ok(()) };
         let hint = if self.qdrant.is_per_feature() {
-            "set `qdrant.collections` to `shared`, and `qdrant.collection` to a name of this project's own"
+            "give `qdrant.collection` a `name` of this project's own, and switch its `per_feature` off"
         } else {
-            "set `qdrant.collection` to a name of this project's own"
+            "give `qdrant.collection` a `name` of this project's own"
         };
         let message = format!("collection `{collection}` holds {others} vectors of other projects, and is not rebuilt");
         run.report.problems.push(Problem::warning(self.qdrant.url(), "semantic-shared", message, hint));

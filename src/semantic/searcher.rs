@@ -281,7 +281,7 @@ impl Searcher {
     fn check(&self, workspace: &Workspace) -> std::result::Result<String, ServerFailure> {
         let ollama = self.embedder.ollama();
         let asking = workspace.doing(Work::AskingOllama, None);
-        ollama.check().map_err(|error| ServerFailure::of_ollama(ollama, error, "check_timeout_ms"))?;
+        ollama.check().map_err(|error| ServerFailure::of_ollama(ollama, error))?;
         let dimensions = self.embedder.embed_query(workspace, "how does it do")?.len();
         drop(asking);
         let model = format!("ollama {} {dimensions}d", ollama.model());
@@ -307,7 +307,7 @@ fn found_by_words(
     let kinds = query.kind.map_or_else(|| vec![Kind::Knowledge, Kind::Journal], |kind| vec![kind]);
     let mut also = Vec::new();
     for kind in kinds {
-        let query = Query { kind: Some(kind), ..query.weighted(&workspace.settings) };
+        let query = Query { kind: Some(kind), ..query.clone() };
         // A broken index is reported by the search itself.
         let found = by_words(catalogs, snapshot, &query, MAX_CANDIDATES, workspace.now()).unwrap_or_default();
         let live = found.into_iter().filter(|(catalog, _)| *catalog == 0);

@@ -99,25 +99,6 @@ choice! {
     }
 }
 
-choice! {
-    /// How vectors are divided among the collections of a Qdrant server.
-    ///
-    /// ```
-    /// use ralph_memory::settings::{CollectionLayout, QdrantSettings};
-    /// let layout = CollectionLayout::parse("per-feature").unwrap_or_default();
-    /// assert_eq!(layout.to_string(), "per-feature");
-    /// assert_ne!(layout, QdrantSettings::default().collections);
-    /// ```
-    #[derive(Default)]
-    pub enum CollectionLayout {
-        /// One collection for all features.
-        #[default]
-        Shared = "shared",
-        /// One collection for each feature.
-        PerFeature = "per-feature",
-    }
-}
-
 impl ProgressKind {
     /// Returns whether it needs summaries, which a command has to make.
     pub fn needs_summary(self) -> bool {

@@ -109,7 +109,7 @@ fn stuck(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummar
         }
         let heads = summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_task(id));
         let record = TaskRecord::of(&heads);
-        if state(workspace, &record) == TaskState::Stuck {
+        if state(&record) == TaskState::Stuck {
             stuck.push(StuckTask {
                 id: id.to_owned(),
                 title: attempt.task_title.clone(),

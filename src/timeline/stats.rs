@@ -203,7 +203,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let catalogs = catalogs.each_ref();
     // All of them say what became of a task: two features may have tasks of one title, which are one task.
     let mut attempts = of_feature(workspace.now(), &catalogs, None);
-    let tasks = task_states(workspace, &attempts);
+    let tasks = task_states(&attempts);
     attempts.retain(|attempt| {
         let is_of_feature = |wanted: &String| is_same_name(attempt.feature.as_deref(), Some(wanted));
         filter.feature.as_ref().is_none_or(is_of_feature) && filter.since.is_none_or(|since| attempt.began_at >= since)
@@ -243,7 +243,7 @@ fn days(attempts: &[AttemptSummary], now: DateTime<Utc>) -> Vec<DayStats> {
 }
 
 /// Returns the states of the tasks of these attempts, which are given oldest first, with their streaks, by id.
-fn task_states(workspace: &Workspace, attempts: &[AttemptSummary]) -> HashMap<String, (TaskState, u32)> {
+fn task_states(attempts: &[AttemptSummary]) -> HashMap<String, (TaskState, u32)> {
     let mut by_task: HashMap<Cow<'_, str>, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in attempts {
         if let Some(task) = key(attempt.task_id.as_deref()) {
@@ -252,7 +252,7 @@ fn task_states(workspace: &Workspace, attempts: &[AttemptSummary]) -> HashMap<St
     }
     let of_task = |(task, attempts): (Cow<'_, str>, Vec<&AttemptSummary>)| {
         let record = TaskRecord::of(&attempts);
-        (task.into_owned(), (state(workspace, &record), record.streak))
+        (task.into_owned(), (state(&record), record.streak))
     };
     by_task.into_iter().map(of_task).collect()
 }

@@ -602,7 +602,7 @@ fn a_secret_is_refused_and_never_shown() {
 #[test]
 fn a_stuck_lock_is_reported_and_blocks_no_reader() {
     let base = sample();
-    let mut agent = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "50").command());
+    let mut agent = Agent::greeted(base.with(["mcp"]).lock_timeout(50).command());
     let lock = locked(&base);
     let fact = json!({"title": "T", "tags": ["a"], "body": "b"});
     let result = agent.call("add_knowledge", &fact);
@@ -640,7 +640,7 @@ fn searches_that_wait_for_a_server_block_no_reader() {
     // Longer than a test may take.
     ollama.knobs.delay_ms.store(600_000, Ordering::SeqCst);
     let run = base.with(["mcp"]).env("RALPH_MEMORY_OLLAMA__URL", &ollama.url);
-    let mut agent = Agent::greeted(run.env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "600000").command());
+    let mut agent = Agent::greeted(run.env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "600000").command());
     let arguments = json!({"name": "search_memory", "arguments": {"query": "readers"}});
     for _ in 0..10 {
         agent.begin("tools/call", arguments.clone());
@@ -709,7 +709,7 @@ fn every_call_sees_the_current_files_and_keeps_nothing_open() {
     assert_eq!(found(&mut agent)["entries"], json!([]));
     // Another process gets every lock at once, since the server that lives has none.
     let add = ["add", "Quetzal again", "--tags", "bird", "--body", "b"];
-    base.with(add).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run().says(0, "knowledge/quetzal-again");
+    base.with(add).lock_timeout(1).run().says(0, "knowledge/quetzal-again");
     base.run(["index", "--rebuild"]).says(0, "the index has ");
     assert_eq!(found(&mut agent)["entries"][0]["id"], "knowledge/quetzal-again");
     // A broken file is reported, and hides no other.
@@ -982,8 +982,7 @@ fn the_server_ends_with_its_input() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"));
     // Calls that wait for a lock delay the end no longer than that.
     let lock = locked(&base);
-    let timeout = LOCK_TIMEOUT_MS.to_string();
-    let mut busy = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", timeout).command());
+    let mut busy = Agent::greeted(base.with(["mcp"]).lock_timeout(LOCK_TIMEOUT_MS).command());
     for number in 0..100 {
         busy.begin(
             "tools/call",
@@ -999,8 +998,7 @@ fn the_server_ends_with_its_input() {
 #[test]
 fn random_lines_get_nothing_but_messages() {
     let base = sample();
-    let timeout = LOCK_TIMEOUT_MS.to_string();
-    let server = || base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", &timeout).command();
+    let server = || base.with(["mcp"]).lock_timeout(LOCK_TIMEOUT_MS).command();
     let outcome = frames::run(&server, 1000, 250, 1);
     assert!(outcome.slowest_end < Duration::from_millis(LOCK_TIMEOUT_MS / 100), "{outcome:?}");
     assert!(outcome.answers > 300 && outcome.errors > 100 && outcome.errors < outcome.answers, "{outcome:?}");

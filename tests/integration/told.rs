@@ -302,7 +302,7 @@ fn attempts_that_wait_for_the_lock_do_not_replace_each_other() {
     base.run(["record", "--task", "Take the lock", "--outcome", "failed"]).says(0, "recorded");
     let lock = fs::File::open(base.at(".ralph/state/lock")).unwrap();
     lock.lock().unwrap();
-    let mut server = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").command());
+    let mut server = Agent::greeted(base.with(["mcp"]).lock_timeout(1).command());
     for tried in ["a", "b", "b"] {
         let attempt = json!({"task": TASKS[0], "outcome": "failed", "what_tried": tried, "why_failed": "c"});
         assert_eq!(server.call("record_attempt", &attempt)["isError"], true);

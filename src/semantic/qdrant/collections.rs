@@ -96,7 +96,7 @@ pub enum RecreateOutcome {
     Recreated(CollectionsReport),
     /// Nothing was done: this collection cannot stay, and deleting it would delete points of other projects.
     Shared {
-        /// The collection. Set another name in `qdrant.collection`, or delete it by hand.
+        /// The collection. Give `qdrant.collection` another `name`, or delete it by hand.
         collection: String,
         /// How many points of other projects are in it.
         others: u64,

@@ -108,7 +108,7 @@ pub struct StoredPoint {
     pub feature: Option<String>,
     /// The model that made the vector, without `:latest`; compare it with [`QdrantClient::model`].
     pub model: String,
-    /// Whether it is in the collection in which it is searched. It is not after `qdrant.collections` was changed: then
+    /// Whether it is in the collection in which it is searched. It is not after `qdrant.collection` was changed: then
     /// store its entry again, or remove it.
     pub is_in_place: bool,
 }
@@ -129,20 +129,21 @@ impl QdrantClient {
             return None;
         }
         let key = (!settings.api_key.is_empty()).then(|| ("api-key", settings.api_key.clone()));
-        let collection = match settings.collection.as_str() {
-            "" => settings::QdrantSettings::default().collection,
+        let collection = match settings.collection.name.as_str() {
+            "" => settings::CollectionSettings::default().name,
             name => name.to_owned(),
         };
-        let graph = GraphSettings { m: settings.m, ef_construct: settings.ef_construct, on_disk: settings.on_disk };
+        let hnsw = settings.hnsw;
+        let graph = GraphSettings { m: hnsw.m, ef_construct: hnsw.ef_construct, on_disk: hnsw.on_disk };
         Some(QdrantClient {
             server: JsonServer::new(settings.url.trim_end_matches('/'), key),
             timeout: Duration::from_millis(settings.timeout_ms),
             collection,
-            is_per_feature: settings.collections == settings::CollectionLayout::PerFeature,
+            is_per_feature: settings.collection.per_feature,
             project: settings.project.clone(),
             model: without_latest(model).to_owned(),
             graph,
-            hnsw_ef: settings.hnsw_ef,
+            hnsw_ef: hnsw.ef,
         })
     }
 
@@ -246,7 +247,7 @@ impl QdrantClient {
             if features.len() > MAX_FEATURES {
                 return Err(RequestError::Broken(format!(
                     "it has {} collections of features, and at most {MAX_FEATURES} can be searched: \
-                     set `qdrant.collections` to `shared`",
+                     switch `per_feature` of `qdrant.collection` off",
                     features.len()
                 )));
             }

@@ -55,12 +55,6 @@ pub(crate) struct SearchArgs {
     /// Show the parts of each score
     #[arg(long)]
     explain: bool,
-    /// The weight of words compared with the points for tags; with 0, only the points count
-    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true, value_parser = parse::weight)]
-    text_weight: Option<f64>,
-    /// The share of meaning in a score, from 0 (no server is asked) to 0.99 [default: the setting `semantic.weight`]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = parse::share)]
-    semantic_weight: Option<f64>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyhow::Result<Exit> {
@@ -79,8 +73,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyho
         in_feature: args.feature,
         scope: args.scope,
         archived: args.archived,
-        text_weight: args.text_weight,
-        semantic_weight: args.semantic_weight,
         ..Query::default()
     };
     let found = memory.search(&query, args.limit.unwrap_or(memory.settings().search_limit))?;
