@@ -7,10 +7,10 @@ pub(crate) mod attempt;
 pub(crate) mod body;
 pub(crate) mod edit;
 mod event;
+pub(crate) mod fields;
 pub(crate) mod frontmatter;
 pub(crate) mod guard;
 mod head;
-mod key;
 pub(crate) mod knowledge;
 pub(crate) mod merge;
 mod names;
@@ -54,10 +54,11 @@ pub(crate) const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
 /// assert_eq!(kind("wal-mode"), Some(Kind::Knowledge));
 /// assert_eq!(kind(".ralph/journal/run-1a2b3c4d/0003.md"), Some(Kind::Journal));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Something learned, under `knowledge/`.
+    #[default]
     Knowledge,
     /// One attempt at a task, under `journal/`.
     Journal,

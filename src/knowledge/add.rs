@@ -301,12 +301,12 @@ pub(crate) fn update(
     changes.retain(|change| change.key().is_none() || more.iter().all(|other| other.key() != change.key()));
     changes.extend(more);
     if knowledge.source.is_person() && !entry.head.source.is_person() {
-        changes.push(Change::Set("source", Source::Human.as_str().to_owned()));
+        changes.push(Change::Set("source", Source::Human.as_str().into()));
     }
     if changes.is_empty() {
         return unchanged(catalog, row);
     }
-    changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now())));
+    changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now()).into()));
     let edited = edited(&path, &text, &changes, true)?;
     let archived = workspace.store.archive_copy(lock, &path, text.as_bytes(), workspace.now())?;
     let problems = workspace.replace(lock, &path, &text, &edited).inspect_err(|_| {

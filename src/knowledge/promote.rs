@@ -85,9 +85,9 @@ fn set_scope(
     }
     let scope = match scope {
         Scope::Project => Change::Remove("scope"),
-        scope => Change::Set("scope", scope.to_string()),
+        scope => Change::Set("scope", scope.to_string().into()),
     };
-    let updated = Change::Set(edit::updated_key(&text), timestamp(workspace.now()));
+    let updated = Change::Set(edit::updated_key(&text), timestamp(workspace.now()).into());
     let edited = edited(&path, &text, &[scope, updated], false)?;
     promoted.problems = workspace.replace(lock, &path, &text, &edited)?;
     promoted.changed = true;

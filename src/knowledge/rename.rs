@@ -139,7 +139,7 @@ impl<'a> Renaming<'a> {
         let (text, entry) = self.workspace.read_entry(&from_path)?;
         let mut changes = Vec::new();
         if entry.head.title != self.title {
-            changes.push(Change::Set("title", self.title.clone()));
+            changes.push(Change::Set("title", self.title.as_str().into()));
         }
         let mut aliases = Vec::new();
         let has_other_title = fold(&entry.head.title) != fold(&self.title) && !entry.head.title.is_empty();

@@ -113,7 +113,7 @@ fn mark_superseded(
     let of_agent_for_person = !entry.head.source.is_person() && catalog.head(old_row).source.is_person();
     if of_agent_for_person && by.is_person() {
         refuse_others(workspace, catalog, &old, &new)?;
-        changes.push(Change::Set("source", Source::Human.as_str().to_owned()));
+        changes.push(Change::Set("source", Source::Human.as_str().into()));
     }
     let suggested = of_agent_for_person && !by.is_person();
     let superseded =

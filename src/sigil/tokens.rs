@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{NAMES, SUGGESTIONS_HEADING};
+use crate::text::floor;
+use crate::text::lines::CodeFence;
 
 /// The longest opening tag, in bytes.
 const MAX_TAG: usize = 4096;
 /// How many empty lines may be between the heading of suggestions and their fence.
 const MAX_BLANK: usize = 3;
-/// The shortest code fence, in marks.
-const FENCE: usize = 3;
 
 /// An element of a text that is outside of code and quotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,13 +43,6 @@ pub(super) fn scan<'a>(text: &'a str, each: &mut dyn FnMut(Element<'a>) -> bool)
 struct SigilLine<'a> {
     start: usize,
     text: &'a str,
-}
-
-/// A code fence: its mark, and the number of marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fence {
-    mark: char,
-    length: usize,
 }
 
 /// Where the tags of one name are, in order.
@@ -92,7 +85,7 @@ impl<'a> SigilScanner<'a> {
         let mut closers = vec![[0; 2]; lines.len() + 1];
         for (at, line) in lines.iter().enumerate().rev() {
             closers[at] = closers[at + 1];
-            if let Some(fence) = closing_fence(line.text) {
+            if let Some(fence) = CodeFence::closed_by(line.text) {
                 let longest = &mut closers[at][usize::from(fence.mark == '~')];
                 *longest = fence.length.max(*longest);
             }
@@ -111,7 +104,7 @@ impl<'a> SigilScanner<'a> {
             // A sigil that begins a line is never inside code that a stray backtick opened before it.
             let ends_paragraph = line.is_none_or(|line| {
                 let bare = line.text.trim();
-                bare.is_empty() || bare.starts_with('>') || opening_fence(line.text).is_some() || opens(bare).is_some()
+                bare.is_empty() || bare.starts_with('>') || CodeFence::opened_by(line.text).is_some() || opens(bare).is_some()
             });
             if ends_paragraph {
                 let mut next: HashMap<usize, usize> = HashMap::new();
@@ -142,7 +135,7 @@ impl<'a> SigilScanner<'a> {
                 closed_in = None;
             }
             if closed_in.is_none() {
-                closed_in = opening_fence(line.text).and_then(|fence| self.closing_line(at + 1, fence));
+                closed_in = CodeFence::opened_by(line.text).and_then(|fence| self.closing_line(at + 1, fence));
             }
             let is_quoted = line.text.trim_start().starts_with('>');
             let first = line.text.len() - line.text.trim_start().len();
@@ -182,14 +175,11 @@ impl<'a> SigilScanner<'a> {
     }
 
     /// Returns the first line from `at` on that closes a fence, if there is one.
-    fn closing_line(&self, at: usize, fence: Fence) -> Option<usize> {
+    fn closing_line(&self, at: usize, fence: CodeFence) -> Option<usize> {
         if self.closers.get(at)?[usize::from(fence.mark == '~')] < fence.length {
             return None;
         }
-        let closes = |line: &SigilLine<'_>| {
-            closing_fence(line.text).is_some_and(|other| other.mark == fence.mark && other.length >= fence.length)
-        };
-        self.lines[at..].iter().position(closes).map(|found| at + found)
+        self.lines[at..].iter().position(|line| fence.is_closed_by(line.text)).map(|found| at + found)
     }
 
     fn run(mut self, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
@@ -210,7 +200,7 @@ impl<'a> SigilScanner<'a> {
                     at = end;
                     continue;
                 }
-                if let Some(fence) = opening_fence(line) {
+                if let Some(fence) = CodeFence::opened_by(line) {
                     let end = match self.closing_line(at + 1, fence) {
                         Some(closed) => closed + 1,
                         // It was left open, and a sigil follows it.
@@ -240,7 +230,7 @@ impl<'a> SigilScanner<'a> {
     fn look_at_suggestions(&self, at: usize, each: &mut dyn FnMut(Element<'a>) -> bool) -> Option<usize> {
         let is_blank = |at: &usize| self.lines.get(*at).is_some_and(|line| line.text.trim().is_empty());
         let opened = (at + 1..).take(MAX_BLANK + 1).find(|at| !is_blank(at))?;
-        let fence = opening_fence(self.lines.get(opened)?.text)?;
+        let fence = CodeFence::opened_by(self.lines.get(opened)?.text)?;
         let closed = self.closing_line(opened + 1, fence)?;
         let content = &self.text[self.lines[opened + 1].start..self.lines[closed].start];
         let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
@@ -401,28 +391,7 @@ fn attribute_value(text: &str) -> Option<(&str, &str)> {
 
 /// Returns the part of a text in which a tag may end.
 fn limited(text: &str) -> &str {
-    let end = (0..=text.len().min(MAX_TAG)).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or(0)]
-}
-
-/// Returns the fence that a line opens. Backticks are followed by none, or it is inline code.
-fn opening_fence(line: &str) -> Option<Fence> {
-    let (fence, rest) = fence(line)?;
-    (fence.mark == '~' || !rest.contains('`')).then_some(fence)
-}
-
-/// Returns the fence that a line could close.
-fn closing_fence(line: &str) -> Option<Fence> {
-    let (fence, rest) = fence(line)?;
-    rest.trim().is_empty().then_some(fence)
-}
-
-fn fence(line: &str) -> Option<(Fence, &str)> {
-    let bare = line.trim_start();
-    let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let rest = bare.trim_start_matches(mark);
-    let length = bare.len() - rest.len();
-    (length >= FENCE).then_some((Fence { mark, length }, rest))
+    &text[..floor(text, MAX_TAG)]
 }
 
 #[cfg(test)]

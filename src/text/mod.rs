@@ -2,6 +2,7 @@
 
 mod command;
 mod invisible;
+pub(crate) mod lines;
 mod own_block;
 pub(crate) mod title;
 pub(crate) mod words;

@@ -32,7 +32,7 @@ pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
 /// assert!(Outcome::Retried.is_failure_of_task());
 /// assert_eq!(Outcome::Interrupted.is_success(), None, "it does not count for the run's success rate");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The agent reported success, and verification, if there was any, agreed.
@@ -40,6 +40,7 @@ pub enum Outcome {
     /// The agent reported failure.
     Failed,
     /// The agent reported neither.
+    #[default]
     Blocked,
     /// The agent reported success, and verification disagreed.
     Retried,
@@ -243,7 +244,7 @@ pub struct Validation {
 /// assert_eq!((head.iteration, head.tokens()), (1, Some(1_000)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttemptHead {
     /// `iteration`: its number in the run, from 1.
     pub iteration: u32,
@@ -272,44 +273,28 @@ pub struct AttemptHead {
     /// `tokens_out`.
     pub tokens_out: Option<u64>,
     /// `files`.
+    #[serde(default)]
     pub files: Files,
     /// `validation`.
     pub validation: Option<Validation>,
     /// `context`: the knowledge that its context included.
+    #[serde(default)]
     pub context: Vec<Id>,
     /// `refused`: the sigils of the agent that were refused.
+    #[serde(default)]
     pub refused: Vec<String>,
     /// A hash of its error, equal for two attempts whose errors differ only in paths, numbers and addresses; `None` if
     /// there is no error text.
     pub error_fingerprint: Option<u64>,
     /// How much its body says.
+    #[serde(default)]
     pub(crate) account: Account,
 }
 
 impl AttemptHead {
     /// Returns a head with only these values.
     pub(crate) fn new(iteration: u32, outcome: Outcome) -> AttemptHead {
-        AttemptHead {
-            iteration,
-            outcome,
-            section: None,
-            error_category: None,
-            model: None,
-            model_rationale: None,
-            tree: None,
-            difficulty: None,
-            next_model: None,
-            duration_secs: None,
-            cost_usd: None,
-            tokens_in: None,
-            tokens_out: None,
-            files: Files::default(),
-            validation: None,
-            context: Vec::new(),
-            refused: Vec::new(),
-            error_fingerprint: None,
-            account: Account::Silent,
-        }
+        AttemptHead { iteration, outcome, ..AttemptHead::default() }
     }
 
     /// Returns its tokens, in and out, if it reports them.

@@ -5,15 +5,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::CONFLICT;
-use crate::entry::edit::{self, Change, list};
+use crate::entry::edit::{self, Change};
+use crate::entry::fields;
 use crate::entry::frontmatter::{self, Fields};
 use crate::entry::guard::{self, Key, Style};
-use crate::entry::written::FINGERPRINTS;
 use crate::entry::{MAX_FRONTMATTER_BYTES, Source, parse_time};
 use crate::text::fold;
 
-/// The keys whose values are sets.
-const SETS: [&str; 6] = ["tags", "files", "questions", "supersedes", FINGERPRINTS, ALIASES];
 /// The key of former ids and titles.
 const ALIASES: &str = "aliases";
 /// The keys that say where it was learned.
@@ -40,12 +38,7 @@ impl<'a> Version<'a> {
     pub(super) fn read(text: &'a str) -> Option<Version<'a>> {
         let split = frontmatter::split(text).ok()?;
         let head = &text[split.head.clone()];
-        let keys = guard::scan(head).ok().filter(|_| head.len() <= MAX_FRONTMATTER_BYTES)?;
-        let fields = frontmatter::parse(head).ok()?;
-        let is_twice = |(at, key): (usize, &Key)| keys[..at].iter().any(|first| first.name == key.name);
-        if keys.iter().enumerate().any(is_twice) {
-            return None;
-        }
+        let (fields, keys) = (frontmatter::parse(head).ok()?, guard::scan(head).ok()?);
         Some(Version {
             before: &text[..split.head.start],
             head,
@@ -74,7 +67,7 @@ impl<'a> Version<'a> {
     fn shown(&self, name: &str) -> Option<String> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         let text = &self.head[key.value.clone()];
-        let is_block = matches!(key.style, Style::BlockList { .. } | Style::BlockMap | Style::BlockScalar);
+        let is_block = matches!(key.style, Style::BlockList | Style::BlockMap | Style::BlockScalar);
         let is_one_line = !is_block && !text.contains(['\n', '\r']);
         if is_one_line { Some(text.to_owned()) } else { self.value(name).map(Value::to_string) }
     }
@@ -103,7 +96,7 @@ impl<'a> Version<'a> {
     /// Returns the comment behind the value of a key.
     fn beside(&self, name: &str) -> Option<&'a str> {
         let key = self.keys.iter().find(|key| key.name == name)?;
-        let comment = self.head[key.value.end.max(key.colon_end)..self.end(key)].trim();
+        let comment = self.head[key.end()..self.end(key)].trim();
         comment.starts_with('#').then_some(comment)
     }
 
@@ -117,15 +110,14 @@ impl<'a> Version<'a> {
     /// Returns the comments within values of several lines.
     fn inner_comments(&self) -> Vec<&'a str> {
         let is_collection = |key: &&Key| {
-            matches!(key.style, Style::FlowList { .. } | Style::FlowMap | Style::BlockList { .. } | Style::BlockMap)
+            matches!(key.style, Style::FlowList | Style::FlowMap | Style::BlockList | Style::BlockMap)
         };
         let values = self.keys.iter().filter(is_collection).map(|key| &self.head[key.colon_end..key.value.end]);
         values.filter(|value| value.contains('\n')).flat_map(str::lines).filter_map(comment).collect()
     }
 
     fn end(&self, key: &Key) -> usize {
-        let value_end = key.value.end.max(key.colon_end);
-        self.head[value_end..].find('\n').map_or(self.head.len(), |at| value_end + at + 1)
+        self.head[key.end()..].find('\n').map_or(self.head.len(), |at| key.end() + at + 1)
     }
 }
 
@@ -195,7 +187,7 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
     }
     if let Some(lost) = lost_title(base, ours, theirs) {
         // Links may use it.
-        let mut items = edit::list_items(frontmatter::read(&head)?.get(ALIASES));
+        let mut items = edit::list_items(frontmatter::parse(&head).ok()?.get(ALIASES));
         if !items.contains(&lost) {
             items.push(lost);
             head = with_items(&head, ALIASES, &items, newline)?;
@@ -203,7 +195,7 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
         }
     }
     push_inner(&mut head, base, ours, theirs);
-    let fields = frontmatter::read(&head)?;
+    let fields = frontmatter::parse(&head).ok()?;
     let is_as_expected = expected.iter().all(|(name, value)| fields.get(*name) == value.as_ref());
     (is_as_expected && head.len() <= MAX_FRONTMATTER_BYTES).then_some(head)
 }
@@ -267,7 +259,7 @@ fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &V
     }
     if own == old && base.is_some() {
         // If both sides have a list, it is changed in our style.
-        if !(SETS.contains(&name) && own.is_some() && other.is_some()) {
+        if !(fields::is_set(name) && own.is_some() && other.is_some()) {
             return Decision::Theirs;
         }
     }
@@ -275,7 +267,7 @@ fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &V
         // A key that one side removed and the other changed, or that only one has, stays.
         return if own.is_some() { Decision::Ours } else { Decision::Theirs };
     };
-    if SETS.contains(&name) {
+    if fields::is_set(name) {
         return Decision::Items(merged_items(old, own, other));
     }
     let time = |value: &Value| value.as_str().and_then(parse_time);
@@ -318,25 +310,11 @@ fn merged_items(old: Option<&Value>, own: &Value, other: &Value) -> Vec<String> 
 
 /// Returns the frontmatter with these items in the list of this name. A list that only grows keeps its style.
 fn with_items(head: &str, name: &str, items: &[String], newline: &str) -> Option<String> {
-    let name = SETS.into_iter().find(|set| *set == name)?;
-    let own = edit::list_items(frontmatter::read(head)?.get(name));
-    let mut head = match items.strip_prefix(own.as_slice()) {
-        Some([]) => head.to_owned(),
-        Some(more) => {
-            let file = format!("---{newline}{head}---{newline}");
-            let edited = edit::apply(&file, &[Change::AddItems(name, more.to_vec())]).ok()?;
-            edited[3 + newline.len()..edited.len() - 3 - newline.len()].to_owned()
-        }
-        None => {
-            let mut head = head.to_owned();
-            let keys = guard::scan(&head).ok()?;
-            edit::set(&mut head, keys.iter().find(|key| key.name == name), name, &list(items), newline);
-            head
-        }
+    let name = fields::find(name)?.name;
+    let own = edit::list_items(frontmatter::parse(head).ok()?.get(name));
+    let change = match items.strip_prefix(own.as_slice()) {
+        Some(more) => Change::AddItems(name, more.to_vec()),
+        None => Change::Set(name, items.into()),
     };
-    if !head.ends_with('\n') {
-        head.push_str(newline);
-    }
-    let found = edit::list_items(frontmatter::read(&head)?.get(name));
-    (found == items).then_some(head)
+    edit::head_with(head, &[change], newline).ok()
 }

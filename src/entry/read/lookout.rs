@@ -14,8 +14,8 @@ const INVISIBLE_HINT: &str = "delete it, since nobody can review it; it is shown
 impl EntryReader<'_> {
     /// Reports values that lost in a merge and are kept in comments.
     pub(super) fn look_for_lost_values(&mut self, body_start: usize) {
-        let head = &self.text[self.head_start..body_start];
-        let mut at = self.head_start;
+        let head = &self.text[self.frontmatter.start..body_start];
+        let mut at = self.frontmatter.start;
         let mut lost = Vec::new();
         for line in head.split_inclusive('\n') {
             if line.starts_with(merge::CONFLICT) {
