@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::http::{JsonServer, RequestError, TimeLimit};
 use crate::entry::{Id, Kind};
 use crate::settings;
+use crate::text::address_part;
 
 pub use collections::{CollectionsReport, Difference, RecreateOutcome};
 pub use points::PointQuery;
@@ -303,15 +304,7 @@ fn is_of_feature(name: &str) -> bool {
 
 /// Returns the path of a collection, escaped: its name comes from the settings and can have a `/`.
 fn path(collection: &str) -> String {
-    let mut path = "/collections/".to_owned();
-    for byte in collection.bytes() {
-        if byte.is_ascii_alphanumeric() || b"._-".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            path.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    path
+    format!("/collections/{}", address_part(collection))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
 use crate::table::{Align, table};
-use crate::ui::{PLAIN, Ui};
+use crate::ui::Ui;
 
 /// How many errors and files are printed; JSON has more.
 const MAX_SHOWN: usize = 10;
@@ -84,9 +84,7 @@ fn total(ui: &mut Ui<'_>, stats: &Stats) -> anyhow::Result<()> {
         ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
         ("days", days),
     ];
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     Ok(())
 }
 

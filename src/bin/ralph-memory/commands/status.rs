@@ -65,9 +65,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> any
         ("not indexed", unless_none(counts.not_indexed, format!("{}, but searches find them", counts.not_indexed))),
         ("problems", unless_none(counts.errors + counts.warnings, problems)),
     ];
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     for iteration in &open {
         let Iteration { run_id, number, task, started_at, .. } = iteration;
         let begun = timestamp(*started_at);

@@ -1,6 +1,8 @@
 //! The resources: entries as texts that a client can show, select and put into a prompt.
 
+use percent_encoding::percent_decode_str;
 use ralph_memory::memory::{EntryFilter, EntryView};
+use ralph_memory::text::address_path;
 use ralph_memory::{Error, Id, Kind, context};
 use rmcp::model::{
     Annotations, ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
@@ -136,35 +138,17 @@ fn text(entry: &EntryView) -> String {
 
 /// Returns an entry's address, percent-encoded.
 fn address(id: &Id) -> String {
-    let mut address = SCHEME.to_owned();
-    for byte in id.as_str().bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            address.push(char::from(byte));
-        } else {
-            address.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    address
+    format!("{SCHEME}{}", address_path(id.as_str()))
 }
 
 /// Reads an address.
 fn parse(address: &str) -> Result<Id, &'static str> {
     let escaped = address.strip_prefix(SCHEME).ok_or("this is not an address of the memory")?;
-    let mut bytes = Vec::with_capacity(escaped.len());
-    let mut rest = escaped.as_bytes();
-    while let [byte, after @ ..] = rest {
-        rest = after;
-        if *byte != b'%' {
-            bytes.push(*byte);
-            continue;
-        }
-        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped =
-            digits.filter(|digits| !digits.starts_with('+')).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(escaped.ok_or("the address has a `%` without two hexadecimal digits after it")?);
-        rest = &rest[2..];
+    let is_escape = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !escaped.split('%').skip(1).all(is_escape) {
+        return Err("the address has a `%` without two hexadecimal digits after it");
     }
-    let id = String::from_utf8(bytes).map_err(|_| "the address is not UTF-8")?;
+    let id = percent_decode_str(escaped).decode_utf8().map_err(|_| "the address is not UTF-8")?;
     Id::parse(&id).filter(|parsed| parsed.as_str() == id).ok_or("the address has no id of an entry")
 }
 

@@ -168,9 +168,7 @@ impl RunSummary {
             ("time", duration(Duration::try_from_secs_f64(self.duration_secs).unwrap_or_default())),
             ("limit", self.limit.unwrap_or_default().to_owned()),
         ];
-        for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-            ui.field(name, PLAIN, value)?;
-        }
+        ui.fields(&fields)?;
         if let Some(report) = &self.maintenance {
             ui.field("maintenance", PLAIN, &maintenance::sum(report, false))?;
         }

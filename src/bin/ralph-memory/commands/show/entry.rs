@@ -4,7 +4,7 @@ use ralph_memory::memory::{EntryLink, EntryView, ShowResult};
 use ralph_memory::{Id, Kind};
 use serde::Serialize;
 
-use crate::ui::{ID, PLAIN, TITLE, Ui, used};
+use crate::ui::{ID, TITLE, Ui, used};
 
 #[derive(Serialize)]
 struct ShowAnswer<'a> {
@@ -71,9 +71,7 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("used", entry.usage.as_ref().map(used).unwrap_or_default()),
     ];
     ui.field("id", ID, entry.summary.id.as_str())?;
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::activity::grouped;
 use crate::commands::log::{line, minute, seconds};
 use crate::commands::stats::tokens;
 use crate::table::{Align, table};
-use crate::ui::{PLAIN, TITLE, Ui};
+use crate::ui::{TITLE, Ui};
 
 #[derive(Serialize)]
 struct ShownRun<'a> {
@@ -38,9 +38,7 @@ pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
         ("learned", learned.join(", ")),
         ("not shown", if n_before == 0 { String::new() } else { format!("the first {n_before} iterations") }),
     ];
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     let rows: Vec<[String; 4]> = run
         .tasks
         .iter()

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::activity::grouped;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style, spent};
+use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent};
 
 #[derive(Serialize)]
 struct ShownTask<'a> {
@@ -25,9 +25,7 @@ pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
     let title = ui.styled(TITLE, title);
     ui.line(title)?;
     ui.field("task", ID, &task.id)?;
-    for (name, value) in fields(task).iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields(task))?;
     let n_before = task.totals.attempts - task.attempts.len();
     for (at, attempt) in task.attempts.iter().enumerate() {
         show_attempt(ui, n_before + at + 1, attempt)?;
