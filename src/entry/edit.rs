@@ -182,7 +182,8 @@ fn with_items(head: &str, name: &str, more: &[String], newline: &str) -> Result<
     if more.is_empty() {
         return Ok(head.to_owned());
     }
-    let fields = frontmatter::parse(head).map_err(|fault| format!("its frontmatter cannot be read: {}", fault.message))?;
+    let fields =
+        frontmatter::parse(head).map_err(|fault| format!("its frontmatter cannot be read: {}", fault.message))?;
     let items = [list_items(fields.get(name)), more.to_vec()].concat();
     let with = |at: usize, text: &str| [&head[..at], text, &head[at..]].concat();
     let written: Vec<String> = more.iter().map(|item| quote(item)).collect();
@@ -207,9 +208,7 @@ fn with_items(head: &str, name: &str, more: &[String], newline: &str) -> Result<
             let lines: String = written.iter().map(|item| format!("{indent}- {item}{newline}")).collect();
             verified([with(at, &format!("{line_break}{lines}"))], has_items)
         }
-        Some(key) if matches!(key.style, Style::FlowMap | Style::BlockMap) => {
-            Err(format!("`{name}` is not a list"))
-        }
+        Some(key) if matches!(key.style, Style::FlowMap | Style::BlockMap) => Err(format!("`{name}` is not a list")),
         // A string with commas becomes a list on one line.
         _ => set(head, name, &Value::from(items.as_slice()), newline),
     }

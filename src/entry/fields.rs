@@ -20,8 +20,8 @@ pub(crate) enum FieldKind {
     Word,
     /// Who sees the entry.
     Scope,
-    /// One of a few words: the function returns it for a word in a file, and the list is for the hint.
-    Choice(fn(&str) -> Option<&'static str>, &'static str),
+    /// One of these words: the function returns it for a word in a file.
+    Choice(fn(&str) -> Option<&'static str>, &'static [&'static str]),
     /// A time.
     Time,
     /// A whole number from 0 to this one.
@@ -71,10 +71,10 @@ impl Field {
     }
 }
 
-const SOURCE: FieldKind = FieldKind::Choice(
-    |word| Source::parse(word).map(Source::as_str),
-    "human, agent, coder, reviewer, orchestrator, coordinator",
-);
+const SOURCE: FieldKind = FieldKind::Choice(|word| Source::in_file(word).map(Source::as_str), Source::WORDS);
+const OUTCOME: FieldKind = FieldKind::Choice(|word| Outcome::in_file(word).map(Outcome::as_str), Outcome::WORDS);
+const DIFFICULTY: FieldKind =
+    FieldKind::Choice(|word| Difficulty::parse(word).map(Difficulty::as_str), Difficulty::WORDS);
 
 /// The fields of knowledge, in the order in which they are written.
 pub(crate) static KNOWLEDGE: [Field; 18] = [
@@ -110,25 +110,12 @@ pub(crate) static ATTEMPT: [Field; 23] = [
     field("task_title", FieldKind::Text),
     field("feature", FieldKind::Word),
     field("section", FieldKind::Word),
-    field(
-        "outcome",
-        FieldKind::Choice(
-            |word| Outcome::parse(word).map(Outcome::as_str),
-            "done, failed, blocked, retried, error, partial, interrupted",
-        ),
-    )
-    .required(RESTORE),
+    field("outcome", OUTCOME).required(RESTORE),
     field("error_category", FieldKind::Word),
     field("model", FieldKind::Word),
     field("model_rationale", FieldKind::Text),
     field("tree", FieldKind::Word),
-    field(
-        "difficulty",
-        FieldKind::Choice(
-            |word| Difficulty::parse(word).map(Difficulty::as_str),
-            "trivial, easy, moderate, hard, blocked",
-        ),
-    ),
+    field("difficulty", DIFFICULTY),
     field("next_model", FieldKind::Word),
     field("source", SOURCE),
     field("started_at", FieldKind::Time).required(RESTORE),
@@ -187,7 +174,9 @@ pub(crate) fn frontmatter(table: &'static [Field], all: Map<String, Value>) -> S
 /// Returns a value in its written form; `None` where nothing is in it.
 fn written(kind: FieldKind, value: &Value) -> Option<String> {
     let mapping = |keys: &[&str]| {
-        let value = |key: &&str| Some(value.get(key)?).filter(|value| !matches!(value, Value::Array(items) if items.is_empty()));
+        let value = |key: &&str| {
+            Some(value.get(key)?).filter(|value| !matches!(value, Value::Array(items) if items.is_empty()))
+        };
         let parts: Vec<String> =
             keys.iter().filter_map(|key| Some(format!("{key}: {}", rendered(value(key)?)))).collect();
         (!parts.is_empty()).then(|| format!("{{{}}}", parts.join(", ")))

@@ -314,7 +314,10 @@ mod tests {
         check("title: \"a\n", "yaml", 10);
         check("a: *x\n", "yaml-alias", 3);
         assert!(fault("- a\n- b\n").message.contains("expected"));
-        assert_eq!(parse(&format!("title: a\n#{}\n", "b".repeat(16 * 1024))).unwrap_err().code, "frontmatter-too-large");
+        assert_eq!(
+            parse(&format!("title: a\n#{}\n", "b".repeat(16 * 1024))).unwrap_err().code,
+            "frontmatter-too-large"
+        );
     }
 
     #[test]

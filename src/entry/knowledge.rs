@@ -11,8 +11,8 @@ use super::fields::{self, FieldKind, KNOWLEDGE};
 use super::written::{FINGERPRINTS, fingerprint, is_same_body};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source, frontmatter};
 use crate::error::{Argument, Error, Result};
-use crate::text::lines::{each_once, folded};
-use crate::text::{fold, fold_tag, is_same_name};
+use crate::text::lines::each_once;
+use crate::text::{fold, fold_tag, is_same_name, one_line};
 
 /// The categories of learnings.
 pub const LEARNINGS: [&str; 7] =
@@ -90,7 +90,7 @@ pub struct Knowledge {
 
 /// Returns a text on one line, without control characters.
 fn line(text: &str) -> String {
-    folded(&without_controls(text))
+    one_line(&without_controls(text))
 }
 
 impl Knowledge {
@@ -246,8 +246,10 @@ impl Knowledge {
     /// neither are [details](Self::details_change).
     pub(crate) fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
         let is_new_text = !is_same_body(&self.body, existing_body);
-        let mut known: HashMap<&str, Value> =
-            fields::values(&KNOWLEDGE, fields::object(existing)).into_iter().map(|(field, old)| (field.name, old)).collect();
+        let mut known: HashMap<&str, Value> = fields::values(&KNOWLEDGE, fields::object(existing))
+            .into_iter()
+            .map(|(field, old)| (field.name, old))
+            .collect();
         let mut changes = Vec::new();
         for (field, new) in fields::values(&KNOWLEDGE, fields::object(self)) {
             let old = known.remove(field.name);

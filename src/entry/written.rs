@@ -67,7 +67,7 @@ impl WrittenText {
         let fields = frontmatter::parse(&file[split.head]).ok()?;
         let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default().trim();
         Some(WrittenText {
-            source: Source::parse(text("source")).unwrap_or_default(),
+            source: Source::in_file(text("source")).unwrap_or_default(),
             fingerprints: list_items(fields.get(FINGERPRINTS)),
             now: fingerprint(text("title"), &file[split.body..]),
         })

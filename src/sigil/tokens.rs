@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{NAMES, SUGGESTIONS_HEADING};
+use super::{ELEMENTS, ReportElement, SUGGESTIONS, SUGGESTIONS_HEADING};
 use crate::text::floor;
 use crate::text::lines::CodeFence;
 
@@ -19,8 +19,8 @@ const MAX_BLANK: usize = 3;
 /// An element of a text that is outside of code and quotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Element<'a> {
-    /// One of [`NAMES`], or [`SUGGESTIONS_HEADING`].
-    pub(super) name: &'static str,
+    /// Which element it is.
+    pub(super) of: &'static ReportElement,
     /// The attributes of its opening tag, names in lower case.
     pub(super) attributes: Vec<(String, &'a str)>,
     /// Its content, trimmed; `None` if it is never closed.
@@ -29,7 +29,7 @@ pub(super) struct Element<'a> {
     pub(super) line: u32,
     /// Whether it begins its line.
     pub(super) is_first: bool,
-    /// Where it is, in bytes, up to its content if it is never closed. A byte order mark does not count.
+    /// Where it is, in bytes, up to its content if it is never closed.
     pub(super) place: Range<usize>,
 }
 
@@ -72,9 +72,9 @@ struct SigilScanner<'a> {
 impl<'a> SigilScanner<'a> {
     fn new(text: &'a str) -> SigilScanner<'a> {
         // A byte order mark does not belong to the first line.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut start = 0;
-        let lines: Vec<SigilLine<'a>> = text
+        let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut start = text.len() - bare.len();
+        let lines: Vec<SigilLine<'a>> = bare
             .split('\n')
             .map(|line| {
                 let line = SigilLine { start, text: line };
@@ -104,7 +104,10 @@ impl<'a> SigilScanner<'a> {
             // A sigil that begins a line is never inside code that a stray backtick opened before it.
             let ends_paragraph = line.is_none_or(|line| {
                 let bare = line.text.trim();
-                bare.is_empty() || bare.starts_with('>') || CodeFence::opened_by(line.text).is_some() || opens(bare).is_some()
+                bare.is_empty()
+                    || bare.starts_with('>')
+                    || CodeFence::opened_by(line.text).is_some()
+                    || opens(bare).is_some()
             });
             if ends_paragraph {
                 let mut next: HashMap<usize, usize> = HashMap::new();
@@ -156,14 +159,14 @@ impl<'a> SigilScanner<'a> {
                     continue;
                 }
                 rest = start + 1;
-                if let Some((name, length)) = closes(tail) {
-                    let tags = self.tags.entry(name).or_default();
+                if let Some((element, length)) = closes(tail) {
+                    let tags = self.tags.entry(element.name).or_default();
                     tags.closing.push(offset..offset + length);
                     if closed_in.is_none() && !is_quoted && offset >= code_end {
                         tags.clean.push(offset..offset + length);
                     }
-                } else if let Some(name) = opens(tail) {
-                    let tags = self.tags.entry(name).or_default();
+                } else if let Some(element) = opens(tail) {
+                    let tags = self.tags.entry(element.name).or_default();
                     tags.opening.push(offset);
                     if start == first {
                         tags.first.push(offset);
@@ -234,9 +237,9 @@ impl<'a> SigilScanner<'a> {
         let closed = self.closing_line(opened + 1, fence)?;
         let content = &self.text[self.lines[opened + 1].start..self.lines[closed].start];
         let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        let (name, attributes) = (SUGGESTIONS_HEADING, Vec::new());
         let place = self.lines[at].start..self.lines[closed].start;
-        each(Element { name, attributes, content: Some(content.trim()), line, is_first: true, place });
+        let (of, attributes) = (&SUGGESTIONS, Vec::new());
+        each(Element { of, attributes, content: Some(content.trim()), line, is_first: true, place });
         Some(closed + 1)
     }
 
@@ -265,22 +268,22 @@ impl<'a> SigilScanner<'a> {
                 offset += text[offset - start..].bytes().take_while(|byte| *byte == b'`').count();
                 continue;
             }
-            let Some(name) = opens(tail) else {
+            let Some(of) = opens(tail) else {
                 offset += 1;
                 continue;
             };
             let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
             let is_first = text[..offset - start].trim().is_empty();
-            let Some((attributes, length)) = attributes(tail, name, &mut self.steps) else {
+            let Some((attributes, length)) = attributes(tail, of.name, &mut self.steps) else {
                 let place = offset..offset + 1;
-                each(Element { name, attributes: Vec::new(), content: None, line, is_first, place });
+                each(Element { of, attributes: Vec::new(), content: None, line, is_first, place });
                 offset += 1;
                 continue;
             };
             let content = offset + length;
-            let closing = self.closing(name, content, is_first);
+            let closing = self.closing(of, content, is_first);
             let element = Element {
-                name,
+                of,
                 attributes,
                 content: closing.as_ref().map(|closing| self.text[content..closing.start].trim()),
                 line,
@@ -297,13 +300,13 @@ impl<'a> SigilScanner<'a> {
     /// code, or, where another element of the name comes before that, the first one at all. One that
     /// comes only after the next element of the name is not its own, and one in code does not end what
     /// began in the middle of a line, which is prose.
-    fn closing(&self, name: &str, content: usize, is_first: bool) -> Option<Range<usize>> {
-        let tags = self.tags.get(name)?;
+    fn closing(&self, element: &ReportElement, content: usize, is_first: bool) -> Option<Range<usize>> {
+        let tags = self.tags.get(element.name)?;
         let next = |all: &[usize]| all.get(all.partition_point(|at| *at < content)).copied().unwrap_or(usize::MAX);
         let after = |all: &[Range<usize>]| all.get(all.partition_point(|tag| tag.start < content)).cloned();
         let any = after(&tags.closing)?;
         // An element with one short word, or lines of its own form, contains no other element.
-        let other = if is_free(name) { next(&tags.first) } else { next(&tags.opening) };
+        let other = if element.holds_any_text() { next(&tags.first) } else { next(&tags.opening) };
         if any.start > other {
             return None;
         }
@@ -318,29 +321,24 @@ fn is_suggestions_heading(line: &str) -> bool {
     name.len() < line.trim().len() && name.trim() == SUGGESTIONS_HEADING
 }
 
-/// Returns whether an element holds any text, that of others included.
-fn is_free(name: &str) -> bool {
-    matches!(name, "journal" | "knowledge" | "learning" | "retry-suggestion")
+/// Returns the element whose opening tag is at the start of a text.
+fn opens(text: &str) -> Option<&'static ReportElement> {
+    let (element, rest) = named(text.strip_prefix('<')?)?;
+    rest.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')).then_some(element)
 }
 
-/// Returns the name of the opening tag at the start of a text.
-fn opens(text: &str) -> Option<&'static str> {
-    let (name, rest) = named(text.strip_prefix('<')?)?;
-    rest.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')).then_some(name)
-}
-
-/// Returns the name of the closing tag at the start of a text, and its length.
-fn closes(text: &str) -> Option<(&'static str, usize)> {
-    let (name, rest) = named(text.strip_prefix("</")?)?;
+/// Returns the element whose closing tag is at the start of a text, and the length of that.
+fn closes(text: &str) -> Option<(&'static ReportElement, usize)> {
+    let (element, rest) = named(text.strip_prefix("</")?)?;
     let rest = rest.trim_start_matches([' ', '\t']).strip_prefix('>')?;
-    Some((name, text.len() - rest.len()))
+    Some((element, text.len() - rest.len()))
 }
 
-fn named(text: &str) -> Option<(&'static str, &str)> {
-    NAMES.into_iter().find_map(|name| {
-        let start = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name))?;
+fn named(text: &str) -> Option<(&'static ReportElement, &str)> {
+    ELEMENTS.iter().find_map(|element| {
+        let start = text.get(..element.name.len()).filter(|start| start.eq_ignore_ascii_case(element.name))?;
         // `journal` is not the beginning of `journalist`; the next character decides.
-        Some((name, &text[start.len()..]))
+        Some((element, &text[start.len()..]))
     })
 }
 
@@ -402,7 +400,7 @@ mod tests {
     fn found(text: &str) -> Vec<(&'static str, Option<&str>, u32)> {
         let mut found = Vec::new();
         scan(text, &mut |element| {
-            found.push((element.name, element.content, element.line));
+            found.push((element.of.name, element.content, element.line));
             element.content.is_some()
         });
         found

@@ -1,12 +1,7 @@
-//! Lines of markdown: text on one line, and code fences.
+//! Lists of lines, and the code fences that lines open and close.
 
 /// The shortest code fence, in marks.
 const SHORTEST: usize = 3;
-
-/// Returns a text on one line, with single spaces between its words.
-pub(crate) fn folded(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 /// Returns the items that a function makes of all, each once, without empty ones.
 pub(crate) fn each_once<T: AsRef<str>>(all: impl IntoIterator<Item = T>, item: impl Fn(&str) -> String) -> Vec<String> {

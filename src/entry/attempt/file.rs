@@ -7,8 +7,8 @@ use super::{Account, Attempt, AttemptHead, Files, NO_REPORT, Outcome, Sections, 
 use crate::entry::fields::{self, ATTEMPT};
 use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
 use crate::secret::redact;
-use crate::text::lines::{each_once, folded};
-use crate::text::{floor, for_terminal, shorten};
+use crate::text::lines::each_once;
+use crate::text::{floor, for_terminal, one_line, shorten};
 
 /// The largest section, in bytes.
 pub(crate) const MAX_SECTION_BYTES: usize = 16 * 1024;
@@ -92,7 +92,7 @@ fn ceil(text: &str, at: usize) -> usize {
 /// Returns a text in the form of a frontmatter value: one line, control characters as `\u{1b}`, at most so many
 /// characters.
 fn line(text: &str, limit: usize) -> String {
-    shorten(&for_terminal(&folded(text)), limit)
+    shorten(&for_terminal(&one_line(text)), limit)
 }
 
 /// Does the same for a path, whose spaces are significant.
@@ -291,14 +291,4 @@ fn unique(ids: &[Id]) -> Vec<Id> {
         }
     }
     unique
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_trimmed_and_its_line_ends_are_unified() {
-        assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start, &[]), " a\nb\nc\\u{1b}[31m");
-    }
 }

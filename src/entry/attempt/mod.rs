@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
 use crate::secret::redact;
+use crate::text::choice;
 
 #[cfg(any(test, feature = "runner"))]
 pub(crate) use file::{Keep, prepare_text};
@@ -23,47 +24,37 @@ pub(crate) use fingerprint::error_line;
 /// The reason of a failure without a report.
 pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
 
-/// How an attempt ended.
-///
-/// ```
-/// use ralph_memory::entry::Outcome;
-/// let outcome = Outcome::parse("retried");
-/// assert_eq!(outcome, Some(Outcome::Retried));
-/// assert!(Outcome::Retried.is_failure_of_task());
-/// assert_eq!(Outcome::Interrupted.is_success(), None, "it does not count for the run's success rate");
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// The agent reported success, and verification, if there was any, agreed.
-    Done,
-    /// The agent reported failure.
-    Failed,
-    /// The agent reported neither.
-    #[default]
-    Blocked,
-    /// The agent reported success, and verification disagreed.
-    Retried,
-    /// The agent could not run, or crashed.
-    Error,
-    /// Part of the task was done; only a caller says so.
-    Partial,
-    /// The run was stopped from outside.
-    Interrupted,
+choice! {
+    /// How an attempt ended.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Outcome;
+    /// let outcome = Outcome::parse("retried");
+    /// assert_eq!(outcome, Some(Outcome::Retried));
+    /// assert!(Outcome::Retried.is_failure_of_task());
+    /// assert_eq!(Outcome::Interrupted.is_success(), None, "it does not count for the run's success rate");
+    /// ```
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Outcome {
+        /// The agent reported success, and verification, if there was any, agreed.
+        Done = "done",
+        /// The agent reported failure.
+        Failed = "failed",
+        /// The agent reported neither.
+        #[default]
+        Blocked = "blocked",
+        /// The agent reported success, and verification disagreed.
+        Retried = "retried",
+        /// The agent could not run, or crashed.
+        Error = "error",
+        /// Part of the task was done; only a caller says so.
+        Partial = "partial",
+        /// The run was stopped from outside.
+        Interrupted = "interrupted",
+    }
 }
 
 impl Outcome {
-    /// All outcomes, in the order in which they are documented.
-    pub const ALL: [Outcome; 7] = [
-        Outcome::Done,
-        Outcome::Failed,
-        Outcome::Blocked,
-        Outcome::Retried,
-        Outcome::Error,
-        Outcome::Partial,
-        Outcome::Interrupted,
-    ];
-
     /// Returns whether it lengthens the task's streak of failures. `Done` alone ends it.
     pub fn is_failure_of_task(self) -> bool {
         matches!(self, Outcome::Failed | Outcome::Blocked | Outcome::Retried)
@@ -79,30 +70,13 @@ impl Outcome {
         }
     }
 
-    /// Returns the word for it in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Done => "done",
-            Outcome::Failed => "failed",
-            Outcome::Blocked => "blocked",
-            Outcome::Retried => "retried",
-            Outcome::Error => "error",
-            Outcome::Partial => "partial",
-            Outcome::Interrupted => "interrupted",
-        }
-    }
-
-    /// Returns the outcome for a word in a file, aliases included.
-    pub fn parse(text: &str) -> Option<Outcome> {
-        Some(match text {
-            "done" | "success" => Outcome::Done,
-            "failed" | "failure" => Outcome::Failed,
-            "blocked" | "no_sigil" => Outcome::Blocked,
-            "retried" => Outcome::Retried,
-            "error" => Outcome::Error,
-            "partial" => Outcome::Partial,
-            "interrupted" => Outcome::Interrupted,
-            _ => return None,
+    /// Returns the outcome for a word in a file, other programs' words included.
+    pub(crate) fn in_file(word: &str) -> Option<Outcome> {
+        Outcome::parse(match word {
+            "success" => "done",
+            "failure" => "failed",
+            "no_sigil" => "blocked",
+            _ => word,
         })
     }
 }
@@ -119,43 +93,22 @@ pub(crate) enum Account {
     Told,
 }
 
-/// How hard the agent found the task.
-///
-/// ```
-/// use ralph_memory::entry::Difficulty;
-/// assert!(Difficulty::Easy < Difficulty::Hard);
-/// assert_eq!(Difficulty::ALL.map(Difficulty::as_str), ["trivial", "easy", "moderate", "hard", "blocked"]);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Difficulty {
-    Trivial,
-    Easy,
-    Moderate,
-    Hard,
-    Blocked,
-}
-
-impl Difficulty {
-    /// All of them, the easiest first.
-    pub const ALL: [Difficulty; 5] =
-        [Difficulty::Trivial, Difficulty::Easy, Difficulty::Moderate, Difficulty::Hard, Difficulty::Blocked];
-
-    /// Returns the word for it in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Difficulty::Trivial => "trivial",
-            Difficulty::Easy => "easy",
-            Difficulty::Moderate => "moderate",
-            Difficulty::Hard => "hard",
-            Difficulty::Blocked => "blocked",
-        }
-    }
-
-    /// Returns the difficulty for a word in a file.
-    pub fn parse(text: &str) -> Option<Difficulty> {
-        Difficulty::ALL.into_iter().find(|difficulty| difficulty.as_str() == text)
+choice! {
+    /// How hard the agent found the task.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Difficulty;
+    /// assert!(Difficulty::Easy < Difficulty::Hard);
+    /// assert_eq!(Difficulty::WORDS, ["trivial", "easy", "moderate", "hard", "blocked"]);
+    /// ```
+    #[derive(PartialOrd, Ord)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum Difficulty {
+        Trivial = "trivial",
+        Easy = "easy",
+        Moderate = "moderate",
+        Hard = "hard",
+        Blocked = "blocked",
     }
 }
 

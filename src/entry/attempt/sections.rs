@@ -45,6 +45,11 @@ impl Sections {
         sections
     }
 
+    /// Returns the text below a heading.
+    pub(crate) fn part(&mut self, heading: &str) -> Option<&mut String> {
+        PARTS.iter().find(|(name, _)| *name == heading).map(|(_, part)| part(self))
+    }
+
     /// Writes the body of a journal file.
     pub(super) fn to_body(&self) -> String {
         let mut body = String::new();

@@ -109,9 +109,8 @@ impl<'a> Version<'a> {
 
     /// Returns the comments within values of several lines.
     fn inner_comments(&self) -> Vec<&'a str> {
-        let is_collection = |key: &&Key| {
-            matches!(key.style, Style::FlowList | Style::FlowMap | Style::BlockList | Style::BlockMap)
-        };
+        let is_collection =
+            |key: &&Key| matches!(key.style, Style::FlowList | Style::FlowMap | Style::BlockList | Style::BlockMap);
         let values = self.keys.iter().filter(is_collection).map(|key| &self.head[key.colon_end..key.value.end]);
         values.filter(|value| value.contains('\n')).flat_map(str::lines).filter_map(comment).collect()
     }
@@ -123,16 +122,15 @@ impl<'a> Version<'a> {
 
 /// The merge result for a key.
 enum Decision {
-    /// It stays as ours has it.
-    Ours,
-    /// It becomes theirs, or is removed if they have none.
-    Theirs,
+    /// It is as one side has it.
+    Version {
+        /// Whether that is their side: if they have none, it is removed.
+        is_theirs: bool,
+        /// Whether the other side's value is kept as a comment.
+        keeps_other: bool,
+    },
     /// It is a list of these items.
     Items(Vec<String>),
-    /// Ours stays, and theirs is kept as a comment.
-    OursOver,
-    /// Theirs counts, and ours is kept as a comment.
-    TheirsOver,
 }
 
 /// Returns the merged frontmatter; `None` if it would not read back as intended.
@@ -152,28 +150,21 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
         }
         let decision = decide(name, base, ours, theirs);
         let (own, other) = (ours.lines(name).unwrap_or_default(), theirs.lines(name).unwrap_or_default());
-        match &decision {
-            Decision::Ours | Decision::OursOver => push(&mut head, own, newline),
-            Decision::Theirs | Decision::TheirsOver => push(&mut head, other, newline),
-            // Our version is changed below, in its own style.
-            Decision::Items(_) => push(&mut head, if own.is_empty() { other } else { own }, newline),
-        }
-        let lost = match &decision {
-            Decision::OursOver => theirs.shown(name),
-            Decision::TheirsOver => ours.shown(name),
-            _ => None,
+        // A list is changed below, in the style of our version.
+        let (is_theirs, keeps_other) = match decision {
+            Decision::Version { is_theirs, keeps_other } => (is_theirs || own.is_empty(), keeps_other),
+            Decision::Items(_) => (own.is_empty(), false),
         };
-        if let Some(lost) = lost {
+        push(&mut head, if is_theirs { other } else { own }, newline);
+        let (kept, dropped) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
+        if let Some(lost) = dropped.shown(name).filter(|_| keeps_other) {
             push(&mut head, &format!("{CONFLICT}{name}: {lost}\n"), newline);
         }
-        let is_theirs = own.is_empty() || matches!(decision, Decision::Theirs | Decision::TheirsOver);
-        let (kept, dropped) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
         if dropped.beside(name) != kept.beside(name) {
             push_new(&mut head, dropped.beside(name).unwrap_or_default(), &old, newline);
         }
         match decision {
-            Decision::Ours | Decision::OursOver => expected.push((name, ours.value(name).cloned())),
-            Decision::Theirs | Decision::TheirsOver => expected.push((name, theirs.value(name).cloned())),
+            Decision::Version { .. } => expected.push((name, kept.value(name).cloned())),
             Decision::Items(items) => lists.push((name, items)),
         }
         // Comments and blank lines below one of our keys stay where they are.
@@ -203,11 +194,8 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
 /// Returns the title of the side that loses it, if the other title is not the same but for case and spaces.
 fn lost_title(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Option<String> {
     let (own, other) = (ours.title(), theirs.title());
-    let lost = match decide("title", base, ours, theirs) {
-        Decision::OursOver if !other.is_empty() => other.clone(),
-        Decision::TheirsOver if !own.is_empty() => own.clone(),
-        _ => return None,
-    };
+    let Decision::Version { is_theirs, keeps_other: true } = decide("title", base, ours, theirs) else { return None };
+    let lost = Some(if is_theirs { own.clone() } else { other.clone() }).filter(|lost| !lost.is_empty())?;
     (fold(&own) != fold(&other)).then_some(lost)
 }
 
@@ -250,48 +238,46 @@ fn push(head: &mut String, text: &str, newline: &str) {
 }
 
 fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Decision {
+    let take = |is_theirs| Decision::Version { is_theirs, keeps_other: false };
     let (old, own, other) = (base.and_then(|base| base.value(name)), ours.value(name), theirs.value(name));
     if own == other {
-        return if ours.lines(name).is_some() { Decision::Ours } else { Decision::Theirs };
+        return take(ours.lines(name).is_none());
     }
     if other == old && base.is_some() {
-        return Decision::Ours;
+        return take(false);
     }
-    if own == old && base.is_some() {
-        // If both sides have a list, it is changed in our style.
-        if !(fields::is_set(name) && own.is_some() && other.is_some()) {
-            return Decision::Theirs;
-        }
+    // If both sides have a list, it is changed in our style.
+    if own == old && base.is_some() && !(fields::is_set(name) && own.is_some() && other.is_some()) {
+        return take(true);
     }
     let (Some(own), Some(other)) = (own, other) else {
         // A key that one side removed and the other changed, or that only one has, stays.
-        return if own.is_some() { Decision::Ours } else { Decision::Theirs };
+        return take(own.is_none());
     };
     if fields::is_set(name) {
         return Decision::Items(merged_items(old, own, other));
     }
     let time = |value: &Value| value.as_str().and_then(parse_time);
     if UPDATED.contains(&name) {
-        return if time(other) > time(own) { Decision::Theirs } else { Decision::Ours };
+        return take(time(other) > time(own));
     }
     if CREATED.contains(&name) {
-        let is_earlier = time(other).is_some_and(|other| time(own).is_none_or(|own| other < own));
-        return if is_earlier { Decision::Theirs } else { Decision::Ours };
+        return take(time(other).is_some_and(|other| time(own).is_none_or(|own| other < own)));
     }
     if ORIGIN.contains(&name) {
         // What two work trees learned was learned first by the earlier one, whichever is merged into the other.
         let order = |version: &Version<'_>| (version.recency(), version.value("run_id").map(Value::to_string));
-        return if order(theirs) < order(ours) { Decision::Theirs } else { Decision::Ours };
+        return take(order(theirs) < order(ours));
     }
     if name == "source" && [own, other].iter().any(|source| is_person(source)) {
         // An agent's text that a person wrote as well is the person's.
-        return if is_person(own) { Decision::Ours } else { Decision::Theirs };
+        return take(!is_person(own));
     }
-    if theirs.recency() > ours.recency() { Decision::TheirsOver } else { Decision::OursOver }
+    Decision::Version { is_theirs: theirs.recency() > ours.recency(), keeps_other: true }
 }
 
 fn is_person(source: &Value) -> bool {
-    source.as_str().and_then(Source::parse).is_some_and(Source::is_person)
+    source.as_str().and_then(Source::in_file).is_some_and(Source::is_person)
 }
 
 /// Returns our items, then their additional ones, without those that one of the two removed.

@@ -90,7 +90,7 @@ impl EntryReader<'_> {
             FieldKind::List => Some(Value::from(self.list(key, value))),
             FieldKind::Ids => Some(Value::from(self.ids(key, value))),
             FieldKind::Choice(parse, words) => {
-                let hint = format!("use one of {words}");
+                let hint = format!("use one of {}", words.join(", "));
                 self.parsed(key, value, "is unknown", &hint, |word| parse(word).map(Value::from))
             }
             FieldKind::Time => {
@@ -112,7 +112,10 @@ impl EntryReader<'_> {
             FieldKind::Files => {
                 let files = self.mapping(key, value, "write it as in `{modified: [src/lib.rs]}`")?;
                 let lists = ["created", "modified", "read", "relevant"].map(|name| {
-                    (name.to_owned(), Value::from(files.get(name).map(|list| self.list(name, list)).unwrap_or_default()))
+                    (
+                        name.to_owned(),
+                        Value::from(files.get(name).map(|list| self.list(name, list)).unwrap_or_default()),
+                    )
                 });
                 Some(Value::Object(lists.into_iter().collect()))
             }
