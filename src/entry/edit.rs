@@ -205,8 +205,8 @@ fn with_items(head: &str, name: &str, more: &[String], newline: &str) -> Result<
             let at = line_end(head, key.value.end);
             let indent = &head[head[..key.value.start].rfind('\n').map_or(0, |at| at + 1)..key.value.start];
             let line_break = if head[..at].ends_with('\n') { "" } else { newline };
-            let lines: String = written.iter().map(|item| format!("{indent}- {item}{newline}")).collect();
-            verified([with(at, &format!("{line_break}{lines}"))], has_items)
+            let lines: Vec<String> = written.iter().map(|item| format!("{indent}- {item}{newline}")).collect();
+            verified([with(at, &format!("{line_break}{}", lines.concat()))], has_items)
         }
         Some(key) if matches!(key.style, Style::FlowMap | Style::BlockMap) => Err(format!("`{name}` is not a list")),
         // A string with commas becomes a list on one line.

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::edit::{list, list_items, rendered};
 use super::frontmatter::quote;
-use super::knowledge::timestamp;
-use super::{Difficulty, Outcome, Source, parse_time};
+use super::time::{parse_time, timestamp};
+use super::{Difficulty, Outcome, Source};
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ pub(crate) enum FieldKind {
 
 /// A field.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Field {
+pub(crate) struct EntryField {
     /// Its key.
     pub(crate) name: &'static str,
     /// Other programs' key for it.
@@ -52,17 +52,17 @@ pub(crate) struct Field {
     pub(crate) required: Option<&'static str>,
 }
 
-const fn field(name: &'static str, kind: FieldKind) -> Field {
-    Field { name, other_name: None, kind, required: None }
+const fn field(name: &'static str, kind: FieldKind) -> EntryField {
+    EntryField { name, other_name: None, kind, required: None }
 }
 
-impl Field {
-    const fn or(self, name: &'static str) -> Field {
-        Field { other_name: Some(name), ..self }
+impl EntryField {
+    const fn or(self, name: &'static str) -> EntryField {
+        EntryField { other_name: Some(name), ..self }
     }
 
-    const fn required(self, hint: &'static str) -> Field {
-        Field { required: Some(hint), ..self }
+    const fn required(self, hint: &'static str) -> EntryField {
+        EntryField { required: Some(hint), ..self }
     }
 
     /// Returns its keys.
@@ -77,7 +77,7 @@ const DIFFICULTY: FieldKind =
     FieldKind::Choice(|word| Difficulty::parse(word).map(Difficulty::as_str), Difficulty::WORDS);
 
 /// The fields of knowledge, in the order in which they are written.
-pub(crate) static KNOWLEDGE: [Field; 18] = [
+pub(crate) static KNOWLEDGE: [EntryField; 18] = [
     field("title", FieldKind::Text)
         .required("add a line `title: \"…\"` that says in a few words what the entry is about"),
     field("tags", FieldKind::List).required("add a line `tags: [word, …]` with at least one lowercase keyword"),
@@ -103,7 +103,7 @@ pub(crate) static KNOWLEDGE: [Field; 18] = [
 const RESTORE: &str = "journal files are written by the program; restore it from version control";
 
 /// The fields of an attempt, in the order in which they are written.
-pub(crate) static ATTEMPT: [Field; 23] = [
+pub(crate) static ATTEMPT: [EntryField; 23] = [
     field("run_id", FieldKind::Word).required(RESTORE),
     field("iteration", FieldKind::Whole(u32::MAX as u64)).required(RESTORE),
     field("task_id", FieldKind::Word),
@@ -130,7 +130,7 @@ pub(crate) static ATTEMPT: [Field; 23] = [
 ];
 
 /// Returns the field of knowledge that has this key.
-pub(crate) fn find(key: &str) -> Option<&'static Field> {
+pub(crate) fn find(key: &str) -> Option<&'static EntryField> {
     KNOWLEDGE.iter().find(|field| field.names().any(|name| name == key))
 }
 
@@ -153,8 +153,11 @@ pub(crate) fn object(of: &impl Serialize) -> Map<String, Value> {
 }
 
 /// Returns those of the values that are fields of a table, in its order, times as they are written.
-pub(crate) fn values(table: &'static [Field], mut values: Map<String, Value>) -> Vec<(&'static Field, Value)> {
-    let as_written = |field: &Field, value: Value| match field.kind {
+pub(crate) fn values(
+    table: &'static [EntryField],
+    mut values: Map<String, Value>,
+) -> Vec<(&'static EntryField, Value)> {
+    let as_written = |field: &EntryField, value: Value| match field.kind {
         FieldKind::Time => {
             let seconds = value.as_i64().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
             seconds.or_else(|| parse_time(value.as_str()?)).map(|time| Value::from(timestamp(time)))
@@ -166,9 +169,10 @@ pub(crate) fn values(table: &'static [Field], mut values: Map<String, Value>) ->
 }
 
 /// Returns the frontmatter that has these values.
-pub(crate) fn frontmatter(table: &'static [Field], all: Map<String, Value>) -> String {
-    let lines = values(table, all).into_iter();
-    lines.filter_map(|(field, value)| Some(format!("{}: {}\n", field.name, written(field.kind, &value)?))).collect()
+pub(crate) fn frontmatter(table: &'static [EntryField], all: Map<String, Value>) -> String {
+    let line =
+        |(field, value): (&EntryField, Value)| Some([field.name, ": ", &written(field.kind, &value)?, "\n"].concat());
+    values(table, all).into_iter().filter_map(line).collect()
 }
 
 /// Returns a value in its written form; `None` where nothing is in it.

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::edit::{self, Change};
 use super::fields::{self, FieldKind, KNOWLEDGE};
+pub(crate) use super::time::timestamp;
 use super::written::{FINGERPRINTS, fingerprint, is_same_body};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source, frontmatter};
 use crate::error::{Argument, Error, Result};
@@ -231,7 +232,7 @@ impl Knowledge {
 
     /// Returns its texts, each with the name of its field.
     pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
-        let text = |(field, value): (&fields::Field, Value)| match (field.kind, value) {
+        let text = |(field, value): (&fields::EntryField, Value)| match (field.kind, value) {
             (FieldKind::Time | FieldKind::Choice(..), _) | (_, Value::Number(_)) => None,
             (_, Value::String(text)) => Some((field.name, text)),
             (FieldKind::List | FieldKind::Ids, value) => Some((field.name, edit::list_items(Some(&value)).join("\n"))),
@@ -297,11 +298,6 @@ fn plain(value: &Value) -> Value {
 /// Removes the control characters that entries may not have.
 fn without_controls(text: &str) -> String {
     text.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t')).collect()
-}
-
-/// Returns a time in the form of files: RFC 3339, UTC, whole seconds.
-pub fn timestamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod place;
 pub(crate) mod read;
 pub(crate) mod relink;
 mod summary;
+mod time;
 pub(crate) mod written;
 
 use std::fmt;
@@ -32,14 +33,14 @@ use crate::text::{choice, nfc};
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub use event::{Event, MAX_SUMMARY};
 pub(crate) use head::{Entry, Head, Link};
-pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, timestamp};
+pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS};
 pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::EntryPath;
 pub(crate) use place::{place, place_of_key};
-pub use read::parse_time;
 pub(crate) use read::{body_fingerprint, read};
 pub use summary::EntrySummary;
+pub use time::{parse_time, timestamp};
 
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;

@@ -1,7 +1,7 @@
 //! Finds misspelt names of keys and categories.
 
 use super::reader::EntryReader;
-use crate::entry::fields::{self, Field, KNOWLEDGE};
+use crate::entry::fields::{self, EntryField, KNOWLEDGE};
 use crate::entry::frontmatter::Fields;
 use crate::entry::knowledge::{EVENTS, LEARNINGS};
 use crate::error::Severity;
@@ -22,7 +22,7 @@ impl EntryReader<'_> {
         // The places of keys take a scan.
         if fields.keys().any(|key| fields::find(key).is_none()) {
             let misspelt = self.keys().iter().filter_map(|key| {
-                let meant = nearest(&key.name, KNOWLEDGE.iter().flat_map(Field::names))?;
+                let meant = nearest(&key.name, KNOWLEDGE.iter().flat_map(EntryField::names))?;
                 let is_there = fields.contains_key(meant);
                 (!is_there).then(|| (self.frontmatter.start + key.start, key.name.clone(), meant))
             });

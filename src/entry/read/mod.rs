@@ -19,7 +19,6 @@ use super::{Entry, Head, Id, Kind, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
-pub use self::reader::parse_time;
 use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.

@@ -3,14 +3,14 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::entry::fields::{Field, FieldKind};
+use crate::entry::fields::{EntryField, FieldKind};
 use crate::entry::frontmatter::Fields;
 use crate::entry::guard::{self, Key};
 use crate::entry::path::display_path;
 use crate::entry::place::place;
+use crate::entry::time::parse_time;
 use crate::entry::{Head, Id};
 use crate::error::{MAX_OF_FILE, Problem, Severity};
 
@@ -58,7 +58,7 @@ impl EntryReader<'_> {
     }
 
     /// Returns the values of the fields of a table, and reports those that no such field can have.
-    pub(super) fn values(&mut self, fields: &Fields, table: &[Field]) -> Map<String, Value> {
+    pub(super) fn values(&mut self, fields: &Fields, table: &[EntryField]) -> Map<String, Value> {
         let mut values = Map::new();
         for field in table {
             let found = field.names().find_map(|name| Some((name, fields.get(name)?)));
@@ -70,8 +70,8 @@ impl EntryReader<'_> {
     }
 
     /// Reports the required fields of a table that have no value.
-    pub(super) fn require(&mut self, values: &Map<String, Value>, table: &[Field]) {
-        for Field { name, required, .. } in table {
+    pub(super) fn require(&mut self, values: &Map<String, Value>, table: &[EntryField]) {
+        for EntryField { name, required, .. } in table {
             let is_there = values.get(*name).is_some_and(|value| *value != json!([]));
             let Some(hint) = required.filter(|_| !is_there) else { continue };
             let place = self.place_of(name);
@@ -214,29 +214,4 @@ impl EntryReader<'_> {
         }
         value.as_object()
     }
-}
-
-/// Reads a time as people write it: RFC 3339, or a date with or without a time of day, taken as UTC.
-///
-/// ```
-/// use ralph_memory::entry::parse_time;
-/// let text = |time| parse_time(time).map(|time| time.to_rfc3339());
-/// assert_eq!(text("2026-02-17T12:00:00+01:00").as_deref(), Some("2026-02-17T11:00:00+00:00"));
-/// assert_eq!(text("2026-02-17 12:00").as_deref(), Some("2026-02-17T12:00:00+00:00"));
-/// assert_eq!(text("2026-02-17").as_deref(), Some("2026-02-17T00:00:00+00:00"));
-/// assert_eq!(text("yesterday"), None);
-/// ```
-pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
-    let text = text.trim();
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.with_timezone(&Utc));
-    }
-    let without_zone = text.strip_suffix('Z').unwrap_or(text);
-    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"] {
-        if let Ok(time) = NaiveDateTime::parse_from_str(without_zone, format) {
-            return Some(Utc.from_utc_datetime(&time));
-        }
-    }
-    let date = NaiveDate::parse_from_str(without_zone, "%Y-%m-%d").ok()?;
-    Some(Utc.from_utc_datetime(&date.and_hms_opt(0, 0, 0)?))
 }
