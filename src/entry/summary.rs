@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::knowledge::timestamp;
+use super::time::timestamp;
 use super::{EntryPath, Head, Id, Kind, Outcome, Scope, Source};
 
 /// An entry without its body, as every list shows it.

@@ -3,6 +3,7 @@
 mod choice;
 mod command;
 mod invisible;
+pub(crate) mod lines;
 mod own_block;
 pub(crate) mod title;
 pub(crate) mod words;
