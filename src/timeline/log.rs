@@ -14,7 +14,7 @@ use crate::entry::path::display_path;
 use crate::entry::{Attempt, AttemptHead, Head, Id, Outcome};
 use crate::error::Problem;
 use crate::iterations::LiveRun;
-use crate::journal::{IterationView, attempt_at, both_areas, latest_start, problems_of};
+use crate::journal::{AttemptView, attempt_at, both_areas, latest_start, problems_of};
 use crate::secret::redact;
 use crate::text::{is_same_name, shorten};
 use crate::workspace::Workspace;
@@ -116,7 +116,7 @@ pub struct Log {
 /// let attempt = memory.log(&LogFilter::default()).attempts.remove(0);
 /// assert_eq!(attempt.task_title, "Pin the compiler");
 /// assert_eq!(attempt.reason, "the image has no rustup");
-/// assert_eq!(memory.iteration(&attempt.id).map(|view| view.what_was_tried).as_deref(), Some("a toolchain file"));
+/// assert_eq!(memory.iteration(&attempt.id).map(|view| view.attempt.sections.what_tried).as_deref(), Some("a toolchain file"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -373,8 +373,7 @@ pub(super) fn logged<'a>(
 }
 
 /// Returns the whole content of an entry in the journal; `None` if there is no readable one.
-pub(crate) fn iteration(workspace: &Workspace, id: &Id) -> Option<IterationView> {
+pub(crate) fn iteration(workspace: &Workspace, id: &Id) -> Option<AttemptView> {
     let catalogs = both_areas(workspace);
-    let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-    Some(IterationView::new(id.clone(), display_path(&path), attempt_at(workspace, &path)?))
+    AttemptView::read(workspace, &catalogs.each_ref(), id)
 }

@@ -4,12 +4,11 @@ use serde::Serialize;
 
 use super::totals::AttemptTotals;
 use crate::catalog::{Catalog, RowId};
-use crate::entry::path::display_path;
 use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
 use crate::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::iterations::{LiveRun, choose_model, unfinished_runs};
-use crate::journal::{self, IterationView, both_areas, problems_of};
+use crate::journal::{self, AttemptView, both_areas, problems_of};
 use crate::queries::summaries;
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
@@ -126,7 +125,7 @@ pub struct TaskView {
     /// The sums over all attempts.
     pub totals: AttemptTotals,
     /// The attempts, oldest first: the last two hundred.
-    pub attempts: Vec<IterationView>,
+    pub attempts: Vec<AttemptView>,
     /// What was learned during it.
     pub knowledge: Vec<EntrySummary>,
     /// The iterations that work on it now, and open ones whose process is lost.
@@ -164,13 +163,10 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
     }
     let record = TaskRecord::of(&heads);
     let state = state(workspace, &record);
-    let view = |AttemptSummary { id, .. }: &AttemptSummary| {
-        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-        Some(IterationView::new(id.clone(), display_path(&path), journal::attempt_at(workspace, &path)?))
-    };
-    let attempts: Vec<IterationView> =
+    let view = |AttemptSummary { id, .. }: &AttemptSummary| AttemptView::read(workspace, &catalogs, id);
+    let attempts: Vec<AttemptView> =
         heads[heads.len().saturating_sub(MAX_ATTEMPTS)..].iter().filter_map(view).collect();
-    let title = attempts.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
+    let title = attempts.iter().rev().map(|view| &view.attempt.task_title).find(|title| !title.is_empty());
     let title = title.or(live.first().map(|run| &run.task_title)).cloned().unwrap_or_default();
     Some(TaskView {
         id: id.to_owned(),

@@ -15,7 +15,7 @@ use crate::commands::{
     list, log, man, mcp, merge_driver, note, promote, prune, record, rename, restore, run as run_command, search,
     setup, show, stats, status, supersede, undo, watch,
 };
-use crate::error::{self, ErrorReport};
+use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;
 use crate::groups;
 use crate::pager::Pager;
@@ -40,6 +40,7 @@ Exit codes:
   4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
   5    another process kept its lock
   6    the file system refused (full, read-only, no permission), or git or the index failed
+  7    `record --exit-code`: the attempt could not be recorded
   70   a bug
   130  interrupted";
 
@@ -144,6 +145,7 @@ fn fail(ui: &mut Ui<'_>, error: &anyhow::Error) -> Exit {
     if exit != Exit::Done {
         // If the answer could not be written, this cannot be written either.
         let _ = ui.error(&error::report(error)).and_then(|()| ui.out.flush());
+        let error = error.downcast_ref().map_or(error, |NoAnswer(error)| error);
         if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
             ui.warn(text);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ralph_memory::entry::{Files, Outcome};
+use ralph_memory::entry::{Files, Outcome, Sections};
 use ralph_memory::memory::Report;
 use ralph_memory::{Memory, Task};
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub(super) struct RecordAttempt {
     outcome: AttemptOutcome,
     /// What you tried. Required unless it is done.
     #[schemars(length(max = 4_000))]
-    tried: Option<String>,
+    what_tried: Option<String>,
     /// The cause, not the symptom. Required unless it is done.
     #[schemars(length(max = 4_000))]
     why_failed: Option<String>,
@@ -43,7 +43,7 @@ pub(super) struct RecordAttempt {
     error: Option<String>,
     /// What to do instead.
     #[schemars(length(max = 4_000))]
-    suggestion: Option<String>,
+    retry_suggestion: Option<String>,
     /// Notes for the next agent.
     #[schemars(length(max = 10_000))]
     notes: Option<String>,
@@ -128,10 +128,10 @@ impl RecordAttempt {
     /// Returns the report. Its texts are taken as they are: nothing in them is an element or a key.
     fn report(self, files: Vec<String>) -> anyhow::Result<Report> {
         let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).unwrap_or_default();
-        let (tried, why) = (given(self.tried), given(self.why_failed));
-        if self.outcome != AttemptOutcome::Done && (tried.is_empty() || why.is_empty()) {
-            let hint = "say in `tried` what you did, and in `why_failed` why it did not work";
-            return Err(unfit("an attempt that is not done needs `tried` and `why_failed`", hint));
+        let (what_tried, why_failed) = (given(self.what_tried), given(self.why_failed));
+        if self.outcome != AttemptOutcome::Done && (what_tried.is_empty() || why_failed.is_empty()) {
+            let hint = "say in `what_tried` what you did, and in `why_failed` why it did not work";
+            return Err(unfit("an attempt that is not done needs `what_tried` and `why_failed`", hint));
         }
         let outcome = match self.outcome {
             AttemptOutcome::Done => Outcome::Done,
@@ -142,11 +142,14 @@ impl RecordAttempt {
         Ok(Report {
             outcome: Some(outcome),
             files: Files { modified: files, ..Files::default() },
-            tried,
-            why,
-            error_output: given(self.error),
-            retry_suggestion: given(self.suggestion),
-            notes: given(self.notes),
+            sections: Sections {
+                what_tried,
+                why_failed,
+                error_output: given(self.error),
+                retry_suggestion: given(self.retry_suggestion),
+                notes: given(self.notes),
+                ..Sections::default()
+            },
             ..Report::default()
         })
     }

@@ -1,9 +1,8 @@
 //! `get_recent_iterations`, `get_feature_files` and `get_failed_attempts`: views of the journal.
 
 use ralph_memory::Memory;
-use ralph_memory::entry::{Outcome, Validation};
-use ralph_memory::memory::IterationView;
-use ralph_memory::memory::TouchedFile;
+use ralph_memory::entry::{Attempt, Outcome, Validation, timestamp};
+use ralph_memory::memory::{AttemptView, TouchedFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -194,11 +193,11 @@ impl AgentTool for Recent {
     fn call(self, memory: &Memory) -> anyhow::Result<IterationsAnswer> {
         let count = self.count.unwrap_or(ITERATIONS);
         let found = memory.recent_iterations(named(self.feature.as_deref()), count);
-        let note = match found.iterations.len() {
+        let note = match found.items.len() {
             0 => nothing(self.feature.as_deref()),
             _ => "read_entry shows one in full.".to_owned(),
         };
-        let iterations = found.iterations.iter().map(iteration).collect();
+        let iterations = found.items.iter().map(iteration).collect();
         Ok(IterationsAnswer { iterations, note, problems: shown::troubles(&found.problems) })
     }
 }
@@ -231,7 +230,7 @@ impl AgentTool for FailuresTool {
             }
             _ => "read_entry shows one in full.".to_owned(),
         };
-        let iterations = found.iterations.iter().map(iteration).collect();
+        let iterations = found.items.iter().map(iteration).collect();
         Ok(IterationsAnswer { iterations, note, problems: shown::troubles(&found.problems) })
     }
 }
@@ -246,8 +245,8 @@ impl AgentTool for FeatureFilesTool {
 
     fn call(self, memory: &Memory) -> anyhow::Result<FilesAnswer> {
         let found = memory.feature_files(named(self.feature.as_deref()));
-        let files = found.files.iter().take(FILES).map(file).collect();
-        Ok(FilesAnswer { files, total: found.files.len(), problems: shown::troubles(&found.problems) })
+        let files = found.items.iter().take(FILES).map(file).collect();
+        Ok(FilesAnswer { files, total: found.in_all, problems: shown::troubles(&found.problems) })
     }
 }
 
@@ -268,57 +267,60 @@ fn file(file: &TouchedFile) -> FileAnswer {
     FileAnswer { path: shown::line(&file.path), iterations, created, modified, read, suggested }
 }
 
-fn iteration(view: &IterationView) -> AttemptAnswer {
+fn iteration(view: &AttemptView) -> AttemptAnswer {
+    let attempt @ Attempt { head, sections, .. } = &view.attempt;
     let some = |text: &Option<String>| text.as_deref().map(shown::line);
     // An attempt that was refuted claims in these that all is well.
-    let is_refuted = view.outcome == Outcome::Retried;
+    let is_refuted = head.outcome == Outcome::Retried;
     let own = |text: &'_ str| if is_refuted { String::new() } else { text.to_owned() };
-    let (summary, error_output, verification) = (own(&view.summary), own(&view.error_output), verification(view));
-    let refused = view.refused.join("\n");
+    let (summary, error_output, verification) =
+        (own(&sections.summary), own(&sections.error_output), verification(attempt));
+    let refused = head.refused.join("\n");
     // They may claim that all is well, and say what was tried.
     let notes = if is_refuted { "notes, before verification failed" } else { "notes" };
     // The placeholder for a missing report says less than the verification.
-    let why = if view.has_report() || verification.is_empty() { view.why_it_failed.clone() } else { String::new() };
-    let sections = [
-        ("feedback from a person", &view.feedback),
+    let why =
+        if sections.has_report() || verification.is_empty() { sections.why_failed.clone() } else { String::new() };
+    let parts = [
+        ("feedback from a person", &sections.feedback),
         ("verification", &verification),
-        (notes, &view.notes),
+        (notes, &sections.notes),
         ("summary", &summary),
-        ("what was tried", &view.what_was_tried),
+        ("what was tried", &sections.what_tried),
         ("why it failed", &why),
         ("error output", &error_output),
-        ("retry suggestion", &view.retry_suggestion),
-        ("decisions", &view.decisions),
-        ("errors", &view.errors),
+        ("retry suggestion", &sections.retry_suggestion),
+        ("decisions", &sections.decisions),
+        ("errors", &sections.errors),
         ("problems in its report", &refused),
     ];
-    let sections = sections.into_iter().filter(|(_, text)| !text.trim().is_empty());
-    let mut changed = [view.files.created.as_slice(), &view.files.modified].concat();
+    let parts = parts.into_iter().filter(|(_, text)| !text.trim().is_empty());
+    let mut changed = [head.files.created.as_slice(), &head.files.modified].concat();
     changed.truncate(OWN_FILES);
     AttemptAnswer {
         id: shown::id(&view.id),
-        run_id: shown::line(&view.run_id),
-        iteration: view.iteration,
-        task_id: some(&view.task_id),
-        task_title: shown::line(&view.task_title),
-        feature: some(&view.feature),
-        outcome: view.outcome.as_str().to_owned(),
-        error_category: some(&view.error_category),
-        model: some(&view.model),
-        started_at: view.started_at.clone(),
+        run_id: shown::line(&attempt.run_id),
+        iteration: head.iteration,
+        task_id: some(&attempt.task_id),
+        task_title: shown::line(&attempt.task_title),
+        feature: some(&attempt.feature),
+        outcome: head.outcome.as_str().to_owned(),
+        error_category: some(&head.error_category),
+        model: some(&head.model),
+        started_at: timestamp(attempt.started_at),
         changed_files: shown::lines(&changed),
-        sections: sections.map(|(about, text)| AttemptPart { about, text: beginning(text) }).collect(),
+        sections: parts.map(|(about, text)| AttemptPart { about, text: beginning(text) }).collect(),
     }
 }
 
 /// Returns the result of the command that refuted an attempt: its exit code, and its last lines.
-fn verification(view: &IterationView) -> String {
-    let Some(validation) = view.validation.as_ref().filter(|validation| validation.exit_code != 0) else {
+fn verification(attempt: &Attempt) -> String {
+    let Some(validation) = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0) else {
         return String::new();
     };
     let Validation { command, exit_code, .. } = validation;
     let command: String = command.chars().take(SECTION / 4).collect();
-    let output = view.validation_output.trim_end();
+    let output = attempt.sections.validation_output.trim_end();
     let from = output.char_indices().rev().nth(SECTION / 2).map_or(0, |(at, _)| at);
     format!("`{command}` failed with exit code {exit_code}:\n{}", &output[from..])
 }

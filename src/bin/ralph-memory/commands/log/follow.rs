@@ -8,7 +8,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use ralph_memory::memory::{
-    EntryFilter, IterationView, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, LoggedAttempt, WatchEvent,
+    AttemptView, EntryFilter, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, LoggedAttempt, WatchEvent,
     WatchMode,
 };
 use ralph_memory::transcript::AgentSpending;
@@ -34,7 +34,7 @@ enum LogEvent<'a> {
     Attempt { attempt: &'a LoggedAttempt },
     /// The same, with `--full`.
     #[serde(rename = "attempt")]
-    FullAttempt { attempt: &'a IterationView },
+    FullAttempt { attempt: &'a AttemptView },
     /// An iteration began.
     Started { live: &'a LiveRun },
     /// It does something else now.

@@ -5,8 +5,8 @@ mod follow;
 use std::time::Duration;
 
 use ralph_memory::Memory;
-use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{IterationView, Log, LogFilter, LoggedAttempt};
+use ralph_memory::entry::{Attempt, Outcome};
+use ralph_memory::memory::{AttemptView, Log, LogFilter, LoggedAttempt};
 use ralph_memory::runner::{dollars, duration};
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ struct LogAnswer<'a> {
 
 #[derive(Serialize)]
 struct FullLogAnswer {
-    attempts: Vec<IterationView>,
+    attempts: Vec<AttemptView>,
     attempt_count: usize,
 }
 
@@ -139,7 +139,7 @@ fn show(ui: &mut Ui<'_>, memory: &Memory, attempt: &LoggedAttempt, is_full: bool
     let view = is_full.then(|| memory.iteration(&attempt.id)).flatten();
     line(ui, attempt, view.is_none())?;
     if let Some(view) = view {
-        sections(ui, &view)?;
+        sections(ui, &view.attempt)?;
         ui.line("")?;
     }
     Ok(())
@@ -182,20 +182,20 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) 
 }
 
 /// Prints what an attempt says, section by section.
-pub(crate) fn sections(ui: &mut Ui<'_>, view: &IterationView) -> anyhow::Result<()> {
-    let verified = view.validation.as_ref().map(|validation| {
+pub(crate) fn sections(ui: &mut Ui<'_>, attempt: &Attempt) -> anyhow::Result<()> {
+    let verified = attempt.head.validation.as_ref().map(|validation| {
         let end = if validation.exit_code == 0 {
             "succeeded".to_owned()
         } else {
             format!("failed with exit code {}", validation.exit_code)
         };
-        format!("`{}` {end}\n{}", validation.command, view.validation_output)
+        format!("`{}` {end}\n{}", validation.command, attempt.sections.validation_output)
     });
     let files = [
-        ("created", &view.files.created),
-        ("changed", &view.files.modified),
-        ("read", &view.files.read),
-        ("named", &view.files.relevant),
+        ("created", &attempt.head.files.created),
+        ("changed", &attempt.head.files.modified),
+        ("read", &attempt.head.files.read),
+        ("named", &attempt.head.files.relevant),
     ];
     let files: Vec<String> = files
         .into_iter()
@@ -203,18 +203,18 @@ pub(crate) fn sections(ui: &mut Ui<'_>, view: &IterationView) -> anyhow::Result<
         .map(|(what, paths)| format!("{what}: {}", paths.join(", ")))
         .collect();
     let sections = [
-        ("Notes", view.notes.clone()),
-        ("Summary", view.summary.clone()),
-        ("What was tried", view.what_was_tried.clone()),
-        ("Why it failed", view.why_it_failed.clone()),
-        ("Error output", view.error_output.clone()),
-        ("Retry suggestion", view.retry_suggestion.clone()),
-        ("Decisions", view.decisions.clone()),
-        ("Errors", view.errors.clone()),
+        ("Notes", attempt.sections.notes.clone()),
+        ("Summary", attempt.sections.summary.clone()),
+        ("What was tried", attempt.sections.what_tried.clone()),
+        ("Why it failed", attempt.sections.why_failed.clone()),
+        ("Error output", attempt.sections.error_output.clone()),
+        ("Retry suggestion", attempt.sections.retry_suggestion.clone()),
+        ("Decisions", attempt.sections.decisions.clone()),
+        ("Errors", attempt.sections.errors.clone()),
         ("Verification", verified.unwrap_or_default()),
-        ("Feedback", view.feedback.clone()),
+        ("Feedback", attempt.sections.feedback.clone()),
         ("Files", files.join("\n")),
-        (REPORT_PROBLEMS, view.refused.join("\n")),
+        (REPORT_PROBLEMS, attempt.head.refused.join("\n")),
     ];
     for (name, text) in sections.iter().filter(|(_, text)| !text.trim().is_empty()) {
         let name = ui.styled(QUIET, name);

@@ -1,7 +1,8 @@
 //! Attempts, as several pages show them: in a table, in a chart, and in full.
 
 use maud::{Markup, html};
-use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LivePhase, LiveRun, LoggedAttempt};
+use ralph_memory::entry::{Attempt, timestamp};
+use ralph_memory::memory::{AttemptTotals, AttemptView, LiveActionKind, LivePhase, LiveRun, LoggedAttempt};
 
 use super::super::charts::{columns, outcome_class};
 use super::super::html::{
@@ -146,35 +147,35 @@ pub(super) fn live_card(run: &LiveRun) -> Markup {
 }
 
 /// Returns all of an attempt that a reader compares with others.
-pub(super) fn attempt_card(name: &str, attempt: &IterationView) -> Markup {
+pub(super) fn attempt_card(name: &str, view: &AttemptView) -> Markup {
     html! {
         section.card aria-label=(name) {
-            h3 { a href=(entry_address(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
-            p.meta { (ShownTime(&attempt.started_at)) (circumstances(attempt, " · ")) }
-            (attempt_text(attempt))
-            p.meta { (named_link(NamedPage::Run, &attempt.run_id, &attempt.run_id)) " #" (attempt.iteration) }
+            h3 { a href=(entry_address(&view.id)) { (name) } " " (outcome_badge(view.attempt.head.outcome)) }
+            p.meta { (ShownTime(&timestamp(view.attempt.started_at))) (circumstances(&view.attempt, " · ")) }
+            (attempt_text(&view.attempt))
+            p.meta { (named_link(NamedPage::Run, &view.attempt.run_id, &view.attempt.run_id)) " #" (view.attempt.head.iteration) }
         }
     }
 }
 
 /// Returns the content of an attempt, whose page has the rest beside it.
-pub(super) fn attempt_content(attempt: &IterationView) -> Markup {
+pub(super) fn attempt_content(view: &AttemptView) -> Markup {
     html! {
         section.card aria-label="The attempt" {
-            h3 { "Iteration " (attempt.iteration) }
-            p.meta { (circumstances(attempt, "")) }
-            (attempt_text(attempt))
+            h3 { "Iteration " (view.attempt.head.iteration) }
+            p.meta { (circumstances(&view.attempt, "")) }
+            (attempt_text(&view.attempt))
         }
     }
 }
 
 /// Returns the model, the duration, the cost and the sort of error, as far as they are known; `first` stands before them.
-fn circumstances(attempt: &IterationView, first: &str) -> Markup {
+fn circumstances(attempt: &Attempt, first: &str) -> Markup {
     let known = [
-        attempt.model.as_deref().map(|model| cut(model, 40)),
-        attempt.duration_secs.map(duration),
-        attempt.cost_usd.map(dollars),
-        attempt.error_category.as_deref().map(|category| cut(category, 60)),
+        attempt.head.model.as_deref().map(|model| cut(model, 40)),
+        attempt.head.duration_secs.map(duration),
+        attempt.head.cost_usd.map(dollars),
+        attempt.head.error_category.as_deref().map(|category| cut(category, 60)),
     ];
     html! {
         @for (index, text) in known.into_iter().flatten().enumerate() {
@@ -183,17 +184,17 @@ fn circumstances(attempt: &IterationView, first: &str) -> Markup {
     }
 }
 
-fn attempt_text(attempt: &IterationView) -> Markup {
+fn attempt_text(attempt: &Attempt) -> Markup {
     let texts = [
-        ("Summary", &attempt.summary),
-        ("What was tried", &attempt.what_was_tried),
-        ("Why it failed", &attempt.why_it_failed),
-        ("Suggestion for the next attempt", &attempt.retry_suggestion),
-        ("Decisions", &attempt.decisions),
-        ("Feedback", &attempt.feedback),
-        ("Notes", &attempt.notes),
+        ("Summary", &attempt.sections.summary),
+        ("What was tried", &attempt.sections.what_tried),
+        ("Why it failed", &attempt.sections.why_failed),
+        ("Suggestion for the next attempt", &attempt.sections.retry_suggestion),
+        ("Decisions", &attempt.sections.decisions),
+        ("Feedback", &attempt.sections.feedback),
+        ("Notes", &attempt.sections.notes),
     ];
-    let outputs = [("Error", &attempt.error_output), ("Errors on the way", &attempt.errors)];
+    let outputs = [("Error", &attempt.sections.error_output), ("Errors on the way", &attempt.sections.errors)];
     html! {
         @for (label, text) in texts {
             @if !text.trim().is_empty() { h4 { (label) } (rendered(text, &Targets::new(), LineBreaks::Keep)) }
@@ -203,32 +204,35 @@ fn attempt_text(attempt: &IterationView) -> Markup {
         }
         (verification(attempt))
         (files(attempt))
-        @if !attempt.refused.is_empty() {
+        @if !attempt.head.refused.is_empty() {
             h4 { (REPORT_PROBLEMS) }
-            ul { @for problem in &attempt.refused { li dir="auto" { (problem) } } }
+            ul { @for problem in &attempt.head.refused { li dir="auto" { (problem) } } }
         }
     }
 }
 
-fn verification(attempt: &IterationView) -> Markup {
+fn verification(attempt: &Attempt) -> Markup {
     html! {
-        @if let Some(validation) = &attempt.validation {
+        @if let Some(validation) = &attempt.head.validation {
             h4 { "Verification" }
             p {
                 code { (isolated(&cut(&validation.command, 400))) } " "
                 @if validation.exit_code == 0 { (badge("good", "passed")) }
                 @else { (badge("bad", &format!("exit code {}", validation.exit_code))) }
             }
-            @if !attempt.validation_output.trim().is_empty() {
-                details { summary { "Output of the verification" } pre.wrap tabindex="0" dir="auto" { (attempt.validation_output) } }
+            @if !attempt.sections.validation_output.trim().is_empty() {
+                details { summary { "Output of the verification" } pre.wrap tabindex="0" dir="auto" { (attempt.sections.validation_output) } }
             }
         }
     }
 }
 
-fn files(attempt: &IterationView) -> Markup {
-    let groups =
-        [("created", &attempt.files.created), ("changed", &attempt.files.modified), ("read", &attempt.files.read)];
+fn files(attempt: &Attempt) -> Markup {
+    let groups = [
+        ("created", &attempt.head.files.created),
+        ("changed", &attempt.head.files.modified),
+        ("read", &attempt.head.files.read),
+    ];
     let count: usize = groups.iter().map(|(_, files)| files.len()).sum();
     html! {
         @if count > 0 {
