@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use ralph_memory::entry::Outcome;
+use ralph_memory::entry::{Outcome, Sections};
 use ralph_memory::memory::{Report, Run, StateFolders};
 use ralph_memory::{Error, Memory, Task};
 
@@ -292,8 +292,8 @@ fn a_custom_loop_gets_its_attempt_back() {
     let task = Task { id: Some(TASK.to_owned()), ..Task::new("Write the greeting") };
     let memory = open();
     let iteration = memory.begin(&task, &Run::named("run-1")).unwrap();
-    let report =
-        Report { text: SAID.to_owned(), cost_usd: Some(0.5), feedback: "Well.".to_owned(), ..Report::default() };
+    let sections = Sections { feedback: "Well.".to_owned(), ..Sections::default() };
+    let report = Report { text: SAID.to_owned(), cost_usd: Some(0.5), sections, ..Report::default() };
     // A bug in it, which an absurd clock provokes.
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
