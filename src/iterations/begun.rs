@@ -6,22 +6,25 @@ use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::iteration::{Iteration, is_tree, line};
+use super::iteration::{Iteration, MAX_LINE, is_tree, line};
 use super::notes::has_contexts;
 use super::process_identity::ProcessIdentity;
 use super::sealed::{content, state_key, write};
 use crate::context::Task;
+use crate::entry::Id;
 use crate::entry::path::display_path;
 use crate::error::{Error, Problem, Result};
 use crate::journal::{BEGUN, check_name, check_number, check_run_name};
 use crate::store::{Lock, Unreadable};
-use crate::text::shorten;
+use crate::text::{for_terminal, shorten};
 use crate::workspace::Workspace;
 
 /// The longest description of a task that is kept, in characters.
 const MAX_DESCRIPTION: usize = 20_000;
 /// How many paths of a task are kept.
 const MAX_FILES: usize = 100;
+/// How many entries an iteration lists at most, shown or left out.
+const MAX_IDS: usize = 1_000;
 /// How many files are read: more than a machine works on at a time, and than crashes leave.
 const MAX_BEGUN: usize = 1_000;
 
@@ -144,19 +147,28 @@ pub(super) fn clear_unused_scratch(workspace: &Workspace) {
     }
 }
 
-/// Keeps an iteration in `state/` until it is finished. The task may have texts of any length; a file that is too large
-/// would not be read.
+/// Keeps an iteration in `state/` until it is finished, in a form that [`begun`] reads: the request may have texts of
+/// any length and with any characters.
 pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
-    let Task { title, description, id, feature, section, files } = &iteration.task;
-    let task = Task {
-        title: line(title),
-        description: shorten(description, MAX_DESCRIPTION),
-        id: id.clone(),
-        feature: feature.as_deref().map(line),
-        section: section.as_deref().map(line),
-        files: files.iter().take(MAX_FILES).map(|file| line(file)).collect(),
+    let Iteration { task, .. } = iteration;
+    let some_line = |text: &Option<String>| text.as_deref().map(line);
+    let ids = |ids: &[Id]| ids.iter().filter(|id| is_id(id)).take(MAX_IDS).cloned().collect();
+    let kept = Iteration {
+        task: Task {
+            title: line(&task.title),
+            description: shorten(&for_terminal(&task.description.replace('\r', "")), MAX_DESCRIPTION),
+            id: task.id.clone(),
+            feature: some_line(&task.feature),
+            section: some_line(&task.section),
+            files: task.files.iter().take(MAX_FILES).map(|file| line(file)).collect(),
+        },
+        model: line(&iteration.model),
+        rationale: line(&iteration.rationale),
+        entries: ids(&iteration.entries),
+        left_out: ids(&iteration.left_out),
+        ..iteration.clone()
     };
-    write(workspace, lock, &iteration.state_name(), Iteration { task, ..iteration.clone() })
+    write(workspace, lock, &iteration.state_name(), kept)
 }
 
 /// Removes the file of an iteration that is in the journal, or was given up.
@@ -166,13 +178,29 @@ pub(crate) fn close(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -
     Ok(())
 }
 
-/// Checks what becomes a path, an argument of git, or the number of a process; the rest is as this program wrote it.
+/// Returns an iteration as [`keep_begun`] writes it, or the reason why it is invalid.
 fn checked(path: &str, iteration: Iteration) -> std::result::Result<Iteration, String> {
+    let Iteration { task, .. } = &iteration;
+    let some_line = |text: &Option<String>| text.as_deref().is_none_or(is_line);
+    let are_ids = |ids: &[Id]| ids.len() <= MAX_IDS && ids.iter().all(is_id);
+    let is_text = |text: &str| {
+        text.chars().count() <= MAX_DESCRIPTION
+            && !text.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\t'))
+    };
     let rules = [
         ("`run_id` is not the name of a run", check_run_name(&iteration.run_id).is_ok()),
         ("`number` is not the number of an iteration", check_number(iteration.number).is_ok()),
-        ("`task.id` is not the id of a task", check_name("task id", &iteration.task_id()).is_ok()),
+        ("`task.id` is not the id of a task", check_name("task id", &task.own_id()).is_ok()),
         ("its name is not that of its run and number", iteration.state_path() == path),
+        ("`task.title` is not a line of text", is_line(&task.title) && !task.title.trim().is_empty()),
+        ("`task.description` is not a text", is_text(&task.description)),
+        ("`task.feature` is not a line of text", some_line(&task.feature)),
+        ("`task.section` is not a line of text", some_line(&task.section)),
+        ("`task.files` are not paths", task.files.len() <= MAX_FILES && task.files.iter().all(|file| is_line(file))),
+        ("`model` is not a line of text", is_line(&iteration.model)),
+        ("`rationale` is not a line of text", is_line(&iteration.rationale)),
+        ("`entries` are not ids", are_ids(&iteration.entries)),
+        ("`left_out` are not ids", are_ids(&iteration.left_out)),
         ("`tree` is not the name of a git tree", iteration.tree.as_deref().is_none_or(is_tree)),
         ("`holder` is not a process", iteration.holder.as_ref().is_none_or(ProcessIdentity::is_possible)),
         ("`agent` is not a process", iteration.agent.as_ref().is_none_or(ProcessIdentity::is_possible)),
@@ -181,4 +209,13 @@ fn checked(path: &str, iteration: Iteration) -> std::result::Result<Iteration, S
         Some((reason, _)) => Err(reason.to_owned()),
         None => Ok(iteration),
     }
+}
+
+fn is_line(text: &str) -> bool {
+    text.chars().count() <= MAX_LINE && !text.chars().any(char::is_control)
+}
+
+/// Returns whether an id could belong to a file of this name.
+fn is_id(id: &Id) -> bool {
+    Id::parse(id.as_str()).as_ref() == Some(id) && is_line(id.as_str())
 }

@@ -14,7 +14,7 @@ use crate::strategy::Strategy;
 use crate::text::{for_terminal, shorten};
 
 /// The longest line of text that is kept, in characters.
-const MAX_LINE: usize = 2_000;
+pub(super) const MAX_LINE: usize = 2_000;
 
 /// One invocation of a loop.
 ///

@@ -185,7 +185,9 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
         };
         assert_eq!(same(found), same(expected), "{path}");
     }
-    assert!(base.read(".ralph/journal/run-1/0001.md").contains("it had text that looks like a secret"));
+    assert!(
+        base.read(".ralph/journal/run-1/0001.md").contains("<knowledge>: body, line 1: this looks like a secret: ")
+    );
 }
 
 #[test]
@@ -351,7 +353,11 @@ fn other_files_are_not_mistaken_for_saved_attempts() {
     check(&text.replacen("\"root\":", "\"more\":1,\"root\":", 1), 2, "unknown field `more`");
     check(&text.replace(base.root().to_str().unwrap(), "/elsewhere"), 2, "it belongs to the memory in `/elsewhere`");
     check(&text.replace("\"run_id\":\"run-1\"", "\"run_id\":\"../run-1\""), 2, "run id");
-    check(&text.replace("\"seen\":{\"tree\":null", &format!("\"seen\":{{\"tree\":{tree}")), 2, "not a git object");
+    check(
+        &text.replace("\"changes\":{\"tree\":null", &format!("\"changes\":{{\"tree\":{tree}")),
+        2,
+        "not a git object",
+    );
     for text in ["", "garbage", "{\"ralph_memory", &text[1..]] {
         check(text, 2, "`kept.json` is not a saved attempt");
     }
