@@ -2,14 +2,14 @@
 //!
 //! `iteration` has the types. `begin` takes a number, chooses a model (`model_choice`) and gathers the material of a
 //! context (`gather`, `recurring`), for the process that works on it until `finish`. `begun` keeps an iteration in a file
-//! until then, and `sealed` verifies that this program wrote it. `told` records an attempt that nobody began; `notes` says
-//! what its task's last context showed, and whether it was told before, in a `state_file`. `contributions` turns an agent's
-//! output into knowledge, `record` writes that and the journal's entry. `kept` and
-//! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
-//! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be
-//! recorded; `loop_claims` leaves to a run what the run records, and
-//! `meant` decides which task an element ends. `runs` names runs. `live` reads what runs do at the moment,
-//! and `live_writer` writes it. `page_server` notes who serves the page of the memory.
+//! until then, and `sealed` writes and reads such files, so that only what this program wrote is trusted. `told` records an
+//! attempt that nobody began; `notes` says what its task's last context showed, and whether it was told before. `ended` is an
+//! attempt without secrets, whose agent has ended. `contributions` turns its output into knowledge, and `record` writes that
+//! and the journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's
+//! `state_folders`, and `kept_attempt` lists the attempts. `message` records what an agent says in a session without a loop,
+//! in a run that `session_run` names; `loop_claims` leaves to a run what the run records, and `meant` decides which task an
+//! element ends. `runs` names runs. `live` reads what runs do at the moment, and `live_writer` writes it. `page_server` notes
+//! who serves the page of the memory.
 //!
 //! `briefing` gathers what a session begins with, and `remedies` finds the entries that are about what goes wrong now.
 //!

@@ -1015,8 +1015,8 @@ fn a_hook_whose_time_is_over_is_silent_and_loses_no_message() {
     let file = names.find(|path| path.extension().is_some_and(|extension| extension == "message")).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     let (before, rest) = text.split_once("\"holder\":").unwrap();
-    let (_, after) = rest.split_once(",\"run\"").unwrap();
-    fs::write(&file, format!("{before}\"holder\":null,\"run\"{after}")).unwrap();
+    let (_, after) = rest.split_once(",\"content\"").unwrap();
+    fs::write(&file, format!("{before}\"holder\":null,\"content\"{after}")).unwrap();
     fire_until(&base, HookEvent::SessionStart, &started("s-2", "startup"), &|| false);
     assert_eq!((base.files(".ralph/knowledge").len(), kept(&base)), (2, 0));
 }
