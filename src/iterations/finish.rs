@@ -34,14 +34,12 @@ pub(crate) fn reader(workspace: &Workspace, format: Format) -> Reader {
 
 /// Returns a report without secrets, with the agent's output.
 pub(super) fn redacted(workspace: &Workspace, report: &Report) -> Result<RedactedReport> {
-    let transcript = match &report.transcript {
-        Some(transcript) => Cow::Borrowed(transcript),
-        None => {
-            let mut reader = reader(workspace, Format::Auto);
-            reader.push(report.text.as_bytes());
-            Cow::Owned(reader.finish())
-        }
+    let read = || {
+        let mut reader = reader(workspace, Format::Auto);
+        reader.push(report.text.as_bytes());
+        Cow::Owned(reader.finish())
     };
+    let transcript = report.transcript.as_ref().map_or_else(read, Cow::Borrowed);
     report.redacted(&transcript, &workspace.settings.allowed_secrets)
 }
 

@@ -193,7 +193,7 @@ pub struct Occurrence {
 pub(crate) fn recent_iterations(workspace: &Workspace, feature: Option<&str>, count: usize) -> Found<AttemptView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
-    newest(workspace, &catalogs, of_feature(workspace.now(), &catalogs, feature), count)
+    newest(workspace, &catalogs, &of_feature(workspace.now(), &catalogs, feature), count)
 }
 
 /// Returns the last failed attempts, newest first and at most `count`: of a feature or of all, and of one task or of
@@ -224,7 +224,7 @@ pub(crate) fn failed_attempts(
         None => of_feature(workspace.now(), &catalogs, feature),
     };
     failed.retain(|attempt| attempt.head.outcome.is_success() == Some(false));
-    Ok(newest(workspace, &catalogs, failed, count))
+    Ok(newest(workspace, &catalogs, &failed, count))
 }
 
 /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, the most
@@ -267,7 +267,7 @@ pub(crate) fn recurring(
 fn newest(
     workspace: &Workspace,
     catalogs: &[&Catalog],
-    attempts: Vec<AttemptSummary>,
+    attempts: &[AttemptSummary],
     count: usize,
 ) -> Found<AttemptView> {
     // A file may have vanished since the scan.
