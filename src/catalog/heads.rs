@@ -211,22 +211,14 @@ impl Window {
     }
 
     fn fill(&mut self, file: &File, at: u64, wanted: usize) -> Option<()> {
+        let left = usize::try_from(file.metadata().ok()?.len().saturating_sub(at)).ok()?;
         self.at = at;
-        self.bytes.resize(wanted, 0);
-        let mut filled = 0;
-        while filled < wanted {
-            match file.read_at(&mut self.bytes[filled..], at + filled as u64) {
-                Ok(0) => break,
-                Ok(n_read) => filled += n_read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    self.bytes.clear();
-                    return None;
-                }
-            }
+        self.bytes.resize(wanted.min(left), 0);
+        let read = file.read_exact_at(&mut self.bytes, at).ok();
+        if read.is_none() {
+            self.bytes.clear();
         }
-        self.bytes.truncate(filled);
-        Some(())
+        read
     }
 }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::listing::{Listing, Seen, open_and_list};
 use super::scan::Scan;
-use super::table::{AGAIN, FolderRow, GONE, IN_INDEX, Odd, Row, Table, fingerprint, id_hash, number};
+use super::table::{AGAIN, FolderRow, GONE, IN_INDEX, NotAnEntry, Row, Table, fingerprint, id_hash, number};
 use crate::store::Store;
 
 /// The sources of the new table's folders: the number in the old one, and the current content, if it was listed.
@@ -33,10 +33,9 @@ pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option
         let Some((place, place_len)) = place else { continue };
         (row.path, row.path_len) = (place, place_len);
         row.first = number(scan.catalog.table.rows.len());
-        row.again |= restless.contains(&path);
+        row.again |= u8::from(restless.contains(&path));
         let is_same = |before: FolderRow| FolderRow { first: 0, ..before } == FolderRow { first: 0, ..row };
         scan.catalog.changed |= !before_row.is_some_and(is_same);
-        let folder = number(scan.catalog.table.folders.len());
         scan.catalog.table.folders.push(row);
         let old_rows = before.map_or(&[][..], |before| &old.rows[range(before)]);
         if let Some(before) = before {
@@ -44,12 +43,11 @@ pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option
         }
         if let Some(listing) = listing {
             merge(scan, &path, old_rows, listing.files);
-            let odd = listing.odd.into_iter().map(|(name, code)| Odd { folder, name, code });
-            scan.catalog.table.odd.extend(odd);
+            scan.catalog.table.not_entries.extend(listing.not_entries);
         } else {
             scan.catalog.table.rows.extend(old_rows.iter().filter(|row| !row.has(GONE)));
-            let odd = old.odd.iter().filter(|odd| before == Some(odd.folder as usize));
-            scan.catalog.table.odd.extend(odd.map(|odd| Odd { folder, ..odd.clone() }));
+            let is_here = |other: &&NotAnEntry| other.path.rsplit_once('/').is_some_and(|(folder, _)| folder == path);
+            scan.catalog.table.not_entries.extend(old.not_entries.iter().filter(is_here).cloned());
         }
     }
     for (folder, _) in is_used.iter().enumerate().filter(|&(_, &is_used)| !is_used) {
@@ -59,7 +57,8 @@ pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option
             remove(scan, &path, row);
         }
     }
-    scan.catalog.changed |= scan.catalog.table.odd != old.odd;
+    scan.catalog.table.not_entries.sort_unstable();
+    scan.catalog.changed |= scan.catalog.table.not_entries != old.not_entries;
 }
 
 /// Finds all folders of the new table, and those of them that must be listed again.
@@ -164,6 +163,6 @@ fn remove(scan: &mut Scan, path: &str, row: &Row) {
     scan.catalog.changed = true;
     scan.touched.push(row.id);
     if row.has(IN_INDEX) {
-        scan.catalog.ghosts.insert(format!("{path}/{}", scan.catalog.table.name(row)), row.hash);
+        scan.catalog.stale.insert(format!("{path}/{}", scan.catalog.table.name(row)), row.hash);
     }
 }

@@ -252,7 +252,7 @@ impl Directory for CacheDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        match self.refused.note(self.folder.make_file(name(path))) {
+        match self.refused.note(self.folder.create_private(name(path))) {
             Ok(file) => {
                 self.files().own.insert(name(path).to_owned());
                 Ok(BufWriter::new(Box::new(UnsyncedFile { file, refused: self.refused.clone() })))

@@ -15,7 +15,6 @@ mod overlay;
 mod plan;
 mod query;
 mod score;
-mod share;
 mod snapshot;
 mod tokens;
 
@@ -39,8 +38,7 @@ pub(crate) use highlights::highlights;
 pub(crate) use overlay::Overlay;
 pub use overlay::OverlayBuilder;
 pub(crate) use query::{Part, TextQuery, Weights};
-pub(crate) use score::{Candidate, Scores};
-pub(crate) use share::TermEvidence;
+pub(crate) use score::{Candidate, Match, Scores, TermEvidence};
 pub use snapshot::Snapshot;
 
 /// Why an index could not be read or written.

@@ -13,7 +13,7 @@ use super::planned::{PlannedAction, PlannedFile, SetupPlan};
 use super::record::SetupRecord;
 use super::{Setup, SetupScope};
 use crate::error::{Error, Result};
-use crate::store::OutsideFolder;
+use crate::store::Folder;
 
 /// How long to wait for another set-up, which takes a few milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -97,7 +97,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
 fn write(file: &PlannedFile) -> Result<()> {
     let path = file.location.full();
     let failed = |action: &'static str| move |source: io::Error| Error::Io { action, path, source };
-    let open = if file.before.is_none() { OutsideFolder::make } else { OutsideFolder::open };
+    let open = if file.before.is_none() { Folder::make } else { Folder::open };
     let folder = match open(&file.location.root) {
         Ok(folder) => folder,
         Err(source) => return Err(failed("open")(source)),
@@ -119,7 +119,7 @@ fn sweep<'a>(files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
     let folders: BTreeSet<_> =
         files.map(|(root, path)| (root, path.rsplit_once('/').map_or("", |(above, _)| above))).collect();
     for (root, path) in folders {
-        if let Ok(root) = OutsideFolder::open(root) {
+        if let Ok(root) = Folder::open(root) {
             root.sweep(path);
         }
     }
@@ -132,7 +132,7 @@ fn remove_folders(record: &mut SetupRecord, is_removal: bool) {
         return;
     }
     for (root, path) in record.folders_inside_out() {
-        let is_gone = OutsideFolder::open(&root).and_then(|folder| folder.remove_folder(&path)).unwrap_or(true);
+        let is_gone = Folder::open(&root).and_then(|folder| folder.remove_folder(&path)).unwrap_or(true);
         if is_gone || record.files.is_empty() {
             record.folders.remove(&(root, path));
         }

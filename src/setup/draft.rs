@@ -15,7 +15,7 @@ use super::seal::is_of_setup;
 use super::table::Content;
 use super::want::{Mark, Presence, Want};
 use super::{block, toml_config, yaml};
-use crate::store::{OutsideFolder, Unreadable};
+use crate::store::{Folder, Unreadable};
 
 /// The largest file that is edited, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -280,7 +280,7 @@ fn described(want: &Want) -> Option<String> {
 }
 
 fn read(location: &ClientPlace) -> Result<Option<String>, String> {
-    let folder = match OutsideFolder::open(&location.root) {
+    let folder = match Folder::open(&location.root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         folder => folder.map_err(|error| error.to_string())?,
     };
@@ -295,7 +295,7 @@ fn read(location: &ClientPlace) -> Result<Option<String>, String> {
 }
 
 pub(super) fn check_writable(location: &ClientPlace) -> Result<(), String> {
-    let protection = OutsideFolder::open(&location.root).and_then(|folder| folder.protection(&location.path));
+    let protection = Folder::open(&location.root).and_then(|folder| folder.protection(&location.path));
     match protection {
         Ok(Some(reason)) => Err(reason.to_owned()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use super::folder::{Folder, check_path};
 use super::layout::Store;
+use super::operation_log::record::LoggedChange;
 use super::temp::Durability;
 
 /// The mode of a new folder, before the process's umask.
@@ -17,44 +18,53 @@ const PRIVATE: [&str; 2] = ["state", "cache"];
 const PRIVATE_FOLDER: Mode = Mode::from_raw_mode(0o700);
 
 impl Store {
-    /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself.
+    /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself. Those that must
+    /// be durable are of entries: each is written down first.
     pub(super) fn make_folders(&self, path: &str, durability: Durability) -> io::Result<Folder> {
         match self.folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_folders(&self.folder("")?, path, mode_of(path), durability)
-            }
-            result => result,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => return result,
         }
+        let is_private = PRIVATE.contains(&path.split('/').next().unwrap_or_default());
+        let mode = if is_private { PRIVATE_FOLDER } else { NEW_FOLDER };
+        self.folder("")?.make_folders(path, mode, durability, &mut |folder| match durability {
+            Durability::Synced => self.before(&LoggedChange::Folder { path: folder.to_owned() }, b""),
+            Durability::Unsynced => Ok(()),
+        })
     }
 }
 
-/// Returns the mode of what is created in a folder below `.ralph/`, before the process's umask.
-fn mode_of(path: &str) -> Mode {
-    let first = path.split('/').next().unwrap_or_default();
-    if PRIVATE.contains(&first) { PRIVATE_FOLDER } else { NEW_FOLDER }
-}
-
-/// Opens the folder at `path` below `start`, and creates its missing parts with this mode.
-pub(super) fn make_folders(start: &Folder, path: &str, mode: Mode, durability: Durability) -> io::Result<Folder> {
-    let mut folder = start.descend("")?;
-    if path.is_empty() {
-        return Ok(folder);
-    }
-    check_path(path)?;
-    for part in path.split('/') {
-        let inner = match folder.descend(part) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match mkdirat(&folder, part, mode) {
-                    Ok(()) if durability == Durability::Synced => folder.sync()?,
-                    // Another process may have created it just now.
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error.into()),
+impl Folder {
+    /// Opens the folder at `path` below this one, and creates its missing parts with this mode; `before` is called with
+    /// the path of each that is missing.
+    pub(super) fn make_folders(
+        &self,
+        path: &str,
+        mode: Mode,
+        durability: Durability,
+        before: &mut dyn FnMut(&str) -> io::Result<()>,
+    ) -> io::Result<Folder> {
+        let mut folder = self.descend("")?;
+        if path.is_empty() {
+            return Ok(folder);
+        }
+        check_path(path)?;
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for (part, end) in path.split('/').zip(ends) {
+            folder = match folder.descend(part) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    before(&path[..end])?;
+                    match mkdirat(&folder, part, mode) {
+                        Ok(()) if durability == Durability::Synced => folder.sync()?,
+                        // Another process may have created it just now.
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    folder.descend(part)?
                 }
-                folder.descend(part)?
-            }
-            result => result?,
-        };
-        folder = inner;
+                result => result?,
+            };
+        }
+        Ok(folder)
     }
-    Ok(folder)
 }

@@ -7,13 +7,13 @@ use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, explain};
+use super::folder::{Folder, explain, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, read_below};
+use super::read::Unreadable;
 use super::temp::{Durability, exchange, exchange_name, rename_new, temporary_name};
-use super::write::parent_of;
+use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
 impl Store {
@@ -50,8 +50,8 @@ impl Store {
         let done =
             || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|((from, to, _), _)| (*from, *to));
         // The new names first: a power cut between the two leaves a file with both, or with one.
-        let new: BTreeSet<&str> = done().map(|(_, to)| parent_of(to)).collect();
-        let old: BTreeSet<&str> = done().map(|(from, _)| parent_of(from)).collect();
+        let new: BTreeSet<&str> = done().map(|(_, to)| split(to).0).collect();
+        let old: BTreeSet<&str> = done().map(|(from, _)| split(from).0).collect();
         if let Err((folder, error)) =
             new.iter().chain(&old).try_for_each(|path| self.sync_folder(path).map_err(|error| (path, error)))
         {
@@ -79,7 +79,7 @@ impl Store {
         }
         let change = LoggedChange::Move { from: from.to_owned(), to: to.to_owned(), bytes };
         self.before(&change, b"").map_err(failed)?;
-        match rename_new(self.abilities, (&from_folder, from_name), (&to_folder, to_name)) {
+        match rename_new((&from_folder, from_name), (&to_folder, to_name)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
             renamed => renamed.map(|()| self.after(&change)).map_err(failed),
         }
@@ -118,16 +118,16 @@ impl Store {
 
     /// Exchanges two names, through a third one if the file system cannot do it in one step.
     fn exchange_anyhow(&self, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
-        if exchange(self.abilities, a, b)? {
+        if exchange(a, b)? {
             return Ok(());
         }
         let waiting = exchange_name(&temporary_name(), a.1, None);
         let waiting = (a.0, waiting.as_str());
         let steps = [(a, waiting), (b, a), (waiting, b)];
         for (done, (from, to)) in steps.into_iter().enumerate() {
-            if let Err(error) = rename_new(self.abilities, from, to) {
+            if let Err(error) = rename_new(from, to) {
                 for (from, to) in steps[..done].iter().rev() {
-                    let _ = rename_new(self.abilities, *to, *from);
+                    let _ = rename_new(*to, *from);
                 }
                 return Err(error);
             }
@@ -157,8 +157,8 @@ impl Store {
 /// Returns the fingerprint of a file's bytes. One that is too large to be an entry is not read: it is known by its size
 /// and its stamps, which a rename keeps.
 fn fingerprint(folder: &Folder, name: &str) -> std::result::Result<u64, Unreadable> {
-    match read_below(folder, name) {
-        Ok(file) => Ok(xxh3_64(&file.bytes)),
+    match folder.read(name, MAX_FILE_BYTES) {
+        Ok(bytes) => Ok(xxh3_64(&bytes)),
         Err(Unreadable::TooLarge { size }) => {
             let stat = folder.stat_of(name)?;
             Ok(xxh3_64(format!("{size} {} {}", stat.ino, stat.mtime).as_bytes()))

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::thread;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{OFlags, openat};
+use rustix::fs::OFlags;
 
 use super::folder::{FileKind, Folder, explain, is_missing, is_outside};
 use super::layout::Store;
@@ -25,9 +25,8 @@ use super::operation_log::record::{
     FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head,
 };
 use super::operation_log::{Current, MAX_BYTES, MAX_OPERATIONS, OperationFile, OperationScope, name_of, numbers};
-use super::read::{Unreadable, open_regular, read_all};
+use super::read::Unreadable;
 use super::seal::SealKey;
-use super::temp::PRIVATE_FILE;
 use crate::error::Result;
 
 /// The folder below `state/`.
@@ -194,8 +193,7 @@ impl std::error::Error for UnwritableLog {
 
 /// Creates the file of an operation with these bytes.
 fn create_file(folder: &Folder, number: u64, bytes: &[u8]) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, name_of(number), flags, PRIVATE_FILE)?);
+    let mut file = folder.open_private(&name_of(number), OFlags::WRONLY | OFlags::EXCL | OFlags::APPEND)?;
     file.write_all(bytes)?;
     Ok(file)
 }
@@ -210,16 +208,15 @@ fn read_operation(
     if !is_own(folder, name, number, key)? {
         return Ok(None);
     }
-    let (file, stat) = open_regular(folder, name)?;
     let limit = usize::try_from(2 * MAX_BYTES).unwrap_or(usize::MAX);
-    let bytes = read_all(&file, u64::try_from(stat.st_size).unwrap_or_default(), limit)?;
+    let bytes = folder.read(name, limit)?;
     Ok(LoggedOperation::read(bytes, number, key))
 }
 
 /// Returns whether a file begins with the header of the operation of this number, written here.
 fn is_own(folder: &Folder, name: &str, number: u64, key: SealKey) -> std::result::Result<bool, Unreadable> {
     let mut head = Vec::new();
-    open_regular(folder, name)?.0.take(HEAD_BYTES).read_to_end(&mut head)?;
+    folder.open_file(name)?.take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(begins_with_head(&head, number, key))
 }
 
