@@ -92,7 +92,7 @@ impl Area {
 /// All entries of one [`Area`].
 ///
 /// Functions that take a `RowId` panic if it is not below [`Catalog::len`].
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Catalog {
     area: Area,
     /// The folder that holds `.ralph/`.

@@ -3,7 +3,6 @@
 //! This file knows nothing about the source of rows. Folders are in the byte order of their paths, and the rows of a
 //! folder in the byte order of their names, one folder after the other.
 
-use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -342,32 +341,26 @@ impl Code {
 
     /// Returns the problem of the file or folder at `path`, which is relative to `.ralph/`.
     pub(super) fn problem(self, path: &str) -> Problem {
-        let (message, hint) = match self {
-            Code::Link => ("is a link, and links are not followed", "put the file itself here, or remove the link"),
-            Code::NotAFile => {
-                ("has the name of an entry and is not a regular file", "rename it so that it does not end in `.md`")
+        let (name, message, hint) = match self {
+            Code::Link => {
+                ("link", "is a link, and links are not followed", "put the file itself here, or remove the link")
             }
-            Code::TooLarge => ("is larger than 1 MiB", "split it into several entries, or move it elsewhere"),
-            Code::Unreadable => ("cannot be read", "check its permissions: `ls -ld` on it and on the folders above"),
-            Code::NameNotUtf8 => ("has a name that is not UTF-8", "rename it"),
-            Code::TooDeep => ("is more than 32 folders deep", "move it up"),
-            Code::NotAFolder => ("is not a folder", "remove it, so that entries can be kept here"),
+            Code::NotAFile => (
+                "not-a-file",
+                "has the name of an entry and is not a regular file",
+                "rename it so that it does not end in `.md`",
+            ),
+            Code::TooLarge => {
+                ("too-large", "is larger than 1 MiB", "split it into several entries, or move it elsewhere")
+            }
+            Code::Unreadable => {
+                ("unreadable", "cannot be read", "check its permissions: `ls -ld` on it and on the folders above")
+            }
+            Code::NameNotUtf8 => ("name-not-utf8", "has a name that is not UTF-8", "rename it"),
+            Code::TooDeep => ("too-deep", "is more than 32 folders deep", "move it up"),
+            Code::NotAFolder => ("not-a-folder", "is not a folder", "remove it, so that entries can be kept here"),
         };
-        Problem::error(display_path(path), self.to_string(), message, hint)
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Code::Link => "link",
-            Code::NotAFile => "not-a-file",
-            Code::TooLarge => "too-large",
-            Code::Unreadable => "unreadable",
-            Code::NameNotUtf8 => "name-not-utf8",
-            Code::TooDeep => "too-deep",
-            Code::NotAFolder => "not-a-folder",
-        })
+        Problem::error(display_path(path), name, message, hint)
     }
 }
 

@@ -38,21 +38,14 @@ impl IndexFields {
     pub(super) fn new() -> IndexFields {
         let mut schema = Schema::builder();
         let path = schema.add_text_field(PATH, STRING | FAST);
-        let mut text = |name: &str, stream: &str| {
+        let names =
+            ["title", "tags", "body", "questions", "title_parts", "tags_parts", "body_parts", "questions_parts"];
+        let text = std::array::from_fn(|at| {
+            let stream = if at < N_OF_STREAM { tokens::WORDS } else { tokens::PARTS };
             let indexing =
                 TextFieldIndexing::default().set_tokenizer(stream).set_index_option(IndexRecordOption::WithFreqs);
-            schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
-        };
-        let text = [
-            text("title", tokens::WORDS),
-            text("tags", tokens::WORDS),
-            text("body", tokens::WORDS),
-            text("questions", tokens::WORDS),
-            text("title_parts", tokens::PARTS),
-            text("tags_parts", tokens::PARTS),
-            text("body_parts", tokens::PARTS),
-            text("questions_parts", tokens::PARTS),
-        ];
+            schema.add_text_field(names[at], TextOptions::default().set_indexing_options(indexing))
+        });
         let mut raw = |name: &str| {
             let indexing = TextFieldIndexing::default()
                 .set_tokenizer("raw")

@@ -8,7 +8,6 @@ use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyError, Term};
 
 use super::commit::Committed;
 use super::document::{IndexFields, N_OF_STREAM, N_TEXTS, PATH, QUESTIONS};
-use super::overlay::Overlay;
 
 /// The live documents of one or more indexes.
 pub struct Snapshot {
@@ -64,8 +63,8 @@ impl Snapshot {
     }
 
     /// Adds the uncommitted documents.
-    pub fn add_overlay(&mut self, overlay: &Overlay) -> tantivy::Result<()> {
-        for reader in &overlay.segments {
+    pub fn add_overlay(&mut self, overlay: &[SegmentReader]) -> tantivy::Result<()> {
+        for reader in overlay {
             self.add_segment(Segment { reader: reader.clone(), dead: Vec::new() })?;
         }
         Ok(())
