@@ -22,7 +22,6 @@ use super::folder::{FileKind, FileStat, is_missing};
 use super::layout::Store;
 use super::lock::LOCK;
 use super::seal::{SUM_BYTES, SealKey};
-use super::temp::Durability;
 use super::user_key::UserKey;
 
 /// The name of the file, in `cache/`.
@@ -104,7 +103,7 @@ impl Store {
     ///
     /// Those of the file system.
     pub fn make_state_key(&self) -> io::Result<SealKey> {
-        let file = self.make_folders("state", Durability::Unsynced)?.open_lock_file(LOCK)?;
+        let file = self.make_folders("state")?.open_lock_file(LOCK)?;
         self.state_key_of(&file, self.user_key.make()?)
     }
 
@@ -138,7 +137,7 @@ impl Store {
         if self.user_key.has_folders() {
             self.user_key.make_kept()?;
         }
-        let cache = self.make_folders("cache", Durability::Unsynced)?;
+        let cache = self.make_folders("cache")?;
         match cache.stat_of(ANCHOR).map(|stat| stat.kind) {
             // Another process was quicker.
             Ok(FileKind::File) | Err(_) => {}

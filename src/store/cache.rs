@@ -13,7 +13,6 @@ use super::folder::{FileKind, Folder, explain};
 use super::layout::{Store, from_root};
 use super::lock::{Guarded, Lock};
 use super::sweep::is_alive;
-use super::temp::Durability;
 use super::visit::{MAX_DEPTH, Visited};
 use crate::error::Result;
 
@@ -50,7 +49,7 @@ impl Store {
     /// Those of [`Store::open_cache`].
     pub fn append_cache(&self, name: &str) -> io::Result<File> {
         let path = format!("cache/{name}");
-        let (folder, name) = self.make_parent(&path, Durability::Unsynced)?;
+        let (folder, name) = self.make_parent(&path)?;
         folder.open_private(name, OFlags::RDWR | OFlags::APPEND)
     }
 
@@ -86,7 +85,7 @@ impl Store {
     }
 
     fn write_unsynced(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let (folder, name) = self.make_parent(path, Durability::Unsynced)?;
+        let (folder, name) = self.make_parent(path)?;
         folder.replace_file(name, bytes)
     }
 
@@ -103,7 +102,7 @@ impl Store {
     ///
     /// Those of [`Store::folder`], and those of the file system.
     pub fn make_cache_folder(&self, name: &str) -> io::Result<Folder> {
-        self.make_folders(&format!("cache/{name}"), Durability::Unsynced)
+        self.make_folders(&format!("cache/{name}"))
     }
 
     /// Opens the folder `name` below `state/`, and creates it if it is missing.
@@ -112,7 +111,7 @@ impl Store {
     ///
     /// Those of [`Store::folder`], and those of the file system.
     pub fn make_state_folder(&self, name: &str) -> io::Result<Folder> {
-        self.make_folders(&format!("state/{name}"), Durability::Unsynced)
+        self.make_folders(&format!("state/{name}"))
     }
 
     /// Creates the folder for git's working files, and returns its path: git cannot open our descriptors. Links from a
@@ -128,7 +127,7 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(_) => self.folder("state")?.remove_file("git")?,
         }
-        self.make_folders(OBJECTS, Durability::Unsynced)?;
+        self.make_folders(OBJECTS)?;
         Ok(self.full_path(SCRATCH))
     }
 

@@ -284,7 +284,7 @@ impl Abilities {
 
 /// Refuses an open file that is not a regular one.
 pub(super) fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Refusal::Kind.error()) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(FileRefusal::Kind.error()) }
 }
 
 /// Returns the error of a folder that belongs to another user.
@@ -294,14 +294,14 @@ pub(super) fn foreign_folder() -> io::Error {
 
 /// Why this program refused something that the system would not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum FileRefusal {
     /// A path could leave the folder.
     Path,
     /// An open file is not a regular one.
     Kind,
 }
 
-impl Refusal {
+impl FileRefusal {
     pub(super) fn error(self) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidInput, self)
     }
@@ -312,16 +312,16 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for FileRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Refusal::Path => "not a plain path below the folder",
-            Refusal::Kind => "not a regular file",
+            FileRefusal::Path => "not a plain path below the folder",
+            FileRefusal::Kind => "not a regular file",
         })
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for FileRefusal {}
 
 /// Splits a path into that of its folder and the name in it.
 pub(super) fn split(path: &str) -> (&str, &str) {
@@ -336,14 +336,14 @@ pub(super) fn check_path(path: &str) -> io::Result<()> {
 /// Refuses what is not the name of one file.
 pub(super) fn check_name(name: &str) -> io::Result<()> {
     if matches!(name, "" | "." | "..") || name.bytes().any(|byte| matches!(byte, b'/' | 0)) {
-        return Err(Refusal::Path.error());
+        return Err(FileRefusal::Path.error());
     }
     Ok(())
 }
 
 /// Returns whether a path was refused, or led through a link.
 pub(super) fn is_outside(error: &io::Error) -> bool {
-    Refusal::Path.is(error) || is_errno(error, Errno::LOOP)
+    FileRefusal::Path.is(error) || is_errno(error, Errno::LOOP)
 }
 
 /// Returns the folder of a file that a person named.

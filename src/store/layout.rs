@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{FileKind, Folder, explain, is_missing};
+use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
 use super::operation_log::UndoLog;
 use super::trust::Trust;
 use super::user_key::UserKey;
@@ -125,6 +125,13 @@ impl Store {
     /// when the path could leave `.ralph/`, `NotADirectory` when it names a file.
     pub fn folder(&self, path: &str) -> io::Result<Folder> {
         self.root_folder.descend(&from_root(path))
+    }
+
+    /// Opens the existing folder of the file at `path`, and returns it with the name.
+    pub(super) fn open_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
+        check_path(path)?;
+        let (folder, name) = split(path);
+        Ok((self.folder(folder)?, name))
     }
 
     /// Returns the names in the folder at `path`; none if there is no such folder. For callers that would do harm if

@@ -14,7 +14,6 @@ use super::folder::{Folder, explain};
 use super::layout::Store;
 use super::operation_log::OperationScope;
 use super::private::make_private;
-use super::temp::Durability;
 use crate::error::{Error, Result};
 
 /// The name of a lock file, in its folder.
@@ -124,7 +123,7 @@ impl Store {
         let mut wait = FIRST_WAIT;
         loop {
             let open = || {
-                let folder = self.make_folders(folder, Durability::Unsynced)?;
+                let folder = self.make_folders(folder)?;
                 make_private(folder.as_fd(), 0o700)?;
                 Ok((folder.open_lock_file(name)?, folder))
             };

@@ -5,9 +5,8 @@ use std::io;
 use rustix::fs::{Mode, mkdirat};
 use rustix::io::Errno;
 
-use super::folder::{Folder, check_path};
+use super::folder::{Folder, check_path, split};
 use super::layout::Store;
-use super::operation_log::record::LoggedChange;
 use super::temp::Durability;
 
 /// The mode of a new folder, before the process's umask.
@@ -18,19 +17,23 @@ const PRIVATE: [&str; 2] = ["state", "cache"];
 const PRIVATE_FOLDER: Mode = Mode::from_raw_mode(0o700);
 
 impl Store {
-    /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself. Those that must
-    /// be durable are of entries: each is written down first.
-    pub(super) fn make_folders(&self, path: &str, durability: Durability) -> io::Result<Folder> {
+    /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself. They are not made
+    /// durable.
+    pub(super) fn make_folders(&self, path: &str) -> io::Result<Folder> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             result => return result,
         }
         let is_private = PRIVATE.contains(&path.split('/').next().unwrap_or_default());
         let mode = if is_private { PRIVATE_FOLDER } else { NEW_FOLDER };
-        self.folder("")?.make_folders(path, mode, durability, &mut |folder| match durability {
-            Durability::Synced => self.before(&LoggedChange::Folder { path: folder.to_owned() }, b""),
-            Durability::Unsynced => Ok(()),
-        })
+        self.folder("")?.make_folders(path, mode, Durability::Unsynced, &mut |_| Ok(()))
+    }
+
+    /// Opens the folder of the file at `path`, creates its missing parts, and returns it with the file's name.
+    pub(super) fn make_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
+        check_path(path)?;
+        let (folder, name) = split(path);
+        Ok((self.make_folders(folder)?, name))
     }
 }
 

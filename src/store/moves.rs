@@ -12,7 +12,7 @@ use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
 use super::read::Unreadable;
-use super::temp::{Durability, exchange, exchange_name, rename_new, temporary_name};
+use super::temp::{exchange, exchange_name, rename_new, temporary_name};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -67,7 +67,7 @@ impl Store {
     fn rename_to(&self, from: &str, to: &str, expected: Option<u64>) -> Result<()> {
         let (from_folder, from_name) = self.open_file_parent("move", from)?;
         let failed = |error| explain("move", self.full_path(to), error);
-        let (to_folder, to_name) = self.make_parent(to, Durability::Synced).map_err(failed)?;
+        let (to_folder, to_name) = self.make_entry_parent(to).map_err(failed)?;
         let taken = || Error::Conflict { path: self.full_path(to), kept: None };
         if to_folder.stat_of(to_name).is_ok() {
             return Err(taken());

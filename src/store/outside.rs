@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::folder::{Folder, parent_of};
 use super::read::Unreadable;
-use super::replace_file::{Replacement, WriteStep, put_back, replace_in};
+use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
 use crate::error::{self, Error};
 
 /// The largest file that [`write_file`] replaces, in bytes.
@@ -140,9 +140,9 @@ impl Folder {
             Ok(())
         };
         let (temp, error) = match replace_in((&folder, name), expected, new, &mut step)? {
-            Replacement::Done => return Ok(true),
-            Replacement::Refused => return Ok(false),
-            Replacement::Displaced(temp, error) => (temp, error),
+            ExchangeResult::Done => return Ok(true),
+            ExchangeResult::Refused => return Ok(false),
+            ExchangeResult::Displaced(temp, error) => (temp, error),
         };
         match put_back(&folder, name, temp, new) {
             None => error.map_or(Ok(false), Err),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, fchmod, fstat, open};
 use rustix::process::geteuid;
 
-use super::folder::{Folder, Refusal, foreign_folder, is_missing, parent_of, regular};
+use super::folder::{FileRefusal, Folder, foreign_folder, is_missing, parent_of, regular};
 use super::temp::{Durability, rename_new};
 
 /// The mode of folders that are created.
@@ -106,7 +106,7 @@ pub(crate) fn private_names(folder: &Path) -> io::Result<Vec<String>> {
 /// `InvalidData` if it begins so and has more than `limit` bytes, and those of the file system.
 pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut file = match open_regular(path) {
-        Err(error) if Refusal::Kind.is(&error) => return Ok(None),
+        Err(error) if FileRefusal::Kind.is(&error) => return Ok(None),
         opened => opened?,
     };
     let mut bytes = Vec::new();

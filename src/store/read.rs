@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::folder::{FileStat, Folder, Refusal, is_errno, is_missing, is_outside, regular};
+use super::folder::{FileRefusal, FileStat, Folder, is_errno, is_missing, is_outside, regular};
 use super::layout::{Store, from_root};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
@@ -50,7 +50,7 @@ impl Unreadable {
         let source = match self {
             Unreadable::Link => return Error::OutsideRoot { path },
             Unreadable::Missing => io::ErrorKind::NotFound.into(),
-            Unreadable::NotAFile => Refusal::Kind.error(),
+            Unreadable::NotAFile => FileRefusal::Kind.error(),
             Unreadable::TooLarge { size } => {
                 io::Error::new(io::ErrorKind::InvalidData, format!("{size} bytes; the limit is {MAX_FILE_BYTES}"))
             }
@@ -140,7 +140,7 @@ impl From<io::Error> for Unreadable {
             Unreadable::Missing
         } else if error.kind() != io::ErrorKind::InvalidInput && is_outside(&error) {
             Unreadable::Link
-        } else if Refusal::Kind.is(&error) || is_errno(&error, Errno::NXIO) || is_errno(&error, Errno::NODEV) {
+        } else if FileRefusal::Kind.is(&error) || is_errno(&error, Errno::NXIO) || is_errno(&error, Errno::NODEV) {
             // The system's errors for opening a socket, and a device that does not exist.
             Unreadable::NotAFile
         } else {

@@ -22,7 +22,7 @@ pub(super) enum WriteStep {
 }
 
 /// The result of a replacement.
-pub(super) enum Replacement<'a> {
+pub(super) enum ExchangeResult<'a> {
     /// The file has the new bytes.
     Done,
     /// It does not contain the expected bytes, and was not changed.
@@ -46,34 +46,34 @@ pub(super) fn replace_in<'a>(
     expected: &[u8],
     new: &[u8],
     step: &mut dyn FnMut(WriteStep) -> io::Result<()>,
-) -> io::Result<Replacement<'a>> {
-    let Some(like) = folder.holds(name, expected)? else { return Ok(Replacement::Refused) };
+) -> io::Result<ExchangeResult<'a>> {
+    let Some(like) = folder.holds(name, expected)? else { return Ok(ExchangeResult::Refused) };
     let mut temp = Temp::write(folder, new, Access::Like(&like), Durability::Synced)?;
     temp.announce_exchange(name, expected, new)?;
     step(WriteStep::Written)?;
     if folder.holds(name, expected)?.is_none() {
-        return Ok(Replacement::Refused);
+        return Ok(ExchangeResult::Refused);
     }
     step(WriteStep::Checked)?;
     match exchange((folder, temp.name()), (folder, name)) {
         Ok(true) => {}
         Ok(false) => {
             if folder.holds(name, expected)?.is_none() {
-                return Ok(Replacement::Refused);
+                return Ok(ExchangeResult::Refused);
             }
             renameat(folder, temp.name(), folder, name)?;
             temp.keep();
             folder.sync()?;
-            return Ok(Replacement::Done);
+            return Ok(ExchangeResult::Done);
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Replacement::Refused),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExchangeResult::Refused),
         Err(error) => return Err(error),
     }
     let _ = step(WriteStep::Exchanged);
     // The displaced version is under the temporary name, which is removed when `temp` is dropped.
     Ok(match folder.sync().and_then(|()| folder.holds(temp.name(), expected)) {
-        Ok(Some(_)) => Replacement::Done,
-        displaced => Replacement::Displaced(temp, displaced.err()),
+        Ok(Some(_)) => ExchangeResult::Done,
+        displaced => ExchangeResult::Displaced(temp, displaced.err()),
     })
 }
 

@@ -9,12 +9,13 @@ use std::io;
 use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{FileKind, Folder, Refusal, check_path, explain, split};
+use super::folder::{FileKind, FileRefusal, Folder, check_path, explain, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
+use super::make_folders::NEW_FOLDER;
 use super::name::{Stamp, archive_folder, stamped_name};
 use super::operation_log::record::LoggedChange;
-use super::replace_file::{Replacement, WriteStep, put_back, replace_in};
+use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
 use super::temp::{Access, Durability, Temp, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
@@ -59,7 +60,7 @@ impl Store {
         lock.assert_guards(Guarded::Entries);
         check_size(path, bytes)?;
         let failed = |error| explain("create", self.full_path(path), error);
-        let (folder, name) = self.make_parent(path, Durability::Synced).map_err(failed)?;
+        let (folder, name) = self.make_entry_parent(path).map_err(failed)?;
         self.create_logged(&folder, path, name, bytes, mode).map_err(failed)
     }
 
@@ -138,19 +139,19 @@ impl Store {
             if step == WriteStep::Checked { self.before(&change, expected) } else { Ok(()) }
         };
         let conflict_file = match replace_in((&folder, name), expected, new, &mut step).map_err(failed)? {
-            Replacement::Done => None,
-            Replacement::Refused if folder.stat_of(name).is_ok_and(|stat| stat.kind == FileKind::Link) => {
+            ExchangeResult::Done => None,
+            ExchangeResult::Refused if folder.stat_of(name).is_ok_and(|stat| stat.kind == FileKind::Link) => {
                 return Err(Error::OutsideRoot { path: full });
             }
-            Replacement::Refused => return Err(conflict(None)),
-            Replacement::Displaced(temp, None) => match self.keep_version(&folder, temp.name(), path, now) {
+            ExchangeResult::Refused => return Err(conflict(None)),
+            ExchangeResult::Displaced(temp, None) => match self.keep_version(&folder, temp.name(), path, now) {
                 Ok(kept) => {
                     temp.keep();
                     Some(kept)
                 }
                 Err(error) => return Err(self.undo_exchange(path, &folder, name, temp, new, error)),
             },
-            Replacement::Displaced(temp, Some(error)) => {
+            ExchangeResult::Displaced(temp, Some(error)) => {
                 return Err(self.undo_exchange(path, &folder, name, temp, new, error));
             }
         };
@@ -188,7 +189,7 @@ impl Store {
         now: DateTime<Utc>,
     ) -> io::Result<String> {
         let (archive, name) = archive_folder(path);
-        let archived = self.make_folders(&archive, Durability::Synced)?;
+        let archived = self.make_entry_folders(&archive)?;
         let mut number = 1;
         loop {
             let candidate = stamped_name(name, Stamp::Conflict, now, number);
@@ -217,7 +218,7 @@ impl Store {
         let failed = |error| explain("archive", self.full_path(path), error);
         check_path(path).map_err(failed)?;
         let (archive, name) = archive_folder(path);
-        let folder = self.make_folders(&archive, Durability::Synced).map_err(failed)?;
+        let folder = self.make_entry_folders(&archive).map_err(failed)?;
         let mut number = 1;
         loop {
             let candidate = stamped_name(name, Stamp::Old, now, number);
@@ -234,28 +235,31 @@ impl Store {
         self.folder(path)?.sync()
     }
 
-    /// Opens the folder of the file at `path`, creates its missing parts, and returns it with the file's name.
-    pub(super) fn make_parent<'a>(&self, path: &'a str, durability: Durability) -> io::Result<(Folder, &'a str)> {
-        check_path(path)?;
-        let (folder, name) = split(path);
-        Ok((self.make_folders(folder, durability)?, name))
+    /// Opens the folder at `path`, and creates its missing parts, each of which is written down first, durably.
+    fn make_entry_folders(&self, path: &str) -> io::Result<Folder> {
+        match self.folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => return result,
+        }
+        let mut log = |folder: &str| self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"");
+        self.folder("")?.make_folders(path, NEW_FOLDER, Durability::Synced, &mut log)
     }
 
-    /// Opens the existing folder of the file at `path`, and returns it with the name.
-    pub(super) fn open_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
+    /// Opens the folder of the entry at `path`, creates its missing parts, and returns it with the file's name.
+    pub(super) fn make_entry_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
         check_path(path)?;
         let (folder, name) = split(path);
-        Ok((self.folder(folder)?, name))
+        Ok((self.make_entry_folders(folder)?, name))
     }
 
-    /// Does the same for a file that must be a regular one.
+    /// Opens the existing folder of the file at `path`, which must be a regular one, and returns it with the name.
     pub(super) fn open_file_parent<'a>(&self, action: &'static str, path: &'a str) -> Result<(Folder, &'a str)> {
         let failed = |error| explain(action, self.full_path(path), error);
         let (folder, name) = self.open_parent(path).map_err(failed)?;
         match folder.stat_of(name).map_err(failed)?.kind {
             FileKind::File => Ok((folder, name)),
             FileKind::Link => Err(Error::OutsideRoot { path: self.full_path(path) }),
-            FileKind::Folder | FileKind::Other => Err(failed(Refusal::Kind.error())),
+            FileKind::Folder | FileKind::Other => Err(failed(FileRefusal::Kind.error())),
         }
     }
 }
