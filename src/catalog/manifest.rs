@@ -147,7 +147,7 @@ impl ManifestFile<'_> {
         }
         let names = String::from_utf8(names).ok()?;
         let (not_entries, stale): (Vec<NotAnEntry>, StaleDocuments) = postcard::from_bytes(&rest).ok()?;
-        are_divided(&folders, header.n_rows).then(|| (header, Table { names, folders, rows, not_entries }, stale))
+        are_divided(&folders, header.n_rows).then_some((header, Table { names, folders, rows, not_entries }, stale))
     }
 }
 

@@ -41,7 +41,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
-use crate::store::Store;
+use crate::store::{Anchor, Store};
 
 use self::heads::Heads;
 use self::manifest::{ManifestFile, StaleDocuments};
@@ -372,7 +372,7 @@ impl Catalog {
             shortage: 0,
             by_id: OnceLock::new(),
         };
-        let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };
+        let Some(key) = store.anchor().map(Anchor::key) else { return catalog };
         let load = |index_id| ManifestFile { store, area, index_id, key }.load();
         let Some((header, table, stale)) = index_id.and_then(load) else { return catalog };
         (catalog.table, catalog.stale) = (table, stale);

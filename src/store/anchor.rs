@@ -34,17 +34,17 @@ pub struct Anchor(u64);
 
 impl Anchor {
     /// Returns the key.
-    pub fn key(&self) -> u64 {
+    pub fn key(self) -> u64 {
         self.0
     }
 
     /// Returns a line for a list in the cache, with its line end and a proof that it was written here.
-    pub fn sealed_line(&self, line: &str) -> String {
+    pub fn sealed_line(self, line: &str) -> String {
         format!("{line}\t{:016x}\n", xxh3_64_with_seed(line.as_bytes(), self.0))
     }
 
     /// Returns the content of a line of such a list, if it was written here.
-    pub fn unsealed_line<'a>(&self, line: &'a str) -> Option<&'a str> {
+    pub fn unsealed_line(self, line: &str) -> Option<&str> {
         let (line, sum) = line.rsplit_once('\t')?;
         (u64::from_str_radix(sum, 16).ok()? == xxh3_64_with_seed(line.as_bytes(), self.0)).then_some(line)
     }

@@ -106,10 +106,10 @@ impl Store {
         let read = |unreadable: Unreadable| unreadable.into_error(self.full_path(a));
         let before = [fingerprint(&a_folder, a_name).map_err(read)?, fingerprint(&b_folder, b_name).map_err(read)?];
         let change = LoggedChange::Swap { one: a.to_owned(), other: b.to_owned(), before };
-        self.before(&change, b"").and_then(|()| self.exchange_anyhow(places.0, places.1)).map_err(failed)?;
+        self.before(&change, b"").and_then(|()| Store::exchange_anyhow(places.0, places.1)).map_err(failed)?;
         a_folder.sync().and_then(|()| b_folder.sync()).map_err(|error| {
             // The caller will assume that nothing was done, and may do it again, which would undo it.
-            let _ = self.exchange_anyhow(places.0, places.1);
+            let _ = Store::exchange_anyhow(places.0, places.1);
             failed(error)
         })?;
         self.after(&change);
@@ -117,7 +117,7 @@ impl Store {
     }
 
     /// Exchanges two names, through a third one if the file system cannot do it in one step.
-    fn exchange_anyhow(&self, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
+    fn exchange_anyhow(a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
         if exchange(a, b)? {
             return Ok(());
         }
