@@ -97,7 +97,10 @@ fn a_log_is_newest_first_and_follows_the_numbers_within_a_second() {
         (first.attempt.task_title.as_str(), first.attempt.head.outcome, first.attempt.head.cost_usd),
         ("The task t-1", Outcome::Failed, Some(0.5))
     );
-    assert_eq!((crate::entry::timestamp(first.attempt.started_at).as_str(), first.archived), ("2026-05-01T10:00:00Z", false));
+    assert_eq!(
+        (crate::entry::timestamp(first.attempt.started_at).as_str(), first.archived),
+        ("2026-05-01T10:00:00Z", false)
+    );
     assert_eq!(first.path, ".ralph/journal/run-a/0001.md");
 }
 
