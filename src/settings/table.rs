@@ -208,14 +208,14 @@ pub(crate) const ALL: [Setting; 52] = [
     ),
     whole(
         "maintenance.learnings",
-        "the number of learnings above which `consolidate` merges similar ones",
+        "the number of learnings above which `tidy` merges similar ones",
         (0.0, 1_000_000.0),
         |settings| settings.maintenance.learnings as f64,
         |settings, value| settings.maintenance.learnings = value as usize,
     ),
     Setting {
         key: "maintenance.automatic",
-        help: "whether `prune` and `consolidate` run at the end of every `run`",
+        help: "whether `tidy` runs at the end of every `run`",
         kind: SettingKind::Switch(|settings| &mut settings.maintenance.automatic),
     },
     Setting {

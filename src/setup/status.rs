@@ -1,4 +1,4 @@
-//! What `doctor` says of the clients: whether each is connected, by which file, and what is doubtful.
+//! What `check` says of the clients: whether each is connected, by which file, and what is doubtful.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +15,8 @@ use super::registered::is_off;
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
 use super::want::{Presence, Want};
 use super::{Setup, SetupOptions, SetupScope};
-use crate::diagnostics::doctor::{Finding, FindingState};
+use crate::entry::path::MEMORY_FOLDER;
+use crate::error::{Problem, Severity};
 use crate::text::printed_command;
 
 /// What Claude Code's settings say that set-up has to know.
@@ -84,24 +85,24 @@ impl Setup {
     /// # let (project, program) = (folder.path(), folder.path().join("ralph-memory"));
     /// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
     /// std::fs::create_dir(project.join(".cursor"))?;
-    /// assert_eq!(setup.findings()[0].detail, "Cursor: not connected");
+    /// assert_eq!(setup.findings()[0].message, "Cursor: not connected");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn findings(&self) -> Vec<Finding> {
+    pub fn findings(&self) -> Vec<Problem> {
         let scopes = [SetupScope::Project, SetupScope::User];
         let found: BTreeSet<SetupClient> = scopes.into_iter().flat_map(|scope| self.found(scope)).collect();
         let findings = SetupClient::ALL.into_iter().filter(|client| *client != SetupClient::AgentsMd);
         findings.filter_map(|client| self.finding(client, found.contains(&client))).collect()
     }
 
-    fn finding(&self, client: SetupClient, is_found: bool) -> Option<Finding> {
+    fn finding(&self, client: SetupClient, is_found: bool) -> Option<Problem> {
         let scopes = [SetupScope::Project, SetupScope::User];
         let tables = scopes.map(|scope| files(client, scope, PROGRAM, SetupOptions::default()));
         let servers: Vec<&ClientFile> = tables.iter().flatten().filter(|file| self.has_server(file)).collect();
         let title = client.title();
         for scope in scopes {
             if let Some(danger) = self.dangers(client, scope).first() {
-                let state = if scope == SetupScope::Project { FindingState::Error } else { FindingState::Warning };
+                let state = if scope == SetupScope::Project { Severity::Error } else { Severity::Warning };
                 let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
                 let check = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
                 let hint = format!("{check} says what to do");
@@ -114,7 +115,7 @@ impl Setup {
             let detail = format!("{title}: not connected");
             let connect = printed_command("ralph-memory setup CLIENT", &[("CLIENT", client.as_str())]);
             let hint = format!("{connect} connects it");
-            return is_found.then(|| finding(FindingState::Ok, detail, Some(hint)));
+            return is_found.then(|| finding(Severity::Notice, detail, Some(hint)));
         }
         let mut paths: Vec<String> = servers.iter().map(|file| self.shown(file)).collect();
         paths.extend(settings.enabled_plugin.iter().map(|plugin| format!("plugin {plugin}")));
@@ -125,35 +126,35 @@ impl Setup {
         if let Some(program) = gone {
             let hint = format!("{again}, then set it up again; or install `ralph-memory` in a folder of `PATH`");
             let detail = format!("{detail}; it runs `{program}`, which is not found");
-            return Some(finding(FindingState::Warning, detail, Some(hint)));
+            return Some(finding(Severity::Warning, detail, Some(hint)));
         }
         let has_plugin = self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) || settings.enabled_plugin.is_some();
         if has_plugin && !settings.with_hooks.is_empty() && client == SetupClient::Claude {
             let detail = format!("{detail}; both the plugin and the settings have the hooks, which run twice");
-            return Some(finding(FindingState::Warning, detail, Some(format!("{again}, or remove the plugin"))));
+            return Some(finding(Severity::Warning, detail, Some(format!("{again}, or remove the plugin"))));
         }
         if let Some(off) =
             tables.iter().flatten().find(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)))
         {
             let detail = format!("{detail}; the entry in {} is switched off", self.shown(off));
-            return Some(finding(FindingState::Warning, detail, Some("switch it on in the client".to_owned())));
+            return Some(finding(Severity::Warning, detail, Some("switch it on in the client".to_owned())));
         }
         let untrusted = || tables.iter().flatten().find_map(|file| self.untrusted_hooks(file));
         if let Some((file, events)) = untrusted().filter(|_| client == SetupClient::Codex) {
             let file = self.bases.relative(&file).display();
             let detail = format!("{detail}; nobody has trusted the hooks in {file} ({events}), so it skips them");
             let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
-            return Some(finding(FindingState::Warning, detail, Some(hint.to_owned())));
+            return Some(finding(Severity::Warning, detail, Some(hint.to_owned())));
         }
         if settings.server_disabled.is_some() {
             let detail = format!("{detail}; `disabledMcpjsonServers` names the server, so it is not used");
-            return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));
+            return Some(finding(Severity::Warning, detail, Some("remove it from the settings".to_owned())));
         }
         if settings.hooks_disabled.is_some() {
             let detail = format!("{detail}; `disableAllHooks` is set, so sessions begin without the memory");
-            return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));
+            return Some(finding(Severity::Warning, detail, Some("remove it from the settings".to_owned())));
         }
-        Some(finding(FindingState::Ok, detail, None))
+        Some(finding(Severity::Notice, detail, None))
     }
 
     fn shown(&self, file: &ClientFile) -> String {
@@ -175,6 +176,6 @@ impl Setup {
     }
 }
 
-fn finding(state: FindingState, detail: String, hint: Option<String>) -> Finding {
-    Finding { what: "client", state, detail: detail.into(), hint: hint.map(Into::into) }
+fn finding(state: Severity, detail: String, hint: Option<String>) -> Problem {
+    Problem::new(state, MEMORY_FOLDER, "client", detail, hint.unwrap_or_default())
 }

@@ -334,7 +334,6 @@ fn no_call_rewrites_a_broken_file() {
     assert_eq!(added.path.as_str(), ".ralph/knowledge/no-frontmatter-2.md");
     found(&memory, "zzhealthy");
     memory.check();
-    quick("doctor", || memory.doctor());
     memory.context(&Request { task: Task::new("fixture entries"), ..Request::default() }).unwrap();
     quick("a new index", || memory.rebuild_index()).unwrap();
     quick("list", || memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }));

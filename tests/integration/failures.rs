@@ -11,15 +11,14 @@ use crate::support::{NOW, PROGRAM, Ran, TestBase, without_scores};
 
 const ADD: [&str; 7] = ["add", "--title", "T", "--tags", "a", "--body", "b"];
 /// The commands that only read.
-const READING: [&[&str]; 8] = [
+const READING: [&[&str]; 7] = [
     &["search", "nightly"],
     &["show", "bench"],
     &["list"],
     &["list", "--tags"],
     &["context", "--task", "bench"],
     &["check"],
-    &["status"],
-    &["doctor"],
+    &["--quiet"],
 ];
 
 fn sample() -> TestBase {

@@ -69,7 +69,7 @@ fn an_unreadable_operation_is_not_passed_over() {
 
 #[test]
 fn maintenance_loses_nothing_at_any_sampled_failure() {
-    campaign(&["prune", "consolidate"], Errors::Sampled);
+    campaign(&["tidy"], Errors::Sampled);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn an_exchange_that_is_not_durable_is_undone() {
 
 #[test]
 fn only_replaced_texts_leave_a_version() {
-    assert_eq!(at("consolidate", "fsync", ".ralph/knowledge/.tmp-"), BTreeMap::from([(6, 2)]));
+    assert_eq!(at("tidy", "fsync", ".ralph/knowledge/.tmp-"), BTreeMap::from([(6, 2)]));
 }
 
 #[test]

@@ -14,9 +14,9 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Set up", &["init", "setup", "import", "export"]),
     ("Find and read", &["search", "show", "list", "context"]),
     ("Write and edit", &["add", "note", "edit", "rename", "supersede", "promote", "archive", "restore", "undo"]),
-    ("See what happened", &["log", "stats", "status", "serve"]),
+    ("See what happened", &["log", "stats", "serve"]),
     ("Run agents", &["run", "record", "mcp", "hook"]),
-    ("Maintain", &["check", "doctor", "prune", "consolidate", "index", "watch", "merge-driver"]),
+    ("Maintain", &["check", "tidy", "index", "watch", "merge-driver"]),
     ("More", &["completions", "man", "help"]),
 ];
 

@@ -60,7 +60,7 @@ const RENAME: &[&str] = &["rename", "the-parser-is-slow", "The lexer is slow"];
 pub(super) const EDITOR: (&str, &str) = ("EDITOR", "/bin/sed -i 's/the lexer[.]/the printer./'");
 
 /// The commands that write, in the order in which one would use them.
-pub(crate) const CASES: [Case; 19] = [
+pub(crate) const CASES: [Case; 18] = [
     Case { in_steps: true, ..Case::new("init", &["init"], |files| files.contains_key(".ralph/config.toml")) },
     Case {
         writes_cache: true,
@@ -120,11 +120,10 @@ pub(crate) const CASES: [Case; 19] = [
     Case::new("archive", &["archive", "sockets-time-out", "tables-are-many"], |files| {
         ["After 30 seconds.", "One for each kind."].iter().all(|text| has(files, ".ralph/archive/", text))
     }),
-    Case { in_steps: true, ..Case::new("prune", &["prune"], |_| true) },
     Case {
         in_steps: true,
         leaves_a_trace: true,
-        ..Case::new("consolidate", &["consolidate"], |files| {
+        ..Case::new("tidy", &["tidy"], |files| {
             // What cannot be read now is left alone, and what became part of another can be moved later.
             let statements = ["Mind `ON DELETE`.", "Do it at night.", "Run them alone.", "For each connection."];
             statements.iter().all(|statement| has(files, ".ralph/knowledge/", statement))
@@ -189,7 +188,7 @@ pub(super) fn prepare(root: &Path) {
         memory.note(&Event { expires_at: entry::parse_time(until), ..Event::new("hint", summary) }).unwrap();
     };
     hint("For a day.", "2026-10-01");
-    on(280).prune(false).unwrap();
+    on(280).tidy(false).unwrap();
     hint("For a month.", "2026-11-01");
     let task = |title: &str, id: &str| Task { id: Some(id.to_owned()), ..Task::new(title) };
     let memory = on(300);

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{AddAction, Added, MaintenanceReport};
+use ralph_memory::memory::{AddAction, Added, TidyReport};
 use ralph_memory::runner::{RunIteration, RunTask, dollars, duration};
 use serde::Serialize;
 
 use crate::answers::EntryChange;
-use crate::maintenance::{self, MaintenanceAnswer};
+use crate::commands::tidy;
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
 /// The summary of a run.
@@ -47,7 +47,7 @@ pub(crate) struct RunSummary {
     pub(crate) refused: Vec<String>,
     /// The maintenance at its end, if the settings ask for it.
     #[serde(skip)]
-    pub(crate) maintenance: Option<MaintenanceReport>,
+    pub(crate) maintenance: Option<TidyReport>,
 }
 
 /// The end of an iteration in JSON.
@@ -86,7 +86,7 @@ struct RunAnswer<'a> {
     #[serde(flatten)]
     summary: &'a RunSummary,
     knowledge: Vec<EntryChange<'a>>,
-    maintenance: Option<MaintenanceAnswer<'a>>,
+    maintenance: Option<&'a TidyReport>,
 }
 
 impl RunSummary {
@@ -141,7 +141,7 @@ impl RunSummary {
         RunAnswer {
             summary: self,
             knowledge: self.learned.iter().map(EntryChange::of).collect(),
-            maintenance: self.maintenance.as_ref().map(MaintenanceAnswer::of),
+            maintenance: self.maintenance.as_ref(),
         }
     }
 
@@ -172,7 +172,7 @@ impl RunSummary {
             ui.field(name, PLAIN, value)?;
         }
         if let Some(report) = &self.maintenance {
-            ui.field("maintenance", PLAIN, &maintenance::sum(report, false))?;
+            ui.field("maintenance", PLAIN, &tidy::sum(report, false))?;
         }
         for learned in &self.learned {
             ui.field(learned.action.as_str(), ID, learned.id.as_str())?;
