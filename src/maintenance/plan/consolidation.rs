@@ -335,7 +335,8 @@ mod tests {
 
     #[test]
     fn the_newest_takes_over_the_statements_of_the_others() {
-        let merges = merged(&example(), 3);
+        let learnings = example();
+        let merges = merged(&learnings, 3);
         assert_eq!(merges.len(), 1);
         let merge = &merges[0];
         assert_eq!(merge.into.id.stem(), "ghi789");
@@ -346,7 +347,7 @@ mod tests {
              created_at: \"2026-02-03\"\nfiles: [a.rs]\nsupersedes: [knowledge/def456, knowledge/abc123]\nupdated_at: \"2026-03-01T00:00:00Z\"\n---\n\n\
              Check after migrations.\n\nEnable  PRAGMA foreign_keys.\n\n## About def456\n\nUse ON DELETE CASCADE.\n\n```sql\nx\n\ny\n```\n\n## About abc123\n"
         );
-        assert_eq!(merge.old, example()[2].text);
+        assert_eq!(merge.into, &learnings[2]);
         // Up to the threshold nothing is merged, and the order says nothing.
         assert_eq!(merged(&example(), 4), []);
         let mut turned = example();
@@ -359,7 +360,8 @@ mod tests {
         let fence = |indent: &str| format!("```yaml\na:\n{indent}b: 1\n```");
         let one = learning("a", 1, "x", "", &format!("Set LANG.\n\n{}", fence("  ")));
         let two = learning("b", 2, "x", "", &format!("Set lang.\n\n{}", fence("    ")));
-        let merged = &merged(&[one, two], 0)[0].new;
+        let both = [one, two];
+        let merged = &merged(&both, 0)[0].new;
         assert!(merged.contains("Set LANG.") && merged.contains("Set lang."), "{merged}");
         assert!(merged.contains("\n  b: 1") && merged.contains("\n    b: 1"), "{merged}");
     }
@@ -380,7 +382,7 @@ mod tests {
     }
 
     /// Returns what is live when all of this was merged.
-    fn after(learnings: &[Learning], merges: &[PlannedMerge]) -> Vec<Learning> {
+    fn after(learnings: &[Learning], merges: &[PlannedMerge<'_>]) -> Vec<Learning> {
         let gone: HashSet<&Id> = merges.iter().flat_map(|merge| &merge.others).map(|other| &other.id).collect();
         let left = learnings.iter().filter(|learning| !gone.contains(&learning.id));
         left.map(|learning| {
