@@ -187,7 +187,10 @@ mod tests {
         assert_eq!(found(&memory, "clock"), ["Ok no file has a time in the future"]);
         let past = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 3600);
         let memory = Memory::open(folder.path()).unwrap().with_clock(move || past);
-        assert_eq!(found(&memory, "clock"), ["Warning 1 file with a time in the future: `.ralph/knowledge/a.md`"]);
+        assert_eq!(
+            found(&memory, "clock"),
+            ["Ok 1 file with a time in the future: `.ralph/knowledge/a.md`; set the clock right, and `touch` them"]
+        );
     }
 
     #[test]

@@ -167,7 +167,7 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
     drop(lock);
     // Commands report it.
     let told = base.run(["check"]);
-    assert!(told.stdout.contains("attempts") && told.stdout.contains(path.to_str().unwrap()), "{told}");
+    assert!(told.stdout.contains("warning[not-recorded]: ") && told.stdout.contains(path.to_str().unwrap()), "{told}");
     let told = base.run(["context", "--task", "Another", "--run", "run-2"]);
     assert!(told.stderr.contains("iteration 1 of run-1 is not in the journal"), "{told}");
     begin(&base);

@@ -42,12 +42,7 @@ pub(super) fn judge(facts: &MemoryFacts) -> Vec<Problem> {
     findings.push(lock("cache-lock", "the index is", &facts.cache_lock));
     findings.extend(facts.watches.map(|watches| watching(watches, survey.folders)));
     findings.extend(git(&facts.git));
-    findings.push(listed(
-        ("clock", "no file has a time in the future"),
-        &survey.changed_later,
-        ("file", "with a time in the future"),
-        "set the clock right, and `touch` them",
-    ));
+    findings.push(clock(&survey.changed_later));
     findings.push(semantic(&facts.semantic));
     findings.push(hooks(&facts.hooks));
     findings
@@ -125,6 +120,15 @@ fn watching((limit, instances): (u64, u64), folders: usize) -> Problem {
         return warning("watching", message, printed_command(sysctl, &[("NUMBER", &wanted.to_string())]));
     }
     ok("watching", message)
+}
+
+/// Says which files have a time in the future: they are read at each scan, and nothing is wrong with them.
+fn clock(paths: &Paths) -> Problem {
+    if paths.count == 0 {
+        return ok("clock", "no file has a time in the future");
+    }
+    let (files, named) = (counted(paths.count, "file"), named(paths));
+    ok("clock", format!("{files} with a time in the future: {named}; set the clock right, and `touch` them"))
 }
 
 /// A failure without a known fix is a warning, too.
@@ -262,8 +266,10 @@ mod tests {
         check(|facts| facts.survey.leftovers = paths(1), &left(one));
         let many = "30 temporary files that a crash left: `.ralph/a`, `.ralph/b`, `.ralph/c`, …";
         check(|facts| facts.survey.leftovers = paths(30), &left(many));
-        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`";
-        check(|facts| facts.survey.changed_later = paths(3), &[("clock", WARNING, future)]);
+        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`; set the clock right, and \
+                      `touch` them";
+        assert_eq!(clock(&paths(3)).message, future);
+        check(|facts| facts.survey.changed_later = paths(3), &[]);
         let old = "1 cache of other versions of this program: `.ralph/cache/index-0`";
         check(|facts| facts.old_caches = vec!["cache/index-0".to_owned()], &[("old-caches", WARNING, old)]);
     }
