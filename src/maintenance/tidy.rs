@@ -27,7 +27,7 @@ use crate::workspace::{Work, Workspace};
 const BATCH: usize = 100;
 
 /// What is to be done.
-struct Plan {
+struct TidyPlan {
     /// The entries that go to the archive.
     moves: Vec<PlannedMove>,
     merges: Vec<NamedMerge>,
@@ -81,7 +81,7 @@ fn tidy_with(
     max_hold: Duration,
     interrupt: &mut dyn FnMut(),
 ) -> Result<TidyReport> {
-    let Plan { moves, merges } = plan(workspace)?;
+    let TidyPlan { moves, merges } = plan(workspace)?;
     if dry_run {
         let merged = merges.iter().map(|merge| merge.report.clone()).collect();
         let others = merges.into_iter().flat_map(|merge| merge.others);
@@ -100,7 +100,7 @@ fn tidy_with(
 }
 
 /// Plans both: an entry that goes to the archive is merged into none.
-fn plan(workspace: &Workspace) -> Result<Plan> {
+fn plan(workspace: &Workspace) -> Result<TidyPlan> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     workspace.check_whole(&live)?;
     workspace.check_whole(&archive)?;
@@ -124,7 +124,7 @@ fn plan(workspace: &Workspace) -> Result<Plan> {
     let learnings = live_learnings(workspace, &live, &gone, now);
     let merges = plan_merges(&learnings, settings.maintenance.learnings, now);
     let merges = merges.into_iter().map(|merge| NamedMerge::new(merge, &mut names, now)).collect();
-    Ok(Plan { moves, merges })
+    Ok(TidyPlan { moves, merges })
 }
 
 fn candidates(live: &Catalog, now: DateTime<Utc>) -> Vec<PruneCandidate> {

@@ -217,9 +217,9 @@ fn the_driver_is_offered_where_git_shares_the_entries() {
     let run = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
     let offer = "next: `ralph-memory check --register-merge-driver` lets git merge entries by key and by block";
     run(&["init"]).says(0, offer);
-    run(&["setup", "claude"]).says(0, offer);
     let notice = "git merges entries as text, which may leave conflict markers in their frontmatter";
     run(&["check", "--strict"]).says(0, "no problems in 0 files, 1 notice");
+    run(&["setup", "claude"]).says(0, offer);
     let answer = run(&["check", "--json"]).json(0);
     assert_eq!((&answer["counts"]["notices"], &answer["problems"][0]["message"]), (&json!(1), &json!(notice)));
     // Where entries stay in this clone, nothing is merged.

@@ -61,6 +61,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
             report::listed(ui.out, "fixed", &fixed)?;
             if !ui.quiet {
                 report::listed(ui.out, "ok", &checked.ok)?;
+                ui.line("")?;
             }
             let mut lines = memory.source_lines();
             report::human(ui.out, &checked, &mut |path, line| lines.line(path, line), ui.out_colour)?;
