@@ -166,7 +166,7 @@ mod tests {
         committed(&found(&memory, "index")[0], " with 1 document for 2 entries, 2 not indexed yet");
         fs::remove_dir_all(folder.path().join(".ralph/cache/catalog-v2")).unwrap();
         let unknown = "Warning the contents of the live index are unknown, so every search reads all files";
-        assert_eq!(found(&memory, "index")[0], unknown);
+        assert!(found(&memory, "index").contains(&unknown.to_owned()));
     }
 
     #[test]

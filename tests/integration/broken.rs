@@ -251,7 +251,8 @@ fn check_reports_the_place_the_problem_and_the_fix() {
     assert_eq!(places(&checked.problems), expected(&all()));
     memory.rebuild_index().unwrap();
     let again = quick("a check with an index", || memory.check());
-    assert_eq!(again, checked);
+    // What is said of the index is another.
+    assert_eq!((&again.problems, again.total, again.files), (&checked.problems, checked.total, checked.files));
     // Rows have an entry's name; a folder, or a name that is not text, is a problem and not a row.
     let not_rows =
         ["config.toml", "knowledge/caf\u{fffd}.md", "knowledge/folder.md", "knowledge/outside", "knowledge/loop"];

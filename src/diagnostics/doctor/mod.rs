@@ -51,8 +51,8 @@ pub(super) fn judge(facts: &MemoryFacts) -> Vec<Problem> {
 /// Lines without a meaning are problems of their own, with their places.
 fn settings(facts: &MemoryFacts) -> Option<Problem> {
     if !facts.has_settings {
-        let message = "there is no `config.toml`, so the defaults are in force";
-        return Some(warning("settings", message, "`ralph-memory init` writes one that lists them"));
+        let message = "there is no `config.toml`, so the defaults are in force; `ralph-memory init` writes one";
+        return Some(ok("settings", message));
     }
     let message = || format!("`config.toml` can be read; format {}", facts.format);
     facts.settings_are_clear.then(|| ok("settings", message()))
@@ -214,8 +214,10 @@ mod tests {
 
     #[test]
     fn settings_are_examined() {
-        let none = "there is no `config.toml`, so the defaults are in force";
-        check(|facts| facts.has_settings = false, &[("settings", WARNING, none)]);
+        check(|facts| facts.has_settings = false, &[]);
+        let none = settings(&MemoryFacts { has_settings: false, ..facts() }).unwrap();
+        let message = "there is no `config.toml`, so the defaults are in force; `ralph-memory init` writes one";
+        assert_eq!((none.message.as_str(), none.hint.as_str()), (message, ""));
         // These lines are problems of their own.
         check(|facts| facts.settings_are_clear = false, &[]);
     }

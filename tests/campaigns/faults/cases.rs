@@ -154,7 +154,7 @@ pub(crate) fn at(day: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600)
 }
 
-/// Adds what `consolidate` makes one entry of.
+/// Adds what `tidy` makes one entry of.
 pub(crate) fn add_learnings(memory: &Memory) {
     for (title, body) in [
         ("Foreign keys are off", "Switch them on.\n\nFor each connection."),
@@ -183,12 +183,12 @@ pub(super) fn prepare(root: &Path) {
     let old = add("The old schema", &["old"], "With one table.");
     let new = add("Tables are many", &["tables"], "One for each kind.");
     memory.supersede(&old, &new).unwrap();
-    add_learnings(&memory);
     let hint = |summary: &str, until: &str| {
         memory.note(&Event { expires_at: entry::parse_time(until), ..Event::new("hint", summary) }).unwrap();
     };
     hint("For a day.", "2026-10-01");
     on(280).tidy(false).unwrap();
+    add_learnings(&on(281));
     hint("For a month.", "2026-11-01");
     let task = |title: &str, id: &str| Task { id: Some(id.to_owned()), ..Task::new(title) };
     let memory = on(300);
