@@ -4,14 +4,14 @@
 //! version first, then writes the new one, and only then archives the others: a crash at any point leaves each statement in
 //! a file.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::archiving::{ArchiveNames, LockedBatches, MAX_HOLD, PlannedMove, SAVED, move_planned, skipped};
-use super::plan::{Learning, PlannedMerge, PruneCandidate, PruneFacts, plan_merges, plan_prune};
+use super::plan::{Learning, PlannedMerge, PruneCandidate, PruneFacts, ReplacedBy, plan_merges, plan_prune};
 use super::report::{MergedLearnings, TidyReport};
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
@@ -136,12 +136,8 @@ fn candidates(live: &Catalog, now: DateTime<Utc>) -> Vec<PruneCandidate> {
 }
 
 /// Returns the superseded entries, each with those that replace it, and when these were written.
-fn replacements_of(
-    live: &Catalog,
-    hidden: &HashSet<Id>,
-    now: DateTime<Utc>,
-) -> HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>> {
-    let mut replaced: HashMap<Id, Vec<_>> = HashMap::new();
+fn replacements_of(live: &Catalog, hidden: &HashSet<Id>, now: DateTime<Utc>) -> ReplacedBy {
+    let mut replaced = ReplacedBy::new();
     for (new, old) in replacements(&[live], now).counted {
         let written = live.row_of_id(&new).and_then(|row| live.head(row).without_future(now).recency());
         if hidden.contains(&old) && new != old {

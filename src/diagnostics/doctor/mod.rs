@@ -299,6 +299,12 @@ mod tests {
 
     #[test]
     fn git_is_examined() {
+        const DRIVERS: [&str; 3] = [
+            "git merges entries as text, which may leave conflict markers in their frontmatter",
+            "git merges entries as text: the merge driver `/gone` cannot be run",
+            "another merge driver than this version's is registered: when it cannot run, git may drop one side of a \
+             merge without conflict markers",
+        ];
         let reason = "git does not answer: dubious ownership";
         check(|facts| facts.git = GitFacts::Failed("dubious ownership".to_owned()), &[("git", WARNING, reason)]);
         let uncommitted = |changed: &[&str], untracked: &[&str], more| {
@@ -336,12 +342,6 @@ mod tests {
         ];
         check(|facts| facts.git = careless(MergeDriver::Absent, true), &both);
         let with = |driver| [both[0], both[1], ("merge-driver", driver, DRIVERS[driver as usize])];
-        const DRIVERS: [&str; 3] = [
-            "git merges entries as text, which may leave conflict markers in their frontmatter",
-            "git merges entries as text: the merge driver `/gone` cannot be run",
-            "another merge driver than this version's is registered: when it cannot run, git may drop one side of a \
-             merge without conflict markers",
-        ];
         check(|facts| facts.git = careless(MergeDriver::Absent, false), &with(Severity::Notice));
         check(|facts| facts.git = careless(MergeDriver::Fails("/gone".into()), false), &with(WARNING));
         check(|facts| facts.git = careless(MergeDriver::Unknown, true), &with(ERROR));

@@ -19,8 +19,10 @@ use crate::text::fold;
 /// The longest body that a merge makes, in bytes: longer ones are not read.
 const MAX_BODY: usize = 64 * 1024;
 
+type ListOf = fn(&Head) -> &Vec<String>;
+
 /// The lists of an entry that a merge joins, beside `supersedes`.
-const LISTS: [(&str, fn(&Head) -> &Vec<String>); 3] =
+const LISTS: [(&str, ListOf); 3] =
     [("tags", |head| &head.tags), ("files", |head| &head.files), ("questions", |head| &head.questions)];
 
 /// How much longer frontmatter gets by the time and the fingerprints of a change, in bytes.

@@ -9,5 +9,5 @@ mod tag_groups;
 
 pub(crate) use self::consolidation::{Learning, PlannedMerge, plan_merges};
 pub use self::pruning::ArchiveReason;
-pub(crate) use self::pruning::{PruneCandidate, PruneFacts, plan_prune};
+pub(crate) use self::pruning::{PruneCandidate, PruneFacts, ReplacedBy, plan_prune};
 pub(crate) use self::ranked_sets::RankedSets;

@@ -73,9 +73,12 @@ pub(crate) struct PruneCandidate {
 pub(crate) struct PruneFacts {
     /// All attempts, archived ones included, in the order in which they were begun.
     pub attempts: Vec<AttemptSummary>,
-    /// The entries that live ones replace, each with these, and when they were written.
-    pub superseded: HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>>,
+    /// The entries that live ones replace.
+    pub superseded: ReplacedBy,
 }
+
+/// Each entry that live ones replace, with these, and when they were written.
+pub(crate) type ReplacedBy = HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>>;
 
 /// Returns which of the live entries go to the archive, in the given order, and why.
 ///
