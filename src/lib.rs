@@ -97,7 +97,7 @@
 //! * A context opens nothing.
 //! * An attempt whose agent has ended is in the journal, or, if [`Memory::keeping_in`] names a folder, in a file that the
 //!   error names and [`Memory::record_kept`] reads.
-//! * `prune` and `consolidate` delete nothing. They move files to the archive, and every count from the journal stays the
+//! * `tidy` deletes nothing. It moves files to the archive, and every count from the journal stays the
 //!   same.
 //! * A file that comes with a repository names no command to run, no address to send text to, and nothing else of a
 //!   server.

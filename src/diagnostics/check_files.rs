@@ -1,27 +1,23 @@
-//! `check`: gathers all problems of the files.
+//! `check`: gathers all problems of the files, and of the memory as a whole.
 //!
-//! It reads files and asks git, and leaves the rules between entries to [`check`](mod@super::check). A broken file
-//! never ends it.
+//! It reads files and asks git, and leaves the rules to [`check`](mod@super::check) and [`doctor`](mod@super::doctor). A
+//! broken file never ends it.
 
 use serde::Serialize;
 
 use super::check::{self, LiveEntry};
-use super::doctor::{REGISTER, merge_finding};
-use super::gather::MACHINE_FOLDERS;
+use super::doctor::judge;
+use super::gather::facts;
 use super::source_lines::SourceLines;
 use crate::catalog::{Area, Catalog, RowId, add_archived};
-use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Head};
 use crate::error::{Problem, Tally};
-use crate::git::{Lookup, WorkTree};
 use crate::journal::summaries;
 use crate::knowledge::{Staleness, staleness};
 use crate::retrieve::superseded;
+use crate::semantic::SemanticStatus;
 use crate::workspace::{Work, Workspace};
-
-/// How to remove from git what it tracks and should not.
-const UNTRACK: &str =
-    "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
 
 /// The result of [`Memory::check`](crate::Memory::check).
 ///
@@ -47,10 +43,12 @@ pub struct CheckReport {
     pub total: Tally,
     /// The number of files that were checked, those of the archive included.
     pub files: usize,
+    /// What is as it should be: notices without a hint about each part of the memory, always in the same order.
+    pub ok: Vec<Problem>,
 }
 
-/// Checks all files.
-pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> CheckReport {
+/// Checks all files, and the memory as a whole. `others` are findings from outside of this module.
+pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec<Problem>) -> CheckReport {
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
     let comparing = workspace.doing(Work::Comparing, None);
@@ -74,60 +72,13 @@ pub(crate) fn check(workspace: &Workspace, bad_iterations: Vec<Problem>) -> Chec
         findings.extend(catalog.rows().filter_map(|row| check::unsafe_name(&catalog.path(row))));
     }
     drop(checking);
-    let _asking = workspace.doing(Work::AskingGit, None);
+    let _examining = workspace.doing(Work::Examining, None);
     findings.extend(workspace.settings_problems.clone());
-    findings.extend(bad_iterations);
-    findings.extend(tracked_files(workspace));
-    findings.extend(hostile_repository(workspace));
-    findings.extend(merge_driver(workspace));
+    let (ok, others): (Vec<Problem>, Vec<Problem>) =
+        judge(&facts(workspace, semantic)).into_iter().chain(others).partition(|finding| finding.hint.is_empty());
+    findings.extend(others);
     let (problems, total) = findings.finish();
-    CheckReport { problems, total, files: live.len() + archive.len() }
-}
-
-/// Reports a folder in the project that git takes for a bare repository, as a hostile clone may contain: git refuses to
-/// work in the project then.
-fn hostile_repository(workspace: &Workspace) -> Option<Problem> {
-    let Lookup::Refused(reason) = WorkTree::find(workspace.store.memory()) else { return None };
-    reason.contains("bare repository").then(|| {
-        Problem::warning(
-            MEMORY_FOLDER,
-            "repository-in-project",
-            format!("git refuses to work in the project: {reason}"),
-            "a folder of the project, or one around it, contains `HEAD`, `config`, `objects` and `refs`, and can let \
-               git run programs; remove them before you run git there",
-        )
-    })
-}
-
-/// Reports a merge driver that is missing, cannot be run, or may drop a side of a merge.
-fn merge_driver(workspace: &Workspace) -> Option<Problem> {
-    if workspace.lacks_merge_driver() {
-        let message = "git merges entries as text, which may leave conflict markers in their frontmatter";
-        let hint = format!("{REGISTER} makes it merge by key and by block");
-        return Some(Problem::notice(MEMORY_FOLDER, "merge-driver", message, hint));
-    }
-    let finding = merge_finding(&workspace.work_tree()?.merge_driver().ok()?);
-    let hint = finding.hint?;
-    Some(Problem::warning(MEMORY_FOLDER, "merge-driver", format!("git: {}", finding.detail), hint))
-}
-
-/// Reports files that git tracks although they belong to one machine. They are not trusted.
-fn tracked_files(workspace: &Workspace) -> Vec<Problem> {
-    let Some(work_tree) = workspace.work_tree() else { return Vec::new() };
-    let tracked = work_tree.tracked(&MACHINE_FOLDERS).unwrap_or_default();
-    let of = |name: &'static str| {
-        let mut of_folder = tracked.iter().filter(|path| path.split('/').next() == Some(name));
-        let first = of_folder.next()?;
-        let n_more = of_folder.count();
-        let more = if n_more > 0 { format!(", and {n_more} more of `.ralph/{name}/`") } else { String::new() };
-        Some(Problem::error(
-            display_path(first),
-            format!("tracked-{name}"),
-            format!("git tracks this file{more}: it belongs to one machine, and is not trusted"),
-            UNTRACK,
-        ))
-    };
-    MACHINE_FOLDERS.into_iter().filter_map(of).collect()
+    CheckReport { problems, total, files: live.len() + archive.len(), ok }
 }
 
 /// Returns the live entries that name files which have disappeared or changed much since they were written.
@@ -179,7 +130,12 @@ mod tests {
     #[test]
     fn a_new_memory_has_no_problems() {
         let (_folder, memory) = memory(&[]);
-        assert_eq!(memory.check(), CheckReport { problems: Vec::new(), total: Tally::default(), files: 0 });
+        let CheckReport { problems, total, files, ok } = memory.check();
+        assert_eq!((problems, total, files), (Vec::new(), Tally::default(), 0));
+        assert!(
+            ok.iter().all(|part| part.hint.is_empty() && part.severity == crate::error::Severity::Notice),
+            "{ok:?}"
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 /// The file in `.ralph/` with the paths that git ignores.
 const IGNORE: &str = ".gitignore";
 
-/// One thing that [`Memory::fix`](crate::Memory::fix) did.
+/// The result of [`Memory::fix`](crate::Memory::fix).
 ///
 /// ```
 /// use ralph_memory::Memory;
@@ -26,52 +26,31 @@ const IGNORE: &str = ".gitignore";
 /// # let memory = Memory::open(root)?;
 /// std::fs::create_dir_all(root.join(".ralph/cache/catalog-0"))?; // an older version made it
 /// let fixed = memory.fix()?.fixed;
-/// let lines: Vec<String> = fixed.iter().map(|fix| format!("{}: {}", fix.what, fix.detail)).collect();
-/// assert_eq!(lines, ["old-caches: removed `.ralph/cache/catalog-0`"]);
+/// assert_eq!((fixed[0].code.as_str(), fixed[0].message.as_str()), ("old-caches", "removed `.ralph/cache/catalog-0`"));
 /// assert_eq!(memory.fix()?.fixed, [], "nothing is left to fix");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AppliedFix {
-    /// The part that was fixed: the word of the [finding](crate::memory::Finding::what).
-    pub what: &'static str,
-    /// What was done, in one line without a final period.
-    pub detail: String,
-}
-
-/// The result of [`Memory::fix`](crate::Memory::fix).
-///
-/// ```
-/// use ralph_memory::Memory;
-/// use ralph_memory::memory::FixReport;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let FixReport { fixed, problems } = memory.fix()?;
-/// assert!(fixed.is_empty() && problems.is_empty(), "nothing is wrong with a new memory");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FixReport {
-    /// The fixes, in order.
-    pub fixed: Vec<AppliedFix>,
+    /// What was done, in order: notices with the code of the finding.
+    pub fixed: Vec<Problem>,
     /// What could not be fixed, and why.
     pub problems: Vec<Problem>,
 }
 
 impl FixReport {
-    fn add(&mut self, what: &'static str, done: Result<Vec<String>>) {
+    fn add(&mut self, code: &str, done: Result<Vec<String>>) {
         match done {
-            Ok(details) => self.fixed.extend(details.into_iter().map(|detail| AppliedFix { what, detail })),
+            Ok(done) => {
+                self.fixed.extend(done.into_iter().map(|message| Problem::notice(MEMORY_FOLDER, code, message, "")));
+            }
             Err(error) => {
                 let reason = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
                 self.problems.push(Problem::warning(
                     MEMORY_FOLDER,
                     "not-fixed",
-                    format!("{what}: {error}{reason}"),
-                    "remove the cause, and run `ralph-memory doctor --fix` again",
+                    format!("{code}: {error}{reason}"),
+                    "remove the cause, and run `ralph-memory check --fix` again",
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! Gathers the facts for the doctor: the current state of the folders, the index, the locks and git.
+//! Gathers the facts about the memory as a whole: the current state of the folders, the index, the locks and git.
 //!
 //! It changes nothing and judges nothing: [`doctor`](mod@super::doctor) does the latter.
 
@@ -6,13 +6,12 @@ use std::fs;
 
 use chrono::TimeDelta;
 
-use super::doctor::{GitFacts, IndexFacts, MemoryFacts, SemanticFacts, WatchLimits};
+use super::doctor::{GitFacts, IndexFacts, MemoryFacts};
 use crate::catalog::{self, Area};
-use crate::error::Problem;
 use crate::git::{Lookup, WorkTree};
 use crate::hook::hook_log;
 use crate::index;
-use crate::semantic;
+use crate::semantic::{self, SemanticStatus};
 use crate::settings::FORMAT;
 use crate::workspace::{CONFIG, Workspace};
 
@@ -25,15 +24,15 @@ const ENTRIES: [&str; 3] = ["knowledge", "journal", "archive"];
 /// The folders that git should ignore, since they belong to one machine.
 pub(super) const MACHINE_FOLDERS: [&str; 2] = ["cache", "state"];
 
-/// Returns the facts for the doctor, without those about servers and saved attempts, which the caller adds.
-pub(super) fn facts(workspace: &Workspace, semantic: SemanticFacts, kept: Vec<Problem>) -> MemoryFacts {
+/// Returns the facts. The servers of semantic search were asked before.
+pub(super) fn facts(workspace: &Workspace, semantic: SemanticStatus) -> MemoryFacts {
     let latest = workspace.now().checked_add_signed(AHEAD).and_then(|latest| latest.timestamp_nanos_opt());
     let store = &workspace.store;
     let indexes = [("live", Area::Live), ("archive", Area::Archive)];
     MemoryFacts {
         format: FORMAT,
         has_settings: store.read(CONFIG).is_ok(),
-        settings_problems: workspace.settings_problems.len(),
+        settings_are_clear: workspace.settings_problems.is_empty(),
         memory: store.folder_state(""),
         entries: ENTRIES.map(|name| (name, store.folder_state(name))).into(),
         state: store.folder_state("state"),
@@ -48,7 +47,6 @@ pub(super) fn facts(workspace: &Workspace, semantic: SemanticFacts, kept: Vec<Pr
         git: git_facts(workspace),
         semantic,
         hooks: hook_log(workspace),
-        kept,
     }
 }
 
@@ -105,35 +103,36 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
     answers.unwrap_or_else(|error| GitFacts::Failed(error.to_string()))
 }
 
-fn watch_limits() -> Option<WatchLimits> {
+/// Returns how many folders a user may watch, and in how many programs.
+fn watch_limits() -> Option<(u64, u64)> {
     let number = |name: &str| fs::read_to_string(format!("{INOTIFY}/{name}")).ok()?.trim().parse().ok();
-    Some(WatchLimits { folders: number("max_user_watches")?, instances: number("max_user_instances")? })
+    Some((number("max_user_watches")?, number("max_user_instances")?))
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::super::doctor::FindingState;
     use super::super::tests::memory;
     use crate::memory::Memory;
 
-    /// Returns the doctor's findings about one part: its state, then its detail.
+    /// Returns the findings with a code: `Ok` or the severity, then the message.
     #[track_caller]
-    fn said(memory: &Memory, what: &str) -> Vec<String> {
-        let findings = memory.doctor().findings;
-        let findings = findings.into_iter().filter(|finding| finding.what == what);
-        findings.map(|finding| format!("{:?} {}", finding.state, finding.detail)).collect()
+    fn found(memory: &Memory, code: &str) -> Vec<String> {
+        let checked = memory.check();
+        let ok = checked.ok.into_iter().map(|finding| ("Ok".to_owned(), finding));
+        let all = ok.chain(checked.problems.into_iter().map(|finding| (format!("{:?}", finding.severity), finding)));
+        let all = all.filter(|(_, finding)| finding.code == code);
+        all.map(|(state, finding)| format!("{state} {}", finding.message)).collect()
     }
 
     #[test]
-    fn the_doctor_finds_nothing_wrong_in_a_new_memory() {
+    fn nothing_is_wrong_with_a_new_memory() {
         let (_folder, memory) = memory(&[]);
-        let diagnosis = memory.doctor();
-        let bad: Vec<_> = diagnosis.findings.iter().filter(|finding| finding.state != FindingState::Ok).collect();
-        assert!(bad.is_empty() && diagnosis.worst() == FindingState::Ok, "{bad:?}");
-        let whats: Vec<_> = diagnosis.findings.iter().map(|finding| finding.what).collect();
-        for what in [
+        let checked = memory.check();
+        assert_eq!(checked.problems, []);
+        let codes: Vec<_> = checked.ok.into_iter().map(|finding| finding.code).collect();
+        for code in [
             "settings",
             "entries",
             "state",
@@ -146,32 +145,32 @@ mod tests {
             "clock",
             "hooks",
         ] {
-            assert!(whats.contains(&what), "{what}");
+            assert!(codes.iter().any(|found| found == code), "{code}");
         }
     }
 
     #[test]
-    fn the_doctor_examines_the_index() {
+    fn the_index_is_examined() {
         let (folder, memory) = memory(&[("knowledge/a.md", "---\ntitle: A\ntags: [x]\n---\none\n")]);
         let none = "Ok live: not built yet; 1 entry is read directly until a command builds it";
-        assert_eq!(said(&memory, "index")[0], none);
+        assert_eq!(found(&memory, "index")[0], none);
         assert!(!folder.path().join(".ralph/cache").exists());
         memory.rebuild_index().unwrap();
         let committed = |line: &str, end: &str| {
             assert!(line.starts_with("Ok live: commit ") && line.ends_with(end), "{line}");
         };
-        committed(&said(&memory, "index")[0], " with 1 document for 1 entry, 0 not indexed yet");
+        committed(&found(&memory, "index")[0], " with 1 document for 1 entry, 0 not indexed yet");
         // One changed, which leaves its old document stale, and one new.
         fs::write(folder.path().join(".ralph/knowledge/a.md"), "---\ntitle: A b\ntags: [x]\n---\ntwo\n").unwrap();
         fs::write(folder.path().join(".ralph/knowledge/b.md"), "---\ntitle: B\ntags: [x]\n---\nthree\n").unwrap();
-        committed(&said(&memory, "index")[0], " with 1 document for 2 entries, 2 not indexed yet");
+        committed(&found(&memory, "index")[0], " with 1 document for 2 entries, 2 not indexed yet");
         fs::remove_dir_all(folder.path().join(".ralph/cache/catalog-v2")).unwrap();
-        let unknown = "Warning live: its contents are unknown, so every search reads all files";
-        assert_eq!(said(&memory, "index")[0], unknown);
+        let unknown = "Warning the contents of the live index are unknown, so every search reads all files";
+        assert!(found(&memory, "index").contains(&unknown.to_owned()));
     }
 
     #[test]
-    fn the_doctor_lists_leftovers() {
+    fn leftovers_are_listed() {
         let (folder, memory) = memory(&[
             ("cache/index-0/meta.json", ""),
             ("cache/catalog-v0/x", ""),
@@ -180,32 +179,35 @@ mod tests {
         ]);
         let old =
             "Warning 2 caches of other versions of this program: `.ralph/cache/catalog-v0`, `.ralph/cache/index-0`";
-        assert_eq!(said(&memory, "old-caches"), [old]);
+        assert_eq!(found(&memory, "old-caches"), [old]);
         let left = "Warning 1 temporary file that a crash left: `.ralph/knowledge/.tmp-4294967295-0123456789abcdef`";
-        assert_eq!(said(&memory, "leftovers"), [left]);
+        assert_eq!(found(&memory, "leftovers"), [left]);
         memory.rebuild_index().unwrap();
-        assert_eq!(said(&memory, "old-caches"), [old]);
-        assert_eq!(said(&memory, "clock"), ["Ok no file has a time in the future"]);
+        assert_eq!(found(&memory, "old-caches"), [old]);
+        assert_eq!(found(&memory, "clock"), ["Ok no file has a time in the future"]);
         let past = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 3600);
         let memory = Memory::open(folder.path()).unwrap().with_clock(move || past);
-        assert_eq!(said(&memory, "clock"), ["Warning 1 file with a time in the future: `.ralph/knowledge/a.md`"]);
+        assert_eq!(
+            found(&memory, "clock"),
+            ["Ok 1 file with a time in the future: `.ralph/knowledge/a.md`; set the clock right, and `touch` them"]
+        );
     }
 
     #[test]
-    fn the_doctor_names_the_holder_of_a_lock() {
+    fn the_holder_of_a_lock_is_named() {
         let (_folder, memory) = memory(&[]);
         let held = memory.store.lock(std::time::Duration::ZERO).unwrap();
-        let lines = said(&memory, "lock");
+        let lines = found(&memory, "lock");
         assert!(
             lines[0].starts_with(&format!("Warning entries are being written by pid {} on", std::process::id())),
             "{lines:?}"
         );
         drop(held);
-        assert_eq!(said(&memory, "lock"), ["Ok free"]);
+        assert_eq!(found(&memory, "lock"), ["Ok free"]);
     }
 
     #[test]
-    fn the_doctor_asks_git() {
+    fn git_is_asked() {
         let (folder, memory) = memory(&[("cache/x", "x")]);
         let git = |arguments: &[&str]| {
             let mut command = std::process::Command::new("git");
@@ -219,25 +221,27 @@ mod tests {
         };
         git(&["init", "-q"]);
         git(&["config", "core.excludesFile", "/dev/null"]);
-        assert_eq!(said(&memory, "git-ignore"), ["Ok ignores `cache/` and `state/`, and not the entries"]);
-        let uncommitted = said(&memory, "git-commit");
+        assert_eq!(found(&memory, "git-ignore"), ["Ok ignores `cache/` and `state/`, and not the entries"]);
+        let uncommitted = found(&memory, "git-commit");
         assert!(
-            uncommitted[0].contains("files are not committed, ") && uncommitted[0].starts_with("Warning "),
+            uncommitted[0].contains("files are not committed, ") && uncommitted[0].starts_with("Ok "),
             "{uncommitted:?}"
         );
         git(&["add", "."]);
         git(&["commit", "-qm", "all"]);
-        assert_eq!(said(&memory, "git-commit"), ["Ok everything is committed"]);
+        assert_eq!(found(&memory, "git-commit"), ["Ok everything is committed"]);
         git(&["add", "-f", ".ralph/cache/x"]);
         fs::write(folder.path().join(".gitignore"), ".ralph/knowledge/\n").unwrap();
         fs::write(folder.path().join(".ralph/.gitignore"), "/cache/\n").unwrap();
         assert_eq!(
-            said(&memory, "git-ignore"),
+            found(&memory, "git-ignore"),
             [
-                "Warning does not ignore `state/`, which belongs to this machine only",
-                "Error tracks 1 file of `cache/` or `state/`, such as `cache/x`; nothing in it is trusted",
-                "Warning ignores the entries, so they are neither shared nor safe from `git clean -x`",
+                "Ok git ignores the entries, so they are neither shared nor safe from `git clean -x`; `git check-ignore -v \
+                 .ralph/knowledge/x.md` names the line that says so",
+                "Warning git does not ignore `state/`, which belongs to this machine only",
             ]
         );
+        let tracked = "Error git tracks this file: it belongs to one machine, and is not trusted";
+        assert_eq!(found(&memory, "tracked-cache"), [tracked]);
     }
 }

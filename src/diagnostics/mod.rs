@@ -1,29 +1,21 @@
 //! Problems of a memory, and fixes that need no decision.
 //!
-//! `check` finds problems in and between entry files, the doctor examines the memory as a whole, and `fix` repairs what
-//! the doctor found. Only `fix` changes anything.
+//! `check` has the rules for entries, `doctor` those for the memory as a whole; `check_files` and `gather` read what they
+//! judge, and `fix` repairs what needs no decision. Only `fix` changes anything. A finding is a [`Problem`].
+//!
+//! [`Problem`]: crate::error::Problem
 
-pub(crate) mod check;
+mod check;
 mod check_files;
-pub(crate) mod doctor;
+mod doctor;
 mod fix;
 mod gather;
 mod source_lines;
 #[cfg(test)]
 mod tests;
 
-use self::doctor::{Diagnosis, SemanticFacts};
-use crate::error::Problem;
-use crate::workspace::{Work, Workspace};
-
 pub use self::check_files::CheckReport;
 pub(crate) use self::check_files::check;
+pub use self::fix::FixReport;
 pub(crate) use self::fix::fix;
-pub use self::fix::{AppliedFix, FixReport};
 pub use self::source_lines::SourceLines;
-
-/// Examines the memory as a whole.
-pub(crate) fn doctor(workspace: &Workspace, semantic: SemanticFacts, kept: Vec<Problem>) -> Diagnosis {
-    let _examining = workspace.doing(Work::Examining, None);
-    doctor::judge(&gather::facts(workspace, semantic, kept))
-}

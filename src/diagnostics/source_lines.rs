@@ -37,15 +37,8 @@ struct SourceFile {
     path: String,
     /// Its text, with replacement characters for invalid UTF-8; `None` if the file cannot be read.
     text: Option<String>,
-    /// Computed for the first line that is needed.
-    index: Option<LineIndex>,
-}
-
-struct LineIndex {
-    /// Where each line begins.
-    starts: Vec<usize>,
-    /// The secrets in the whole file.
-    secrets: Vec<Secret>,
+    /// The secrets in it, searched for the first line that is needed: a value may be on another line than its name.
+    secrets: Option<Vec<Secret>>,
 }
 
 impl<'a> SourceLines<'a> {
@@ -57,18 +50,16 @@ impl<'a> SourceLines<'a> {
     /// shown anywhere. What is not UTF-8 is replaced. `None` where there is no such file or line.
     pub fn line(&mut self, path: &str, line: u32) -> Option<String> {
         let workspace = self.workspace;
-        let SourceFile { text, index, .. } = self.source(path);
+        let SourceFile { text, secrets, .. } = self.source(path);
         let text = text.as_ref()?;
-        let index = index.get_or_insert_with(|| {
-            // Searched in the whole text: a value may be on another line than its name.
-            let secrets = workspace.secrets_in(text).collect();
-            let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-            LineIndex { starts, secrets }
-        });
-        let at = usize::try_from(line).ok()?.checked_sub(1)?;
-        let start = *index.starts.get(at)?;
-        let end = index.starts.get(at + 1).map_or(text.len(), |next| next - 1);
-        Some(secret::redact_part(text, start..end, &index.secrets).trim_end_matches('\r').to_owned())
+        let secrets = secrets.get_or_insert_with(|| workspace.secrets_in(text).collect());
+        let before = usize::try_from(line).ok()?.checked_sub(1)?;
+        let start = match before {
+            0 => 0,
+            _ => text.match_indices('\n').nth(before - 1)?.0 + 1,
+        };
+        let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        Some(secret::redact_part(text, start..end, secrets).trim_end_matches('\r').to_owned())
     }
 
     /// Sets the place of a problem to that of the key that it is about, since heads keep no places.
@@ -96,7 +87,7 @@ impl<'a> SourceLines<'a> {
                 Ok(text) => text,
                 Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
             });
-            SourceFile { path: path.to_owned(), text, index: None }
+            SourceFile { path: path.to_owned(), text, secrets: None }
         }))
     }
 }

@@ -18,7 +18,7 @@ const NAME_KEY: &str = "merge.ralph-memory.name";
 /// over where the program does not end with 0 or 1. Git quotes the path for the shell itself.
 const ARGUMENTS: &str = " merge-driver --marker-size=%L --path=%P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) \
                          echo 'ralph-memory failed, so git merged this entry as text: \
-                         `ralph-memory doctor --register-merge-driver` registers the program again' >&2; \
+                         `ralph-memory check --register-merge-driver` registers the program again' >&2; \
                          git merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B ;; esac";
 
 /// What git does to merge entries.

@@ -1,4 +1,4 @@
-//! Which client's hooks acted when, and their last errors, for the doctor.
+//! Which client's hooks acted when, and their last errors, for `check`.
 
 use std::collections::BTreeMap;
 

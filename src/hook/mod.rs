@@ -1,7 +1,7 @@
 //! Hooks: what agents' clients call when a session begins, at a prompt, when the agent stops, and when the session ends.
 //!
 //! `call` reads a call, with the fields that `payload` finds by the client's row in `dialect`. `session` keeps what
-//! happened in a session, and `log` what the doctor shows, both in files below `state/sessions/` that are locked and sealed. `transcript`
+//! happened in a session, and `log` what `check` shows, both in files below `state/sessions/` that are locked and sealed. `transcript`
 //! finds out what a session did, and `session_work` records it. This file decides what happens at each event.
 //!
 //! A hook never waits for long: locks for at most 200 ms, servers and git not at all. It saves a message before anything

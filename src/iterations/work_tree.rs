@@ -75,6 +75,6 @@ pub(super) fn changes_since(workspace: &Workspace, before: Option<&str>) -> (Wor
 
 fn unknown(reason: &str) -> Problem {
     let message = format!("the attempt continues without the state of the project's files: {reason}");
-    let hint = "`ralph-memory doctor` checks git; the attempt is still recorded";
+    let hint = "`ralph-memory check` checks git; the attempt is still recorded";
     Problem::warning(MEMORY_FOLDER, "no-tree", message, hint)
 }

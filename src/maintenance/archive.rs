@@ -1,16 +1,15 @@
 //! `archive`: moves the entries that a caller names to the archive, all or none of them.
 
-use super::archiving::ArchiveNames;
-use super::report::{ArchivedEntry, MaintenanceReport};
+use super::archiving::{ArchiveNames, PlannedMove};
+use super::report::TidyReport;
 use crate::catalog::{Area, Catalog};
 use crate::entry::Id;
-use crate::entry::path::display_path;
 use crate::error::{Error, Result};
 use crate::store::Lock;
 use crate::workspace::{Workspace, live_entry, unlisted};
 
 /// Implements [`Memory::archive`](crate::Memory::archive).
-pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<MaintenanceReport> {
+pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     if ids.is_empty() {
         return Err(Error::invalid("ID", "name at least one entry"));
     }
@@ -21,35 +20,25 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<MaintenanceRe
         return Err(error);
     }
     let planned = planned_moves(workspace, &live, &archive, ids)?;
-    let moves: Vec<(&str, &str)> = planned.iter().map(|(_, from, to)| (from.as_str(), to.as_str())).collect();
+    let moves: Vec<(&str, &str)> = planned.iter().map(|planned| (planned.from.as_str(), planned.to.as_str())).collect();
     move_or_put_back(workspace, &lock, &moves)?;
     workspace.commit_moved();
     let written: Vec<_> = moves.iter().map(|(_, to)| workspace.store.memory().join(to)).collect();
-    let moved = planned.iter().map(|(id, from, to)| ArchivedEntry {
-        id: id.clone(),
-        from: display_path(from),
-        to: display_path(to),
-        reason: None,
-    });
     let problems = lock.settled(&written).into_iter().collect();
-    Ok(MaintenanceReport { moved: moved.collect(), problems, ..MaintenanceReport::default() })
+    let moved = planned.into_iter().map(|planned| planned.entry).collect();
+    Ok(TidyReport { moved, merged: Vec::new(), problems })
 }
 
 /// Returns each entry once, with its path and its path in the archive.
-fn planned_moves(
-    workspace: &Workspace,
-    live: &Catalog,
-    archive: &Catalog,
-    ids: &[Id],
-) -> Result<Vec<(Id, String, String)>> {
+fn planned_moves(workspace: &Workspace, live: &Catalog, archive: &Catalog, ids: &[Id]) -> Result<Vec<PlannedMove>> {
     let mut names = ArchiveNames::of(archive);
-    let mut planned: Vec<(Id, String, String)> = Vec::new();
+    let mut planned: Vec<PlannedMove> = Vec::new();
     for id in ids {
         let (row, id) = live_entry(workspace, live, id)?;
-        if planned.iter().all(|(known, ..)| *known != id) {
+        if planned.iter().all(|known| known.entry.id != id) {
             let from = live.path(row);
             let to = names.take(&from, workspace.now());
-            planned.push((id, from, to));
+            planned.push(PlannedMove::new(id, from, to, live.fingerprint(row), None));
         }
     }
     Ok(planned)

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::plan::PruneReason;
-use super::report::{ArchivedEntry, MaintenanceReport};
+use super::plan::ArchiveReason;
+use super::report::{ArchivedEntry, TidyReport};
 use crate::catalog::Catalog;
 use crate::entry::Id;
 use crate::entry::path::display_path;
@@ -44,15 +44,21 @@ impl ArchiveNames {
 
 /// A file that is to go to the archive.
 pub(super) struct PlannedMove {
-    from: String,
-    to: String,
+    pub(super) from: String,
+    pub(super) to: String,
     /// Of the bytes that the plan was made from.
     fingerprint: u64,
     pub(super) entry: ArchivedEntry,
 }
 
 impl PlannedMove {
-    pub(super) fn new(id: Id, from: String, to: String, fingerprint: u64, reason: Option<PruneReason>) -> PlannedMove {
+    pub(super) fn new(
+        id: Id,
+        from: String,
+        to: String,
+        fingerprint: u64,
+        reason: Option<ArchiveReason>,
+    ) -> PlannedMove {
         let entry = ArchivedEntry { id, from: display_path(&from), to: display_path(&to), reason };
         PlannedMove { from, to, fingerprint, entry }
     }
@@ -82,7 +88,7 @@ pub(super) struct LockedBatches<'a> {
     archiving: Ongoing<'a>,
     /// Called before the lock is taken, so that tests can act as another program there.
     interrupt: &'a mut dyn FnMut(),
-    report: MaintenanceReport,
+    report: TidyReport,
 }
 
 impl<'a> LockedBatches<'a> {
@@ -93,7 +99,7 @@ impl<'a> LockedBatches<'a> {
         interrupt: &'a mut dyn FnMut(),
     ) -> LockedBatches<'a> {
         let archiving = workspace.doing(Work::Archiving, Some(n_files));
-        let report = MaintenanceReport::default();
+        let report = TidyReport::default();
         LockedBatches { workspace, lock: None, max_hold, n_uncommitted: 0, busy: None, archiving, interrupt, report }
     }
 
@@ -101,7 +107,7 @@ impl<'a> LockedBatches<'a> {
     pub(super) fn run(
         &mut self,
         n_files: usize,
-        work: impl FnOnce(&Lock, &mut MaintenanceReport) -> Result<()>,
+        work: impl FnOnce(&Lock, &mut TidyReport) -> Result<()>,
     ) -> Result<()> {
         if self.lock.as_ref().is_some_and(|(_, begun)| begun.elapsed() >= self.max_hold) {
             self.lock = None;
@@ -133,7 +139,7 @@ impl<'a> LockedBatches<'a> {
     }
 
     /// Brings the index up to date, and returns what was done.
-    pub(super) fn finish(self) -> MaintenanceReport {
+    pub(super) fn finish(self) -> TidyReport {
         drop(self.lock);
         drop(self.archiving);
         let mut report = self.report;
@@ -150,7 +156,7 @@ pub(super) fn move_planned(
     workspace: &Workspace,
     lock: &Lock,
     planned: &[PlannedMove],
-    report: &mut MaintenanceReport,
+    report: &mut TidyReport,
 ) -> Result<()> {
     let mut unchanged = Vec::new();
     for planned in planned {

@@ -1,10 +1,8 @@
-//! The result of maintenance, or of a dry run.
-//!
-//! `prune` and `consolidate` share one report, so that a caller that runs both can join their results.
+//! The result of `tidy` and `archive`, or of a dry run.
 
 use serde::Serialize;
 
-use super::plan::PruneReason;
+use super::plan::ArchiveReason;
 use crate::entry::Id;
 use crate::error::Problem;
 
@@ -12,7 +10,7 @@ use crate::error::Problem;
 ///
 /// ```
 /// use ralph_memory::Memory;
-/// use ralph_memory::memory::PruneReason;
+/// use ralph_memory::memory::ArchiveReason;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path();
@@ -20,8 +18,8 @@ use crate::error::Problem;
 /// # let memory = Memory::open(root)?;
 /// let coupon = "---\ntitle: Coupon\ntags: [sales]\nexpires_at: 2021-12-24\n---\n\nXMAS is 20 % off.\n";
 /// std::fs::write(root.join(".ralph/knowledge/coupon.md"), coupon)?;
-/// let archived = &memory.prune(false)?.moved[0];
-/// assert_eq!((archived.from.as_str(), archived.reason), (".ralph/knowledge/coupon.md", Some(PruneReason::Expired)));
+/// let archived = &memory.tidy(false)?.moved[0];
+/// assert_eq!((archived.from.as_str(), archived.reason), (".ralph/knowledge/coupon.md", Some(ArchiveReason::Expired)));
 /// assert!(root.join(&archived.to).is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,8 +32,8 @@ pub struct ArchivedEntry {
     /// Its path in the archive.
     pub to: String,
     /// Why it was archived; `None` for one that the caller named, and for one that became part of another, which
-    /// [`MaintenanceReport::merged`] lists.
-    pub reason: Option<PruneReason>,
+    /// [`TidyReport::merged`] lists.
+    pub reason: Option<ArchiveReason>,
 }
 
 /// Learnings that became one, or would.
@@ -51,13 +49,13 @@ pub struct ArchivedEntry {
 /// for (title, text) in [("Cold starts", "They take 3 s."), ("Warm pools", "Keep two instances.")] {
 ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["lambda"], text) })?;
 /// }
-/// let one = memory.consolidate(false)?.merged.remove(0);
+/// let one = memory.tidy(false)?.merged.remove(0);
 /// let body = memory.show(&one.into)?.entry.body;
 /// assert!(one.ids.len() == 1 && body.contains("They take 3 s.") && body.contains("Keep two instances."));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ConsolidatedLearnings {
+pub struct MergedLearnings {
     /// The learning that contains the statements of the others.
     pub into: Id,
     /// Its file, relative to the folder that holds `.ralph/`.
@@ -66,8 +64,7 @@ pub struct ConsolidatedLearnings {
     pub ids: Vec<Id>,
 }
 
-/// What [`Memory::prune`](crate::Memory::prune), [`Memory::consolidate`](crate::Memory::consolidate) or
-/// [`Memory::archive`](crate::Memory::archive) did, or would do.
+/// What [`Memory::tidy`](crate::Memory::tidy) or [`Memory::archive`](crate::Memory::archive) did, or would do.
 ///
 /// ```
 /// use ralph_memory::{Knowledge, Memory};
@@ -77,16 +74,17 @@ pub struct ConsolidatedLearnings {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// memory.add(&Knowledge::new("Build time", ["build"], "Four minutes without a cache."))?;
-/// let planned = memory.prune(true)?;
+/// let planned = memory.tidy(true)?;
 /// assert!(planned.moved.is_empty() && planned.problems.is_empty(), "nothing is old enough for the archive");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct MaintenanceReport {
+pub struct TidyReport {
     /// The entries that went to the archive.
     pub moved: Vec<ArchivedEntry>,
     /// The learnings that became one.
-    pub merged: Vec<ConsolidatedLearnings>,
+    pub merged: Vec<MergedLearnings>,
     /// The problems: files that were left as they are, and why.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
 }

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use super::Memory;
-use crate::diagnostics::doctor::{Diagnosis, SemanticFacts};
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
-use crate::error::Result;
+use crate::error::{Problem, Result};
 use crate::iterations::{bad_iterations, kept_problems};
 use crate::semantic::SemanticStatus;
 use crate::workspace::MergeDriverRegistration;
 
 impl Memory {
-    /// Returns everything that is wrong with the files: what prevents them from being read, and what does not fit
-    /// together. A broken file never hides the problems of another.
+    /// Returns everything that is wrong: what prevents files from being read, what does not fit together, and the state of
+    /// the folders, the index, the locks, the servers and git, and how to fix it. Nothing is changed. A broken file never
+    /// hides the problems of another, and what cannot be examined is a problem, too.
     ///
     /// ```
     /// use ralph_memory::Memory;
@@ -28,7 +28,33 @@ impl Memory {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> CheckReport {
-        diagnostics::check(&self.workspace, bad_iterations(&self.workspace))
+        self.check_with(self.semantic_status(), Vec::new())
+    }
+
+    /// Returns the same where the state of semantic search is known, so that no server is asked, and with findings of the
+    /// caller, such as those of [`Setup::findings`](crate::setup::Setup::findings).
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::error::Severity;
+    /// use ralph_memory::memory::SemanticStatus;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let detail = "Ollama does not answer".to_owned();
+    /// let status = SemanticStatus { wanted: true, active: false, detail, fix: None };
+    /// let problem = memory.check_with(status, Vec::new()).problems.remove(0);
+    /// assert_eq!((problem.code.as_str(), problem.severity), ("semantic", Severity::Warning));
+    /// assert_eq!(problem.message, "Ollama does not answer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_with(&self, semantic: SemanticStatus, others: Vec<Problem>) -> CheckReport {
+        let mut others = others;
+        others.extend(bad_iterations(&self.workspace));
+        others.extend(kept_problems(&self.workspace, &self.state_folders).1);
+        diagnostics::check(&self.workspace, semantic, others)
     }
 
     /// Returns the lines of the files that problems name, for showing them.
@@ -36,49 +62,7 @@ impl Memory {
         SourceLines::new(&self.workspace)
     }
 
-    /// Returns the state of the folders, the index, the locks, the servers and git, and how to fix what is wrong.
-    /// Nothing is changed. What cannot be examined is a finding, too.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    /// use ralph_memory::memory::FindingState;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// Memory::init(root)?;
-    /// std::fs::remove_file(root.join(".ralph/config.toml"))?;
-    /// let diagnosis = Memory::open(root)?.doctor();
-    /// let settings = diagnosis.findings.iter().find(|finding| finding.what == "settings").ok_or("no finding")?;
-    /// assert_eq!(settings.state, FindingState::Warning);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn doctor(&self) -> Diagnosis {
-        self.doctor_with(self.semantic_status())
-    }
-
-    /// Returns the same where the state of semantic search is known, so that no server is asked.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    /// use ralph_memory::memory::{FindingState, SemanticStatus};
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// # let memory = Memory::open(root)?;
-    /// let detail = "Ollama does not answer".to_owned();
-    /// let diagnosis = memory.doctor_with(SemanticStatus { wanted: true, active: false, detail, fix: None });
-    /// let semantic = diagnosis.findings.iter().find(|finding| finding.what == "semantic").ok_or("no finding")?;
-    /// assert_eq!((semantic.state, semantic.detail.as_str()), (FindingState::Warning, "Ollama does not answer"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn doctor_with(&self, semantic: SemanticStatus) -> Diagnosis {
-        let SemanticStatus { wanted, active, detail, fix: hint } = semantic;
-        let semantic = SemanticFacts { is_well: active && hint.is_none() || !wanted, detail, hint };
-        diagnostics::doctor(&self.workspace, semantic, kept_problems(&self.workspace, &self.state_folders).1)
-    }
-
-    /// Fixes what [`Memory::doctor`] finds, where that needs no decision and can lose nothing: removes temporary files
+    /// Fixes what [`Memory::check`] finds, where that needs no decision and can lose nothing: removes temporary files
     /// that a crash left, or archives those that may be the only copy of a text; rebuilds a broken index; removes
     /// caches of other versions; makes git ignore the folders that belong to one machine.
     ///
@@ -92,7 +76,7 @@ impl Memory {
     /// Memory::init(root)?;
     /// std::fs::create_dir_all(root.join(".ralph/cache/index-0"))?;
     /// let report = Memory::open(root)?.fix()?;
-    /// assert_eq!((report.fixed[0].what, report.fixed[0].detail.as_str()), ("old-caches", "removed `.ralph/cache/index-0`"));
+    /// assert_eq!((report.fixed[0].code.as_str(), report.fixed[0].message.as_str()), ("old-caches", "removed `.ralph/cache/index-0`"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -100,7 +84,7 @@ impl Memory {
     ///
     /// [`Error::Locked`](crate::Error::Locked), and [`Error::Io`](crate::Error::Io) where the lock cannot be taken.
     pub fn fix(&self) -> Result<FixReport> {
-        let _operation = self.operation("doctor --fix");
+        let _operation = self.operation("check --fix");
         diagnostics::fix(&self.workspace)
     }
 
@@ -130,7 +114,7 @@ impl Memory {
     /// [`Error::Locked`](crate::Error::Locked), [`Error::Conflict`](crate::Error::Conflict) where another program saves
     /// `.gitattributes` at the same moment, and [`Error::Io`](crate::Error::Io).
     pub fn register_merge_driver(&self, program: &Path) -> Result<MergeDriverRegistration> {
-        let _operation = self.operation("doctor --register-merge-driver");
+        let _operation = self.operation("check --register-merge-driver");
         self.workspace.register_merge_driver(program)
     }
 }

@@ -3,38 +3,47 @@
 use super::Memory;
 use crate::entry::Id;
 use crate::error::Result;
-use crate::maintenance::{self, MaintenanceReport};
+use crate::maintenance::{self, TidyReport};
 
 impl Memory {
     /// Moves to the archive what the settings `maintenance.*` and `events.*` say is finished, expired, superseded, over the
-    /// limit or out of use. With `dry_run` it only reports what it would do. Nothing is deleted: [`Memory::restore`]
+    /// limit or out of use, and merges learnings that have half of their tags in common, where there are more than the setting
+    /// `maintenance.learnings` allows. The newest of these takes over what the others say; the others, and its own version
+    /// before, go to the archive. With `dry_run` it only reports what it would do. Nothing is deleted: [`Memory::restore`]
     /// brings everything back.
     ///
     /// Other processes can write meanwhile: the lock is held for a fifth of a second at a time, and not while the plan
-    /// is made. A file that another program saves in between stays, and is reported.
+    /// is made. A file that another program saves in between stays, and so do the learnings that it was to be merged with;
+    /// that is reported.
     ///
     /// ```
-    /// use ralph_memory::Memory;
+    /// use ralph_memory::{Knowledge, Memory};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let root = folder.path();
     /// Memory::init(root)?;
+    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n")?;
     /// let text = "---\ntitle: Freeze\ntags: [ci]\nexpires_at: 2020-01-01\n---\n\nNo merges until the release.\n";
     /// std::fs::write(root.join(".ralph/knowledge/freeze.md"), text)?;
     /// let memory = Memory::open(root)?;
-    /// let planned = memory.prune(true)?;
+    /// for (title, text) in [("Benches need nightly", "Use `cargo +nightly`."), ("Clippy runs in CI", "Fix its warnings.")] {
+    ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["cargo"], text) })?;
+    /// }
+    /// let planned = memory.tidy(true)?;
     /// assert_eq!(planned.moved[0].to, ".ralph/archive/knowledge/freeze.md");
-    /// assert_eq!(memory.prune(false)?, planned);
+    /// assert_eq!(planned.merged.len(), 1);
+    /// assert_eq!(memory.tidy(false)?, planned);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and
-    /// [`Error::Io`](crate::Error::Io). What was moved until then stays moved, and another call does the rest.
-    pub fn prune(&self, dry_run: bool) -> Result<MaintenanceReport> {
-        let _operation = self.operation("prune");
-        maintenance::prune(&self.workspace, dry_run)
+    /// [`Error::Io`](crate::Error::Io). What was done until then stays done, and another call does the rest. A learning that
+    /// became part of another and could not be moved is superseded, so no context has it twice, and a later call archives it.
+    pub fn tidy(&self, dry_run: bool) -> Result<TidyReport> {
+        let _operation = self.operation("tidy");
+        maintenance::tidy(&self.workspace, dry_run)
     }
 
     /// Moves these live entries to the archive: knowledge, events or attempts. Either all of them are moved, or none.
@@ -60,40 +69,8 @@ impl Memory {
     /// [`Error::Invalid`](crate::Error::Invalid) without an id or with the old id of several entries, [`Error::Locked`](crate::Error::Locked),
     /// [`Error::Conflict`](crate::Error::Conflict) where another program took a name in the archive, and
     /// [`Error::Io`](crate::Error::Io).
-    pub fn archive(&self, ids: &[Id]) -> Result<MaintenanceReport> {
+    pub fn archive(&self, ids: &[Id]) -> Result<TidyReport> {
         let _operation = self.operation("archive");
         maintenance::archive(&self.workspace, ids)
-    }
-
-    /// Merges learnings that have half of their tags in common, where there are more learnings than the setting
-    /// `maintenance.learnings` allows. The newest takes over what the others say; the others go to
-    /// the archive. With `dry_run` it only reports what it would do.
-    ///
-    /// The lock is held for a fifth of a second at a time. Where another program saves one of the learnings before they
-    /// are merged, all of them stay as they are, and that is reported.
-    ///
-    /// ```
-    /// use ralph_memory::{Knowledge, Memory};
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// Memory::init(root)?;
-    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n")?;
-    /// let memory = Memory::open(root)?;
-    /// for (title, text) in [("Benches need nightly", "Use `cargo +nightly`."), ("Clippy runs in CI", "Fix its warnings.")] {
-    ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["cargo"], text) })?;
-    /// }
-    /// assert_eq!(memory.consolidate(false)?.merged.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io), as of [`Memory::prune`]. A learning
-    /// that became part of another and could not be moved is superseded, so no context has it twice, and a later
-    /// [`Memory::prune`] archives it.
-    pub fn consolidate(&self, dry_run: bool) -> Result<MaintenanceReport> {
-        let _operation = self.operation("consolidate");
-        maintenance::consolidate(&self.workspace, dry_run)
     }
 }

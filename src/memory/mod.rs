@@ -24,8 +24,7 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 
-pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
-pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
+pub use crate::diagnostics::{CheckReport, FixReport, SourceLines};
 pub use crate::entry::path::EntryPath;
 pub use crate::history::{Report, TouchedFile, Usage};
 pub use crate::hook::{HookAnswer, HookCall, HookEvent};
@@ -36,8 +35,8 @@ pub use crate::iterations::{
 };
 pub use crate::journal::{AttemptView, Found, Occurrence, RecurringError};
 pub use crate::knowledge::{EntryChanges, EntryDraft, EntryText, EntryVersion, WriteAction, Written};
-pub use crate::maintenance::plan::PruneReason;
-pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
+pub use crate::maintenance::plan::ArchiveReason;
+pub use crate::maintenance::{ArchivedEntry, MergedLearnings, TidyReport};
 pub use crate::queries::{
     EntryCounts, EntryFilter, EntryLink, EntrySort, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
     Useless,

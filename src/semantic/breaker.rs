@@ -70,7 +70,7 @@ impl CircuitBreaker {
             suspension.address,
             "semantic-paused",
             format!("{reason}; requests are suspended for {left} s, and words alone count"),
-            "run `ralph-memory doctor`, which asks it again",
+            "run `ralph-memory check`, which asks it again",
         ))
     }
 

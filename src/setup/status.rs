@@ -1,4 +1,4 @@
-//! What `doctor` says of the clients: whether each is connected, by which file, and what is doubtful.
+//! What `check` says of the clients: whether each is connected, by which file, and what is doubtful.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +15,8 @@ use super::program::runs;
 use super::registered::{is_off, programs};
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
 use super::{Setup, SetupOptions, SetupScope};
-use crate::diagnostics::doctor::{Finding, FindingState};
+use crate::entry::path::MEMORY_FOLDER;
+use crate::error::{Problem, Severity};
 use crate::text::printed_command;
 
 /// What Claude Code's settings say that set-up has to know.
@@ -82,21 +83,21 @@ impl Setup {
     /// # let (project, program) = (folder.path(), folder.path().join("ralph-memory"));
     /// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
     /// std::fs::create_dir(project.join(".cursor"))?;
-    /// assert_eq!(setup.findings()[0].detail, "Cursor: not connected");
+    /// assert_eq!(setup.findings()[0].message, "Cursor: not connected");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn findings(&self) -> Vec<Finding> {
+    pub fn findings(&self) -> Vec<Problem> {
         let scopes = [SetupScope::Project, SetupScope::User];
         let found: BTreeSet<SetupClient> = scopes.into_iter().flat_map(|scope| self.found(scope)).collect();
         let findings = SetupClient::ALL.into_iter().filter(|client| *client != SetupClient::AgentsMd);
         findings.filter_map(|client| self.finding(client, found.contains(&client))).collect()
     }
 
-    fn finding(&self, client: SetupClient, is_found: bool) -> Option<Finding> {
+    fn finding(&self, client: SetupClient, is_found: bool) -> Option<Problem> {
         let scopes = [SetupScope::Project, SetupScope::User];
         for scope in scopes {
             if let Some(danger) = self.dangers(client, scope).first() {
-                let state = if scope == SetupScope::Project { FindingState::Error } else { FindingState::Warning };
+                let state = if scope == SetupScope::Project { Severity::Error } else { Severity::Warning };
                 let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
                 let check = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
                 return Some(finding(state, danger.to_string(), Some(format!("{check} says what to do"))));
@@ -110,14 +111,14 @@ impl Setup {
         if servers.is_empty() && settings.enabled_plugin.is_none() {
             let connect = printed_command("ralph-memory setup CLIENT", &[("CLIENT", client.as_str())]);
             let hint = format!("{connect} connects it");
-            return is_found.then(|| finding(FindingState::Ok, format!("{title}: not connected"), Some(hint)));
+            return is_found.then(|| finding(Severity::Notice, format!("{title}: not connected"), Some(hint)));
         }
         let mut paths: Vec<String> = servers.iter().map(|file| self.shown(file)).collect();
         paths.extend(settings.enabled_plugin.iter().map(|plugin| format!("plugin {plugin}")));
         let detail = format!("{title}: connected by {}", paths.join(", "));
         Some(match self.doubt(client, &settings, &tables) {
-            Some((doubt, hint)) => finding(FindingState::Warning, format!("{detail}; {doubt}"), Some(hint)),
-            None => finding(FindingState::Ok, detail, None),
+            Some((doubt, hint)) => finding(Severity::Warning, format!("{detail}; {doubt}"), Some(hint)),
+            None => finding(Severity::Notice, detail, None),
         })
     }
 
@@ -181,6 +182,6 @@ impl Setup {
     }
 }
 
-fn finding(state: FindingState, detail: String, hint: Option<String>) -> Finding {
-    Finding { what: "client", state, detail: detail.into(), hint: hint.map(Into::into) }
+fn finding(state: Severity, detail: String, hint: Option<String>) -> Problem {
+    Problem::new(state, MEMORY_FOLDER, "client", detail, hint.unwrap_or_default())
 }

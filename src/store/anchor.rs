@@ -73,7 +73,7 @@ impl Store {
     /// Returns why this user's key cannot be kept, so that another process believes nothing that this one writes. Makes the
     /// key if there is none. A caller that named no folders knows.
     pub(crate) fn key_problem(&self) -> Option<io::Error> {
-        self.user_key.make_kept().err().filter(|_| self.user_key.has_folders())
+        self.user_key.problem()
     }
 
     /// Returns the key for files in `state/` that are only valid for this user, on this machine and in this folder. It is

@@ -73,6 +73,25 @@ impl UserKey {
         Err(failed)
     }
 
+    /// Returns why the key cannot be kept, if there is none yet and it cannot. Writes nothing, so it does not see that a disk
+    /// is full.
+    pub(super) fn problem(&self) -> Option<io::Error> {
+        let refusal = |folder: &PathBuf| {
+            let nearest = folder.ancestors().find(|above| above.exists())?;
+            if !nearest.is_dir() {
+                return Some(io::ErrorKind::NotADirectory.into());
+            }
+            rustix::fs::access(nearest, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+                .err()
+                .map(io::Error::from)
+        };
+        if self.kept().is_some() {
+            return None;
+        }
+        let refusals: Option<Vec<io::Error>> = self.folders.iter().map(refusal).collect();
+        refusals.and_then(|mut refusals| refusals.pop())
+    }
+
     /// Returns the key that is kept; else that of this process, if it has sealed anything.
     pub(super) fn get(&self) -> Option<SealKey> {
         self.kept().or_else(|| OF_PROCESS.get().copied())

@@ -87,7 +87,7 @@ impl Workspace {
     pub(crate) fn lock_within_git(&self) -> Result<Lock> {
         let lock = self.wait_for_entries()?;
         if lock.was_abandoned() {
-            // A leftover that cannot be removed does no harm, and `doctor` lists it.
+            // A leftover that cannot be removed does no harm, and `check` lists it.
             let _ = self.store.sweep(&lock);
         }
         Ok(lock)

@@ -160,8 +160,8 @@ def sessions(place, scope, report):
     if client.name == "codex":
         ended, requests = place.session([Say("Hello.")], "Hello", start=["codex", "exec"])
         found = places_of(requests, TRIED)
-        told = re.findall(r"nobody has trusted the hooks in \S+", place.run("ralph-memory", "doctor").out)
-        check("`doctor`", "says that nobody has trusted the hooks", len(told) == 1, listed(told))
+        told = re.findall(r"nobody has trusted the hooks in \S+", place.run("ralph-memory", "check").out)
+        check("`check`", "says that nobody has trusted the hooks", len(told) == 1, listed(told))
         check("session with hooks that nobody trusted", "no briefing, and no harm", ended.code == 0 and len(requests) == 1 and not found, f"exit code {ended.code}, {len(requests)} request; {listed(found)}")
     first_session(place, report)
     second_session(place, task, report)
@@ -239,8 +239,8 @@ def second_session(place, task, report):
     ending(ended, requests, 1, "It did not help.", "session 2", report)
     made = place.entries("journal", AGAIN)
     check("session 2, stop", "the failure report in the last message is an attempt", len(made) == 1, listed(made))
-    fired = re.findall(r"last fired by .*", place.run("ralph-memory", "doctor").out)
-    check("`doctor`", "says when the client's hooks fired last", any(f"by {place.client.name}: " in line for line in fired), listed(re.sub(r" at \d.*", "", line) for line in fired))
+    fired = re.findall(r"last fired by .*", place.run("ralph-memory", "check").out)
+    check("`check`", "says when the client's hooks fired last", any(f"by {place.client.name}: " in line for line in fired), listed(re.sub(r" at \d.*", "", line) for line in fired))
 
 
 def unaware(place, report):

@@ -112,7 +112,7 @@ impl Year {
                 Step::Add(fact) => drop(self.memory.add(&knowledge(fact)).unwrap()),
                 Step::Decide(text, replaced) => self.decide(text, replaced),
                 Step::Edit(place) => self.edit(day, place),
-                Step::Prune => drop(self.memory.prune(false).unwrap()),
+                Step::Prune => drop(self.memory.tidy(false).unwrap()),
             }
             self.seconds.fetch_add(HOUR / 2, Ordering::SeqCst);
         }

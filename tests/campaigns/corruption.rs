@@ -31,14 +31,15 @@ pub(crate) struct Outcome {
 const GENERATION: usize = 20;
 /// How many entries there are: more than it takes for a search to make an index.
 const ENTRIES: usize = 45;
-/// What is asked, in an order of its own each time. `doctor` speaks of the cache, so its answers are its own.
+/// What is asked, in an order of its own each time. What `check` says of the
+/// cache is its own.
 const COMMANDS: [&[&str]; 6] = [
     &["search", "nightly toolchain seven", "--limit", "20", "--explain", "--json"],
     &["search", "old nightly words", "--limit", "20", "--archived", "--json"],
     &["list", "--archived", "--json"],
     &["context", "--task", "Use the nightly toolchain", "--run", "run-0000000a", "--json"],
-    &["status", "--json"],
-    &["doctor", "--json"],
+    &["--json"],
+    &["check", "--json"],
 ];
 
 /// What is done to a file.
@@ -79,10 +80,10 @@ pub(crate) fn run(place: &Path, program: &Path, damages: usize, seed: u64) -> Ou
         fs::hard_link(lock, same).unwrap();
         ask(&program, &root, &other, outcome.damaged, &mut random, &place);
         // Whatever it was, the write has repaired it.
-        assert!(live_index(&program, &root, &place).is_some(), "{place}: {:?}", doctor(&program, &root, &place));
+        assert!(live_index(&program, &root, &place).is_some(), "{place}: {:?}", checked(&program, &root, &place));
         check(program.run(&root, NOW, &["index"], ""), &[0], &place);
-        for finding in doctor(&program, &root, &place).as_array().unwrap() {
-            assert!(finding["what"] != "index" || finding["state"] == "ok", "{place}: {finding}");
+        for problem in checked(&program, &root, &place)["problems"].as_array().unwrap() {
+            assert!(problem["code"] != "index", "{place}: {problem}");
         }
     }
     outcome
@@ -226,15 +227,15 @@ fn ask(program: &Program, root: &Path, other: &Path, number: usize, random: &mut
 
 fn same(program: &Program, root: &Path, other: &Path, command: &[&str], place: &str) {
     let asked = check(program.run(root, NOW, command, ""), &[0, 1], place);
-    if command[0] == "doctor" {
-        return;
-    }
     let _ = fs::remove_dir_all(other.join(".ralph/cache"));
     let without = check(program.run(other, NOW, command, ""), &[0, 1], place);
     let told = |ran: &Ran| {
         let mut json = ran.json();
         // Where it is, and what the index lacks, is not the same.
         json.as_object_mut().unwrap().remove("root");
+        if command[0] == "check" {
+            return (None, of_files(&json));
+        }
         if let Some(counts) = json.get_mut("counts").and_then(Value::as_object_mut) {
             counts.remove("not_indexed");
         }
@@ -252,14 +253,19 @@ fn check(ran: Ran, codes: &[i32], place: &str) -> Ran {
     ran
 }
 
-fn doctor(program: &Program, root: &Path, place: &str) -> Value {
-    check(program.run(root, NOW, &["doctor", "--json"], ""), &[0, 1], place).json()["findings"].take()
+/// Returns the problems of files in the answer of `check`.
+fn of_files(checked: &Value) -> Value {
+    let problems = checked["problems"].as_array().unwrap().iter();
+    problems.filter(|problem| problem["path"] != ".ralph/").cloned().collect()
 }
 
-/// Returns what the doctor says of the index of live entries, where there is one that is known to be whole.
+fn checked(program: &Program, root: &Path, place: &str) -> Value {
+    check(program.run(root, NOW, &["check", "--json"], ""), &[0, 1], place).json()
+}
+
+/// Returns what `check` says of the index of live entries, where there is one that is known to be whole.
 fn live_index(program: &Program, root: &Path, place: &str) -> Option<String> {
-    let findings = doctor(program, root, place);
-    let ok = findings.as_array().unwrap().iter().filter(|finding| finding["state"] == "ok");
-    let mut details = ok.filter_map(|finding| finding["detail"].as_str());
-    details.find(|detail| detail.starts_with("live: commit ")).map(str::to_owned)
+    let checked = checked(program, root, place);
+    let mut messages = checked["ok"].as_array().unwrap().iter().filter_map(|finding| finding["message"].as_str());
+    messages.find(|detail| detail.starts_with("live: commit ")).map(str::to_owned)
 }

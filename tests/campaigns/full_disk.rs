@@ -205,7 +205,7 @@ impl Disk {
         let is_entry = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "md");
         let entries = self.kept.keys().filter(is_entry).count();
         assert_eq!(listed["entries"].as_array().unwrap().len(), entries, "{place}: {listed}");
-        for command in [&["check", "--json"][..], &["status", "--json"], &["context", "--task", "x", "--json"]] {
+        for command in [&["check", "--json"][..], &["--json"], &["context", "--task", "x", "--json"]] {
             let told = self.ask(command, "").ended(0, place).json();
             assert_eq!(told["problems"], json!([]), "{place}: {told}");
         }
@@ -267,11 +267,17 @@ impl Disk {
         assert!(self.record(random, place), "{place}: there is room, and an attempt cannot be recorded");
         assert!(self.add(random, None, place), "{place}: there is room, and an entry cannot be written");
         self.check(random, place);
-        let findings = self.ask(&["doctor", "--json"], "").ended(0, place).json()["findings"].clone();
+        let findings = self.ask(&["check", "--json"], "").ended(0, place).json()["ok"].clone();
         let is_known =
-            |finding: &Value| finding["detail"].as_str().is_some_and(|detail| detail.starts_with("live: commit"));
+            |finding: &Value| finding["message"].as_str().is_some_and(|detail| detail.starts_with("live: commit"));
         assert!(findings.as_array().unwrap().iter().any(is_known), "{place}: {findings}");
     }
+}
+
+/// Returns the problems of files in the answer of `check`.
+fn of_files(checked: &str) -> Value {
+    let checked: Value = serde_json::from_str(checked).unwrap();
+    checked["problems"].as_array().unwrap().iter().filter(|problem| problem["path"] != ".ralph/").cloned().collect()
 }
 
 fn title_of(bytes: &[u8]) -> String {
@@ -280,15 +286,14 @@ fn title_of(bytes: &[u8]) -> String {
 }
 
 /// What only reads. None of it may need to write.
-const READING: [&[&str]; 8] = [
+const READING: [&[&str]; 7] = [
     &["search", "nightly", "--json"],
     &["search", "nightly", "--archived", "--json"],
     &["show", "kept", "--json"],
     &["list", "--archived", "--json"],
     &["context", "--task", "nightly", "--json"],
+    &["--json"],
     &["check", "--json"],
-    &["status", "--json"],
-    &["doctor", "--json"],
 ];
 /// What writes entries.
 const WRITING: [&[&str]; 11] = [
@@ -334,7 +339,7 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
             ran.map(|ran| (ran.code, ran.stdout.replace(root.to_str().unwrap(), ""))).collect()
         };
         let told = answers(&root, &READING);
-        // What is read is the same; what is written is refused, and nothing changes. The doctor alone speaks of it.
+        // What is read is the same; what is written is refused, and nothing changes. `check` alone speaks of it.
         let memory = own.join(".ralph");
         let again = || {
             let _ = fs::remove_dir_all(&own);
@@ -351,11 +356,12 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         read_only(&own);
         let before: Vec<(PathBuf, Vec<u8>)> =
             files(&own).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-        for (at, (found, expected)) in answers(&own, &READING[..7]).iter().zip(&told).enumerate() {
+        for (at, (found, expected)) in answers(&own, &READING[..6]).iter().zip(&told).enumerate() {
             assert_eq!(found, expected, "{:?}", READING[at]);
         }
-        let doctor = run(&own, READING[7]).ended(1, "a doctor's answer").stdout;
-        assert!(doctor.contains("cannot be written, so no command can change anything"), "{doctor}");
+        let checked = run(&own, READING[6]).ended(1, "what `check` says").stdout;
+        assert!(checked.contains("cannot be written, so no command can change anything"), "{checked}");
+        assert_eq!(of_files(&checked), of_files(&told[6].1));
         for arguments in WRITING {
             let ran = run(&own, arguments).ended(6, "a memory that can only be read");
             let why = "caused by: Read-only file system (os error 30)\n\
@@ -379,11 +385,12 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         }
         again();
         read_only(&memory.join("cache"));
-        for (at, (found, expected)) in answers(&own, &READING[..7]).iter().zip(&told).enumerate() {
+        for (at, (found, expected)) in answers(&own, &READING[..6]).iter().zip(&told).enumerate() {
             assert_eq!(found, expected, "{:?}", READING[at]);
         }
-        let doctor = must(&own, READING[7]).stdout;
-        assert!(doctor.contains("cannot be written, so every search reads all files"), "{doctor}");
+        let checked = must(&own, READING[6]).stdout;
+        assert!(checked.contains("cannot be written, so every search reads all files"), "{checked}");
+        assert_eq!(of_files(&checked), of_files(&told[6].1));
         let (index, writing) = WRITING.split_last().unwrap();
         for arguments in writing {
             must(&own, arguments);

@@ -41,12 +41,11 @@ const RENAME: &[&str] = &["edit", "build-cache", "--title", "Compiler cache"];
 const IMPORT: &[&str] = &["import", "jsonl", "-"];
 
 /// The commands that change several files, or one in several steps.
-pub(crate) const VICTIMS: [Victim; 11] = [
+pub(crate) const VICTIMS: [Victim; 10] = [
     victim("add", UPDATE),
     victim("rename", RENAME),
     victim("archive", &["archive", "ports", "wal-mode", "flaky-test"]),
-    victim("prune", &["prune"]),
-    victim("consolidate", &["consolidate"]),
+    victim("tidy", &["tidy"]),
     victim("restore", &["restore", "build-cache"]),
     Victim { input: IMPORTED, ..victim("import", IMPORT) },
     Victim {
@@ -54,7 +53,7 @@ pub(crate) const VICTIMS: [Victim; 11] = [
         ..victim("record", &["record", "--run", "run-1", "--task", "Warm the cache", "--task-id", "t-1"])
     },
     Victim { first: Some(RENAME), ..victim("undo of rename", &["undo"]) },
-    Victim { first: Some(&["prune"]), ..victim("undo of prune", &["undo"]) },
+    Victim { first: Some(&["tidy"]), ..victim("undo of tidy", &["undo"]) },
     Victim { first: Some(IMPORT), input: IMPORTED, ..victim("undo of import", &["undo"]) },
 ];
 

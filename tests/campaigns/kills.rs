@@ -31,7 +31,7 @@ pub(crate) struct Outcome {
     /// How often there was an old version and how often a new one, of what was killed.
     pub(crate) old: usize,
     pub(crate) new: usize,
-    /// How many temporary files the kills left, each swept by the next call that wrote or by `doctor --fix`.
+    /// How many temporary files the kills left, each swept by the next call that wrote or by `check --fix`.
     pub(crate) leftovers: usize,
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
                 planted.insert(fresh);
             }
         }
-        victim.run(&["doctor", "--fix"]).ended(0, "doctor --fix");
+        victim.run(&["check", "--fix"]).ended(0, "check --fix");
         assert_eq!(leftovers(&victim.root), Vec::<PathBuf>::new(), "what a kill left is swept");
         examine(&victim.root, &planted, "nothing", false);
         fs::remove_dir_all(&victim.root).unwrap();

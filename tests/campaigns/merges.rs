@@ -124,7 +124,7 @@ impl Clones {
         self.replace_program(None);
         symlink(&self.program, &self.link).unwrap();
         let mut register = Command::new(&self.link);
-        register.args(["doctor", "--register-merge-driver", "--quiet"]).current_dir(&ours).env_clear();
+        register.args(["check", "--register-merge-driver", "--quiet"]).current_dir(&ours).env_clear();
         register.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &self.folder).stdout(Stdio::null());
         assert!(register.status().unwrap().success());
         self.must("ours", &["add", "--all"]);

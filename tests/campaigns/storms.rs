@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_memory::memory::{EntryFilter, WatchEvent, WatchHandle, WatchMode};
+use ralph_memory::memory::{CheckReport, EntryFilter, WatchEvent, WatchHandle, WatchMode};
 use ralph_memory::{Memory, Query};
 
 use crate::program::{files, word};
@@ -97,16 +97,13 @@ fn catch_up(watching: &WatchHandle, view: &mut BTreeSet<String>, expected: &BTre
     }
 }
 
-/// Waits until the index holds every file as it is: what `doctor` says of it.
+/// Waits until the index holds every file as it is: what `check` says of it.
 fn is_indexed(memory: &Memory, storm: &str) {
     let begun = Instant::now();
     loop {
-        let findings = memory.doctor().findings;
-        let index: Vec<String> = findings
-            .into_iter()
-            .filter(|finding| finding.what == "index")
-            .map(|finding| finding.detail.to_string())
-            .collect();
+        let CheckReport { problems, ok, .. } = memory.check();
+        let findings = ok.into_iter().chain(problems).filter(|finding| finding.code == "index");
+        let index: Vec<String> = findings.map(|finding| finding.message.to_string()).collect();
         if index.iter().all(|detail| detail.ends_with(" 0 not indexed yet") || detail.ends_with("nothing to index")) {
             return;
         }

@@ -221,8 +221,7 @@ pub(crate) fn live(folder: &Path, golden: &Path, size: Size, seed: u64) -> Year 
         memory.finish(&begun, &report).unwrap();
         let is_last_of_run = (iteration + 1) * size.runs / size.iterations != iteration * size.runs / size.iterations;
         if is_last_of_run {
-            memory.prune(false).unwrap();
-            memory.consolidate(false).unwrap();
+            memory.tidy(false).unwrap();
         }
     }
 

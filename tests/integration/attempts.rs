@@ -164,8 +164,8 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
     assert_eq!((record(&base).code, kept(&base)), (Some(5), path.clone()));
     drop(lock);
     // Commands report it.
-    let told = base.run(["doctor"]);
-    assert!(told.stdout.contains("attempts") && told.stdout.contains(path.to_str().unwrap()), "{told}");
+    let told = base.run(["check"]);
+    assert!(told.stdout.contains("warning[not-recorded]: ") && told.stdout.contains(path.to_str().unwrap()), "{told}");
     let told = base.run(["context", "--task", "Another", "--run", "run-2"]);
     assert!(told.stderr.contains("iteration 1 of run-1 is not in the journal"), "{told}");
     begin(&base);
@@ -222,7 +222,7 @@ fn an_answer_without_a_memory_is_kept() {
     let path = kept(&base);
     assert!(ran.stderr.contains(path.to_str().unwrap()), "{ran}");
     fs::rename(base.at("away"), base.at(".ralph")).unwrap();
-    let told = base.run(["doctor"]);
+    let told = base.run(["check"]);
     assert!(told.stdout.contains(path.to_str().unwrap()), "{told}");
     let recorded = base.run(["record", path.to_str().unwrap()]);
     assert!(recorded.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{recorded}");
@@ -531,7 +531,7 @@ fn refused_sigils_are_kept_in_the_notes() {
     let whole = problem.unwrap_or_else(|| panic!("{ran}"))["path"].as_str().unwrap();
     assert!(fs::read_to_string(whole).unwrap().contains("k59999"), "{whole}");
     // It is in the journal, so nothing reports it as missing.
-    assert!(!base.run(["doctor"]).stdout.contains(whole));
+    assert!(!base.run(["check"]).stdout.contains(whole));
 }
 
 #[test]

@@ -251,7 +251,8 @@ fn check_reports_the_place_the_problem_and_the_fix() {
     assert_eq!(places(&checked.problems), expected(&all()));
     memory.rebuild_index().unwrap();
     let again = quick("a check with an index", || memory.check());
-    assert_eq!(again, checked);
+    // What is said of the index is another.
+    assert_eq!((&again.problems, again.total, again.files), (&checked.problems, checked.total, checked.files));
     // Rows have an entry's name; a folder, or a name that is not text, is a problem and not a row.
     let not_rows =
         ["config.toml", "knowledge/caf\u{fffd}.md", "knowledge/folder.md", "knowledge/outside", "knowledge/loop"];
@@ -334,7 +335,6 @@ fn no_call_rewrites_a_broken_file() {
     assert_eq!(added.path.as_str(), ".ralph/knowledge/no-frontmatter-2.md");
     found(&memory, "zzhealthy");
     memory.check();
-    quick("doctor", || memory.doctor());
     memory.context(&Request { task: Task::new("fixture entries"), ..Request::default() }).unwrap();
     quick("a new index", || memory.rebuild_index()).unwrap();
     quick("list", || memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }));

@@ -80,7 +80,9 @@ fn a_tree_that_is_an_option_empties_no_file() {
     let checked = run(&clone, &["check", "--json"], "").json(1);
     let codes: Vec<&str> =
         checked["problems"].as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
-    assert_eq!(codes, ["merge-driver", "bad-iteration", "tracked-state"], "{checked}");
+    // What each `record` was given is kept.
+    let expected = ["merge-driver", "bad-iteration", "tracked-state", "not-recorded", "not-recorded"];
+    assert_eq!(codes, expected, "{checked}");
 }
 
 /// Returns the iteration with something else at a path of keys.
@@ -99,17 +101,19 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     assert_eq!(open(&clone), 0);
     let ran = run(&clone, &["record", "--run", "run-1"], "hi");
     ran.refuses(2, "cannot tell which task it is about");
-    let doctor = run(&clone, &["doctor", "--json"], "").json(1);
-    let finding = doctor["findings"].as_array().unwrap().iter().find(|finding| finding["state"] == "error").unwrap();
-    assert_eq!(finding["what"], "git-ignore", "{finding}");
-    let fix = finding["hint"].as_str().unwrap();
-    assert!(fix.contains("`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`"), "{finding}");
+    let checked = run(&clone, &["check", "--json"], "").json(1);
+    let tracked = |problem: &&Value| problem["code"].as_str().unwrap().starts_with("tracked-");
+    let problem = checked["problems"].as_array().unwrap().iter().find(tracked).unwrap();
+    assert_eq!(problem["severity"], "error", "{problem}");
+    let fix = problem["hint"].as_str().unwrap();
+    assert!(fix.contains("`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`"), "{problem}");
     let problems = |clone: &TestBase| {
         let checked = run(clone, &["check", "--json"], "").json(1);
         let problems = checked["problems"].as_array().unwrap();
         problems
             .iter()
-            .filter(|problem| problem["severity"] != "notice")
+            // What `record` was given is kept.
+            .filter(|problem| problem["severity"] != "notice" && problem["code"] != "not-recorded")
             .map(|problem| format!("{} {}", problem["path"], problem["code"]))
             .collect::<Vec<_>>()
     };
@@ -399,10 +403,10 @@ fn a_copied_or_moved_project_rebuilds_its_cache_silently() {
     }
     assert_eq!(found(&copy, "walrus"), ["knowledge/e7"]);
     let indexes = |base: &TestBase| {
-        let doctor = run(base, &["doctor", "--json"], "");
-        let findings = doctor.json(doctor.code.unwrap())["findings"].clone();
-        let findings = findings.as_array().unwrap().iter().filter(|finding| finding["what"] == "index");
-        findings.map(|finding| finding["detail"].as_str().unwrap().to_owned()).next().unwrap()
+        let ran = run(base, &["check", "--json"], "");
+        let checked = ran.json(ran.code.unwrap());
+        let mut all = ["ok", "problems"].into_iter().flat_map(|key| checked[key].as_array().unwrap());
+        all.find(|finding| finding["code"] == "index").unwrap()["message"].as_str().unwrap().to_owned()
     };
     assert!(indexes(&copy).starts_with("live: commit "), "{}", indexes(&copy));
     let moved = TestBase::without_memory();
@@ -486,7 +490,7 @@ fn huge_files_in_the_cache_are_not_read() {
             let mut options = File::options();
             let file = options.write(true).create(true).truncate(!keeps).open(&path).unwrap();
             file.set_len(SIZE).unwrap();
-            for command in [&["search", "walrus"][..], &["index"], &["doctor"]] {
+            for command in [&["search", "walrus"][..], &["index"], &["check"]] {
                 let (code, read) = bytes_read(&base, command);
                 assert!(code.is_some_and(|code| code < 2), "{command:?}: {code:?} {}", path.display());
                 assert!(read < 32 << 20, "{command:?} read {read} bytes of {}", path.display());

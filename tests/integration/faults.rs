@@ -69,7 +69,7 @@ fn an_unreadable_operation_is_not_passed_over() {
 
 #[test]
 fn maintenance_loses_nothing_at_any_sampled_failure() {
-    campaign(&["prune", "consolidate"], Errors::Sampled);
+    campaign(&["tidy"], Errors::Sampled);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_text_whose_record_is_not_durable_is_not_replaced() {
 #[test]
 fn a_replacement_that_is_not_durable_is_undone() {
     assert_eq!(at("restore, of a live entry", "fsync", ".ralph/knowledge"), BTreeMap::from([(6, 2)]));
-    assert_eq!(at("consolidate", "fsync", ".ralph/knowledge/.tmp-"), BTreeMap::from([(6, 2)]));
+    assert_eq!(at("tidy", "fsync", ".ralph/knowledge/.tmp-"), BTreeMap::from([(6, 2)]));
 }
 
 #[test]

@@ -41,10 +41,9 @@ fn run(base: &TestBase, arguments: &[&str], input: &str) -> Ran {
 
 /// Runs every command that asks git something, and returns what each of them did.
 fn run_all(base: &TestBase) -> Vec<Ran> {
-    let all: [(&[&str], &str); 6] = [
+    let all: [(&[&str], &str); 5] = [
         (&["context", "--task", "parser"], ""),
         (&["check"], ""),
-        (&["doctor"], ""),
         (&["context", "--task", "parser", "--task-id", "t-1", "--run", "run-0000000a"], ""),
         (&["record", "--task-id", "t-1"], "<journal>x</journal>"),
         (&["run", "--task", "other", "--agent", "cat", "--max-iterations", "1"], ""),
@@ -122,9 +121,9 @@ fn a_bare_repository_around_the_project_is_refused() {
     }
     let begun = begin(&base);
     assert_eq!((begun.tree, begun.problems[0].code.as_str()), (None, "no-tree"));
-    let doctor = run(&base, &["doctor"], "").to_string();
+    let told = run(&base, &["check"], "").to_string();
     // Nobody is sent there to run git.
-    assert!(doctor.contains("bare repository") && !doctor.contains("run `git"), "{doctor}");
+    assert!(told.contains("bare repository") && !told.contains("run `git"), "{told}");
     let checked = run(&base, &["check", "--json"], "").json(0);
     assert_eq!(checked["problems"][0]["code"], "repository-in-project", "{checked}");
 }
@@ -165,8 +164,6 @@ fn two_attempts(base: &TestBase) -> (Vec<Value>, Value) {
         trees.extend([attempt["tree"].clone(), attempt["files"].clone()]);
     }
     let checked = run(base, &["check", "--json"], "").json(0);
-    let doctor = run(base, &["doctor", "--json"], "");
-    assert!(doctor.code.is_some(), "{doctor}");
     assert_eq!(hashes_below(&base.at(".git")), before);
     (trees, checked["problems"].clone())
 }
@@ -244,7 +241,7 @@ const CALLS: [&str; 32] = [
     "INDEX status --porcelain=v1 -z --untracked-files=all --no-renames --ignore-submodules=dirty --no-ahead-behind -- .ralph",
     r"config --null --get-regexp ^merge\.ralph-memory\.",
     "config --local --replace-all merge.ralph-memory.driver '<program>' merge-driver --marker-size=%L --path=%P %O %A %B; case $? \
-     in 0) ;; 1) exit 1 ;; *) echo 'ralph-memory failed, so git merged this entry as text: `ralph-memory doctor \
+     in 0) ;; 1) exit 1 ;; *) echo 'ralph-memory failed, so git merged this entry as text: `ralph-memory check \
      --register-merge-driver` registers the program again' >&2; git merge-file -q --marker-size=%L -L ours -L base -L theirs \
      %A %O %B ;; esac",
     "config --local --replace-all merge.ralph-memory.name merges knowledge entries by key and by block",
@@ -343,8 +340,8 @@ fn git_is_called_with_exactly_these_arguments() {
     ended(run(&["context", "--task", "parser", "--task-id", "t-1"], ""));
     base.write("src/new.rs", "new\n");
     ended(run(&["record", "--task-id", "t-1"], "<journal>x</journal>"));
-    ended(run(&["doctor"], ""));
-    ended(run(&["doctor", "--register-merge-driver"], ""));
+    ended(run(&["check"], ""));
+    ended(run(&["check", "--register-merge-driver"], ""));
     // The driver starts no git.
     base.write("ours", "---\ntitle: One\ntags: [b]\n---\n\nQuite.\n");
     base.write("theirs", "---\ntitle: Two\ntags: [c]\n---\n\nElse.\n").write("empty", "");

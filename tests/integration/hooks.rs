@@ -163,8 +163,8 @@ fn at_the_end_of_a_session_no_client_is_told_anything() {
         let input = fixture(&format!("{client}-session-end.json"));
         let arguments = [&["hook"][..], &with_agent("session-end", client)].concat();
         assert_eq!(base.with(arguments).input(&input).run().answer(0), "", "{client}");
-        let doctor = base.run(["doctor"]).answer(0);
-        assert!(doctor.contains(&format!("last fired by {client}: session-end at 2026-11-20 10:00")), "{doctor}");
+        let checked = base.run(["check"]).answer(0);
+        assert!(checked.contains(&format!("last fired by {client}: session-end at 2026-11-20 10:00")), "{checked}");
     }
 }
 
@@ -566,8 +566,8 @@ fn each_task_of_a_message_gets_what_is_said_about_it() {
     let [cache, readme] = &attempts[..] else { panic!("{attempts:?}") };
     assert!(cache.contains("task_id: cache\n") && cache.contains("a larger pool"), "{cache}");
     assert!(readme.contains("task_id: readme\n") && !readme.contains("a larger pool"), "{readme}");
-    let doctor = base.run(["doctor"]);
-    assert!(!doctor.stdout.contains("not recorded"), "{doctor}");
+    let checked = base.run(["check"]);
+    assert!(!checked.stdout.contains("not recorded"), "{checked}");
 }
 
 #[test]
@@ -600,8 +600,8 @@ fn a_message_that_no_settings_let_be_recorded_is_kept() {
     let ran = fire(&base, &["stop"], &stopped("s-1", "<task-failed>lost</task-failed>"));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran}");
     base.write(".ralph/config.toml", &settings);
-    let doctor = base.run(["doctor"]).stdout;
-    assert!(doctor.contains("(stop of claude): cannot read the settings in `.ralph/config.toml:1`"), "{doctor}");
+    let checked = base.run(["check"]).stdout;
+    assert!(checked.contains("(stop of claude): cannot read the settings in `.ralph/config.toml:1`"), "{checked}");
     let _ = fire(&base, &["session-start"], &started("s-2", "startup"));
     assert_eq!(journal(&base).len(), 1);
 }
@@ -615,8 +615,8 @@ fn half_a_surrogate_pair_loses_nothing_and_garbage_is_named() {
     assert_eq!(journal(&base).len(), 1);
     let garbage = stop(b"{\"session_id\": ");
     assert!(garbage.stderr.contains("the input is not JSON, and is ignored"), "{garbage}");
-    let doctor = base.run(["doctor"]).stdout;
-    assert!(doctor.contains("the input is not JSON"), "{doctor}");
+    let checked = base.run(["check"]).stdout;
+    assert!(checked.contains("the input is not JSON"), "{checked}");
 }
 
 #[test]
@@ -669,11 +669,11 @@ fn what_is_refused_is_named_and_stays_in_the_log() {
         assert!(!String::from_utf8_lossy(&fs::read(base.at(&file)).unwrap()).contains(&secret), "{file}");
     }
     assert!(!ran.stderr.contains(&secret) && base.files(".ralph/knowledge").len() == 1, "{ran}");
-    let doctor = base.run(["doctor", "--json"]).json(0);
-    let findings = doctor["findings"].as_array().unwrap();
-    let hooks = findings.iter().find(|finding| finding["what"] == "hooks").unwrap();
-    assert_eq!(hooks["state"], "warning", "{hooks}");
-    assert!(hooks["detail"].as_str().unwrap().contains("(stop of claude): report: <journal>"), "{hooks}");
+    let checked = base.run(["check", "--json"]).json(0);
+    let problems = checked["problems"].as_array().unwrap();
+    let hooks = problems.iter().find(|problem| problem["code"] == "hooks").unwrap();
+    assert_eq!(hooks["severity"], "warning", "{hooks}");
+    assert!(hooks["message"].as_str().unwrap().contains("(stop of claude): report: <journal>"), "{hooks}");
 }
 
 #[test]
@@ -861,8 +861,8 @@ fn state_from_a_clone_names_no_file_to_read() {
     let ran = with_changes(&clone, "session-start", &started("s-2", "startup"), "2026-12-20T12:00:00Z");
     assert!(text(ran).contains("port 5433"));
     assert_eq!(journal(&clone), [""; 0]);
-    let doctor = clone.run(["doctor"]).answer(0);
-    assert!(doctor.contains("last fired by claude: session-start at 2026-12-20 12:00"), "{doctor}");
+    let checked = clone.run(["check"]).answer(0);
+    assert!(checked.contains("last fired by claude: session-start at 2026-12-20 12:00"), "{checked}");
     // Links lead nowhere.
     let outside = clone.home().join("outside");
     fs::create_dir(&outside).unwrap();

@@ -188,7 +188,7 @@ fn what_only_looks_like_set_up_is_named_and_nothing_is_allowed_for_it() {
         let answer = run(&base, &["setup", client, "--yes", "--json"]).json(4);
         let [connected, steps, code] = [&answer["connected"], &answer["steps"], &answer["problems"][0]["code"]];
         assert_eq!((connected, steps, code), (&json!(false), &json!([]), &json!("look-alike")), "{answer}");
-        run(&base, &["doctor"]).says(1, path);
+        run(&base, &["check"]).says(1, path);
         assert_eq!((base.files(""), base.read(path).as_str()), (before.clone(), *text), "nothing is written");
         assert!(of_library(&base).recorded(SetupScope::Project).is_empty(), "nothing is recorded");
         let removed = run(&base, &["setup", client, "--remove"]);
@@ -230,7 +230,7 @@ fn a_file_that_only_the_client_reads_is_a_danger() {
         let checked = run(&base, &["setup", "claude", "--check"]);
         assert!(checked.stderr.starts_with("error: .claude/settings.local.json: "), "{checked}");
         checked.says(4, "it cannot be read here, though the client may read it: ");
-        run(&base, &["doctor"]).says(1, ".claude/settings.local.json");
+        run(&base, &["check"]).says(1, ".claude/settings.local.json");
     }
 }
 
@@ -259,7 +259,7 @@ fn a_checksum_makes_no_file_that_runs_something_ones_own() {
         let plan = plan(&base, client);
         assert!(plan.has_look_alikes() && plan.is_empty() && plan.steps.is_empty(), "{client}: {:?}", plan.problems);
         run(&base, &["setup", client.as_str(), "--check"]).says(4, path);
-        run(&base, &["doctor"]).says(1, path);
+        run(&base, &["check"]).says(1, path);
     }
     // A person's own set-up of another version wrote this one here, and its record says so.
     let base = TestBase::new();

@@ -122,7 +122,7 @@ fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
     );
     // A year later, nothing of a person's is out of date.
     let later = Memory::open(folder.path()).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_810_000_000));
-    assert_eq!(later.prune(true).unwrap().moved, []);
+    assert_eq!(later.tidy(true).unwrap().moved, []);
 
     // To confirm one is not to confirm the others.
     let refused = memory.change(&id("no-rules"), &EntryChanges::superseding([id("rule-0")])).unwrap_err().to_string();

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::entry::{Event, Outcome};
-use ralph_memory::memory::{EntryChanges, EntryFilter, MaintenanceReport, Report, Run};
+use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run, TidyReport};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -63,23 +63,23 @@ impl Garden {
         files.map(|file| self.base.read(&file)).collect()
     }
 
-    /// Prunes or consolidates, after a dry run that must say the same and change nothing.
-    fn tend(&self, tend: fn(&Memory, bool) -> ralph_memory::Result<MaintenanceReport>) -> MaintenanceReport {
+    /// Tidies, after a dry run that must say the same and change nothing.
+    fn tidy(&self) -> TidyReport {
         let before = self.text();
-        let planned = tend(&self.memory, true).unwrap();
+        let planned = self.memory.tidy(true).unwrap();
         assert_eq!(self.text(), before);
-        let done = tend(&self.memory, false).unwrap();
+        let done = self.memory.tidy(false).unwrap();
         assert_eq!(serde_json::to_string(&done).unwrap(), serde_json::to_string(&planned).unwrap());
         for moved in &done.moved {
             assert!(!self.base.at(&moved.from).exists() && self.base.at(&moved.to).exists(), "{moved:?}");
         }
         // There is nothing left to do.
-        assert_eq!(tend(&self.memory, false).unwrap(), MaintenanceReport::default());
+        assert_eq!(self.memory.tidy(false).unwrap(), TidyReport::default());
         done
     }
 }
 
-fn ids(moved: &MaintenanceReport) -> Vec<&str> {
+fn ids(moved: &TidyReport) -> Vec<&str> {
     moved.moved.iter().map(|moved| moved.id.as_str()).collect()
 }
 
@@ -95,16 +95,16 @@ fn finished_entries_are_archived_and_restored() {
     memory.note(&expiring).unwrap();
     let (old, new) = (it.learn("The old way", &["a"], "Old."), it.learn("Another thing", &["b"], "New."));
     memory.change(&new, &EntryChanges::superseding([old.clone()])).unwrap();
-    assert_eq!(it.tend(Memory::prune), MaintenanceReport::default());
+    assert_eq!(it.tidy(), TidyReport::default());
     it.pass(8);
-    let done = it.tend(Memory::prune);
+    let done = it.tidy();
     assert_eq!(ids(&done), ["journal/run-1/0001", "journal/run-1/0002", "knowledge/2026-01-01-for-some-days"]);
     assert_eq!(done.moved[2].to, ".ralph/archive/knowledge/events/2026-01-01-for-some-days.md");
     // Archived attempts are still shown, and count.
     let iteration = memory.begin(&Task::new("Write the parser"), &Run::named("run-2")).unwrap();
     assert!(iteration.context.contains("attempted 2 times before"), "{}", iteration.context);
     it.pass(30);
-    assert_eq!(ids(&it.tend(Memory::prune)), [old.as_str()]);
+    assert_eq!(ids(&it.tidy()), [old.as_str()]);
     let back = memory.restore(&old, None).unwrap();
     assert_eq!((back.id.as_str(), back.path.as_str()), (old.as_str(), ".ralph/knowledge/the-old-way.md"));
     memory.restore(&Id::parse("journal/run-1/0002").unwrap(), None).unwrap();
@@ -118,14 +118,14 @@ fn unused_knowledge_is_archived_once_use_is_recorded_long_enough() {
     it.learn("Zebras have stripes", &["zebra"], "Black ones.");
     it.pass(100);
     // Nothing is recorded, so nothing is known.
-    assert_eq!(it.tend(Memory::prune), MaintenanceReport::default());
+    assert_eq!(it.tidy(), TidyReport::default());
     for _ in 0..5 {
         assert_eq!(it.attempt("parser", Outcome::Failed).len(), 1);
-        assert_eq!(it.tend(Memory::prune), MaintenanceReport::default());
+        assert_eq!(it.tidy(), TidyReport::default());
         it.pass(7);
     }
     it.attempt("parser", Outcome::Failed);
-    let done = it.tend(Memory::prune);
+    let done = it.tidy();
     assert_eq!(ids(&done), ["knowledge/zebras-have-stripes"]);
     assert_eq!(serde_json::to_value(&done.moved[0]).unwrap()["reason"], json!("unused"));
 }
@@ -142,7 +142,7 @@ fn events_over_the_limits_are_archived() {
     it.memory.note(&of_task("First.")).unwrap();
     it.pass(1);
     it.memory.note(&of_task("Second.")).unwrap();
-    let done = it.tend(Memory::prune);
+    let done = it.tidy();
     let names: Vec<&str> = done.moved.iter().map(|moved| moved.id.stem().get(11..).unwrap()).collect();
     assert_eq!(names, ["decision-0", "decision-4", "first"]);
 }
@@ -156,7 +156,7 @@ fn similar_learnings_are_merged() {
     it.pass(1);
     let third = it.learn("Migrations lock", &["sqlite", "schema"], "Run them alone.\n\nSwitch them on.");
     let tasks = it.learn("Never block", &["tokio"], "Not in a task.");
-    let done = it.tend(Memory::consolidate);
+    let done = it.tidy();
     assert_eq!(done.merged.len(), 1);
     assert_eq!((&done.merged[0].into, &done.merged[0].ids), (&third, &vec![second.clone(), first.clone()]));
     let text = it.base.read(".ralph/knowledge/migrations-lock.md");
@@ -179,24 +179,22 @@ fn similar_learnings_are_merged() {
 }
 
 #[test]
-fn prune_and_consolidate_report_what_they_do() {
+fn tidy_reports_what_it_does() {
     let base = TestBase::new();
-    for command in ["prune", "consolidate"] {
-        let ran = base.run([command]);
-        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", "nothing to do\n"), "{ran}");
-        let json = base.run([command, "--dry-run", "--json"]).json(0);
-        assert_eq!(json, json!({"schema_version": 1, "dry_run": true, "moved": [], "merged": [], "problems": []}));
-        base.run([command, "everything"]).says(2, "unexpected argument 'everything' found");
-    }
+    let ran = base.run(["tidy"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", "nothing to do\n"), "{ran}");
+    let json = base.run(["tidy", "--dry-run", "--json"]).json(0);
+    assert_eq!(json, json!({"schema_version": 1, "dry_run": true, "moved": [], "merged": [], "problems": []}));
+    base.run(["tidy", "everything"]).says(2, "unexpected argument 'everything' found");
     let _ = base.run(["add", "--event", "hint", "For a day.", "--expires", "1d"]);
     let path = ".ralph/knowledge/events/2026-11-20-for-a-day.md";
     let later = "2026-11-22T10:00:00Z";
-    let dry = base.with(["prune", "--dry-run"]).now(later).run();
+    let dry = base.with(["tidy", "--dry-run"]).now(later).run();
     let line = "archived knowledge/2026-11-20-for-a-day: it has expired\n";
     let note = "1 entry archived (dry run: nothing was changed)\n";
     assert_eq!((dry.stdout.as_str(), dry.stderr.as_str()), (line, note), "{dry}");
     assert!(base.at(path).exists());
-    let done = base.with(["prune"]).now(later).run();
+    let done = base.with(["tidy"]).now(later).run();
     assert_eq!((done.stdout.as_str(), done.stderr.as_str()), (line, "1 entry archived\n"), "{done}");
     assert!(!base.at(path).exists());
     base.with(["restore", "2026-11-20-for-a-day"]).now(later).run().says(0, "restored knowledge/2026-11-20-for-a-day");
@@ -204,7 +202,7 @@ fn prune_and_consolidate_report_what_they_do() {
 }
 
 #[test]
-fn a_run_prunes_at_its_end_if_the_settings_say_so() {
+fn a_run_tidies_at_its_end_if_the_settings_say_so() {
     let base = TestBase::new();
     let _ = base.run(["add", "--event", "hint", "For a day.", "--expires", "1d"]);
     base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
@@ -237,8 +235,7 @@ enum Step {
     Attempt { topic: u8, outcome: usize },
     Supersede { old: u8, new: u8 },
     Pass(i64),
-    Prune,
-    Consolidate,
+    Tidy,
     Restore(u8),
 }
 
@@ -249,8 +246,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (0u8..3, 0usize..Outcome::ALL.len()).prop_map(|(topic, outcome)| Step::Attempt { topic, outcome }),
         1 => (any::<u8>(), any::<u8>()).prop_map(|(old, new)| Step::Supersede { old, new }),
         3 => (1i64..60).prop_map(Step::Pass),
-        2 => Just(Step::Prune),
-        2 => Just(Step::Consolidate),
+        4 => Just(Step::Tidy),
         1 => any::<u8>().prop_map(Step::Restore),
     ];
     prop::collection::vec(step, 1..25)
@@ -318,9 +314,9 @@ proptest! {
                     }
                 }
                 Step::Pass(days) => it.pass(days),
-                Step::Prune => {
+                Step::Tidy => {
                     let before = folds(&it);
-                    it.tend(Memory::prune);
+                    it.tidy();
                     prop_assert_eq!(folds(&it), before);
                     let live = it.memory.list(&EntryFilter::default()).entries;
                     let events = |scope: &str| live.iter().filter(|item| {
@@ -328,9 +324,6 @@ proptest! {
                     }).count();
                     let counts = (events("project"), events("section:s"), events("task:t-1"));
                     prop_assert!(counts.0 <= 2 && counts.1 <= 1 && counts.2 <= 1, "{counts:?}");
-                }
-                Step::Consolidate => {
-                    it.tend(Memory::consolidate);
                 }
                 Step::Restore(which) => {
                     let all = it.memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }).entries;

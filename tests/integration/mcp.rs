@@ -201,7 +201,7 @@ fn an_attempt_that_is_recorded_is_read_back() {
     assert_eq!(done["structuredContent"]["attempt"], 3, "{done}");
     let briefing = agent.call("build_context", &json!({}))["structuredContent"]["context"].to_string();
     assert!(!briefing.contains("Open Tasks"), "{briefing}");
-    assert_eq!(base.run(["status", "--json"]).json(0)["open"], json!([]), "nothing is left open");
+    assert_eq!(base.run(["--json"]).json(0)["open"], json!([]), "nothing is left open");
 }
 
 #[test]

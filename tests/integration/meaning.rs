@@ -317,12 +317,12 @@ fn a_slow_server_suspends_requests() {
     let added = base.with(["add", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &ollama.url).run();
     assert_eq!(problem(&added, 0).0, "semantic-paused");
     assert_eq!(n_calls(), n_first, "nobody is asked meanwhile");
-    // A minute later it is tried again, and so does the doctor at any time.
+    // A minute later it is tried again, and so does the checked at any time.
     assert_eq!(problem(&slow("2026-11-20T10:01:10Z").run(), 0).0, "semantic-off");
     assert!(n_calls() > n_first);
     ollama.knobs.delay_ms.store(0, Ordering::SeqCst);
-    let doctor = base.with(["doctor"]).env(URL, &ollama.url).now("2026-11-20T10:01:15Z").run();
-    assert!(doctor.stdout.contains("RAG: active (ollama nomic-embed-text 96d)"), "{doctor}");
+    let checked = base.with(["check"]).env(URL, &ollama.url).now("2026-11-20T10:01:15Z").run();
+    assert!(checked.stdout.contains("RAG: active (ollama nomic-embed-text 96d)"), "{checked}");
     let answer = slow("2026-11-20T10:01:20Z").env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "30000").run().json(0);
     assert_eq!(answer["problems"].as_array().unwrap().len(), 0, "{answer}");
     assert!(begun.elapsed() < Duration::from_secs(50), "nobody waited for a whole answer");
@@ -415,10 +415,10 @@ fn a_missing_model_is_named() {
     let (_, message, hint) = problem(&missing(search(&base, &ollama.url, "bench")), 0);
     assert!(message.contains("it answered 404: model \"mxbai-embed-large\" not found"), "{message}");
     assert_eq!(hint, "run `ollama pull mxbai-embed-large`");
-    let doctor = missing(base.with(["doctor"]).env(URL, &ollama.url));
+    let checked = missing(base.with(["check"]).env(URL, &ollama.url));
     assert!(
-        doctor.stdout.contains("RAG: off") && doctor.stdout.contains("fix: run `ollama pull mxbai-embed-large`"),
-        "{doctor}"
+        checked.stdout.contains("RAG: off") && checked.stdout.contains("help: run `ollama pull mxbai-embed-large`"),
+        "{checked}"
     );
     // With its tag it is the same as without.
     let tagged = search(&base, &ollama.url, "latency").env("RALPH_MEMORY_OLLAMA__MODEL", "nomic-embed-text:latest");
@@ -788,8 +788,8 @@ fn written_entries_are_shared() {
     let mut found = ids(&there(&["search", "segfault", "--json"]).json(0));
     found.sort();
     assert_eq!(found, ["knowledge/aborts", "knowledge/copy"]);
-    let doctor = there(&["doctor"]);
-    assert!(doctor.stdout.contains("RAG: active (qdrant ok, ollama nomic-embed-text 96d)"), "{doctor}");
+    let checked = there(&["check"]);
+    assert!(checked.stdout.contains("RAG: active (qdrant ok, ollama nomic-embed-text 96d)"), "{checked}");
 }
 
 /// A fresh server is asked, and written to, before anything else is done there.
@@ -807,7 +807,7 @@ fn a_fresh_server_is_filled_by_what_is_written_and_searched() {
             ids(&answer)
         };
         assert_eq!(found("segfault", 1), [""; 0]);
-        assert!(there(&["doctor"]).stdout.contains("RAG: active (qdrant ok"), "{mode}");
+        assert!(there(&["check"]).stdout.contains("RAG: active (qdrant ok"), "{mode}");
         let add = |title: &str, body: &str, more: &[&str]| {
             let fact = [&["add", "--json", title, "--tags", "x", "--body", body][..], more].concat();
             assert_eq!(there(&fact).json(0)["problems"], serde_json::json!([]), "{mode}");

@@ -31,7 +31,7 @@ fn repository(registered: Registered) -> TestBase {
     fs::create_dir(program.parent().unwrap()).unwrap();
     symlink(PROGRAM, &program).unwrap();
     let mut register = Command::new(&program);
-    register.args(["doctor", "--register-merge-driver"]).current_dir(base.root()).env_clear();
+    register.args(["check", "--register-merge-driver"]).current_dir(base.root()).env_clear();
     register.env("HOME", base.home()).env("PATH", std::env::var_os("PATH").unwrap()).stdout(Stdio::null());
     assert!(register.status().unwrap().success());
     if registered != Works {

@@ -84,27 +84,21 @@ fn losing_values_are_reported_until_removed() {
 }
 
 #[test]
-fn the_doctor_registers_the_driver_on_request() {
+fn check_registers_the_driver_on_request() {
     let base = TestBase::new();
-    let doctor = |arguments: &[&str]| base.with([&["doctor"], arguments].concat()).env("PATH", path()).run();
-    let ran = doctor(&["--register-merge-driver"]);
+    let check = |arguments: &[&str]| base.with([&["check"], arguments].concat()).env("PATH", path()).run();
+    let ran = check(&["--register-merge-driver"]);
     assert_ne!(ran.code, Some(0));
     assert!(ran.stderr.contains("the memory is not in a work tree"), "{ran}");
     git(&base, &["init", "--quiet"]);
     let finding = || {
-        let found = doctor(&["--json"]).json(0);
-        let found = found["findings"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|finding| finding["what"] == "git-merge")
-            .unwrap()
-            .clone();
-        found["detail"].as_str().unwrap().to_owned()
+        let found = check(&["--json"]).json(0);
+        let mut all = ["ok", "problems"].into_iter().flat_map(|key| found[key].as_array().unwrap());
+        all.find(|finding| finding["code"] == "merge-driver").unwrap()["message"].as_str().unwrap().to_owned()
     };
-    assert!(finding().starts_with("merges entries as text; "));
+    assert!(finding().starts_with("git merges entries as text, "));
     base.write(".ralph/.gitattributes", "*.md -text\n/journal/**/*.md merge=union");
-    let registered = doctor(&["--register-merge-driver", "--json"]).json(0);
+    let registered = check(&["--register-merge-driver", "--json"]).json(0);
     let command = registered["command"].as_str().unwrap();
     assert!(
         command.starts_with(&format!("'{PROGRAM}' merge-driver --marker-size=%L --path=%P %O %A %B; ")),
@@ -124,8 +118,8 @@ fn the_doctor_registers_the_driver_on_request() {
     assert_eq!(git(&base, &["config", "--local", "merge.ralph-memory.driver"]), command);
     let attributes = base.read(".ralph/.gitattributes");
     assert!(attributes.starts_with("*.md -text\n/journal/**/*.md merge=union\n/knowledge/"), "{attributes}");
-    assert_eq!(finding(), "merges entries by key and by block");
-    let again = doctor(&["--register-merge-driver"]);
+    assert_eq!(finding(), "git merges entries by key and by block");
+    let again = check(&["--register-merge-driver"]);
     assert_eq!(again.stdout, format!("registered already: {command}\n"));
     assert_eq!(base.read(".ralph/.gitattributes"), attributes);
     // It is for entries, wherever they lie, and for nothing else.
@@ -143,7 +137,7 @@ fn a_driver_that_may_drop_a_side_is_reported_and_replaced() {
     let run = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
     let key = "merge.ralph-memory.driver";
     let own = |program: &str| {
-        run(&["doctor", "--register-merge-driver"]).says(0, "registered");
+        run(&["check", "--register-merge-driver"]).says(0, "registered");
         let line = git(&base, &["config", key]);
         line.replace(PROGRAM, program)
     };
@@ -162,31 +156,32 @@ fn a_driver_that_may_drop_a_side_is_reported_and_replaced() {
         // As often as a person may have tried.
         git(&base, &["config", "--replace-all", key, &line]);
         git(&base, &["config", "--add", key, &line]);
-        let ran = run(&["doctor"]);
+        let ran = run(&["check"]);
         assert_eq!(ran.code, Some(code), "{ran}");
-        assert!(ran.stdout.contains(message) && ran.stdout.contains("doctor --register-merge-driver"), "{ran}");
-        let checked = run(&["check", "--json"]).json(0);
+        assert!(ran.stdout.contains(message) && ran.stdout.contains("check --register-merge-driver"), "{ran}");
+        let checked = run(&["check", "--json"]).json(code);
         let problem = &checked["problems"][0];
-        assert_eq!((&problem["code"], &problem["severity"]), (&json!("merge-driver"), &json!("warning")), "{checked}");
+        let severity = if code == 1 { "error" } else { "warning" };
+        assert_eq!((&problem["code"], &problem["severity"]), (&json!("merge-driver"), &json!(severity)), "{checked}");
         assert!(problem["message"].as_str().unwrap().contains(message), "{checked}");
         assert!(
-            problem["hint"].as_str().unwrap().contains("`ralph-memory doctor --register-merge-driver`"),
+            problem["hint"].as_str().unwrap().contains("`ralph-memory check --register-merge-driver`"),
             "{checked}"
         );
-        run(&["doctor", "--register-merge-driver"]).says(0, "registered: ");
+        run(&["check", "--register-merge-driver"]).says(0, "registered: ");
         assert_eq!(git(&base, &["config", "--get-all", key]), own(PROGRAM));
         run(&["check", "--strict"]).says(0, "no problems in ");
-        assert!(run(&["doctor"]).stdout.contains("merges entries by key and by block"));
+        assert!(run(&["check"]).stdout.contains("merges entries by key and by block"));
     }
     // Git merges nothing where there is a description alone.
     git(&base, &["config", "--unset", key]);
     assert!(run(&["check"]).stdout.contains(unknown));
-    run(&["doctor", "--register-merge-driver"]).says(0, "registered: ");
+    run(&["check", "--register-merge-driver"]).says(0, "registered: ");
     run(&["check", "--strict"]).says(0, "no problems in ");
     // What another file sets counts.
     git(&base, &["config", "extensions.worktreeConfig", "true"]);
     git(&base, &["config", "--worktree", key, &bare]);
-    run(&["doctor", "--register-merge-driver"])
+    run(&["check", "--register-merge-driver"])
         .refuses(6, "another file than `.git/config` sets `merge.ralph-memory.driver`, too");
 }
 
@@ -220,18 +215,18 @@ fn the_driver_is_offered_where_git_shares_the_entries() {
     let base = TestBase::without_memory();
     git(&base, &["init", "--quiet"]);
     let run = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
-    let offer = "next: `ralph-memory doctor --register-merge-driver` lets git merge entries by key and by block";
+    let offer = "next: `ralph-memory check --register-merge-driver` lets git merge entries by key and by block";
     run(&["init"]).says(0, offer);
-    run(&["setup", "claude"]).says(0, offer);
     let notice = "git merges entries as text, which may leave conflict markers in their frontmatter";
     run(&["check", "--strict"]).says(0, "no problems in 0 files, 1 notice");
+    run(&["setup", "claude"]).says(0, offer);
     let answer = run(&["check", "--json"]).json(0);
     assert_eq!((&answer["counts"]["notices"], &answer["problems"][0]["message"]), (&json!(1), &json!(notice)));
     // Where entries stay in this clone, nothing is merged.
     base.write(".gitignore", "/.ralph/\n");
     assert_eq!(run(&["check", "--json"]).json(0)["counts"]["notices"], json!(0));
     base.write(".gitignore", "");
-    run(&["doctor", "--register-merge-driver"]).says(0, "");
+    run(&["check", "--register-merge-driver"]).says(0, "");
     assert_eq!(run(&["check", "--json"]).json(0)["counts"]["notices"], json!(0));
     let ran = run(&["setup", "codex"]);
     assert!(ran.code == Some(0) && !ran.stdout.contains(offer), "{ran}");

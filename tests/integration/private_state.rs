@@ -67,7 +67,7 @@ fn what_was_written_elsewhere_or_with_another_key_is_not_believed() {
     run(&base, &["--task", "x", "--agent", "true", "--max-iterations", "1"]).says(1, "--max-iterations N");
     assert_eq!((fs::read(&key).unwrap().len(), mode(&key), mode(key.parent().unwrap())), (32, 0o600, 0o700));
     begin(&base, "run-2");
-    let status = |base: &TestBase| base.run(["status"]).stdout;
+    let status = |base: &TestBase| base.run([""; 0]).stdout;
     assert!(status(&base).contains("run-2/1"), "{}", status(&base));
 
     let copy = TestBase::without_memory();
@@ -114,11 +114,11 @@ fn a_key_that_others_could_know_is_replaced() {
         let key = base.state_folder().join("key");
         begin(&base, "run-1");
         spoil(&key);
-        assert!(!base.run(["status"]).stdout.contains("run-1/1"), "{what}");
+        assert!(!base.run([""; 0]).stdout.contains("run-1/1"), "{what}");
         begin(&base, "run-2");
         assert_eq!((fs::symlink_metadata(&key).unwrap().len(), mode(&key)), (32, 0o600), "{what}");
         assert!(fs::symlink_metadata(&key).unwrap().is_file(), "{what}");
-        let status = base.run(["status"]).stdout;
+        let status = base.run([""; 0]).stdout;
         assert!(status.contains("run-2/1") && !status.contains("run-1/1"), "{what}: {status}");
     }
 }
@@ -145,8 +145,8 @@ fn without_a_place_for_the_key_nothing_is_believed_and_a_person_is_told() {
     with(&["add", "Retries", "--tags", "api", "--body", "Only after a 503."]).run().says(0, "created");
     assert!(with(&["search", "retries"]).run().stdout.contains("Retries"));
     assert!(base.files(".ralph/cache").iter().all(|file| file.ends_with("lock")), "{:?}", base.files(".ralph/cache"));
-    let doctor = with(&["doctor"]).run();
-    assert!(doctor.stdout.contains("cannot be kept"), "{doctor}");
+    let checked = with(&["check"]).run();
+    assert!(checked.stdout.contains("cannot be kept"), "{checked}");
 }
 
 #[test]
@@ -213,10 +213,10 @@ fn a_secret_in_a_task_reaches_its_agent_and_nothing_else() {
     let base = TestBase::new();
     let title = format!("Deploy with {TOKEN}");
     base.write("tasks.md", format!("- [ ] {title}\n  Or with {TOKEN}, perhaps.\n- [ ] {title} again\n"));
-    let commands = "status;context Other;context;log;stats;list;show run-1;show t-1;check;doctor";
+    let commands = ";context Other;context;log;stats;list;show run-1;show t-1;check";
     let shown: Vec<_> = commands.split(';').map(|one| format!("$P {one} --no-pager\n$P {one} --json\n")).collect();
     let shown = shown.concat();
-    base.write("agent.sh", format!("P={PROGRAM}\ncat > prompt\n($P status; {shown}) > shown 2>&1\ncat .ralph/state/live/* .ralph/state/iterations/* > kept\n"));
+    base.write("agent.sh", format!("P={PROGRAM}\ncat > prompt\n($P; {shown}) > shown 2>&1\ncat .ralph/state/live/* .ralph/state/iterations/* > kept\n"));
     let agent = format!("env KEY={TOKEN} sh agent.sh");
     let check = |arguments: &[&str]| {
         let ran = run(&base, arguments);

@@ -113,7 +113,7 @@ fn questions_are_kept_by_updates_merges_and_consolidation() {
     {
         add(&base, title, body, &[question]).json(0);
     }
-    let done = base.run(["consolidate", "--json"]).json(0);
+    let done = base.run(["tidy", "--json"]).json(0);
     let into = done["merged"][0]["into"].as_str().unwrap().to_owned();
     let kept = questions(&base, &into).to_string();
     for question in [QUESTION, "How many connections?", "Which port?", "Who holds it?"] {

@@ -1,4 +1,4 @@
-//! Leftovers of crashes and of other versions, and how `doctor --fix` handles them.
+//! Leftovers of crashes and of other versions, and how `check --fix` handles them.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn the_next_writer_sweeps_leftovers_of_a_crash() {
 }
 
 #[test]
-fn doctor_fix_repairs_everything_that_needs_no_decision() {
+fn check_fix_repairs_everything_that_needs_no_decision() {
     let base = TestBase::new();
     base.entry("a", "Alpha", "x", "one");
     base.run(["index"]).says(0, "the index has ");
@@ -40,20 +40,22 @@ fn doctor_fix_repairs_everything_that_needs_no_decision() {
     {
         fs::write(base.at(path), "damaged").unwrap();
     }
-    assert!(base.run(["doctor"]).stdout.contains("warning  leftovers"));
+    assert!(base.run(["check"]).stdout.contains("warning[leftovers]"));
 
-    let ran = base.run(["doctor", "--fix"]);
-    assert_eq!(ran.code, Some(0), "{ran}");
+    let ran = base.run(["check", "--fix"]);
+    // What may be the only copy of a text is not an entry.
+    assert_eq!(ran.code, Some(1), "{ran}");
     for expected in [
-        "fixed    leftovers   removed `.ralph/journal/.tmp-4194305-0000000000000001`\n",
-        "fixed    leftovers   kept what may be the only copy of a text as `.ralph/archive/knowledge/a.conflict-",
-        "fixed    old-caches  removed `.ralph/cache/index-v0-0123`\n",
-        "fixed    old-caches  removed `.ralph/cache/catalog-v0`\n",
-        "fixed    index       rebuilt the index of 1 live entries\n",
-        "ok       leftovers   none\n",
-        "ok       old-caches  none\n",
+        "error[no-frontmatter]",
+        "fixed    leftovers    removed `.ralph/journal/.tmp-4194305-0000000000000001`\n",
+        "fixed    leftovers    kept what may be the only copy of a text as `.ralph/archive/knowledge/a.conflict-",
+        "fixed    old-caches   removed `.ralph/cache/index-v0-0123`\n",
+        "fixed    old-caches   removed `.ralph/cache/catalog-v0`\n",
+        "fixed    index        rebuilt the index of 1 live entries\n",
+        "ok       leftovers    none\n",
+        "ok       old-caches   none\n",
         "1 document for 1 entry, 0 not indexed yet\n",
-        "warning  conflicts   1 version that another program saved at the same moment: `.ralph/archive/knowledge/a.conflict-",
+        "warning[conflicts]: 1 version that another program saved at the same moment: `.ralph/archive/knowledge/a.conflict-",
     ] {
         assert!(ran.stdout.contains(expected), "{expected}\n{ran}");
     }
@@ -62,9 +64,9 @@ fn doctor_fix_repairs_everything_that_needs_no_decision() {
     assert_eq!(base.read(&kept[0]), "the only copy\n");
     assert!(!base.at(&exchanged).exists());
     // Done a second time there is nothing to do.
-    let again = base.run(["doctor", "--fix", "--json"]).json(0);
+    let again = base.run(["check", "--fix", "--json"]).json(1);
     assert_eq!(again["fixed"], serde_json::json!([]));
-    assert_eq!(base.run(["doctor", "--json"]).json(0).get("fixed"), None);
+    assert_eq!(base.run(["check", "--json"]).json(1).get("fixed"), None);
 }
 
 #[test]
@@ -72,10 +74,10 @@ fn git_ignores_files_of_this_machine() {
     let base = TestBase::new();
     git(&base, &["init", "-q"]);
     base.write(".ralph/.gitignore", "/cache/\n*.bak");
-    let fix = || base.with(["doctor", "--fix"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    let fix = || base.with(["check", "--fix"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     let ran = fix();
     assert_eq!(ran.code, Some(0), "{ran}");
-    assert!(ran.stdout.contains("fixed    git-ignore  put `/state/` into `.ralph/.gitignore`\n"), "{ran}");
+    assert!(ran.stdout.contains("fixed    git-ignore   put `/state/` into `.ralph/.gitignore`\n"), "{ran}");
     assert_eq!(base.read(".ralph/.gitignore"), "/cache/\n*.bak\n/state/\n");
     assert!(!fix().stdout.contains("fixed"), "once");
     fs::remove_file(base.at(".ralph/.gitignore")).unwrap();

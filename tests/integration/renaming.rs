@@ -50,7 +50,7 @@ fn repository() -> TestBase {
     let base = TestBase::new();
     git(&base, &["init", "--quiet", "--initial-branch", "main"]);
     let path = std::env::var_os("PATH").unwrap();
-    base.with(["doctor", "--register-merge-driver"]).env("PATH", path).run().says(0, "registered");
+    base.with(["check", "--register-merge-driver"]).env("PATH", path).run().says(0, "registered");
     base
 }
 

@@ -241,7 +241,7 @@ fn every_page_says_what_it_should() {
         ),
         ("context?task=Make+it&tokens=1", &["role=\"alert\"", "Hint"]),
         ("context", &["The briefing of a session", "# Project Memory", "Use `cargo +nightly bench`."]),
-        ("health", &["Doctor", "leads to no entry", "index"]),
+        ("health", &["As it should be", "leads to no entry", "index"]),
     ] {
         let html = server.page(page);
         for text in texts {

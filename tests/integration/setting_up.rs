@@ -677,8 +677,8 @@ fn what_is_switched_off_is_not_connected() {
         assert_eq!(again.stdout, "nothing to do\n");
         assert_eq!(fs::read_to_string(&full).unwrap(), off, "it is left to the person");
         let bin = base.home().parent().unwrap().join("bin");
-        let doctor = base.with(["doctor"]).env("PATH", &bin).run();
-        assert!(doctor.stdout.contains("is switched off") || doctor.stderr.contains("is switched off"), "{doctor}");
+        let checked = base.with(["check"]).env("PATH", &bin).run();
+        assert!(checked.stdout.contains("is switched off") || checked.stderr.contains("is switched off"), "{checked}");
     };
     let args = "\"args\": [\"mcp\"]";
     check("opencode", "project", "opencode.json", "\"enabled\": true", "\"enabled\": false");
@@ -701,8 +701,8 @@ fn hooks_of_codex_that_nobody_trusted_are_told() {
         setup(&base, &["codex", "--scope", scope]).says(0, "run `/hooks` and trust");
         let bin = base.home().parent().unwrap().join("bin");
         let said = || {
-            let doctor = base.with(["doctor"]).env("PATH", &bin).run();
-            format!("{}{}", doctor.stdout, doctor.stderr)
+            let checked = base.with(["check"]).env("PATH", &bin).run();
+            format!("{}{}", checked.stdout, checked.stderr)
         };
         let folder = if scope == "user" { base.home().join(".codex") } else { base.at(".codex") };
         let told = said();
@@ -1074,16 +1074,16 @@ fn a_person_at_a_terminal_is_asked() {
 }
 
 #[test]
-fn doctor_and_init_name_the_clients() {
+fn check_and_init_name_the_clients() {
     let base = TestBase::without_memory();
     base.write(".cursor/rules.txt", "");
     base.run(["init"]).says(0, "next: `ralph-memory setup` connects it to Cursor");
-    base.run(["doctor"]).says(0, "client      Cursor: not connected");
+    base.run(["check"]).says(0, "notice[client]: Cursor: not connected");
     setup(&base, &["cursor", "claude"]).says(0, "created");
-    base.run(["doctor"]).says(0, "it runs `ralph-memory`, which is not found");
+    base.run(["check"]).says(0, "it runs `ralph-memory`, which is not found");
     let bin = base.home().parent().unwrap().join("bin");
-    base.with(["doctor"]).env("PATH", &bin).run().says(0, "ok       client      Cursor: connected by .cursor/mcp.json");
+    base.with(["check"]).env("PATH", &bin).run().says(0, "ok       client       Cursor: connected by .cursor/mcp.json");
     let settings = base.read(".claude/settings.json");
     base.write(".claude/settings.json", settings.replacen('{', "{\"disableAllHooks\": true,", 1));
-    base.with(["doctor"]).env("PATH", &bin).run().says(0, "`disableAllHooks` is set");
+    base.with(["check"]).env("PATH", &bin).run().says(0, "`disableAllHooks` is set");
 }

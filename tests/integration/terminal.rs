@@ -67,7 +67,7 @@ fn control_characters_never_reach_a_terminal() {
     let config = base.read(".ralph/config.toml");
     base.write(".ralph/config.toml", format!("{config}\n{q} = 1\n"));
 
-    let commands: [&[&str]; 34] = [
+    let commands: [&[&str]; 32] = [
         &["search", "zebra"],
         &["search", "zebra", "--explain", "--archived"],
         &["search", &word],
@@ -89,11 +89,9 @@ fn control_characters_never_reach_a_terminal() {
         &["stats", "--feature", &word],
         &["check"],
         &["check", "--format", "github"],
-        &["status"],
-        &["doctor"],
-        &["doctor", "--fix"],
-        &["prune", "--dry-run"],
-        &["consolidate", "--dry-run"],
+        &["--quiet"],
+        &["check", "--fix"],
+        &["tidy", "--dry-run"],
         &["restore", &word],
         &["archive", &word],
         &["edit", &word],

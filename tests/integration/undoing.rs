@@ -66,8 +66,7 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
             let scope = Some(Scope::Feature(title(second).to_owned()));
             failed(memory.change(&id(first), &EntryChanges { scope, ..EntryChanges::default() }).map(drop))
         }
-        9 => failed(memory.prune(false).map(drop)),
-        10 => failed(memory.consolidate(false).map(drop)),
+        9 | 10 => failed(memory.tidy(false).map(drop)),
         11 => {
             let line = format!("{{\"title\":\"{} {first}\",\"body\":\"Imported {second}.\"}}\n", title(second));
             let input = ImportInput::Text(line.into_bytes());
@@ -130,7 +129,7 @@ proptest! {
         let base = TestBase::new();
         let root = base.root();
         fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
-        // Something for `doctor --fix` and `doctor --register-merge-driver`.
+        // Something for `check --fix` and `check --register-merge-driver`.
         fs::remove_file(root.join(".ralph/.gitattributes")).unwrap();
         fs::write(root.join(".ralph/.gitignore"), "# Nothing yet.").unwrap();
         git(&base, &["init", "--quiet"]);
@@ -193,7 +192,7 @@ fn every_action_is_taken_back_once() {
     let facts = [(12, 1, 1), (12, 2, 2), (12, 3, 3), (12, 4, 4)];
     let others = [(0, 0, 1), (1, 1, 2), (14, 2, 3), (2, 2, 3), (11, 3, 4), (18, 1, 2), (15, 1, 1), (16, 0, 0)];
     let changes = [(17, 0, 0), (3, 0, 1), (13, 1, 0), (7, 2, 0), (8, 2, 0), (6, 0, 1), (5, 0, 1), (4, 0, 0)];
-    for (kind, first, second) in [&facts[..], &others, &changes, &[(10, 0, 0), (9, 0, 0)]].concat() {
+    for (kind, first, second) in [&facts[..], &others, &changes, &[(9, 0, 0)]].concat() {
         let before = content(&base.root());
         let day = if [9, 10].contains(&kind) { 300 } else { 1 };
         act(&base, &at(&base.root(), day), kind, first, second);

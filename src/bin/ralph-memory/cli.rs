@@ -11,9 +11,8 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, complete, completions, consolidate, context, doctor, edit, export, help, hook, import, index,
-    init, list, log, man, mcp, merge_driver, prune, record, restore, run as run_command, search, setup, show, stats,
-    status, undo, watch,
+    add, archive, check, complete, completions, context, edit, export, help, hook, import, index, init, list, log, man,
+    mcp, merge_driver, overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
 };
 use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;
@@ -50,12 +49,12 @@ Exit codes:
 
 /// The memory of a coding-agent loop: what was tried and learned, as markdown files in the project
 #[derive(Debug, Parser)]
-#[command(name = "ralph-memory", version, arg_required_else_help = true, disable_help_subcommand = true, after_help = AFTER_HELP)]
+#[command(name = "ralph-memory", version, disable_help_subcommand = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(flatten)]
     globals: Globals,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -72,10 +71,7 @@ enum Command {
     Record(record::RecordArgs),
     Run(run_command::RunArgs),
     Check(check::CheckArgs),
-    Status(status::StatusArgs),
-    Doctor(doctor::DoctorArgs),
-    Prune(prune::PruneArgs),
-    Consolidate(consolidate::ConsolidateArgs),
+    Tidy(tidy::TidyArgs),
     Undo(undo::UndoArgs),
     Edit(edit::EditArgs),
     Archive(archive::ArchiveArgs),
@@ -124,7 +120,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
     };
     let result = match parsed {
         Ok(cli) => {
-            let is_hook = matches!(cli.command, Command::Hook(_));
+            let is_hook = matches!(cli.command, Some(Command::Hook(_)));
             ui.json = cli.globals.is_json() && !is_hook;
             let result = cli.globals.enter_folder().and_then(|()| answer(&mut ui, cli));
             if is_hook {
@@ -157,7 +153,7 @@ fn fail(ui: &mut Ui<'_>, error: &anyhow::Error) -> Exit {
 /// Runs the command, and lets a pager show its answer if that is long. Notes and warnings follow below the answer: a
 /// person who reads that to its end would not see them above.
 fn answer(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
-    if !cli.command.is_read_at_leisure() {
+    if !cli.command.as_ref().is_some_and(Command::is_read_at_leisure) {
         return dispatch(ui, cli);
     }
     let pager = cli.globals.allows_pager().then(Pager::of_environment).flatten();
@@ -177,17 +173,15 @@ fn answer(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
 
 fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
     let globals = &cli.globals;
-    match cli.command {
+    let Some(command) = cli.command else { return overview::run(ui, globals) };
+    match command {
         Command::Init(args) => init::run(ui, globals, &args),
         Command::Setup(args) => setup::run(ui, globals, &args),
         Command::Add(args) => add::run(ui, globals, args),
         Command::Search(args) => search::run(ui, globals, args),
         Command::Show(args) => show::run(ui, globals, &args),
         Command::Check(args) => check::run(ui, globals, &args),
-        Command::Doctor(args) => doctor::run(ui, globals, &args),
-        Command::Status(args) => status::run(ui, globals, &args),
-        Command::Prune(args) => prune::run(ui, globals, &args),
-        Command::Consolidate(args) => consolidate::run(ui, globals, &args),
+        Command::Tidy(args) => tidy::run(ui, globals, &args),
         Command::Undo(args) => undo::run(ui, globals, &args),
         Command::Edit(args) => edit::run(ui, globals, args),
         Command::Archive(args) => archive::run(ui, globals, &args),

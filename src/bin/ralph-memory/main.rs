@@ -12,7 +12,6 @@ mod commands;
 mod error;
 mod exit;
 mod groups;
-mod maintenance;
 mod mcp;
 mod pager;
 mod parse;

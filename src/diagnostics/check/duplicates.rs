@@ -12,8 +12,10 @@ use super::live_entry::LiveEntry;
 use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
-use crate::error::Problem;
+use crate::error::{Problem, Severity};
+use crate::maintenance::plan::RankedSets;
 use crate::text::{fold, printed_command};
+
 /// A body of fewer words than this may be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;
 /// Titles of fewer words than this are similar too easily.
@@ -49,7 +51,8 @@ pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc
 }
 
 fn find_in_scope(items: &[&LiveEntry]) -> Vec<Problem> {
-    let titles = Titles::new(items);
+    let words: Vec<BTreeSet<String>> = items.iter().map(|item| content_words(&item.head.title)).collect();
+    let titles = Titles::new(&words);
     let mut by_title = HashMap::new();
     let mut by_body = HashMap::new();
     let mut problems = Vec::new();
@@ -78,72 +81,56 @@ fn problem(item: &LiveEntry, first: &LiveEntry, how: &str) -> Problem {
     let ids = [("OLD", old.id.as_str()), ("NEW", new.id.as_str())];
     let supersede = printed_command("ralph-memory edit NEW --supersedes OLD", &ids);
     let hint = format!("merge them, or let one replace the other: {supersede}");
-    item.warning(None, "near-duplicate", message, hint)
+    item.problem(Severity::Warning, "near-duplicate", message, hint)
 }
 
 /// The titles of one scope as sets of words, and for each rare word the titles that could be similar because of it.
-struct Titles {
-    /// The words of each title by number, the rarest first; empty where a title is too short.
-    words: Vec<Vec<u32>>,
-    /// For each word, whether two titles of which only one has it mean different things.
-    sets_apart: Vec<bool>,
+struct Titles<'a> {
+    /// The words of each title; none where a title is too short.
+    ranked: RankedSets<'a>,
     /// For each word, the titles that have it among their deciding words.
     by_word: Vec<Vec<usize>>,
 }
 
-impl Titles {
-    fn new(items: &[&LiveEntry]) -> Titles {
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        let sets: Vec<BTreeSet<String>> = items.iter().map(|item| content_words(&item.head.title)).collect();
-        for word in sets.iter().flatten() {
-            *counts.entry(word.clone()).or_default() += 1;
-        }
-        // By how many titles have them: the order in which the rarest are the first of every title.
-        let mut order: Vec<(usize, String)> = counts.into_iter().map(|(word, count)| (count, word)).collect();
-        order.sort();
-        let numbers: HashMap<&str, u32> =
-            order.iter().zip(0..).map(|((_, word), number)| (word.as_str(), number)).collect();
-        let mut titles = Titles {
-            words: Vec::with_capacity(sets.len()),
-            sets_apart: order.iter().map(|(_, word)| sets_apart(word)).collect(),
-            by_word: vec![Vec::new(); order.len()],
-        };
-        for (at, set) in sets.iter().enumerate() {
-            let mut words: Vec<u32> = set.iter().filter_map(|word| numbers.get(word.as_str()).copied()).collect();
+impl<'a> Titles<'a> {
+    fn new(titles: &'a [BTreeSet<String>]) -> Titles<'a> {
+        let sets: Vec<Vec<&str>> = titles.iter().map(|words| words.iter().map(String::as_str).collect()).collect();
+        let mut ranked = RankedSets::new(&sets);
+        let mut by_word = vec![Vec::new(); ranked.words.len()];
+        for (at, words) in ranked.sets.iter_mut().enumerate() {
             if words.len() < MIN_TITLE_WORDS {
                 words.clear();
             }
-            words.sort_unstable();
-            for &word in deciding(&words) {
-                if order[word as usize].0 <= MAX_TITLES_WITH_WORD {
-                    titles.by_word[word as usize].push(at);
+            for &word in deciding(words) {
+                if ranked.words[word as usize].0 <= MAX_TITLES_WITH_WORD {
+                    by_word[word as usize].push(at);
                 }
             }
-            titles.words.push(words);
         }
-        titles
+        Titles { ranked, by_word }
     }
 
     /// Returns the first of the entries before `at` that is similar to it.
     fn first_like(&self, at: usize, items: &[&LiveEntry]) -> Option<usize> {
         let tags: HashSet<&str> = items[at].head.tags.iter().map(String::as_str).collect();
-        let near = deciding(&self.words[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
+        let near = deciding(&self.ranked.sets[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
         let alike = near.copied().filter(|&other| other < at && self.are_alike(at, other));
         alike.filter(|&other| self.share_tags(at, other, &tags, &items[other].head.tags)).min()
     }
 
     fn are_alike(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (&self.words[one], &self.words[other]);
+        let (one, other) = (&self.ranked.sets[one], &self.ranked.sets[other]);
         let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
         let mut own = long.iter().filter(|word| short.binary_search(word).is_err());
         short.len() * 100 >= long.len() * TITLE_OVERLAP
             && short.iter().all(|word| long.binary_search(word).is_ok())
-            && own.all(|word| !self.sets_apart[*word as usize])
+            && own.all(|word| !sets_apart(self.ranked.words[*word as usize].1))
     }
 
     fn share_tags(&self, one: usize, other: usize, tags: &HashSet<&str>, others: &[String]) -> bool {
         let n_shared = others.iter().filter(|tag| tags.contains(tag.as_str())).count();
-        overlap(tags, others) > TAG_OVERLAP && (n_shared >= MIN_SHARED_TAGS || self.words[one] == self.words[other])
+        overlap(tags, others) > TAG_OVERLAP
+            && (n_shared >= MIN_SHARED_TAGS || self.ranked.sets[one] == self.ranked.sets[other])
     }
 }
 
@@ -268,7 +255,7 @@ mod tests {
         let live: Vec<LiveEntry> = (0..200)
             .map(|at| named(&format!("e{at:03}"), &format!("alpha beta gamma {}", "x".repeat(at + 1)), "x", "one"))
             .collect();
-        let items: Vec<&LiveEntry> = live.iter().collect();
-        assert!(Titles::new(&items).by_word.iter().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
+        let words: Vec<BTreeSet<String>> = live.iter().map(|item| content_words(&item.head.title)).collect();
+        assert!(Titles::new(&words).by_word.iter().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
     }
 }

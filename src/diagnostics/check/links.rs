@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use super::live_entry::LiveEntry;
 use super::nearest::NearestNames;
-use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Id, Kind, NamedEntry};
-use crate::error::{Findings, MAX_OF_FILE, Severity};
+use crate::error::{Findings, Severity};
 use crate::text::printed_command;
 
 /// The names of entries, and those that are similar to a wrong one.
@@ -27,14 +26,11 @@ impl<'a> KnownNames<'a> {
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
             let entry_of = |target: &str| self.names.of_link(target, &item.head.scope);
             let is_broken = |target: &str| entry_of(target).and_then(NamedEntry::live).is_none();
-            let mut broken = item.head.links.iter().filter(|link| is_broken(&link.target));
-            for link in broken.by_ref().take(MAX_OF_FILE) {
+            let broken = item.head.links.iter().filter(|link| is_broken(&link.target));
+            item.warn_of_each(broken, findings, |link| {
                 let target = link.target.as_str();
                 let archived = entry_of(target).map(NamedEntry::id);
-                let message = match archived {
-                    Some(_) => format!("the link `[[{target}]]` leads to an archived entry"),
-                    None => format!("the link `[[{target}]]` leads to no entry"),
-                };
+                let what = if archived.is_some() { "an archived entry" } else { "no entry" };
                 let hint = hints.entry(target).or_insert_with(|| match (archived, self.nearest.to(target)) {
                     (Some(id), _) => {
                         let restore = printed_command("ralph-memory restore ID", &[("ID", id.as_str())]);
@@ -43,9 +39,9 @@ impl<'a> KnownNames<'a> {
                     (None, Some(id)) => format!("did you mean `[[{id}]]`?"),
                     (None, None) => "write the entry, or remove the link; code belongs in backticks".to_owned(),
                 });
-                findings.add(item.warning(Some(link.line), "broken-link", message, hint.clone()));
-            }
-            findings.add_unlisted(&display_path(&item.path), Severity::Warning, broken.count());
+                let message = format!("the link `[[{target}]]` leads to {what}");
+                item.problem(Severity::Warning, "broken-link", message, hint.as_str()).at_line(Some(link.line))
+            });
         }
     }
 
@@ -53,30 +49,27 @@ impl<'a> KnownNames<'a> {
     pub(super) fn taken_aliases(&self, live: &[LiveEntry], findings: &mut Findings) {
         for item in live.iter().filter(|item| item.counts) {
             let taken = |old: Id| self.names.of_id(&old).map(|other| (old.clone(), other.id().clone()));
-            let mut taken = item.head.old_ids().filter_map(taken).filter(|(_, other)| *other != item.id);
-            for (old, other) in taken.by_ref().take(MAX_OF_FILE) {
+            let taken = item.head.old_ids().filter_map(taken).filter(|(_, other)| *other != item.id);
+            item.warn_of_each(taken, findings, |(old, other)| {
                 let message = format!("`aliases` has `{old}`, which means another entry: `{other}`");
-                let hint = "if both are one entry, archive one of them; else remove it from `aliases` here".to_owned();
-                findings.add(item.warning(None, "alias-taken", message, hint));
-            }
-            findings.add_unlisted(&display_path(&item.path), Severity::Warning, taken.count());
+                let hint = "if both are one entry, archive one of them; else remove it from `aliases` here";
+                item.problem(Severity::Warning, "alias-taken", message, hint)
+            });
         }
     }
 
     /// Reports ids in `supersedes` that no entry has.
     pub(super) fn unknown_ids(&self, live: &[LiveEntry], findings: &mut Findings) {
         for item in live {
-            let is_unknown = |old: &&Id| self.names.of_id(old).is_none();
-            let mut unknown = item.head.supersedes.iter().filter(is_unknown);
-            for old in unknown.by_ref().take(MAX_OF_FILE) {
+            let unknown = item.head.supersedes.iter().filter(|old| self.names.of_id(old).is_none());
+            item.warn_of_each(unknown, findings, |old| {
                 let hint = match self.nearest.to(old.as_str()) {
                     Some(near) if near != item.id => format!("did you mean `{near}`?"),
                     _ => "write the id of the entry that this one replaces, or remove it".to_owned(),
                 };
                 let message = format!("`supersedes` names `{old}`, and there is no such entry");
-                findings.add(item.warning(None, "unknown-id", message, hint));
-            }
-            findings.add_unlisted(&display_path(&item.path), Severity::Warning, unknown.count());
+                item.problem(Severity::Warning, "unknown-id", message, hint)
+            });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::entry::path::display_path;
 use crate::entry::{Head, Id};
-use crate::error::Problem;
+use crate::error::{Findings, MAX_OF_FILE, Message, Problem, Severity};
 
 /// One live file.
 #[derive(Debug, Clone)]
@@ -18,8 +18,26 @@ pub(crate) struct LiveEntry {
 }
 
 impl LiveEntry {
-    /// Returns a warning about the file.
-    pub(super) fn warning(&self, line: Option<u32>, code: &str, message: String, hint: String) -> Problem {
-        Problem::warning(display_path(&self.path), code, message, hint).at_line(line)
+    /// Returns a problem of the file.
+    pub(super) fn problem(
+        &self,
+        severity: Severity,
+        code: &str,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) -> Problem {
+        Problem::new(severity, display_path(&self.path), code, message, hint)
+    }
+
+    /// Adds a warning for each thing that was found in the file, of which the first few are listed.
+    pub(super) fn warn_of_each<Thing>(
+        &self,
+        found: impl Iterator<Item = Thing>,
+        findings: &mut Findings,
+        mut warning: impl FnMut(Thing) -> Problem,
+    ) {
+        let mut found = found;
+        findings.extend(found.by_ref().take(MAX_OF_FILE).map(&mut warning));
+        findings.add_unlisted(&display_path(&self.path), Severity::Warning, found.count());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Pure: heads and paths in, problems out. Problems inside one file were found when it was read, and are in its head.
 //! Journal entries are left alone, since they never change. An expired entry is not a problem either: it expires on its
-//! own, and a check that fails one morning because of a date teaches people to switch it off; `status` counts them.
+//! own, and a check that fails one morning because of a date teaches people to switch it off; `ralph-memory` alone counts them.
 
 mod duplicates;
 mod links;
@@ -51,7 +51,7 @@ fn from_the_future(live: &[LiveEntry], now: DateTime<Utc>) -> Vec<Problem> {
             let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
             let message = format!("`{key}` is {time}, which is in the future, so it does not count as recent");
             let hint = "correct the clock of the machine that wrote it, and the time; or delete the entry";
-            problems.push(item.warning(None, "from-the-future", message, hint.to_owned()));
+            problems.push(item.problem(Severity::Warning, "from-the-future", message, hint));
         }
     }
     problems
@@ -76,7 +76,7 @@ fn suggested(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
         let ids = [("OLD", old.as_str()), ("NEW", new.as_str())];
         let confirm = printed_command("ralph-memory edit NEW --supersedes OLD", &ids);
         let hint = format!("confirm with {confirm}, or remove it from `supersedes`");
-        Some(items.get(new)?.warning(None, "suggested-replacement", message, hint))
+        Some(items.get(new)?.problem(Severity::Warning, "suggested-replacement", message, hint))
     };
     pairs.iter().filter_map(suggestion).collect()
 }
@@ -89,13 +89,9 @@ fn in_circles(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
         groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
     for item in live.iter().filter(|item| item.counts && item.head.valid) {
         if item.head.supersedes.contains(&item.id) {
-            let message = "the entry supersedes itself, which has no effect".to_owned();
-            problems.push(item.warning(
-                None,
-                "supersedes-cycle",
-                message,
-                "remove its own id from `supersedes`".to_owned(),
-            ));
+            let message = "the entry supersedes itself, which has no effect";
+            let hint = "remove its own id from `supersedes`";
+            problems.push(item.problem(Severity::Warning, "supersedes-cycle", message, hint));
         }
         if let Some(group) = group_of.get(&item.id) {
             let others: Vec<String> =
@@ -106,11 +102,9 @@ fn in_circles(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
                 others.join(", ")
             );
             let hint =
-                "keep in `supersedes` of the newest only the entry that it replaces, and remove it from the others"
-                    .to_owned();
-            let problem = item.warning(None, "supersedes-cycle", message, hint);
+                "keep in `supersedes` of the newest only the entry that it replaces, and remove it from the others";
             // Readers do not learn that another entry is out of date, contrary to the file.
-            problems.push(Problem { severity: Severity::Error, ..problem });
+            problems.push(item.problem(Severity::Error, "supersedes-cycle", message, hint));
         }
     }
     problems

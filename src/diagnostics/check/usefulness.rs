@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::live_entry::LiveEntry;
 use crate::entry::Kind;
-use crate::error::Problem;
+use crate::error::{Problem, Severity};
 use crate::history::{AttemptSummary, usage};
 
 /// An entry is unused when it was included in no context on this many days on which contexts were recorded.
@@ -27,12 +27,8 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
                 "it was included in the contexts of {} attempts at several tasks that failed, and of none that succeeded",
                 used.failed
             );
-            problems.push(notice(
-                item,
-                "suspect",
-                message,
-                "check whether it misleads; then edit it, or let another entry replace it",
-            ));
+            let hint = "check whether it misleads; replace it or edit it";
+            problems.push(item.problem(Severity::Notice, "suspect", message, hint));
         }
         let since: Option<DateTime<Utc>> = item.head.recency().max(used.and_then(|used| used.last_used));
         let n_days = since
@@ -40,19 +36,11 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
         if n_days >= UNUSED_DAYS {
             let message =
                 format!("it was included in no context on the last {n_days} days on which contexts were recorded");
-            problems.push(notice(
-                item,
-                "unused",
-                message,
-                "`prune` moves it to the archive; better tags may help it be found",
-            ));
+            let hint = "`ralph-memory tidy` moves it to the archive; better tags may help it be found";
+            problems.push(item.problem(Severity::Notice, "unused", message, hint));
         }
     }
     problems
-}
-
-fn notice(item: &LiveEntry, code: &str, message: String, hint: &str) -> Problem {
-    Problem::notice(format!(".ralph/{}", item.path), code, message, hint)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The input of the doctor's rules: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
+//! The input of the rules for the memory as a whole: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
 
-use crate::error::Problem;
 use crate::git::{MergeDriver, Uncommitted};
 use crate::hook::HookLog;
+use crate::semantic::SemanticStatus;
 use crate::store::{FolderState, LockState, Survey};
 
 /// The facts about a memory.
@@ -12,8 +12,8 @@ pub(crate) struct MemoryFacts {
     pub format: u64,
     /// Whether there is a settings file.
     pub has_settings: bool,
-    /// The number of its lines that have no meaning.
-    pub settings_problems: usize,
+    /// Whether each of its lines has a meaning.
+    pub settings_are_clear: bool,
     /// `.ralph/` itself.
     pub memory: FolderState,
     /// The folders that hold entries, by name.
@@ -34,27 +34,14 @@ pub(crate) struct MemoryFacts {
     pub lock: LockState,
     /// The lock of the cache.
     pub cache_lock: LockState,
-    /// How much a user may watch, where the system says so.
-    pub watches: Option<WatchLimits>,
+    /// How many folders a user may watch, in all programs together, and in how many programs; where Linux says so.
+    pub watches: Option<(u64, u64)>,
     /// What git says of the folder.
     pub git: GitFacts,
     /// Whether semantic search works.
-    pub semantic: SemanticFacts,
+    pub semantic: SemanticStatus,
     /// When hooks of agents' clients acted last, and their errors.
     pub hooks: HookLog,
-    /// A problem for each attempt that could not be written to the journal.
-    pub kept: Vec<Problem>,
-}
-
-/// Whether semantic search works.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SemanticFacts {
-    /// Whether it works, or is not configured.
-    pub is_well: bool,
-    /// The servers in use, or why there are none.
-    pub detail: String,
-    /// How to fix it.
-    pub hint: Option<String>,
 }
 
 /// The facts about one index.
@@ -84,15 +71,6 @@ impl IndexFacts {
     pub(super) fn expected(&self) -> usize {
         self.entries.saturating_sub(self.pending) + self.stale
     }
-}
-
-/// The limits of Linux for notifications, for each user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WatchLimits {
-    /// The number of folders, in all programs together.
-    pub folders: u64,
-    /// The number of watchers, one or more for each program.
-    pub instances: u64,
 }
 
 /// What git says of the folder.

@@ -1,106 +1,24 @@
-//! What the doctor reports: findings with a state, a detail and a hint.
+//! The few ways in which the rules word a finding. It knows no rule.
 //!
-//! It also has the few ways in which rules word a finding. It knows no rule.
+//! A finding is a [`Problem`] of a file or a folder. One without a hint says that something is as it should be.
 
-use serde::Serialize;
-
-use crate::error::Message;
+use crate::entry::path::MEMORY_FOLDER;
+use crate::error::{Message, Problem};
 use crate::store::Paths;
 
-/// How bad a finding is.
-///
-/// ```
-/// use ralph_memory::Memory;
-/// use ralph_memory::memory::FindingState;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nserch.limit = 3\n")?;
-/// let findings = Memory::open(root)?.doctor().findings;
-/// let settings = findings.iter().find(|finding| finding.what == "settings").ok_or("not examined")?;
-/// assert_eq!(settings.state, FindingState::Warning, "{}", settings.detail);
-/// assert!(FindingState::Ok < settings.state && settings.state < FindingState::Error);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FindingState {
-    /// As it should be.
-    Ok,
-    /// It works, and would work better fixed.
-    Warning,
-    /// Something does not work.
-    Error,
+/// Reports that a part of the memory is as it should be.
+pub(super) fn ok(code: &str, message: impl Into<Message>) -> Problem {
+    Problem::notice(MEMORY_FOLDER, code, message, "")
 }
 
-/// The state of one part of the memory.
-///
-/// ```
-/// use ralph_memory::Memory;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// for finding in memory.doctor().findings {
-///     if let Some(hint) = &finding.hint {
-///         eprintln!("{}: {} ({hint})", finding.what, finding.detail);
-///     }
-///     assert!(!finding.detail.contains('\n'), "it is one line");
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The part that was examined: a word that stays the same between versions, such as `index`.
-    pub what: &'static str,
-    /// Whether it is as it should be.
-    pub state: FindingState,
-    /// What was found, in one line without a final period.
-    pub detail: Message,
-    /// How to fix it; `None` where nothing needs to be fixed.
-    pub hint: Option<Message>,
+/// Reports something that works, and would work better fixed.
+pub(super) fn warning(code: &str, message: impl Into<Message>, hint: impl Into<Message>) -> Problem {
+    Problem::warning(MEMORY_FOLDER, code, message, hint)
 }
 
-/// The result of [`Memory::doctor`](crate::Memory::doctor).
-///
-/// ```
-/// use ralph_memory::Memory;
-/// use ralph_memory::memory::FindingState;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let diagnosis = memory.doctor();
-/// assert!(diagnosis.worst() < FindingState::Error);
-/// assert!(diagnosis.findings.iter().any(|finding| finding.what == "index"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Diagnosis {
-    /// The findings, always in the same order.
-    pub findings: Vec<Finding>,
-}
-
-impl Diagnosis {
-    /// Returns the worst state of all.
-    pub fn worst(&self) -> FindingState {
-        self.findings.iter().map(|finding| finding.state).max().unwrap_or(FindingState::Ok)
-    }
-}
-
-pub(super) fn ok(what: &'static str, detail: impl Into<Message>) -> Finding {
-    Finding { what, state: FindingState::Ok, detail: detail.into(), hint: None }
-}
-
-pub(super) fn warning(what: &'static str, detail: impl Into<Message>, hint: impl Into<Message>) -> Finding {
-    Finding { what, state: FindingState::Warning, detail: detail.into(), hint: Some(hint.into()) }
-}
-
-pub(super) fn error(what: &'static str, detail: impl Into<Message>, hint: impl Into<Message>) -> Finding {
-    Finding { state: FindingState::Error, ..warning(what, detail, hint) }
+/// Reports something that does not work.
+pub(super) fn error(code: &str, message: impl Into<Message>, hint: impl Into<Message>) -> Problem {
+    Problem::error(MEMORY_FOLDER, code, message, hint)
 }
 
 /// Returns the first few of the paths, for a sentence.

@@ -1,13 +1,14 @@
-//! The doctor's rules for the folders of a memory: whether they can be read and written.
+//! The rules for the folders of a memory: whether they can be read and written.
 
 use super::facts::MemoryFacts;
-use super::finding::{Finding, counted, error, ok, warning};
+use super::finding::{counted, error, ok, warning};
 use crate::entry::path::display_path;
+use crate::error::Problem;
 use crate::store::FolderState;
 use crate::text::printed_command;
 
 /// Returns the findings about the folders of entries, of state and of the cache.
-pub(super) fn folders(facts: &MemoryFacts) -> Vec<Finding> {
+pub(super) fn folders(facts: &MemoryFacts) -> Vec<Problem> {
     let mut findings = entry_folders(facts);
     let usable = |state: FolderState| match state {
         // It is created in `.ralph/` on demand.
@@ -18,7 +19,7 @@ pub(super) fn folders(facts: &MemoryFacts) -> Vec<Finding> {
     findings.push(if usable(facts.state) {
         ok("state", "can be written")
     } else {
-        error("state", "cannot be written, so no command can change anything", hint("state"))
+        error("state", "`state/` cannot be written, so no command can change anything", hint("state"))
     });
     findings.extend(facts.key_problem.as_ref().map(|reason| {
         let detail = format!(
@@ -29,12 +30,16 @@ pub(super) fn folders(facts: &MemoryFacts) -> Vec<Finding> {
     findings.push(if usable(facts.cache) {
         ok("cache", "can be written")
     } else {
-        warning("cache", "cannot be written, so every search reads all files and indexes them in memory", hint("cache"))
+        warning(
+            "cache",
+            "`cache/` cannot be written, so every search reads all files and indexes them in memory",
+            hint("cache"),
+        )
     });
     findings
 }
 
-fn entry_folders(facts: &MemoryFacts) -> Vec<Finding> {
+fn entry_folders(facts: &MemoryFacts) -> Vec<Problem> {
     let mut findings = Vec::new();
     let open_it = |name: &str| {
         let chmod = printed_command("chmod u+rwx FOLDER", &[("FOLDER", &display_path(name))]);

@@ -1,81 +1,105 @@
-//! The doctor's rules for git: what it ignores, tracks and merges, and what is not committed.
+//! The rules for git: what it ignores, tracks and merges, and what is not committed.
 
 use super::facts::GitFacts;
-use super::finding::{Finding, are, counted, error, ok, warning};
+use super::finding::{are, error, ok, warning};
+use crate::diagnostics::gather::MACHINE_FOLDERS;
+use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::error::Problem;
 use crate::git::{MergeDriver, Uncommitted};
 
 /// How to register the merge driver.
-pub(in crate::diagnostics) const REGISTER: &str = "`ralph-memory doctor --register-merge-driver`";
+const REGISTER: &str = "`ralph-memory check --register-merge-driver`";
 /// What a command line can do that this program did not register.
 const UNKNOWN_DRIVER: &str = "another merge driver than this version's is registered: when it cannot run, git may drop one \
                               side of a merge without conflict markers";
+/// How to remove from git what it tracks and should not.
+const UNTRACK: &str =
+    "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
 
 /// Returns the findings about git.
-pub(super) fn git(git: &GitFacts) -> Vec<Finding> {
+pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
     let (not_ignored, tracked, ignores_entries, uncommitted, merge_driver) = match git {
         GitFacts::Missing => return vec![ok("git", "`git` is not installed")],
         GitFacts::NoWorkTree => return vec![ok("git", "the memory is not in a work tree")],
-        GitFacts::Failed(reason) => {
-            let fix = "check the folder in the message; files of a clone, such as `HEAD` and `config` in a folder that \
-                       is not a repository of yours, can let git run programs there, so remove them before you run git";
-            return vec![warning("git", format!("does not answer: {reason}"), fix)];
-        }
+        GitFacts::Failed(reason) => return vec![refusal(reason)],
         GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, merge_driver } => {
             (not_ignored, tracked, *ignores_entries, uncommitted, merge_driver)
         }
     };
-    let mut findings = Vec::new();
+    let mut findings = tracked_files(tracked);
     if !not_ignored.is_empty() {
         let names: Vec<String> = not_ignored.iter().map(|name| format!("`{name}/`")).collect();
         let lines: Vec<String> = not_ignored.iter().map(|name| format!("`/{name}/`")).collect();
-        let detail = format!("does not ignore {}, which belongs to this machine only", names.join(" and "));
-        let hint = format!("`ralph-memory doctor --fix` puts {} into `.ralph/.gitignore`", lines.join(" and "));
-        findings.push(warning("git-ignore", detail, hint));
-    }
-    if let Some(first) = tracked.first() {
-        let detail = format!("tracks {} of `cache/` or `state/`, such as `{first}`", counted(tracked.len(), "file"));
-        let hint = "`git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that";
-        findings.push(error("git-ignore", format!("{detail}; nothing in it is trusted"), hint));
+        let message = format!("git does not ignore {}, which belongs to this machine only", names.join(" and "));
+        let hint = format!("`ralph-memory check --fix` puts {} into `.ralph/.gitignore`", lines.join(" and "));
+        findings.push(warning("git-ignore", message, hint));
     }
     if ignores_entries {
-        let detail = "ignores the entries, so they are neither shared nor safe from `git clean -x`";
-        let hint = "`git check-ignore -v .ralph/knowledge/x.md` names the line to remove";
-        findings.push(warning("git-ignore", detail, hint));
+        let message = "git ignores the entries, so they are neither shared nor safe from `git clean -x`; `git check-ignore -v \
+                       .ralph/knowledge/x.md` names the line that says so";
+        findings.push(ok("git-ignore", message));
     }
     if findings.is_empty() {
         findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
     }
-    findings.push(uncommitted_finding(uncommitted));
-    findings.push(merge_finding(merge_driver));
+    findings.push(ok("git-commit", uncommitted_message(uncommitted)));
+    findings.push(merge_finding(merge_driver, ignores_entries));
     findings
 }
 
-/// Returns the finding about the merge driver.
-pub(in crate::diagnostics) fn merge_finding(merge_driver: &MergeDriver) -> Finding {
-    let by_key = "makes it merge by key and by block";
+/// Reports that git refuses to work. A hostile clone may contain a folder that git takes for a bare repository.
+fn refusal(reason: &str) -> Problem {
+    if reason.contains("bare repository") {
+        let hint = "a folder of the project, or one around it, contains `HEAD`, `config`, `objects` and `refs`, and can let \
+                    git run programs; remove them before you run git there";
+        return warning("repository-in-project", format!("git refuses to work in the project: {reason}"), hint);
+    }
+    let hint = "check the folder in the message; files of a clone, such as `HEAD` and `config` in a folder that is not a \
+                repository of yours, can let git run programs there, so remove them before you run git";
+    warning("git", format!("git does not answer: {reason}"), hint)
+}
+
+/// Reports files that git tracks although they belong to one machine. They are not trusted.
+fn tracked_files(tracked: &[String]) -> Vec<Problem> {
+    let of = |name: &'static str| {
+        let mut of_folder = tracked.iter().filter(|path| path.split('/').next() == Some(name));
+        let first = of_folder.next()?;
+        let n_more = of_folder.count();
+        let more = if n_more > 0 { format!(", and {n_more} more of `.ralph/{name}/`") } else { String::new() };
+        let message = format!("git tracks this file{more}: it belongs to one machine, and is not trusted");
+        Some(Problem::error(display_path(first), format!("tracked-{name}"), message, UNTRACK))
+    };
+    MACHINE_FOLDERS.into_iter().filter_map(of).collect()
+}
+
+/// Returns the finding about the merge driver. Entries that git ignores are never merged.
+fn merge_finding(merge_driver: &MergeDriver, ignores_entries: bool) -> Problem {
+    const CODE: &str = "merge-driver";
     match merge_driver {
-        MergeDriver::Works => ok("git-merge", "merges entries by key and by block"),
-        MergeDriver::Absent => ok("git-merge", format!("merges entries as text; {REGISTER} {by_key}")),
-        MergeDriver::Fails(program) => {
-            let detail = format!("merges entries as text: the merge driver `{}` cannot be run", program.display());
-            warning("git-merge", detail, format!("{REGISTER} {by_key} again"))
+        MergeDriver::Works => ok(CODE, "git merges entries by key and by block"),
+        MergeDriver::Absent if ignores_entries => ok(CODE, "git merges entries as text, and ignores them here"),
+        MergeDriver::Absent => {
+            let message = "git merges entries as text, which may leave conflict markers in their frontmatter";
+            Problem::notice(MEMORY_FOLDER, CODE, message, format!("{REGISTER} makes it merge by key and by block"))
         }
-        MergeDriver::Unknown => error("git-merge", UNKNOWN_DRIVER, format!("{REGISTER} replaces it")),
+        MergeDriver::Fails(program) => {
+            let message = format!("git merges entries as text: the merge driver `{}` cannot be run", program.display());
+            warning(CODE, message, format!("{REGISTER} makes it merge by key and by block again"))
+        }
+        MergeDriver::Unknown => error(CODE, UNKNOWN_DRIVER, format!("{REGISTER} replaces it")),
     }
 }
 
-fn uncommitted_finding(uncommitted: &Uncommitted) -> Finding {
+/// Says what is not committed: the usual state between two commits, so it is no problem.
+fn uncommitted_message(uncommitted: &Uncommitted) -> String {
     let Uncommitted { changed, untracked, more } = uncommitted;
-    let Some(first) = changed.first().or(untracked.first()) else {
-        return ok("git-commit", "everything is committed");
-    };
+    let Some(first) = changed.first().or(untracked.first()) else { return "everything is committed".to_owned() };
     let at_least = if *more { "at least " } else { "" };
     let n_all = changed.len() + untracked.len();
-    let detail = format!(
-        "{at_least}{} not committed, {} of them untracked: `{first}`{}",
-        are(n_all, "file"),
-        untracked.len(),
-        if n_all > 1 { ", …" } else { "" }
-    );
-    warning("git-commit", detail, "commit `.ralph/`: `git clean` or `git checkout` in a loop would remove it")
+    let (are, dots) = (are(n_all, "file"), if n_all > 1 { ", …" } else { "" });
+    let n_untracked = untracked.len();
+    format!(
+        "{at_least}{are} not committed, {n_untracked} of them untracked: `{first}`{dots}; `git clean` and `git checkout` \
+         remove what is not committed"
+    )
 }

@@ -1,10 +1,11 @@
 //! Whether agents' clients call the hooks, and the last error.
 
-use super::finding::{Finding, ok, warning};
+use super::finding::{ok, warning};
+use crate::error::Problem;
 use crate::hook::HookLog;
 
 /// Returns the finding about hooks. An error counts as current if the client's hooks did nothing after it.
-pub(super) fn hooks(log: &HookLog) -> Finding {
+pub(super) fn hooks(log: &HookLog) -> Problem {
     if log.acted.is_empty() {
         return ok("hooks", "none has fired in this folder yet");
     }
@@ -16,31 +17,28 @@ pub(super) fn hooks(log: &HookLog) -> Finding {
     let detail = format!("{fired}; last error at {date} ({} of {}): {}", error.event, error.client, error.message);
     let is_current = log.acted.get(&error.client).is_none_or(|(_, at)| *at <= error.at);
     if is_current {
-        return warning(
-            "hooks",
-            detail,
-            "correct what it names; a later hook of this client without an error clears this",
-        );
+        let hint = "correct what it names; a later hook of this client without an error clears this";
+        return warning("hooks", detail, hint);
     }
     ok("hooks", detail)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::FindingState;
     use super::*;
     use crate::entry::parse_time;
+    use crate::error::Severity;
     use crate::hook::HookError;
 
     #[test]
     fn an_error_counts_until_a_later_hook_of_the_client_succeeds() {
         let at = |hour: u32| parse_time(&format!("2026-11-20T{hour:02}:00:00Z")).unwrap();
         let mut log = HookLog::default();
-        assert_eq!(hooks(&log).detail, "none has fired in this folder yet");
+        assert_eq!(hooks(&log).message, "none has fired in this folder yet");
         log.acted.insert("codex".to_owned(), ("stop".to_owned(), at(9)));
         log.acted.insert("claude".to_owned(), ("stop".to_owned(), at(8)));
         assert_eq!(
-            hooks(&log).detail,
+            hooks(&log).message,
             "last fired by claude: stop at 2026-11-20 08:00, codex: stop at 2026-11-20 09:00"
         );
         log.errors.push(HookError {
@@ -50,9 +48,9 @@ mod tests {
             message: "the disk is full".to_owned(),
         });
         let finding = hooks(&log);
-        assert!(finding.detail.ends_with("; last error at 2026-11-20 08:00 (stop of claude): the disk is full"));
-        assert_eq!(finding.state, FindingState::Warning);
+        assert!(finding.message.ends_with("; last error at 2026-11-20 08:00 (stop of claude): the disk is full"));
+        assert_eq!(finding.severity, Severity::Warning);
         log.acted.insert("claude".to_owned(), ("stop".to_owned(), at(10)));
-        assert_eq!(hooks(&log).state, FindingState::Ok);
+        assert_eq!((hooks(&log).severity, hooks(&log).hint.as_str()), (Severity::Notice, ""));
     }
 }

@@ -1,6 +1,6 @@
-//! The state of the memory as a whole: its folders, index, locks, servers and git, and how to fix problems.
+//! The rules for the memory as a whole: its folders, index, locks, servers and git, and how to fix problems.
 //!
-//! Pure: facts in, findings out. Nothing here changes anything. [`check`](mod@super::check) examines the entries.
+//! Pure: facts in, findings out. Nothing here changes anything. [`check`](mod@super::check) has the rules for entries.
 
 mod facts;
 mod finding;
@@ -10,169 +10,134 @@ mod hooks;
 
 use self::folders::folders;
 use self::git::git;
-pub(super) use self::git::{REGISTER, merge_finding};
 use self::hooks::hooks;
-use crate::error::{Message, Problem};
+use crate::error::{Problem, Severity};
+use crate::semantic::SemanticStatus;
 use crate::store::{LockState, Paths};
 use crate::text::printed_command;
 
-pub(crate) use self::facts::{GitFacts, IndexFacts, MemoryFacts, SemanticFacts, WatchLimits};
-pub use self::finding::{Diagnosis, Finding, FindingState};
+pub(super) use self::facts::{GitFacts, IndexFacts, MemoryFacts};
 use self::finding::{are, counted, error, named, ok, warning};
 
-/// Judges the facts: returns one finding or more for each part of the memory.
-pub(crate) fn judge(facts: &MemoryFacts) -> Diagnosis {
-    let mut findings = vec![settings(facts)];
+/// Judges the facts: returns findings for each part of the memory. Those without a hint say that it is as it should be.
+pub(super) fn judge(facts: &MemoryFacts) -> Vec<Problem> {
+    let mut findings = Vec::from_iter(settings(facts));
     findings.extend(folders(facts));
     findings.extend(facts.indexes.iter().map(|(name, found)| index(name, found)));
     findings.push(old_caches(&facts.old_caches));
-    findings.push(leftovers(&facts.survey.leftovers));
-    findings.push(conflicts(&facts.survey.conflicts));
+    let survey = &facts.survey;
+    findings.push(listed(
+        ("leftovers", "none"),
+        &survey.leftovers,
+        ("temporary file", "that a crash left"),
+        "`ralph-memory check --fix` removes them, and keeps in the archive what may be the only copy of a text",
+    ));
+    findings.push(listed(
+        ("conflicts", "none"),
+        &survey.conflicts,
+        ("version", "that another program saved at the same moment"),
+        "copy what the live entry lacks into it, then delete the version",
+    ));
     findings.push(lock("lock", "entries are", &facts.lock));
     findings.push(lock("cache-lock", "the index is", &facts.cache_lock));
-    findings.extend(facts.watches.map(|watches| watching(watches, facts.survey.folders)));
+    findings.extend(facts.watches.map(|watches| watching(watches, survey.folders)));
     findings.extend(git(&facts.git));
-    findings.push(clock(&facts.survey.changed_later));
+    findings.push(clock(&survey.changed_later));
     findings.push(semantic(&facts.semantic));
     findings.push(hooks(&facts.hooks));
-    findings.extend(kept(&facts.kept));
-    Diagnosis { findings }
+    findings
 }
 
-fn settings(facts: &MemoryFacts) -> Finding {
-    let format = facts.format;
-    match (facts.has_settings, facts.settings_problems) {
-        (false, _) => warning(
-            "settings",
-            "there is no `config.toml`, so the defaults are in force",
-            "`ralph-memory init` writes one that lists them",
-        ),
-        (true, 0) => ok("settings", format!("`config.toml` can be read; format {format}")),
-        (true, n) => warning(
-            "settings",
-            format!("{} of `config.toml` that have no meaning", counted(n, "line")),
-            "`ralph-memory check` shows them",
-        ),
+/// Lines without a meaning are problems of their own, with their places.
+fn settings(facts: &MemoryFacts) -> Option<Problem> {
+    if !facts.has_settings {
+        let message = "there is no `config.toml`, so the defaults are in force; `ralph-memory init` writes one";
+        return Some(ok("settings", message));
     }
+    let message = || format!("`config.toml` can be read; format {}", facts.format);
+    facts.settings_are_clear.then(|| ok("settings", message()))
 }
 
-fn index(name: &str, index: &IndexFacts) -> Finding {
+fn index(name: &str, index: &IndexFacts) -> Problem {
     if index.id.is_none() && index.entries == 0 {
         return ok("index", format!("{name}: none, and nothing to index"));
     }
     let Some(id) = &index.id else {
-        return ok(
-            "index",
-            format!("{name}: not built yet; {} read directly until a command builds it", are(index.entries, "entry")),
-        );
+        let are = are(index.entries, "entry");
+        return ok("index", format!("{name}: not built yet; {are} read directly until a command builds it"));
     };
-    let rebuild = "`ralph-memory doctor --fix` rebuilds it from the files";
+    let rebuild = "`ralph-memory check --fix` rebuilds it from the files";
     if !index.is_known {
-        let detail = format!("{name}: its contents are unknown, so every search reads all files");
-        return warning("index", detail, rebuild);
+        let message = format!("the contents of the {name} index are unknown, so every search reads all files");
+        return warning("index", message, rebuild);
     }
-    let expected = index.expected();
+    let (documents, expected) = (counted(index.documents, "document"), index.expected());
     if index.documents != expected {
-        let detail = format!("{name}: holds {} instead of {expected}", counted(index.documents, "document"));
-        return error("index", detail, rebuild);
+        return error("index", format!("the {name} index holds {documents} instead of {expected}"), rebuild);
     }
-    let detail = format!(
-        "{name}: commit {id} with {} for {}, {} not indexed yet",
-        counted(index.documents, "document"),
-        counted(index.entries, "entry"),
-        index.pending
-    );
-    ok("index", detail)
+    let (entries, pending) = (counted(index.entries, "entry"), index.pending);
+    ok("index", format!("{name}: commit {id} with {documents} for {entries}, {pending} not indexed yet"))
 }
 
-fn old_caches(paths: &[String]) -> Finding {
-    match paths {
-        [] => ok("old-caches", "none"),
-        paths => {
-            let list: Vec<String> = paths.iter().map(|path| format!("`.ralph/{path}`")).collect();
-            let detail =
-                format!("{} of other versions of this program: {}", counted(paths.len(), "cache"), list.join(", "));
-            let hint = "`ralph-memory doctor --fix` deletes them, unless that version is still in use; nothing is lost";
-            warning("old-caches", detail, hint)
-        }
+fn old_caches(paths: &[String]) -> Problem {
+    if paths.is_empty() {
+        return ok("old-caches", "none");
     }
+    let list: Vec<String> = paths.iter().map(|path| format!("`.ralph/{path}`")).collect();
+    let message = format!("{} of other versions of this program: {}", counted(paths.len(), "cache"), list.join(", "));
+    let hint = "`ralph-memory check --fix` deletes them, unless that version is still in use; nothing is lost";
+    warning("old-caches", message, hint)
 }
 
-fn leftovers(paths: &Paths) -> Finding {
-    match paths.count {
-        0 => ok("leftovers", "none"),
-        n => warning(
-            "leftovers",
-            format!("{} that a crash left: {}", counted(n, "temporary file"), named(paths)),
-            "`ralph-memory doctor --fix` removes them, and keeps in the archive what may be the only copy of a text",
-        ),
+/// Returns a warning that counts and names these paths, with a code, and what is said where there are none.
+fn listed((code, none): (&str, &str), paths: &Paths, (noun, that): (&str, &str), hint: &str) -> Problem {
+    if paths.count == 0 {
+        return ok(code, none);
     }
+    warning(code, format!("{} {that}: {}", counted(paths.count, noun), named(paths)), hint)
 }
 
-fn conflicts(paths: &Paths) -> Finding {
-    match paths.count {
-        0 => ok("conflicts", "none"),
-        n => warning(
-            "conflicts",
-            format!("{} that another program saved at the same moment: {}", counted(n, "version"), named(paths)),
-            "copy what the live entry lacks into it, then delete the version",
-        ),
-    }
-}
-
-fn lock(what: &'static str, guarded: &str, state: &LockState) -> Finding {
+fn lock(code: &str, guarded: &str, state: &LockState) -> Problem {
     match state {
-        LockState::Free => ok(what, "free"),
+        LockState::Free => ok(code, "free"),
         LockState::Held(holder) => {
             let holder = holder.as_deref().unwrap_or("an unknown process");
-            warning(
-                what,
-                format!("{guarded} being written by {holder}"),
-                "wait for it; if it hangs, end that process, which frees the lock",
-            )
+            let hint = "wait for it; if it hangs, end that process, which frees the lock";
+            warning(code, format!("{guarded} being written by {holder}"), hint)
         }
-        LockState::Unknown(reason) => warning(
-            what,
-            format!("it is unknown whether {guarded} being written: {reason}"),
-            "check the owner and the kind of the `lock` file",
-        ),
+        LockState::Unknown(reason) => {
+            let message = format!("it is unknown whether {guarded} being written: {reason}");
+            warning(code, message, "check the owner and the kind of the `lock` file")
+        }
     }
 }
 
-fn watching(watches: WatchLimits, folders: usize) -> Finding {
-    let WatchLimits { folders: limit, instances } = watches;
-    let detail = format!("{} to watch; a user may watch {limit}, in {instances} programs", counted(folders, "folder"));
+fn watching((limit, instances): (u64, u64), folders: usize) -> Problem {
+    let message = format!("{} to watch; a user may watch {limit}, in {instances} programs", counted(folders, "folder"));
     if instances == 0 || folders as u64 > limit {
         let wanted = (folders as u64).saturating_mul(2).max(524_288);
         let sysctl = "sudo sysctl fs.inotify.max_user_watches=NUMBER fs.inotify.max_user_instances=512";
-        let hint = printed_command(sysctl, &[("NUMBER", &wanted.to_string())]);
-        return warning("watching", detail, hint);
+        return warning("watching", message, printed_command(sysctl, &[("NUMBER", &wanted.to_string())]));
     }
-    ok("watching", detail)
+    ok("watching", message)
 }
 
-fn clock(paths: &Paths) -> Finding {
-    match paths.count {
-        0 => ok("clock", "no file has a time in the future"),
-        n => warning(
-            "clock",
-            format!("{} with a time in the future: {}", counted(n, "file"), named(paths)),
-            "set the clock right, and `touch` them",
-        ),
+/// Says which files have a time in the future: they are read at each scan, and nothing is wrong with them.
+fn clock(paths: &Paths) -> Problem {
+    if paths.count == 0 {
+        return ok("clock", "no file has a time in the future");
     }
+    let (files, named) = (counted(paths.count, "file"), named(paths));
+    ok("clock", format!("{files} with a time in the future: {named}; set the clock right, and `touch` them"))
 }
 
-fn semantic(semantic: &SemanticFacts) -> Finding {
-    let detail = Message::from(semantic.detail.as_str());
-    let state = if semantic.is_well { FindingState::Ok } else { FindingState::Warning };
-    Finding { what: "semantic", state, detail, hint: semantic.hint.as_deref().map(Message::from) }
-}
-
-fn kept(problems: &[Problem]) -> Option<Finding> {
-    let first = problems.first()?;
-    let list: Vec<String> = problems.iter().map(|problem| format!("`{}`", problem.path)).collect();
-    let detail = format!("{} not in the journal: {}", are(problems.len(), "attempt"), list.join(", "));
-    Some(warning("attempts", detail, first.hint.clone()))
+/// A failure without a known fix is a warning, too.
+fn semantic(status: &SemanticStatus) -> Problem {
+    let SemanticStatus { wanted, active, detail, fix } = status;
+    let is_well = *active && fix.is_none() || !wanted;
+    let hint = fix.as_deref().unwrap_or(if is_well { "" } else { "correct the settings of `ollama` and `qdrant`" });
+    let severity = if is_well { Severity::Notice } else { Severity::Warning };
+    Problem { severity, ..warning("semantic", detail.as_str(), hint) }
 }
 
 #[cfg(test)]
@@ -185,7 +150,7 @@ mod tests {
         MemoryFacts {
             format: 1,
             has_settings: true,
-            settings_problems: 0,
+            settings_are_clear: true,
             memory: FolderState::Writable,
             entries: vec![("knowledge", FolderState::Writable), ("journal", FolderState::Missing)],
             state: FolderState::Missing,
@@ -196,11 +161,10 @@ mod tests {
             survey: Survey { folders: 2, ..Survey::default() },
             lock: LockState::Free,
             cache_lock: LockState::Free,
-            watches: Some(WatchLimits { folders: 100, instances: 128 }),
+            watches: Some((100, 128)),
             git: work_tree(Uncommitted::default()),
-            semantic: SemanticFacts { is_well: true, detail: "RAG: off".to_owned(), hint: None },
+            semantic: SemanticStatus { wanted: false, active: false, detail: "RAG: off".to_owned(), fix: None },
             hooks: crate::hook::HookLog::default(),
-            kept: Vec::new(),
         }
     }
 
@@ -218,28 +182,31 @@ mod tests {
         }
     }
 
-    /// Checks the findings that differ from those of a healthy memory.
+    /// Checks the findings that are not as they should be.
     #[track_caller]
-    fn check(change: impl FnOnce(&mut MemoryFacts), expected: &[(&str, FindingState, &str)]) {
+    fn check(change: impl FnOnce(&mut MemoryFacts), expected: &[(&str, Severity, &str)]) {
         let mut facts = facts();
         change(&mut facts);
-        let found = judge(&facts).findings;
-        assert!(found.iter().all(|finding| (finding.state == FindingState::Ok) == finding.hint.is_none()), "{found:?}");
-        let bad = found.iter().filter(|finding| finding.state != FindingState::Ok);
-        let bad: Vec<_> = bad.map(|finding| (finding.what, finding.state, finding.detail.as_str())).collect();
+        let found = judge(&facts);
+        let bad = found.iter().filter(|finding| !finding.hint.is_empty());
+        let bad: Vec<_> =
+            bad.map(|finding| (finding.code.as_str(), finding.severity, finding.message.as_str())).collect();
         assert_eq!(bad, expected);
+        assert!(
+            found.iter().all(|finding| !finding.hint.is_empty() || finding.severity == Severity::Notice),
+            "{found:?}"
+        );
     }
 
-    const WARNING: FindingState = FindingState::Warning;
-    const ERROR: FindingState = FindingState::Error;
+    const WARNING: Severity = Severity::Warning;
+    const ERROR: Severity = Severity::Error;
 
     #[test]
     fn a_healthy_memory_is_reported_as_ok() {
         check(|_| {}, &[]);
-        assert_eq!(judge(&facts()).worst(), FindingState::Ok);
-        let whats: Vec<_> = judge(&facts()).findings.iter().map(|finding| finding.what).collect();
-        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit git-merge clock semantic hooks";
-        assert_eq!(whats.join(" "), all);
+        let codes: Vec<_> = judge(&facts()).into_iter().map(|finding| finding.code).collect();
+        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit merge-driver clock semantic hooks";
+        assert_eq!(codes.join(" "), all);
         check(|facts| facts.watches = None, &[]);
         check(|facts| facts.git = GitFacts::NoWorkTree, &[]);
         check(|facts| facts.git = GitFacts::Missing, &[]);
@@ -247,10 +214,12 @@ mod tests {
 
     #[test]
     fn settings_are_examined() {
-        let none = "there is no `config.toml`, so the defaults are in force";
-        check(|facts| facts.has_settings = false, &[("settings", WARNING, none)]);
-        let odd = "2 lines of `config.toml` that have no meaning";
-        check(|facts| facts.settings_problems = 2, &[("settings", WARNING, odd)]);
+        check(|facts| facts.has_settings = false, &[]);
+        let none = settings(&MemoryFacts { has_settings: false, ..facts() }).unwrap();
+        let message = "there is no `config.toml`, so the defaults are in force; `ralph-memory init` writes one";
+        assert_eq!((none.message.as_str(), none.hint.as_str()), (message, ""));
+        // These lines are problems of their own.
+        check(|facts| facts.settings_are_clear = false, &[]);
     }
 
     #[test]
@@ -265,8 +234,8 @@ mod tests {
         let deeper = Paths { named: vec!["knowledge/a".to_owned()], count: 1 };
         let detail = "`knowledge/a/` cannot be opened, so nothing in it is found";
         check(|facts| facts.survey.closed = deeper, &[("entries", ERROR, detail)]);
-        let state = ("state", ERROR, "cannot be written, so no command can change anything");
-        let slow = "cannot be written, so every search reads all files and indexes them in memory";
+        let state = ("state", ERROR, "`state/` cannot be written, so no command can change anything");
+        let slow = "`cache/` cannot be written, so every search reads all files and indexes them in memory";
         check(|facts| facts.state = FolderState::Blocked, &[state]);
         check(|facts| facts.survey.closed = Paths { count: 2, named: vec!["state".into(), "cache".into()] }, &[]);
         let key = "your key for it cannot be kept: no process knows what another one began, undo has nothing to undo, and nothing is cached: full";
@@ -284,9 +253,9 @@ mod tests {
         check(with(IndexFacts { entries: 3, is_known: true, pending: 3, ..IndexFacts::default() }), &[]);
         check(with(IndexFacts { is_known: true, ..IndexFacts::default() }), &[]);
         check(with(index_of(5, 7, 3, 1)), &[]);
-        let wrong = ("index", ERROR, "live: holds 4 documents instead of 5");
+        let wrong = ("index", ERROR, "the live index holds 4 documents instead of 5");
         check(with(index_of(4, 5, 0, 0)), &[wrong]);
-        let unknown = ("index", WARNING, "live: its contents are unknown, so every search reads all files");
+        let unknown = ("index", WARNING, "the contents of the live index are unknown, so every search reads all files");
         check(with(IndexFacts { is_known: false, ..index_of(5, 5, 5, 0) }), &[unknown]);
     }
 
@@ -299,8 +268,10 @@ mod tests {
         check(|facts| facts.survey.leftovers = paths(1), &left(one));
         let many = "30 temporary files that a crash left: `.ralph/a`, `.ralph/b`, `.ralph/c`, …";
         check(|facts| facts.survey.leftovers = paths(30), &left(many));
-        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`";
-        check(|facts| facts.survey.changed_later = paths(3), &[("clock", WARNING, future)]);
+        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`; set the clock right, and \
+                      `touch` them";
+        assert_eq!(clock(&paths(3)).message, future);
+        check(|facts| facts.survey.changed_later = paths(3), &[]);
         let old = "1 cache of other versions of this program: `.ralph/cache/index-0`";
         check(|facts| facts.old_caches = vec!["cache/index-0".to_owned()], &[("old-caches", WARNING, old)]);
     }
@@ -322,40 +293,57 @@ mod tests {
         check(|facts| facts.survey.folders = 100, &[]);
         check(|facts| facts.survey.folders = 101, &[("watching", WARNING, detail)]);
         let none = "2 folders to watch; a user may watch 100, in 0 programs";
-        let instances = |facts: &mut MemoryFacts| facts.watches = Some(WatchLimits { folders: 100, instances: 0 });
+        let instances = |facts: &mut MemoryFacts| facts.watches = Some((100, 0));
         check(instances, &[("watching", WARNING, none)]);
     }
 
     #[test]
     fn git_is_examined() {
-        let reason = "does not answer: dubious ownership";
+        const DRIVERS: [&str; 3] = [
+            "git merges entries as text, which may leave conflict markers in their frontmatter",
+            "git merges entries as text: the merge driver `/gone` cannot be run",
+            "another merge driver than this version's is registered: when it cannot run, git may drop one side of a \
+             merge without conflict markers",
+        ];
+        let reason = "git does not answer: dubious ownership";
         check(|facts| facts.git = GitFacts::Failed("dubious ownership".to_owned()), &[("git", WARNING, reason)]);
         let uncommitted = |changed: &[&str], untracked: &[&str], more| {
             let list = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
             work_tree(Uncommitted { changed: list(changed), untracked: list(untracked), more })
         };
-        let one = "1 file is not committed, 1 of them untracked: `knowledge/a.md`";
-        check(|facts| facts.git = uncommitted(&[], &["knowledge/a.md"], false), &[("git-commit", WARNING, one)]);
-        let many = "at least 3 files are not committed, 2 of them untracked: `x`, …";
-        check(|facts| facts.git = uncommitted(&["x"], &["y", "z"], true), &[("git-commit", WARNING, many)]);
-        let careless = GitFacts::WorkTree {
-            not_ignored: vec!["cache".to_owned(), "state".to_owned()],
-            tracked: vec!["cache/x".to_owned()],
-            ignores_entries: true,
-            uncommitted: Uncommitted::default(),
-            merge_driver: MergeDriver::Absent,
+        let committed = |git: GitFacts| {
+            let findings = judge(&MemoryFacts { git, ..facts() });
+            findings.into_iter().find(|finding| finding.code == "git-commit").unwrap().message.to_string()
         };
+        let end = "; `git clean` and `git checkout` remove what is not committed";
+        let one = "1 file is not committed, 1 of them untracked: `knowledge/a.md`";
+        assert_eq!(committed(uncommitted(&[], &["knowledge/a.md"], false)), format!("{one}{end}"));
+        let many = "at least 3 files are not committed, 2 of them untracked: `x`, …";
+        assert_eq!(committed(uncommitted(&["x"], &["y", "z"], true)), format!("{many}{end}"));
+        let bare = "git refuses to work in the project: a bare repository";
         check(
-            |facts| facts.git = careless,
-            &[
-                ("git-ignore", WARNING, "does not ignore `cache/` and `state/`, which belongs to this machine only"),
-                (
-                    "git-ignore",
-                    ERROR,
-                    "tracks 1 file of `cache/` or `state/`, such as `cache/x`; nothing in it is trusted",
-                ),
-                ("git-ignore", WARNING, "ignores the entries, so they are neither shared nor safe from `git clean -x`"),
-            ],
+            |facts| facts.git = GitFacts::Failed("a bare repository".to_owned()),
+            &[("repository-in-project", WARNING, bare)],
         );
+        let careless = |merge_driver, ignores_entries| GitFacts::WorkTree {
+            not_ignored: vec!["cache".to_owned(), "state".to_owned()],
+            tracked: vec!["cache/x".to_owned(), "cache/y".to_owned()],
+            ignores_entries,
+            uncommitted: Uncommitted::default(),
+            merge_driver,
+        };
+        let both = [
+            (
+                "tracked-cache",
+                ERROR,
+                "git tracks this file, and 1 more of `.ralph/cache/`: it belongs to one machine, and is not trusted",
+            ),
+            ("git-ignore", WARNING, "git does not ignore `cache/` and `state/`, which belongs to this machine only"),
+        ];
+        check(|facts| facts.git = careless(MergeDriver::Absent, true), &both);
+        let with = |driver| [both[0], both[1], ("merge-driver", driver, DRIVERS[driver as usize])];
+        check(|facts| facts.git = careless(MergeDriver::Absent, false), &with(Severity::Notice));
+        check(|facts| facts.git = careless(MergeDriver::Fails("/gone".into()), false), &with(WARNING));
+        check(|facts| facts.git = careless(MergeDriver::Unknown, true), &with(ERROR));
     }
 }

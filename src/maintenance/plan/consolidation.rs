@@ -19,6 +19,12 @@ use crate::text::fold;
 /// The longest body that a merge makes, in bytes: longer ones are not read.
 const MAX_BODY: usize = 64 * 1024;
 
+type ListOf = fn(&Head) -> &Vec<String>;
+
+/// The lists of an entry that a merge joins, beside `supersedes`.
+const LISTS: [(&str, ListOf); 3] =
+    [("tags", |head| &head.tags), ("files", |head| &head.files), ("questions", |head| &head.questions)];
+
 /// How much longer frontmatter gets by the time and the fingerprints of a change, in bytes.
 const SIGNED: usize = 128;
 
@@ -36,18 +42,14 @@ pub(crate) struct Learning {
 }
 
 /// Learnings that become one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PlannedMerge {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlannedMerge<'a> {
     /// The newest, which takes over the statements of the others.
-    pub into: Id,
-    /// Its path, relative to `.ralph/`.
-    pub path: String,
-    /// Its file as it was.
-    pub old: String,
+    pub into: &'a Learning,
     /// Its file after the merge.
     pub new: String,
-    /// The others with their paths, the newest first: these go to the archive.
-    pub others: Vec<(Id, String)>,
+    /// The others, the newest first: these go to the archive.
+    pub others: Vec<&'a Learning>,
 }
 
 /// Returns the merges that are due where there are more than `most` learnings.
@@ -58,7 +60,7 @@ pub(crate) struct PlannedMerge {
 /// names them as superseded. Where that is too much for one entry, there are several. Merged entries may again have
 /// half of their tags in common, so this repeats until no two that fit into one entry do: a second call then changes
 /// nothing.
-pub(crate) fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge> {
+pub(crate) fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge<'_>> {
     if learnings.len() <= most {
         return Vec::new();
     }
@@ -67,8 +69,8 @@ pub(crate) fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc
         groups.entry(Group::of(&learning.entry.head)).or_default().push(Cluster::new(learning));
     }
     let clusters = groups.into_values().flat_map(|clusters| grown(clusters, now));
-    let mut merges: Vec<PlannedMerge> = clusters.filter_map(Cluster::into_merge).collect();
-    merges.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut merges: Vec<PlannedMerge<'_>> = clusters.filter_map(Cluster::into_merge).collect();
+    merges.sort_by(|one, other| one.into.path.cmp(&other.into.path));
     merges
 }
 
@@ -116,7 +118,7 @@ impl Size {
     /// Returns the size of an entry of `n_bytes`, and of what it adds to one that takes it over.
     fn of(learning: &Learning, entry: &Entry, n_bytes: usize) -> Size {
         let head = &entry.head;
-        let items = [&head.tags, &head.files, &head.questions].into_iter().flatten().map(String::len);
+        let items = LISTS.iter().flat_map(|(_, list)| list(head)).map(String::len);
         let ids = head.supersedes.iter().chain([&learning.id]).map(|id| id.as_str().len());
         Size {
             body: entry.body.len() + head.title.len() + "\n\n## \n\n".len(),
@@ -154,27 +156,17 @@ impl<'a> Cluster<'a> {
     /// Returns whether the file can be edited as a merge needs it. This costs more than everything else that is done
     /// with a learning, so few are tried.
     fn can_take(&self) -> bool {
-        let word = || vec!["a word that no list has".to_owned()];
         let text = &self.members[0].text;
-        let changes = [
-            Change::AddItems("tags", word()),
-            Change::AddItems("files", word()),
-            Change::AddItems("questions", word()),
-            Change::AddItems("supersedes", word()),
-            Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".into()),
-        ];
+        let names = LISTS.iter().map(|(name, _)| *name).chain(["supersedes"]);
+        let mut changes: Vec<Change> =
+            names.map(|name| Change::AddItems(name, vec!["a word that no list has".to_owned()])).collect();
+        changes.push(Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".into()));
         edit::apply(text, &changes).is_ok()
     }
 
-    fn into_merge(self) -> Option<PlannedMerge> {
+    fn into_merge(self) -> Option<PlannedMerge<'a>> {
         let (into, others) = self.members.split_first()?;
-        Some(PlannedMerge {
-            into: into.id.clone(),
-            path: into.path.clone(),
-            old: into.text.clone(),
-            new: self.text?,
-            others: others.iter().map(|other| (other.id.clone(), other.path.clone())).collect(),
-        })
+        Some(PlannedMerge { into, new: self.text?, others: others.to_vec() })
     }
 }
 
@@ -187,12 +179,17 @@ fn newest_first(one: &Learning, other: &Learning) -> Ordering {
 fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     let (newest, others) = members.split_first()?;
     let head = &newest.entry.head;
-    let tags = missing(&head.tags, others.iter().flat_map(|other| &other.entry.head.tags));
-    let files = missing(&head.files, others.iter().flat_map(|other| &other.entry.head.files));
-    let questions = missing(&head.questions, others.iter().flat_map(|other| &other.entry.head.questions));
+    let mut changes: Vec<Change> = LISTS
+        .iter()
+        .map(|(name, list)| {
+            let of_others = others.iter().flat_map(|other| list(&other.entry.head));
+            Change::AddItems(name, missing(list(head), of_others))
+        })
+        .collect();
     // This one now replaces what the others replaced.
     let replaced = others.iter().flat_map(|other| [&other.id].into_iter().chain(&other.entry.head.supersedes));
     let supersedes = missing(&head.supersedes, replaced.filter(|id| **id != newest.id));
+    changes.push(Change::AddItems("supersedes", supersedes));
     let mut body = newest.entry.body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
     let mut said: HashSet<String> = blocks(&newest.entry.body).into_iter().map(as_said).collect();
     let mut titles = HashSet::from([fold(&head.title)]);
@@ -209,12 +206,6 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
             body.push_str(block);
         }
     }
-    let mut changes = vec![
-        Change::AddItems("tags", tags),
-        Change::AddItems("files", files),
-        Change::AddItems("questions", questions),
-        Change::AddItems("supersedes", supersedes),
-    ];
     changes.retain(|change| !matches!(change, Change::AddItems(_, items) if items.is_empty()));
     changes.push(Change::Set(edit::updated_key(&newest.text), timestamp(now).into()));
     changes.push(Change::Body(body));
@@ -324,7 +315,7 @@ mod tests {
         Learning { id: Id::of_path(&path).unwrap(), entry: read(&path, text.as_bytes()), path, text }
     }
 
-    fn merged(learnings: &[Learning], most: usize) -> Vec<PlannedMerge> {
+    fn merged(learnings: &[Learning], most: usize) -> Vec<PlannedMerge<'_>> {
         plan_merges(learnings, most, parse_time("2026-03-01").unwrap())
     }
 
@@ -346,18 +337,19 @@ mod tests {
 
     #[test]
     fn the_newest_takes_over_the_statements_of_the_others() {
-        let merges = merged(&example(), 3);
+        let learnings = example();
+        let merges = merged(&learnings, 3);
         assert_eq!(merges.len(), 1);
         let merge = &merges[0];
-        assert_eq!(merge.into.stem(), "ghi789");
-        assert_eq!(merge.others.iter().map(|(id, _)| id.stem()).collect::<Vec<_>>(), ["def456", "abc123"]);
+        assert_eq!(merge.into.id.stem(), "ghi789");
+        assert_eq!(merge.others.iter().map(|other| other.id.stem()).collect::<Vec<_>>(), ["def456", "abc123"]);
         assert_eq!(
             merge.new,
             "---\ntitle: \"About ghi789\"\ntags: [sqlite, foreign keys, migration, rust, cascade]\ncategory: success_pattern\n\
              created_at: \"2026-02-03\"\nfiles: [a.rs]\nsupersedes: [knowledge/def456, knowledge/abc123]\nupdated_at: \"2026-03-01T00:00:00Z\"\n---\n\n\
              Check after migrations.\n\nEnable  PRAGMA foreign_keys.\n\n## About def456\n\nUse ON DELETE CASCADE.\n\n```sql\nx\n\ny\n```\n\n## About abc123\n"
         );
-        assert_eq!(merge.old, example()[2].text);
+        assert_eq!(merge.into, &learnings[2]);
         // Up to the threshold nothing is merged, and the order says nothing.
         assert_eq!(merged(&example(), 4), []);
         let mut turned = example();
@@ -370,7 +362,8 @@ mod tests {
         let fence = |indent: &str| format!("```yaml\na:\n{indent}b: 1\n```");
         let one = learning("a", 1, "x", "", &format!("Set LANG.\n\n{}", fence("  ")));
         let two = learning("b", 2, "x", "", &format!("Set lang.\n\n{}", fence("    ")));
-        let merged = &merged(&[one, two], 0)[0].new;
+        let both = [one, two];
+        let merged = &merged(&both, 0)[0].new;
         assert!(merged.contains("Set LANG.") && merged.contains("Set lang."), "{merged}");
         assert!(merged.contains("\n  b: 1") && merged.contains("\n    b: 1"), "{merged}");
     }
@@ -391,11 +384,11 @@ mod tests {
     }
 
     /// Returns what is live when all of this was merged.
-    fn after(learnings: &[Learning], merges: &[PlannedMerge]) -> Vec<Learning> {
-        let gone: HashSet<&Id> = merges.iter().flat_map(|merge| &merge.others).map(|(id, _)| id).collect();
+    fn after(learnings: &[Learning], merges: &[PlannedMerge<'_>]) -> Vec<Learning> {
+        let gone: HashSet<&Id> = merges.iter().flat_map(|merge| &merge.others).map(|other| &other.id).collect();
         let left = learnings.iter().filter(|learning| !gone.contains(&learning.id));
         left.map(|learning| {
-            let merge = merges.iter().find(|merge| merge.into == learning.id);
+            let merge = merges.iter().find(|merge| merge.into.id == learning.id);
             let text = merge.map_or_else(|| learning.text.clone(), |merge| merge.new.clone());
             Learning { entry: read(&learning.path, text.as_bytes()), text, ..learning.clone() }
         })

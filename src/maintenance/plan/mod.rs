@@ -4,8 +4,10 @@
 
 mod consolidation;
 mod pruning;
+mod ranked_sets;
 mod tag_groups;
 
 pub(crate) use self::consolidation::{Learning, PlannedMerge, plan_merges};
-pub use self::pruning::PruneReason;
-pub(crate) use self::pruning::{PruneCandidate, PruneFacts, Replacement, plan_prune};
+pub use self::pruning::ArchiveReason;
+pub(crate) use self::pruning::{PruneCandidate, PruneFacts, ReplacedBy, plan_prune};
+pub(crate) use self::ranked_sets::RankedSets;

@@ -28,7 +28,7 @@ const SUPERSEDED_DAYS: u32 = 30;
 ///
 /// ```
 /// use ralph_memory::Memory;
-/// use ralph_memory::memory::PruneReason;
+/// use ralph_memory::memory::ArchiveReason;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path();
@@ -36,13 +36,13 @@ const SUPERSEDED_DAYS: u32 = 30;
 /// # let memory = Memory::open(root)?;
 /// let outage = "---\ntitle: Outage\ntags: [mail]\nexpires_at: 2022-05-01\n---\n\nMail is down.\n";
 /// std::fs::write(root.join(".ralph/knowledge/outage.md"), outage)?;
-/// let reason = memory.prune(true)?.moved[0].reason.ok_or("it was merged")?;
-/// assert_eq!((reason, reason.as_str()), (PruneReason::Expired, "it has expired"));
+/// let reason = memory.tidy(true)?.moved[0].reason.ok_or("it was merged")?;
+/// assert_eq!((reason, reason.as_str()), (ArchiveReason::Expired, "it has expired"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PruneReason {
+pub enum ArchiveReason {
     /// It is an attempt at a task that was done some time ago.
     TaskDone,
     /// It has expired.
@@ -55,28 +55,17 @@ pub enum PruneReason {
     Unused,
 }
 
-impl PruneReason {
+impl ArchiveReason {
     /// Returns the reason in a few words.
     pub fn as_str(self) -> &'static str {
         match self {
-            PruneReason::TaskDone => "its task is done",
-            PruneReason::Expired => "it has expired",
-            PruneReason::Superseded => "another entry replaces it",
-            PruneReason::BeyondCaps => "there are more important or newer events",
-            PruneReason::Unused => "it is old, and no context included it",
+            ArchiveReason::TaskDone => "its task is done",
+            ArchiveReason::Expired => "it has expired",
+            ArchiveReason::Superseded => "another entry replaces it",
+            ArchiveReason::BeyondCaps => "there are more important or newer events",
+            ArchiveReason::Unused => "it is old, and no context included it",
         }
     }
-}
-
-/// An entry that is to go to the archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PruneDecision {
-    /// The entry.
-    pub id: Id,
-    /// Its path, relative to `.ralph/`.
-    pub path: String,
-    /// Why.
-    pub reason: PruneReason,
 }
 
 /// A live entry that can be read.
@@ -95,33 +84,25 @@ pub(crate) struct PruneCandidate {
 pub(crate) struct PruneFacts {
     /// All attempts, archived ones included, in the order in which they were begun.
     pub attempts: Vec<AttemptSummary>,
-    /// The task of each attempt that names one.
-    pub tasks: HashMap<Id, String>,
-    /// The entries that live ones replace, and by which.
-    pub superseded: HashMap<Id, Vec<Replacement>>,
+    /// The entries that live ones replace.
+    pub superseded: ReplacedBy,
 }
 
-/// A live entry that replaces another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Replacement {
-    /// The entry that replaces.
-    pub by: Id,
-    /// When it was written.
-    pub written: Option<DateTime<Utc>>,
-}
+/// Each entry that live ones replace, with these, and when they were written.
+pub(crate) type ReplacedBy = HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>>;
 
-/// Returns which of the live entries go to the archive, in the given order.
+/// Returns which of the live entries go to the archive, in the given order, and why.
 ///
 /// Each rule waits for a number of days of the settings. Knowledge counts as unused only as far as its use is recorded:
 /// the contexts of attempts must reach back that many days before the newest attempt, and only these days count. A
 /// clone without a journal proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
 /// succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
-pub(crate) fn plan_prune(
-    live: &[PruneCandidate],
+pub(crate) fn plan_prune<'a>(
+    live: &'a [PruneCandidate],
     facts: &PruneFacts,
     now: DateTime<Utc>,
     caps: EventCaps,
-) -> Vec<PruneDecision> {
+) -> Vec<(&'a PruneCandidate, ArchiveReason)> {
     let done = done_tasks(facts, now);
     let is_over = |item: &PruneCandidate| item.head.is_expired(now) || facts.superseded.contains_key(&item.id);
     let is_event = |item: &PruneCandidate| {
@@ -133,44 +114,41 @@ pub(crate) fn plan_prune(
     let reason = |item: &PruneCandidate| {
         if item.head.kind == Kind::Journal {
             let is_done = item.head.task_id.as_ref().is_some_and(|task| done.contains(task.as_str()));
-            return is_done.then_some(PruneReason::TaskDone);
+            return is_done.then_some(ArchiveReason::TaskDone);
         }
         if item.head.is_expired(now) {
-            return Some(PruneReason::Expired);
+            return Some(ArchiveReason::Expired);
         }
         if let Some(by) = facts.superseded.get(&item.id) {
-            let since = by.iter().map(|replacement| replacement.written).min().flatten();
-            return since.is_some_and(|since| is_past(since, SUPERSEDED_DAYS, now)).then_some(PruneReason::Superseded);
+            let since = by.iter().map(|(_, written)| *written).min().flatten();
+            let is_due = since.is_some_and(|since| is_past(since, SUPERSEDED_DAYS, now));
+            return is_due.then_some(ArchiveReason::Superseded);
         }
         if beyond.contains(&item.id) {
-            return Some(PruneReason::BeyondCaps);
+            return Some(ArchiveReason::BeyondCaps);
         }
         let is_old = item.head.recency().is_some_and(|at| is_past(at, KNOWLEDGE_DAYS, now));
-        (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item))).then_some(PruneReason::Unused)
+        (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item))).then_some(ArchiveReason::Unused)
     };
     let live: Vec<&PruneCandidate> = live.iter().filter(|item| item.head.valid).collect();
-    let mut reasons: HashMap<&Id, PruneReason> =
+    let mut reasons: HashMap<&Id, ArchiveReason> =
         live.iter().filter_map(|item| Some((&item.id, reason(item)?))).collect();
     with_replaced(&live, facts, &mut reasons);
-    let to_move = |item: &&PruneCandidate| {
-        let reason = *reasons.get(&item.id)?;
-        Some(PruneDecision { id: item.id.clone(), path: item.path.clone(), reason })
-    };
-    live.iter().filter_map(to_move).collect()
+    live.into_iter().filter_map(|item| Some((item, *reasons.get(&item.id)?))).collect()
 }
 
 /// Adds the entries all of whose replacements go to the archive: otherwise they would be in contexts again, though
 /// something newer and better was archived.
-fn with_replaced<'a>(live: &[&'a PruneCandidate], facts: &PruneFacts, reasons: &mut HashMap<&'a Id, PruneReason>) {
+fn with_replaced<'a>(live: &[&'a PruneCandidate], facts: &PruneFacts, reasons: &mut HashMap<&'a Id, ArchiveReason>) {
     let mut hidden: Vec<&PruneCandidate> =
         live.iter().copied().filter(|item| !reasons.contains_key(&item.id)).collect();
     hidden.retain(|item| facts.superseded.contains_key(&item.id));
     loop {
         let n_hidden = hidden.len();
         hidden.retain(|item| {
-            let is_left_alone = facts.superseded[&item.id].iter().all(|left| reasons.contains_key(&left.by));
+            let is_left_alone = facts.superseded[&item.id].iter().all(|(by, _)| reasons.contains_key(by));
             if is_left_alone {
-                reasons.insert(&item.id, PruneReason::Superseded);
+                reasons.insert(&item.id, ArchiveReason::Superseded);
             }
             !is_left_alone
         });
@@ -190,7 +168,7 @@ fn is_past(time: DateTime<Utc>, days: u32, now: DateTime<Utc>) -> bool {
 fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>) -> HashSet<&'a str> {
     let mut last: HashMap<&str, (bool, DateTime<Utc>)> = HashMap::new();
     for past in &facts.attempts {
-        let Some(task) = facts.tasks.get(&past.id) else { continue };
+        let Some(task) = &past.task_id else { continue };
         let (is_done, ended_at) = last.entry(task.as_str()).or_insert((false, past.ended_at()));
         *ended_at = past.ended_at().max(*ended_at);
         if past.head.outcome.is_success().is_some() {
@@ -265,7 +243,6 @@ mod tests {
                 began_at: at(day),
                 head: Box::new(head),
             });
-            facts.tasks.insert(id.clone(), (*task).to_owned());
             let head = Head { valid: true, task_id: Some((*task).to_owned()), ..Head::empty(Kind::Journal) };
             items.push(PruneCandidate { path: format!("{id}.md"), id, head });
         }
@@ -273,9 +250,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(live: &[PruneCandidate], facts: &PruneFacts, now: &str, expected: &[(&str, PruneReason)]) {
+    fn check(live: &[PruneCandidate], facts: &PruneFacts, now: &str, expected: &[(&str, ArchiveReason)]) {
         let found = plan_prune(live, facts, at(now), EventCaps::default());
-        let found: Vec<(&str, PruneReason)> = found.iter().map(|moved| (moved.id.stem(), moved.reason)).collect();
+        let found: Vec<(&str, ArchiveReason)> = found.iter().map(|(item, reason)| (item.id.stem(), *reason)).collect();
         assert_eq!(found, expected);
     }
 
@@ -291,9 +268,9 @@ mod tests {
             (6, "2026-03-09", "stopped", Interrupted, &[]),
         ]);
         check(&items, &facts, "2026-03-09T00:00:59Z", &[]);
-        let both = [("0001", PruneReason::TaskDone), ("0002", PruneReason::TaskDone)];
+        let both = [("0001", ArchiveReason::TaskDone), ("0002", ArchiveReason::TaskDone)];
         check(&items, &facts, "2026-03-09T00:01:00Z", &both);
-        let all = [both[0], both[1], ("0005", PruneReason::TaskDone), ("0006", PruneReason::TaskDone)];
+        let all = [both[0], both[1], ("0005", ArchiveReason::TaskDone), ("0006", ArchiveReason::TaskDone)];
         check(&items, &facts, "2026-03-17", &all);
     }
 
@@ -303,7 +280,7 @@ mod tests {
         let of = |first: &str, last: &str| {
             attempts(&[(1, first, "t", Outcome::Failed, &["used"]), (2, last, "t", Outcome::Failed, &["used"])]).1
         };
-        let old = [("old", PruneReason::Unused)];
+        let old = [("old", ArchiveReason::Unused)];
         check(&live, &of("2026-04-01", "2026-05-10"), "2026-05-11", &old);
         // Nobody worked since: nothing more was left unused.
         check(&live, &of("2026-04-01", "2026-05-10"), "2027-05-11", &old);
@@ -337,13 +314,13 @@ mod tests {
             ])
             .1
         };
-        check(&live, &of("2026-06-01"), "2026-06-02", &[("failed", PruneReason::Unused)]);
-        check(&live, &of("2027-02-01"), "2027-02-02", &[("failed", PruneReason::Unused)]);
+        check(&live, &of("2026-06-01"), "2026-06-02", &[("failed", ArchiveReason::Unused)]);
+        check(&live, &of("2027-02-01"), "2027-02-02", &[("failed", ArchiveReason::Unused)]);
         check(
             &live,
             &of("2027-02-03"),
             "2027-02-04",
-            &[("helped", PruneReason::Unused), ("failed", PruneReason::Unused)],
+            &[("helped", ArchiveReason::Unused), ("failed", ArchiveReason::Unused)],
         );
     }
 
@@ -364,12 +341,12 @@ mod tests {
             ..knowledge("invalid", "2020-01-01")
         };
         live.push(invalid);
-        let replacement = Replacement { by: live[3].id.clone(), written: Some(at("2026-02-01")) };
+        let replacement = (live[3].id.clone(), Some(at("2026-02-01")));
         let superseded = [(live[1].id.clone(), vec![replacement])].into();
         let facts = PruneFacts { superseded, ..PruneFacts::default() };
-        let beyond = ("least", PruneReason::BeyondCaps);
+        let beyond = ("least", ArchiveReason::BeyondCaps);
         check(&live, &facts, "2026-02-28", &[beyond]);
-        let all = [("expired", PruneReason::Expired), ("replaced", PruneReason::Superseded), beyond];
+        let all = [("expired", ArchiveReason::Expired), ("replaced", ArchiveReason::Superseded), beyond];
         check(&live, &facts, "2026-03-03", &all);
     }
 
@@ -383,14 +360,14 @@ mod tests {
         live.extend((0..30).map(|number| hint(&format!("event-{number}"))));
         live[2].head.importance = 10;
         live.push(knowledge("second", "2026-02-25"));
-        let replacement = |name: &&str| Replacement { by: Id::parse(name).unwrap(), written: Some(at("2026-02-25")) };
+        let replacement = |name: &&str| (Id::parse(name).unwrap(), Some(at("2026-02-25")));
         let by = |names: &[&str]| names.iter().map(replacement).collect();
         let superseded = |of_old: &[&str]| PruneFacts {
             superseded: [(live[0].id.clone(), by(&["old"])), (live[1].id.clone(), by(of_old))].into(),
             ..PruneFacts::default()
         };
-        let first = ("first", PruneReason::BeyondCaps);
-        let with_all = [("oldest", PruneReason::Superseded), ("old", PruneReason::Superseded), first];
+        let first = ("first", ArchiveReason::BeyondCaps);
+        let with_all = [("oldest", ArchiveReason::Superseded), ("old", ArchiveReason::Superseded), first];
         check(&live, &superseded(&["first"]), "2026-02-28", &with_all);
         check(&live, &superseded(&["first", "second"]), "2026-02-28", &[first]);
     }
@@ -404,6 +381,6 @@ mod tests {
         let mut live: Vec<PruneCandidate> = (0..30).map(|number| event(&format!("event-{number}"), 50)).collect();
         live.push(event("over", 90));
         live[30].head.expires_at = Some(at("2026-02-26"));
-        check(&live, &PruneFacts::default(), "2026-02-28", &[("over", PruneReason::Expired)]);
+        check(&live, &PruneFacts::default(), "2026-02-28", &[("over", ArchiveReason::Expired)]);
     }
 }

@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use super::ranked_sets::RankedSets;
+
 /// The groups of sets.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TagGroups {
@@ -18,7 +20,8 @@ pub(super) struct TagGroups {
 
 /// Groups the sets. A tag that a set has twice counts once, and a set without tags is similar to no other.
 pub(super) fn groups(sets: &[&[String]]) -> TagGroups {
-    let sets = ranked(sets);
+    let sets: Vec<Vec<&str>> = sets.iter().map(|set| set.iter().map(String::as_str).collect()).collect();
+    let sets = RankedSets::new(&sets).sets;
     let mut joined = DisjointSets((0..sets.len()).collect());
     let mut first: HashMap<&[u32], usize> = HashMap::new();
     let mut lists: HashMap<(u32, usize), Vec<Vec<usize>>> = HashMap::new();
@@ -65,24 +68,6 @@ pub(super) fn groups(sets: &[&[String]]) -> TagGroups {
         groups[number].push(at);
     }
     TagGroups { groups, n_compared }
-}
-
-/// Returns the sets with a number for each tag, sorted: the fewer sets have a tag, the lower its number.
-fn ranked(sets: &[&[String]]) -> Vec<Vec<u32>> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for tag in sets.iter().copied().flatten() {
-        *counts.entry(tag).or_default() += 1;
-    }
-    let mut order: Vec<(usize, &str)> = counts.into_iter().map(|(tag, count)| (count, tag)).collect();
-    order.sort_unstable();
-    let numbers: HashMap<&str, u32> = order.into_iter().zip(0..).map(|((_, tag), number)| (tag, number)).collect();
-    let ranked = |set: &&[String]| {
-        let mut ranked: Vec<u32> = set.iter().map(|tag| numbers[tag.as_str()]).collect();
-        ranked.sort_unstable();
-        ranked.dedup();
-        ranked
-    };
-    sets.iter().map(ranked).collect()
 }
 
 /// Returns the tags of which a similar set of `size` tags must have at least one.

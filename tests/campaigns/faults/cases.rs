@@ -59,7 +59,7 @@ const RENAME: &[&str] = &["edit", "the-parser-is-slow", "--title", "The lexer is
 pub(super) const EDITOR: (&str, &str) = ("EDITOR", "/bin/sed -i 's/the lexer[.]/the printer./'");
 
 /// The commands that write, in the order in which one would use them.
-pub(crate) const CASES: [Case; 19] = [
+pub(crate) const CASES: [Case; 18] = [
     Case { in_steps: true, ..Case::new("init", &["init"], |files| files.contains_key(".ralph/config.toml")) },
     Case {
         writes_cache: true,
@@ -111,11 +111,10 @@ pub(crate) const CASES: [Case; 19] = [
     Case::new("archive", &["archive", "sockets-time-out", "tables-are-many"], |files| {
         ["After 30 seconds.", "One for each kind."].iter().all(|text| has(files, ".ralph/archive/", text))
     }),
-    Case { in_steps: true, ..Case::new("prune", &["prune"], |_| true) },
     Case {
         in_steps: true,
         leaves_a_trace: true,
-        ..Case::new("consolidate", &["consolidate"], |files| {
+        ..Case::new("tidy", &["tidy"], |files| {
             // What cannot be read now is left alone, and what became part of another can be moved later.
             let statements = ["Mind `ON DELETE`.", "Do it at night.", "Run them alone.", "For each connection."];
             statements.iter().all(|statement| has(files, ".ralph/knowledge/", statement))
@@ -146,7 +145,7 @@ pub(crate) fn at(day: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800 + day * 24 * 3600)
 }
 
-/// Adds what `consolidate` makes one entry of.
+/// Adds what `tidy` makes one entry of.
 pub(crate) fn add_learnings(memory: &Memory) {
     for (title, body) in [
         ("Foreign keys are off", "Switch them on.\n\nFor each connection."),
@@ -175,12 +174,12 @@ pub(super) fn prepare(root: &Path) {
     let old = add("The old schema", &["old"], "With one table.");
     let new = add("Tables are many", &["tables"], "One for each kind.");
     memory.change(&new, &EntryChanges::superseding([old.clone()])).unwrap();
-    add_learnings(&memory);
     let hint = |summary: &str, until: &str| {
         memory.note(&Event { expires_at: entry::parse_time(until), ..Event::new("hint", summary) }).unwrap();
     };
     hint("For a day.", "2026-10-01");
-    on(280).prune(false).unwrap();
+    on(280).tidy(false).unwrap();
+    add_learnings(&on(281));
     hint("For a month.", "2026-11-01");
     let task = |title: &str, id: &str| Task { id: Some(id.to_owned()), ..Task::new(title) };
     let memory = on(300);

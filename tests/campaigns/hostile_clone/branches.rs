@@ -115,8 +115,8 @@ impl Merge<'_> {
         let what = CHANGES[number % CHANGES.len()];
         let how = format!("{what:?}, driver {driver:?}");
         match driver {
-            Driver::Found | Driver::NotInPath => self.program(self.bin, &["doctor", "--register-merge-driver"]),
-            Driver::Gone => self.program(self.gone, &["doctor", "--register-merge-driver"]),
+            Driver::Found | Driver::NotInPath => self.program(self.bin, &["check", "--register-merge-driver"]),
+            Driver::Gone => self.program(self.gone, &["check", "--register-merge-driver"]),
             Driver::Unregistered => {}
         }
         if driver == Driver::Gone {

@@ -339,7 +339,7 @@ pub(super) fn judge(
             if !said.contains(&*path.to_string_lossy()) {
                 wrong.push(format!("it does not name {shown}, which has {how}"));
             }
-        } else if has("doctor") {
+        } else if has("check") {
             let is_connected = |line: &str| line.contains(&format!("{title}: connected by")) && line.starts_with("ok");
             if said.lines().any(is_connected) {
                 wrong.push(format!("it says that {title} is connected: {shown} has {how}"));

@@ -42,7 +42,7 @@ const STREAM: &str = "{\"program\":\"ralph-memory\",\"schema_version\":1,\"type\
 
 /// Commands, most of them in several ways; beside them the server for agents runs, which is asked everything, and that for
 /// browsers, which is visited. Names in braces stand for those of the clone.
-pub(crate) const STEPS: [Step; 130] = [
+pub(crate) const STEPS: [Step; 128] = [
     asks(&["search", "nightly toolchain", "--limit", "50", "--json"]),
     asks(&["search", "zebra giraffe lion", "--limit", "50", "--json"]),
     asks(&["search", "old words", "--archived", "--explain", "--json"]),
@@ -79,11 +79,10 @@ pub(crate) const STEPS: [Step; 130] = [
     does(&["record", "--run", "run-0000000d", "--task-id", "t-3", "--outcome", "failed"], "No."),
     begins_a_run(&["run", "--task", "Use it", "--agent", "cat", "--verify", "true", "--max-iterations", "2"], ""),
     begins_a_run(&["run", "--resume", "--agent", "cat", "--max-iterations", "1"], ""),
-    does(&["status"], ""),
-    asks(&["status", "--json"]),
-    does(&["doctor"], ""),
-    does(&["doctor", "--json"], ""),
+    does(&["--quiet"], ""),
+    asks(&["--json"]),
     does(&["check"], ""),
+    does(&["check", "--json"], ""),
     does(&["check", "--strict", "--format", "json"], ""),
     does(&["check", "--format", "sarif"], ""),
     does(&["check", "--format", "github"], ""),
@@ -92,9 +91,8 @@ pub(crate) const STEPS: [Step; 130] = [
     asks(&["add", "--event", "decision", "We take it.", "--json"]),
     asks(&["edit", "note-6", "--supersedes", "note-4", "--json"]),
     asks(&["edit", "note-7", "--scope", "feature:x", "--json"]),
-    asks(&["prune", "--json"]),
-    asks(&["consolidate", "--dry-run", "--json"]),
-    asks(&["consolidate", "--json"]),
+    asks(&["tidy", "--dry-run", "--json"]),
+    asks(&["tidy", "--json"]),
     does(&["restore", "note-4"], ""),
     does(&["edit", "note-3", "--title", "A note with another title"], ""),
     does(&["edit", "note-4"], ""),
@@ -104,7 +102,7 @@ pub(crate) const STEPS: [Step; 130] = [
     does(&["index"], ""),
     does(&["index", "--rebuild"], ""),
     does(&["init"], ""),
-    does(&["doctor", "--register-merge-driver"], ""),
+    does(&["check", "--register-merge-driver"], ""),
     does(&["merge-driver", "--path", ".ralph/knowledge/note-1.md", "../base", "../ours", "../theirs"], ""),
     does(&["hook", "session-start"], r#"{"session_id": "s-1", "source": "startup", "transcript_path": "/dev/zero"}"#),
     does(&["hook", "prompt"], r#"{"session_id": "s-1", "prompt": "Which nightly toolchain do the old notes use?"}"#),
@@ -132,8 +130,8 @@ pub(crate) const STEPS: [Step; 130] = [
     does(&["setup", "--dry-run"], ""),
     does(&["setup", "--yes"], ""),
     does(&["setup", "--remove", "--yes"], ""),
-    does(&["doctor", "--fix"], ""),
-    does(&["doctor", "--fix", "--json"], ""),
+    does(&["check", "--fix"], ""),
+    does(&["check", "--fix", "--json"], ""),
     does(&["export"], ""),
     does(&["man", "manual"], ""),
     does(&["complete", "--", "show", ""], ""),
@@ -203,12 +201,12 @@ fn is_about(step: &Step, kind: &str) -> bool {
     match kind {
         NAMES => {
             asks_for(&["{entry}", "{task}", "{run}", "{tag}", "{feature}", "{title}"])
-                || is_one_of(&["check", "status", "doctor", "complete", "consolidate", "prune", "hook"])
+                || is_one_of(&["check", "--quiet", "--json", "complete", "tidy", "hook"])
         }
         CLIENTS => is_one_of(&["setup"]),
-        OUTER_LINKS => is_one_of(&["setup", "man", "import", "init", "doctor"]) || asks_for(&["TODO.md"]),
+        OUTER_LINKS => is_one_of(&["setup", "man", "import", "init", "check"]) || asks_for(&["TODO.md"]),
         SEALS => {
-            is_one_of(&["record", "status", "undo", "watch", "serve", "hook"])
+            is_one_of(&["record", "--quiet", "--json", "undo", "watch", "serve", "hook"])
                 || asks_for(&["--resume", "--follow", "run-0000000b"])
         }
         _ => true,

@@ -76,7 +76,7 @@ impl<'a> Around<'a> {
             // What `run` gives to an agent lies in the folder for temporary files, and so does the database that is imported.
             || (["run", "import", "edit"].contains(&command) && path.starts_with(std::env::temp_dir()) && !self.folders.iter().any(|folder| path.starts_with(folder)) && !path.starts_with(&self.home))
             || (command == "run" && (is_of(&self.project, &checklist) || path.starts_with(self.project.join("logs"))))
-            || (command == "doctor" && path.parent() == Some(&self.git) && path.file_stem().is_some_and(|name| name == "config"))
+            || (command == "check" && path.parent() == Some(&self.git) && path.file_stem().is_some_and(|name| name == "config"))
             || (command == "init" && path.starts_with(self.project.join(".claude")))
             || (command == "setup" && (is_of(&self.project, &self.own.project_paths) || is_of(&self.home, &self.own.home_paths)))
             || (command == "merge-driver" && path.parent() == self.ours.parent())

@@ -1,20 +1,25 @@
-//! `check`: reports problems of the files.
+//! `check`: reports what is wrong with the memory, and fixes what needs no decision.
 
 use clap::ValueEnum;
-use ralph_memory::error::Tally;
-use serde::Serialize;
+use ralph_memory::Memory;
+use ralph_memory::memory::{FixReport, MergeDriverRegistration};
+use serde_json::json;
 
+use crate::commands::setup;
 use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::report;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Report what is wrong with the files and how to fix it; exit code 1 if there are errors
+/// Check files, folders, index, locks, git and clients, and say how to fix them; exit code 1 if there are errors
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ralph-memory check --strict
-  ralph-memory check --format github")]
+  ralph-memory check
+  ralph-memory check --strict --quiet
+  ralph-memory check --format github
+  ralph-memory check --fix
+  ralph-memory check --register-merge-driver")]
 pub(crate) struct CheckArgs {
     /// Exit with code 1 for warnings as well
     #[arg(long)]
@@ -22,6 +27,14 @@ pub(crate) struct CheckArgs {
     /// For a person, a program, annotations on GitHub or code scanners; `--json` means `json`
     #[arg(long, value_enum, default_value = "human")]
     format: CheckFormat,
+    /// First fix what needs no decision: remove what a crash left, rebuild broken caches, remove old ones, let git ignore
+    /// `cache/` and `state/`
+    #[arg(long)]
+    fix: bool,
+    /// Do only this: let git merge entries by key and by block. It sets this repository's `merge.ralph-memory.driver`, and
+    /// adds what is missing to `.ralph/.gitattributes`
+    #[arg(long, conflicts_with_all = ["strict", "format", "fix"])]
+    register_merge_driver: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -32,37 +45,55 @@ enum CheckFormat {
     Sarif,
 }
 
-#[derive(Serialize)]
-struct CheckAnswer {
-    counts: CheckCounts,
-}
-
-/// How many files were checked, and the number of all problems, listed or not.
-#[derive(Serialize)]
-struct CheckCounts {
-    files: usize,
-    errors: usize,
-    warnings: usize,
-    notices: usize,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
-    let checked = memory.check();
+    if args.register_merge_driver {
+        return register_merge_driver(ui, &memory);
+    }
+    let FixReport { fixed, problems: not_fixed } = if args.fix { memory.fix()? } else { FixReport::default() };
+    let mut others = setup::in_project(memory.root().to_owned())?.findings();
+    others.extend(not_fixed);
+    let checked = memory.check_with(memory.semantic_status(), others);
     let problems = &checked.problems;
     check_whole(problems)?;
     match if ui.json { CheckFormat::Json } else { args.format } {
         CheckFormat::Human => {
+            report::listed(ui.out, "fixed", &fixed)?;
+            if !ui.quiet {
+                report::listed(ui.out, "ok", &checked.ok)?;
+                ui.line("")?;
+            }
             let mut lines = memory.source_lines();
             report::human(ui.out, &checked, &mut |path, line| lines.line(path, line), ui.out_colour)?;
         }
         CheckFormat::Json => {
-            let Tally { errors, warnings, notices } = checked.total;
-            ui.json(CheckAnswer { counts: CheckCounts { files: checked.files, errors, warnings, notices } }, problems)?;
+            let mut counts = serde_json::to_value(checked.total)?;
+            counts["files"] = checked.files.into();
+            let mut answer = json!({ "counts": counts, "ok": checked.ok });
+            if args.fix {
+                answer["fixed"] = serde_json::to_value(&fixed)?;
+            }
+            ui.json(answer, problems)?;
         }
         CheckFormat::Github => report::github(ui.out, problems)?,
         CheckFormat::Sarif => report::sarif(ui.out, problems)?,
     }
     let is_bad = checked.total.errors > 0 || (args.strict && checked.total.warnings > 0);
     Ok(if is_bad { Exit::No } else { Exit::Done })
+}
+
+fn register_merge_driver(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<Exit> {
+    let MergeDriverRegistration { command, was_registered, attributes } =
+        memory.register_merge_driver(&setup::program()?)?;
+    if ui.json {
+        let action = if was_registered { "unchanged" } else { "registered" };
+        ui.json(json!({ "action": action, "command": command, "attributes": attributes }), &[])?;
+        return Ok(Exit::Done);
+    }
+    let done = if was_registered { "registered already" } else { "registered" };
+    ui.line(format_args!("{done}: {command}"))?;
+    if !attributes.is_empty() {
+        ui.note("`.ralph/.gitattributes` lists the files that it merges: commit it");
+    }
+    Ok(Exit::Done)
 }

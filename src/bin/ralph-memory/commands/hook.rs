@@ -52,7 +52,7 @@ const SWITCH: &str = "RALPH_MEMORY_HOOK";
 /// about the prompt, if any share enough with it. When the agent stops, what its last message reports is recorded.
 ///
 /// The exit code is always 0, also for wrong options. Without a memory, during `run`, and with `RALPH_MEMORY_HOOK=0` it does
-/// nothing. `doctor` shows the last errors.
+/// nothing. `check` shows the last errors.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Registered with a client, each line ends in `|| exit 0`, for computers without the program:
   ralph-memory hook session-start || exit 0

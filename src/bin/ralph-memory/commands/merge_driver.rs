@@ -17,7 +17,7 @@ const MEMORY: &str = ".ralph/";
 
 /// Merge two versions of an entry by key and by block, for git; exit code 1 if a person has to decide
 ///
-/// `doctor --register-merge-driver` tells git to run it. The result replaces OURS. If both sides changed a key, the
+/// `check --register-merge-driver` tells git to run it. The result replaces OURS. If both sides changed a key, the
 /// later value counts, and the other stays as a comment that `check` reports. Only bodies get conflict markers. Files
 /// that cannot be one entry, such as two entries that got the same name, are a conflict: OURS stays, with THEIRS between
 /// conflict markers at its end.

@@ -1,13 +1,12 @@
-//! The commands, one file each: `NAMEArgs` has the options, its comments are the help, and `run` runs the command.
+//! The commands, one file each: `NAMEArgs` has the options, its comments are the help, and `run` runs the command. `overview` is
+//! the program without a command.
 
 pub(crate) mod add;
 pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod complete;
 pub(crate) mod completions;
-pub(crate) mod consolidate;
 pub(crate) mod context;
-pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod export;
 pub(crate) mod help;
@@ -20,7 +19,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge_driver;
-pub(crate) mod prune;
+pub(crate) mod overview;
 pub(crate) mod record;
 pub(crate) mod restore;
 pub(crate) mod run;
@@ -30,6 +29,6 @@ pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod show;
 pub(crate) mod stats;
-pub(crate) mod status;
+pub(crate) mod tidy;
 pub(crate) mod undo;
 pub(crate) mod watch;

@@ -302,7 +302,7 @@ fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], connected: Option<(&Globals,
 /// Names the command that makes git merge entries by key, where nobody has run it in this clone.
 pub(crate) fn offer_merge_driver(ui: &mut Ui<'_>, globals: &Globals) -> io::Result<()> {
     if globals.open().is_ok_and(|memory| memory.lacks_merge_driver()) {
-        let command = "`ralph-memory doctor --register-merge-driver`";
+        let command = "`ralph-memory check --register-merge-driver`";
         ui.line(format_args!("next: {command} lets git merge entries by key and by block, in this clone"))?;
     }
     Ok(())

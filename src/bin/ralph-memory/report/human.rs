@@ -8,11 +8,22 @@ use ralph_memory::error::{Severity, Tally};
 use ralph_memory::memory::CheckReport;
 use ralph_memory::text::for_terminal;
 
+use crate::ui::count;
+
 /// How much of a line is shown before and after the place, in characters. With its number it fits on most terminals.
 const BEFORE: usize = 60;
 const BEHIND: usize = 60;
 /// Marks where a line was cut.
 const CUT: &str = "…";
+
+/// Writes findings about parts of the memory, each in a line.
+pub(crate) fn listed(out: &mut dyn Write, state: &str, findings: &[Problem]) -> io::Result<()> {
+    // A path may contain a line break.
+    let one_line = |text: &str| for_terminal(&text.replace('\n', "\u{fffd}"));
+    findings
+        .iter()
+        .try_for_each(|finding| writeln!(out, "{state:<8} {:<12} {}", finding.code, one_line(&finding.message)))
+}
 
 /// Writes the problems, and a line that counts them. `source_line` gives a line of a file by its path and number.
 pub(crate) fn human(
@@ -43,7 +54,8 @@ fn groups<'a>(problem: &'a Problem, shown: Option<&'a (u32, Excerpt)>) -> Vec<Gr
     let hint = Level::HELP.message(for_terminal(&problem.hint));
     let Some((line, excerpt)) = shown else {
         // The same form as in the problem itself: with the line and the column, if there are any.
-        let message = for_terminal(&problem.to_string());
+        let of_memory = problem.path == ".ralph/";
+        let message = if of_memory { message } else { for_terminal(&problem.to_string()) };
         return vec![level.primary_title(message).id(problem.code.as_str()).element(hint)];
     };
     let number = usize::try_from(*line).unwrap_or(usize::MAX);
@@ -100,16 +112,15 @@ impl Excerpt {
 }
 
 fn summary(checked: &CheckReport) -> String {
-    let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let files = counted(checked.files, "file");
+    let files = count(checked.files, "file");
     let Tally { errors, warnings, notices } = checked.total;
     let notices = match notices {
         0 => String::new(),
-        notices => format!(", {}", counted(notices, "notice")),
+        notices => format!(", {}", count(notices, "notice")),
     };
     match (errors, warnings) {
         (0, 0) => format!("no problems in {files}{notices}"),
-        _ => format!("{}, {} in {files}{notices}", counted(errors, "error"), counted(warnings, "warning")),
+        _ => format!("{}, {} in {files}{notices}", count(errors, "error"), count(warnings, "warning")),
     }
 }
 
@@ -191,6 +202,24 @@ mod tests {
         // The file may be gone, or may not be one that is read.
         let at_a_line = expected.replace("a.md:", "a.md:4:2:");
         check(problem(Severity::Error, 4, 2), None, &at_a_line);
+    }
+
+    #[test]
+    fn a_problem_of_the_memory_names_no_file() {
+        let problem = Problem { path: ".ralph/".to_owned(), ..problem(Severity::Warning, 0, 0) };
+        let expected =
+            "warning[some-code]: what is wrong\n |\n = help: how to fix it\n\n0 errors, 1 warning in 3 files\n";
+        check(problem, None, expected);
+    }
+
+    #[test]
+    fn findings_are_lines() {
+        let finding = |code: &str, message: &str| Problem::notice(".ralph/", code, message, "");
+        let findings = [finding("git-commit", "everything is committed"), finding("x", "`a\u{1b}\n\u{202e}`")];
+        assert_eq!(
+            text(|out| listed(out, "ok", &findings)),
+            "ok       git-commit   everything is committed\nok       x            `a\\u{1b}\u{fffd}\\u{202e}`\n"
+        );
     }
 
     #[test]

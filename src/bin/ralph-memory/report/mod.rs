@@ -4,7 +4,6 @@
 //! request, and `sarif` is the format of code scanners. Text of files that may reach a terminal goes through
 //! [`for_terminal`]; in JSON it stays unchanged.
 
-mod diagnosis;
 mod human;
 mod sarif;
 
@@ -14,8 +13,7 @@ use ralph_memory::Problem;
 use ralph_memory::error::Severity;
 use ralph_memory::text::for_terminal;
 
-pub(crate) use diagnosis::diagnosis;
-pub(crate) use human::human;
+pub(crate) use human::{human, listed};
 pub(crate) use sarif::sarif;
 
 /// Writes a workflow command of GitHub Actions for each problem.
@@ -77,7 +75,7 @@ mod tests {
         for problem in &problems {
             *total.of(problem.severity) += 1;
         }
-        CheckReport { problems, total, files }
+        CheckReport { problems, total, files, ok: Vec::new() }
     }
 
     pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {

@@ -1,6 +1,6 @@
 //! How a run ends: the summary for people and programs, and the exit code.
 
-use ralph_memory::memory::MaintenanceReport;
+use ralph_memory::memory::TidyReport;
 use ralph_memory::runner::{RunEnd, RunLimit, RunProgress};
 use ralph_memory::text::dollars;
 use ralph_memory::{Memory, Problem};
@@ -9,32 +9,16 @@ use super::summary::{RunSummary, learned};
 use crate::exit::Exit;
 use crate::ui::Ui;
 
-/// Prunes and consolidates, if the settings ask for it. A failure is reported, and does not change how the run ended.
-pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> MaintenanceReport {
+/// Tidies the memory, if the settings ask for it. A failure is reported, and does not change how the run ended.
+pub(super) fn maintain(ui: &mut Ui<'_>, memory: &Memory) -> TidyReport {
     let _operation = memory.operation("run");
-    let all = memory.prune(false).and_then(|mut all| {
-        let consolidated = memory.consolidate(false)?;
-        all.moved.extend(consolidated.moved);
-        all.merged.extend(consolidated.merged);
-        all.problems.extend(consolidated.problems);
-        Ok(all)
+    let report = memory.tidy(false).unwrap_or_else(|error| {
+        let message = format!("the memory was not tidied: {error}");
+        let problem = Problem::warning(".ralph/", "not-tidied", message, "`ralph-memory tidy` does it by hand");
+        TidyReport { problems: vec![problem], ..TidyReport::default() }
     });
-    match all {
-        Ok(all) => {
-            ui.problems(&all.problems);
-            all
-        }
-        Err(error) => {
-            let problems = vec![Problem::warning(
-                ".ralph/",
-                "not-tidied",
-                format!("the memory was not pruned: {error}"),
-                "`ralph-memory prune` and `ralph-memory consolidate` do it by hand",
-            )];
-            ui.problems(&problems);
-            MaintenanceReport { problems, ..MaintenanceReport::default() }
-        }
-    }
+    ui.problems(&report.problems);
+    report
 }
 
 /// Reports how a run ended, and returns its exit code. An error that ended it comes after the results before it.
@@ -43,7 +27,7 @@ pub(super) fn close(
     run_id: &str,
     progress: &RunProgress,
     ended: anyhow::Result<RunEnd>,
-    maintenance: Option<MaintenanceReport>,
+    maintenance: Option<TidyReport>,
 ) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(RunEnd::Done));
     let limit = match &ended {

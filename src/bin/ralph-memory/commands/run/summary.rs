@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{MaintenanceReport, WriteAction, Written};
+use ralph_memory::memory::{TidyReport, WriteAction, Written};
 use ralph_memory::runner::{RunAttempt, RunProgress, RunTask};
 use ralph_memory::text::{dollars, duration};
 use serde::Serialize;
 
-use crate::maintenance::{self, MaintenanceAnswer};
+use crate::commands::tidy;
 use crate::ui::{ID, PLAIN, TITLE, Ui, count};
 
 /// The summary of a run.
@@ -40,7 +40,7 @@ pub(super) struct RunSummary<'a> {
     /// The entries that were created or updated, each once.
     knowledge: &'a [Written],
     /// The maintenance at its end, if the settings ask for it.
-    maintenance: Option<MaintenanceAnswer<'a>>,
+    maintenance: Option<&'a TidyReport>,
 }
 
 /// Returns the entries that a run created or updated, each once. An entry that it created stays created, however often
@@ -63,7 +63,7 @@ impl<'a> RunSummary<'a> {
         run_id: &'a str,
         progress: &'a RunProgress,
         learned: &'a [Written],
-        maintenance: Option<&'a MaintenanceReport>,
+        maintenance: Option<&'a TidyReport>,
     ) -> RunSummary<'a> {
         let attempts = &progress.attempts;
         let (mut outcomes, mut models) = (BTreeMap::new(), BTreeMap::new());
@@ -88,12 +88,12 @@ impl<'a> RunSummary<'a> {
             stopped: None,
             refused: &progress.refused,
             knowledge: learned,
-            maintenance: maintenance.map(MaintenanceAnswer::of),
+            maintenance,
         }
     }
 
     /// Shows it to a person.
-    pub(super) fn show(&self, ui: &mut Ui<'_>, maintenance: Option<&MaintenanceReport>) -> anyhow::Result<()> {
+    pub(super) fn show(&self, ui: &mut Ui<'_>, maintenance: Option<&TidyReport>) -> anyhow::Result<()> {
         let run = ui.styled(TITLE, self.run_id);
         ui.line(format_args!("{run}  {}", if self.done { "done" } else { "not done" }))?;
         for task in self.tasks {
@@ -111,7 +111,7 @@ impl<'a> RunSummary<'a> {
             ("cost", self.cost_usd.map(dollars).unwrap_or_default()),
             ("time", duration(Duration::try_from_secs_f64(self.duration_secs).unwrap_or_default())),
             ("limit", self.limit.unwrap_or_default().to_owned()),
-            ("maintenance", maintenance.map(|report| maintenance::sum(report, false)).unwrap_or_default()),
+            ("maintenance", maintenance.map(|report| tidy::sum(report, false)).unwrap_or_default()),
         ];
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
             ui.field(name, PLAIN, value)?;

@@ -1,9 +1,9 @@
-//! Health: what `check` and `doctor` say, duplicates, and what was never useful.
+//! Health: what `check` says, duplicates, and what was never useful.
 
 use maud::{Markup, html};
 use ralph_memory::entry::EntrySummary;
 use ralph_memory::error::Severity;
-use ralph_memory::memory::{EntryFilter, EntrySort, FindingState, SemanticStatus, Useless};
+use ralph_memory::memory::{EntryFilter, EntrySort, SemanticStatus, Useless};
 use ralph_memory::{Id, Kind, Problem};
 
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, table, with_code};
@@ -19,7 +19,14 @@ const MAX_USELESS: usize = 50;
 
 /// Makes the page.
 pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
-    let report = context.memory.check();
+    // The servers of semantic search are asked by a thread of their own: they may take seconds.
+    let status = context.semantic.clone().unwrap_or_else(|| SemanticStatus {
+        wanted: false,
+        active: false,
+        detail: "the servers are being asked".to_owned(),
+        fix: None,
+    });
+    let report = context.memory.check_with(status, Vec::new());
     let (similar, others): (Vec<&Problem>, Vec<&Problem>) =
         report.problems.iter().partition(|problem| problem.code == "near-duplicate");
     let (useless, others): (Vec<&Problem>, Vec<&Problem>) =
@@ -34,8 +41,8 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
             div { dt { "Warnings" } dd { (report.total.warnings) } }
             div { dt { "Notices" } dd { (report.total.notices) } }
         }
-        (group("Problems in files", "No problem was found in the files.", &others))
-        (doctor(context))
+        (group("Problems", "No problem was found.", &others))
+        (examined(&report.ok))
         (group("Duplicates", "No two entries say nearly the same.", &similar))
         @if !useless.is_empty() || never_helped.is_empty() {
             (group("Of no use so far", "Nothing that contexts included looks useless.", &useless))
@@ -81,37 +88,12 @@ fn row(problem: &Problem) -> Markup {
     }
 }
 
-fn doctor(context: &PageContext<'_>) -> Markup {
-    // The servers of semantic search are asked by a thread of their own: they may take seconds.
-    let semantic = context.semantic.clone().unwrap_or_else(|| SemanticStatus {
-        wanted: false,
-        active: false,
-        detail: "the servers are being asked".to_owned(),
-        fix: None,
-    });
-    let diagnosis = context.memory.doctor_with(semantic);
-    let rows: Vec<Markup> = diagnosis
-        .findings
-        .iter()
-        .map(|finding| {
-            let (class, word) = match finding.state {
-                FindingState::Ok => ("good", "ok"),
-                FindingState::Warning => ("warn", "warning"),
-                FindingState::Error => ("bad", "error"),
-            };
-            html! {
-                tr {
-                    th scope="row" { (finding.what) }
-                    td { (badge(class, word)) }
-                    td {
-                        (with_code(finding.detail.as_str()))
-                        @if let Some(hint) = &finding.hint { p.meta { (with_code(hint.as_str())) } }
-                    }
-                }
-            }
-        })
-        .collect();
-    html! { h2 { "Doctor" } (table("What was examined", &["Part", "State", "Finding"], &rows)) }
+/// Shows what is as it should be.
+fn examined(ok: &[Problem]) -> Markup {
+    let row =
+        |part: &Problem| html! { tr { th scope="row" { (part.code) } td { (with_code(part.message.as_str())) } } };
+    let rows: Vec<Markup> = ok.iter().map(row).collect();
+    html! { h2 { "As it should be" } (table("What was examined", &["Part", "Finding"], &rows)) }
 }
 
 /// Returns the knowledge that was included in contexts of attempts that failed, and of none that succeeded; most often first.
