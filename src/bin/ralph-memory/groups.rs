@@ -70,19 +70,15 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// Commands that become a part of another one.
-    const MERGING: [&str; 8] = ["consolidate", "doctor", "note", "promote", "prune", "rename", "status", "supersede"];
-
     #[test]
     fn every_visible_command_is_in_one_group() {
         let mut program = Cli::command();
         program.build();
         let visible = program.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-        let mut visible: Vec<&str> = visible.filter(|command| !MERGING.contains(command)).collect();
+        let mut visible: Vec<&str> = visible.collect();
         visible.sort_unstable();
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, members)| members.iter().copied()).collect();
         grouped.retain(|command| cfg!(feature = "page") || *command != "serve");
-        grouped.retain(|command| *command != "tidy" || visible.contains(command));
         grouped.sort_unstable();
         assert_eq!(grouped, visible);
         let listed: Vec<&str> =
@@ -93,11 +89,7 @@ mod tests {
     #[test]
     fn groups_keep_every_line_of_the_help() {
         for width in [40, 80, 200] {
-            let help = Cli::command().mut_subcommands(|command| {
-                let is_hidden = command.is_hide_set() || MERGING.contains(&command.get_name());
-                command.hide(is_hidden)
-            });
-            let help = help.term_width(width).render_help();
+            let help = Cli::command().term_width(width).render_help();
             let all = grouped(&help, true);
             for (help, grouped) in [(help.to_string(), all.plain), (help.ansi().to_string(), all.styled)] {
                 let mut lines: Vec<String> = grouped.lines().map(|line| strip_ansi_codes(line).into_owned()).collect();
