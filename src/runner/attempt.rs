@@ -4,7 +4,6 @@
 //! other one is in its report.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use super::agent_log::AgentLogFile;
 use super::client::{MODEL_VARIABLE, no_command, not_found};
@@ -13,7 +12,7 @@ use super::io::{RunEvent, RunIo};
 use super::offer::{self, McpOffer, TOOLS};
 use super::options::RunOptions;
 use super::private_file::PromptFile;
-use super::process::{self, OutputEvent, OutputStream, ProcessOutput};
+use super::process::{self, Command, OutputEvent, OutputStream, ProcessOutput};
 use super::prompt::prompt;
 use super::report::{AgentReport, validated};
 use crate::context::Task;

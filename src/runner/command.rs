@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::process::Command;
 
 use super::offer::McpOffer;
+use super::process::{self, Command};
 use crate::error::{Error, Result};
 use crate::text::edit_distance;
 
@@ -131,13 +131,11 @@ impl CommandLine {
             pieces(argument).map(fill).collect()
         };
         let mut arguments: Vec<String> = self.arguments.iter().map(fill).collect();
-        let mut command = Command::new(&self.program);
-        command.current_dir(folder);
         if let Some(offer) = offer {
             arguments.splice(offer.at..offer.at, offer.arguments.iter().cloned());
-            command.envs(offer.variable.iter().cloned());
         }
-        command.args(arguments);
+        let mut command = process::command(&self.program, &arguments, folder);
+        command.envs(offer.and_then(|offer| offer.variable.clone()));
         command
     }
 }

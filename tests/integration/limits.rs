@@ -84,7 +84,8 @@ fn a_resumed_run_keeps_its_time_outs() {
     let ran = base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
     assert_eq!(journal(&base).len(), 2);
-    assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": 420"));
+    // The file ends with its seal.
+    assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": {\n      \"secs\": 420,"));
 }
 
 /// An agent whose stream reports 30 cents and 1,200 tokens, and no outcome.
@@ -205,7 +206,7 @@ fn an_unwritable_log_or_one_in_the_memory_is_refused() {
 }
 
 #[test]
-fn the_title_of_a_box_is_shown_above_its_iterations() {
+fn the_title_of_a_box_is_shown_above_its_attempts() {
     let base = TestBase::new();
     base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
     // Each box is done at the second attempt, and the first one moves in the file.
@@ -218,13 +219,13 @@ fn the_title_of_a_box_is_shown_above_its_iterations() {
     let ran = base.with(checklist).env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert_eq!(ran.code, Some(0), "{ran}");
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.matches('·').count() < 2).collect();
-    let iteration = |number: u32| format!("iteration {number} of 10 · sonnet");
-    assert_eq!(lines[..3], ["Add the lock", &iteration(1), &iteration(2)], "{ran}");
-    assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &iteration(3)], "{ran}");
+    let attempt = |number: u32| format!("attempt {number} of 10 · sonnet");
+    assert_eq!(lines[..3], ["Add the lock", &attempt(1), &attempt(2)], "{ran}");
+    assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &attempt(3)], "{ran}");
     assert_eq!(ran.stderr.matches("Test it").count(), 1, "{ran}");
     // A single task needs no title.
     let ran = run(&base, &["--agent", &agent, "--max-iterations", "1"]);
-    assert!(ran.stderr.starts_with("iteration 1 of 1"), "{ran}");
+    assert!(ran.stderr.starts_with("attempt 1 of 1"), "{ran}");
 }
 
 /// What was seen: an agent with a wrong key was begun 21 times in three seconds, without a word.

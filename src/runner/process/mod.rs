@@ -12,9 +12,11 @@ mod running;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,6 +31,8 @@ use super::command::INSTALL_IT;
 use super::family::ProcessFamily;
 use super::interrupt::Interrupt;
 use crate::error::{Error, Result};
+
+pub(super) use std::process::Command;
 
 /// How long a command and its children have to end, by default.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
@@ -84,6 +88,13 @@ enum PipeEvent {
     Bytes(OutputStream, Vec<u8>),
     Closed(OutputStream),
     Exited,
+}
+
+/// Returns a command that works in `folder`. A program with a `/` in its name is a path relative to it.
+pub(super) fn command(program: &str, arguments: &[impl AsRef<OsStr>], folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder);
+    command
 }
 
 /// Runs a command with this input, for at most `limit`, and calls `see` with what happens meanwhile. After an interrupt
@@ -162,7 +173,7 @@ fn spawn(command: &mut Command, guard: Option<&GroupGuard>) -> Result<Child> {
                     "correct the line that begins with `#!`",
                 )
             }
-            io::ErrorKind::NotFound if folder.is_none_or(std::path::Path::is_dir) => {
+            io::ErrorKind::NotFound if folder.is_none_or(Path::is_dir) => {
                 refuse(format!("there is no command `{program}`"), INSTALL_IT)
             }
             io::ErrorKind::PermissionDenied => not_executable(program),

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -23,8 +22,8 @@ fn run_script(
     (interrupt, grace): (&Interrupt, Duration),
     at_line: &dyn Fn(),
 ) -> (ProcessOutput, Vec<String>) {
-    let mut command = Command::new("sh");
-    command.args(["-c", script]).env("RALPH_MODEL", "a model").current_dir("/");
+    let mut command = command("sh", &["-c", script], Path::new("/"));
+    command.env("RALPH_MODEL", "a model");
     let mut lines = Vec::new();
     let output = run(command, stdin, limit, (interrupt, grace), &mut |event| {
         let line = match event {
@@ -231,8 +230,7 @@ fn what_cannot_be_run_is_named() {
     write("lost", b"#!/no/such/program\n", 0o755);
     write("good", b"#!/bin/sh\nexit 4\n", 0o755);
     let start = |program: &str, folder: &Path| {
-        let mut command = Command::new(program);
-        command.current_dir(folder);
+        let command = command(program, &[""; 0], folder);
         run(command, b"", None, (&Interrupt::default(), LONG), &mut |_| {}).map(|ran| ran.exit_code)
     };
     let check = |program: &str, message: &str, hint: &str| {
