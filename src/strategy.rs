@@ -172,9 +172,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(strategy: Strategy, records: Records, model: &str, rationale: &str) {
+    fn check(strategy: Strategy, records: &Records, model: &str, rationale: &str) {
         let expected = (model.to_owned(), rationale.to_owned());
-        assert_eq!(chosen(strategy, &MODELS, None, &records), expected, "{strategy} {records:?}");
+        assert_eq!(chosen(strategy, &MODELS, None, records), expected, "{strategy} {records:?}");
     }
 
     /// A task that failed so often in a row, without a recurring error.
@@ -190,13 +190,13 @@ mod tests {
     fn a_hint_comes_before_every_strategy() {
         for &strategy in Strategy::ALL {
             let run = RunRecord { hint: Some("opus".into()), ..RunRecord::default() };
-            check(strategy, (failed(1).0, run), "opus", "hinted by previous iteration");
+            check(strategy, &(failed(1).0, run), "opus", "hinted by previous iteration");
         }
     }
 
     #[test]
     fn fixed_is_the_configured_model_or_the_middle_one() {
-        check(Strategy::Fixed, failed(5), "sonnet", "fixed");
+        check(Strategy::Fixed, &failed(5), "sonnet", "fixed");
         let choice = chosen(Strategy::Fixed, &MODELS, Some("other"), &failed(0));
         assert_eq!(choice, ("other".to_owned(), "fixed".to_owned()));
     }
@@ -205,56 +205,56 @@ mod tests {
     fn cost_optimized_looks_at_failures_then_at_the_run() {
         let strategy = Strategy::CostOptimized;
         let default = "default (cost-optimized strategy)";
-        check(strategy, failed(0), "sonnet", default);
-        check(strategy, failed(1), "sonnet", default);
-        check(strategy, failed(2), "opus", "escalated after 2 consecutive failures");
-        check(strategy, failed(7), "opus", "escalated after 7 consecutive failures");
+        check(strategy, &failed(0), "sonnet", default);
+        check(strategy, &failed(1), "sonnet", default);
+        check(strategy, &failed(2), "opus", "escalated after 2 consecutive failures");
+        check(strategy, &failed(7), "opus", "escalated after 7 consecutive failures");
         let run = |succeeded, counted| (failed(0).0, RunRecord { succeeded, counted, ..RunRecord::default() });
-        check(strategy, run(5, 5), "haiku", "run is going well (5 of 5)");
-        check(strategy, run(6, 7), "haiku", "run is going well (6 of 7)");
+        check(strategy, &run(5, 5), "haiku", "run is going well (5 of 5)");
+        check(strategy, &run(6, 7), "haiku", "run is going well (6 of 7)");
         // 80 % is not more than 80 %, and four iterations are too few.
-        check(strategy, run(4, 5), "sonnet", default);
-        check(strategy, run(4, 4), "sonnet", default);
+        check(strategy, &run(4, 5), "sonnet", default);
+        check(strategy, &run(4, 4), "sonnet", default);
         let with = |change: fn(&mut TaskRecord)| {
             let (mut task, run) = run(9, 9);
             change(&mut task);
             (task, run)
         };
-        check(strategy, with(|task| task.difficulty = Some(Difficulty::Hard)), "sonnet", default);
-        check(strategy, with(|task| task.difficulty = Some(Difficulty::Blocked)), "sonnet", default);
+        check(strategy, &with(|task| task.difficulty = Some(Difficulty::Hard)), "sonnet", default);
+        check(strategy, &with(|task| task.difficulty = Some(Difficulty::Blocked)), "sonnet", default);
         let going_well = "run is going well (9 of 9)";
-        check(strategy, with(|task| task.difficulty = Some(Difficulty::Moderate)), "haiku", going_well);
-        check(strategy, with(|task| (task.streak, task.rung) = (1, 1)), "sonnet", default);
+        check(strategy, &with(|task| task.difficulty = Some(Difficulty::Moderate)), "haiku", going_well);
+        check(strategy, &with(|task| (task.streak, task.rung) = (1, 1)), "sonnet", default);
     }
 
     #[test]
     fn a_recurring_error_adds_a_rung() {
         let circle = |streak| climbed(streak, rung(streak, true));
-        check(Strategy::CostOptimized, circle(1), "opus", "escalated after a failure");
-        check(Strategy::Escalate, circle(1), "opus", "escalated after a failure");
-        check(Strategy::Escalate, circle(0), "haiku", "default (escalate strategy)");
+        check(Strategy::CostOptimized, &circle(1), "opus", "escalated after a failure");
+        check(Strategy::Escalate, &circle(1), "opus", "escalated after a failure");
+        check(Strategy::Escalate, &circle(0), "haiku", "default (escalate strategy)");
         assert_eq!([rung(0, true), rung(0, false), rung(2, true), rung(3, false)], [0, 0, 3, 3]);
     }
 
     #[test]
     fn escalate_climbs_one_by_one() {
-        check(Strategy::Escalate, failed(0), "haiku", "default (escalate strategy)");
-        check(Strategy::Escalate, failed(1), "sonnet", "escalated after a failure");
-        check(Strategy::Escalate, failed(2), "opus", "escalated after 2 consecutive failures");
-        check(Strategy::Escalate, failed(9), "opus", "escalated after 9 consecutive failures");
+        check(Strategy::Escalate, &failed(0), "haiku", "default (escalate strategy)");
+        check(Strategy::Escalate, &failed(1), "sonnet", "escalated after a failure");
+        check(Strategy::Escalate, &failed(2), "opus", "escalated after 2 consecutive failures");
+        check(Strategy::Escalate, &failed(9), "opus", "escalated after 9 consecutive failures");
     }
 
     #[test]
     fn similar_tasks_are_heeded_before_the_task_failed_itself() {
-        let of = |failed_with: &[&'static str], done_by| SimilarTask { failed_with: failed_with.to_vec(), done_by };
-        let done_by_opus = [of(&["sonnet"], Some("opus"))];
-        let told = "a similar task failed with sonnet and was done by opus";
         #[track_caller]
         fn check(strategy: Strategy, similar: &[SimilarTask<'_>], streak: u32, model: &str, rationale: &str) {
             let (task, run) = failed(streak);
             let choice = chosen_among(strategy, &MODELS, None, (&task, &run), similar);
             assert_eq!(choice, (model.to_owned(), rationale.to_owned()), "{strategy} {streak}");
         }
+        let of = |failed_with: &[&'static str], done_by| SimilarTask { failed_with: failed_with.to_vec(), done_by };
+        let done_by_opus = [of(&["sonnet"], Some("opus"))];
+        let told = "a similar task failed with sonnet and was done by opus";
         let default = "default (cost-optimized strategy)";
         check(Strategy::CostOptimized, &done_by_opus, 0, "opus", told);
         check(Strategy::CostOptimized, &done_by_opus, 1, "opus", told);
@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn plan_then_execute_looks_at_attempts_alone() {
-        check(Strategy::PlanThenExecute, failed(0), "opus", "plan-then-execute: planning phase");
-        check(Strategy::PlanThenExecute, failed(4), "sonnet", "plan-then-execute: execution phase");
+        check(Strategy::PlanThenExecute, &failed(0), "opus", "plan-then-execute: planning phase");
+        check(Strategy::PlanThenExecute, &failed(4), "sonnet", "plan-then-execute: execution phase");
     }
 
     #[test]

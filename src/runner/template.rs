@@ -93,9 +93,12 @@ impl PromptTemplate {
             let Some(length) = self.text[at..].find("}}") else { return Err(self.refuse(line, "`{{` is not closed")) };
             let name = self.text[at..at + length].trim();
             at += length + 2;
-            let known = |name: &str| match NAMES.contains(&name) {
-                true => Ok(value(name)),
-                false => Err(self.refuse(line, &format!("there is no value `{name}`"))),
+            let known = |name: &str| {
+                if NAMES.contains(&name) {
+                    Ok(value(name))
+                } else {
+                    Err(self.refuse(line, &format!("there is no value `{name}`")))
+                }
             };
             match (name.strip_prefix("#if "), open.last_mut()) {
                 (Some(name), _) => open.push((line, !known(name.trim())?.is_empty())),

@@ -624,9 +624,9 @@ const HEADINGS: [&str; 7] = [
 pub(super) fn lengths(text: &str) -> [usize; 7] {
     // Quoted and fenced texts of attempts have such lines as well, indented.
     let line = |heading: &str| format!("\n{heading}\n");
-    let start = |heading: &&str| match text.starts_with(&line(heading)[1..]) {
-        true => Some(0),
-        false => text.find(&line(heading)).map(|at| at + 1),
+    let start = |heading: &&str| {
+        let is_first = text.starts_with(&line(heading)[1..]);
+        if is_first { Some(0) } else { text.find(&line(heading)).map(|at| at + 1) }
     };
     HEADINGS.map(|heading| {
         let Some(at) = start(&heading) else { return 0 };

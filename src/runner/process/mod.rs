@@ -25,6 +25,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use self::guard::GroupGuard;
+use self::output::OutputTail;
 use self::running::RunningCommand;
 use super::client::not_executable;
 use super::command::INSTALL_IT;
@@ -146,7 +147,7 @@ pub(super) fn run(
     // From here on another process may get its number.
     drop(running);
     let status = child.wait().map_err(|source| io_error(&command, source))?;
-    let [stdout, stderr] = watched.outputs.map(|output| output.text());
+    let [stdout, stderr] = watched.outputs.map(OutputTail::text);
     Ok(ProcessOutput {
         stdout,
         stderr,

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::output::{MAX_LINE, OutputTail};
+use super::output::MAX_LINE;
 use super::running::MAX_STDERR;
 use super::*;
 use crate::error::ErrorKind;

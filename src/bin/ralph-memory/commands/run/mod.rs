@@ -73,17 +73,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         source,
     })?;
     let options = RunOptions { interrupt: interrupt.clone(), reports_agent: globals.shows_progress(), ..options };
-    let visibility = if globals.shows_progress() {
-        Visibility::All { coloured: ui.err_colour }
-    } else if globals.is_quiet() {
-        Visibility::Nothing
-    } else {
-        Visibility::Attempts
-    };
     let task = if let Assignment::Task(task) = &assignment { Some(task.clone()) } else { None };
     let saved = SavedRun { run_id: run_id.clone(), task, settings: args.settings.with_full_paths() };
     let mut terminal = Terminal {
-        visibility,
+        visibility: Visibility::of(globals, ui.err_colour),
         label: String::new(),
         bar: None,
         allowed: &memory.settings().allowed_secrets,
@@ -105,7 +98,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     {
         ui.note(&format!("every box of `{}` is ticked; there is nothing to do", path.display()));
     }
-    close(ui, &run_id, &progress, ended.map_err(Into::into), maintenance)
+    close(ui, &run_id, &progress, ended.map_err(Into::into), maintenance.as_ref())
 }
 
 /// Returns the run to resume, if one is to be resumed: the last one that was started here. If its options are not
@@ -132,9 +125,10 @@ fn options(memory: &Memory, args: &RunArgs, run: Run, is_known: bool) -> anyhow:
         None => CommandLine::parse(&format!("run.{name}"), setting).map(Some),
     };
     let agent = command("agent", &given.agent, &settings.agent)?.ok_or_else(|| UsageError {
-        message: match is_known {
-            true => "no agent is named".to_owned(),
-            false => format!("no agent is named, and the options of `{}` are not saved here", run.id),
+        message: if is_known {
+            "no agent is named".to_owned()
+        } else {
+            format!("no agent is named, and the options of `{}` are not saved here", run.id)
         },
         hint: "name the command that works on the task: `--agent \"claude -p --model {model}\"`, or `run.agent` in \
                your own settings"

@@ -15,6 +15,7 @@ use ralph_memory::transcript::AgentEvent;
 
 use super::feedback;
 use crate::activity;
+use crate::session::Globals;
 use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint, spent};
 
 /// The line on a terminal. Its last part is cut to the width that is left.
@@ -38,6 +39,17 @@ pub(crate) enum Visibility {
     Attempts,
     /// Nothing.
     Nothing,
+}
+
+impl Visibility {
+    /// Returns what the global options ask for.
+    pub(super) fn of(globals: &Globals, coloured: bool) -> Visibility {
+        match (globals.shows_progress(), globals.is_quiet()) {
+            (true, _) => Visibility::All { coloured },
+            (false, true) => Visibility::Nothing,
+            (false, false) => Visibility::Attempts,
+        }
+    }
 }
 
 /// A person who watches a run.
@@ -283,7 +295,9 @@ mod tests {
         let screen = Screen::default();
         let mut text = String::new();
         watch(Visibility::All { coloured: false }, Some((&screen, label)), |terminal| {
-            events.iter().for_each(|event| terminal.event(*event));
+            for event in events {
+                terminal.event(*event);
+            }
             terminal.bar.as_ref().unwrap().force_draw();
             text.clone_from(&screen.0.lock().unwrap());
         });
