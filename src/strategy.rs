@@ -1,4 +1,4 @@
-//! Chooses the model of the next iteration, and measures how stuck a task is.
+//! Chooses the model of the next attempt, and measures how stuck a task is.
 //!
 //! Pure: evidence in, a choice and its reason out. [`history`](crate::history) collects the evidence.
 
@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::entry::Difficulty;
+use crate::history::{RunRecord, TaskRecord};
 
 pub(crate) use crate::settings::Strategy;
 
@@ -22,9 +23,9 @@ pub(crate) const MODELS_OF: [(&str, [&str; 3]); 3] = [
     ("codex", ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"]),
     ("gemini", ["flash-lite", "flash", "pro"]),
 ];
-/// How many iterations a run needs before its success rate counts.
+/// How many attempts a run needs before its success rate counts.
 const MEANINGFUL: usize = 5;
-/// A run goes well if more than this share of its iterations succeeded, in percent.
+/// A run goes well if more than this share of its attempts succeeded, in percent.
 const GOING_WELL: usize = 80;
 /// From this rung of the ladder on, the strongest model is taken.
 const STRONGEST_RUNG: u32 = 2;
@@ -69,27 +70,6 @@ impl<'a> Models<'a> {
     }
 }
 
-/// The evidence for the choice of a model.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Evidence<'a> {
-    /// The model that the run's previous iteration asked for.
-    pub hint: Option<&'a str>,
-    /// How often the task failed in a row.
-    pub streak: u32,
-    /// The rung of the ladder: see [`rung`](crate::history::rung).
-    pub rung: u32,
-    /// How many of the run's iterations that count succeeded.
-    pub succeeded: usize,
-    /// How many of the run's iterations count.
-    pub counted: usize,
-    /// How hard the task is, according to an agent.
-    pub difficulty: Option<Difficulty>,
-    /// How many attempts at the task there were.
-    pub attempts: usize,
-    /// What happened to similar tasks.
-    pub similar: &'a [SimilarTask<'a>],
-}
-
 /// A similar task, with models of the list alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SimilarTask<'a> {
@@ -108,20 +88,26 @@ pub(crate) struct Choice {
     pub rationale: String,
 }
 
-/// Returns the model for the next iteration: the first matching rule counts, in the order of the documented table.
-pub(crate) fn choose(strategy: Strategy, models: Models<'_>, evidence: Evidence<'_>) -> Choice {
+/// Returns the model for the next attempt at a task in a run: the first matching rule counts, in the order of the
+/// documented table. `similar` says what happened to similar tasks.
+pub(crate) fn choose(
+    strategy: Strategy,
+    models: Models<'_>,
+    (task, run): (&TaskRecord, &RunRecord),
+    similar: &[SimilarTask<'_>],
+) -> Choice {
     let choice = |model: &str, rationale: &str| Choice { model: model.to_owned(), rationale: rationale.to_owned() };
-    if let Some(hint) = evidence.hint {
+    if let Some(hint) = &run.hint {
         return choice(hint, "hinted by previous iteration");
     }
-    let escalated = match evidence.streak {
+    let escalated = match task.streak {
         1 => "escalated after a failure".to_owned(),
         streak => format!("escalated after {streak} consecutive failures"),
     };
-    let Evidence { succeeded, counted, .. } = evidence;
+    let RunRecord { succeeded, counted, .. } = *run;
     let goes_well = counted >= MEANINGFUL && succeeded * 100 > counted * GOING_WELL;
-    let is_hard = matches!(evidence.difficulty, Some(Difficulty::Hard | Difficulty::Blocked));
-    let chosen = match (strategy, evidence.rung) {
+    let is_hard = matches!(task.difficulty, Some(Difficulty::Hard | Difficulty::Blocked));
+    let chosen = match (strategy, task.rung) {
         (Strategy::Fixed, _) => choice(models.middle(), "fixed"),
         (Strategy::CostOptimized | Strategy::Escalate, STRONGEST_RUNG..) => choice(models.strongest(), &escalated),
         (Strategy::CostOptimized, 0) if goes_well && !is_hard => {
@@ -130,15 +116,15 @@ pub(crate) fn choose(strategy: Strategy, models: Models<'_>, evidence: Evidence<
         (Strategy::CostOptimized, _) => choice(models.middle(), "default (cost-optimized strategy)"),
         (Strategy::Escalate, 0) => choice(models.cheapest(), "default (escalate strategy)"),
         (Strategy::Escalate, _) => choice(models.middle(), &escalated),
-        (Strategy::PlanThenExecute, _) if evidence.attempts == 0 => {
+        (Strategy::PlanThenExecute, _) if task.attempts == 0 => {
             choice(models.strongest(), "plan-then-execute: planning phase")
         }
         (Strategy::PlanThenExecute, _) => choice(models.middle(), "plan-then-execute: execution phase"),
     };
     let heeds_others = matches!(strategy, Strategy::CostOptimized | Strategy::Escalate);
-    let other = proven(&chosen.model, evidence.similar).filter(|(other, _)| {
+    let other = proven(&chosen.model, similar).filter(|(other, _)| {
         // A task that failed climbs the ladder, and never down again.
-        heeds_others && (evidence.rung == 0 || models.rank(other) > models.rank(&chosen.model))
+        heeds_others && (task.rung == 0 || models.rank(other) > models.rank(&chosen.model))
     });
     other.map_or(chosen.clone(), |(other, n_tasks)| {
         let (tasks, were) = if n_tasks == 1 {
@@ -167,106 +153,130 @@ mod tests {
     use super::*;
     use crate::history::rung;
 
+    type Records = (TaskRecord, RunRecord);
+
+    fn chosen(strategy: Strategy, models: &[&str], (task, run): &Records) -> (String, String) {
+        chosen_among(strategy, models, (task, run), &[])
+    }
+
+    fn chosen_among(
+        strategy: Strategy,
+        models: &[&str],
+        records: (&TaskRecord, &RunRecord),
+        similar: &[SimilarTask<'_>],
+    ) -> (String, String) {
+        let models: Vec<String> = models.iter().map(|name| (*name).to_owned()).collect();
+        let choice = choose(strategy, Models::new(&models).unwrap(), records, similar);
+        (choice.model, choice.rationale)
+    }
+
     #[track_caller]
-    fn check(strategy: Strategy, evidence: Evidence<'_>, model: &str, rationale: &str) {
-        let models = MODELS.map(str::to_owned);
-        let choice = choose(strategy, Models::new(&models).unwrap(), evidence);
-        assert_eq!((choice.model.as_str(), choice.rationale.as_str()), (model, rationale), "{strategy} {evidence:?}");
+    fn check(strategy: Strategy, records: &Records, model: &str, rationale: &str) {
+        let expected = (model.to_owned(), rationale.to_owned());
+        assert_eq!(chosen(strategy, &MODELS, records), expected, "{strategy} {records:?}");
     }
 
     /// A task that failed so often in a row, without a recurring error.
-    fn failed(streak: u32) -> Evidence<'static> {
-        Evidence { streak, rung: rung(streak, false), attempts: streak as usize, ..Evidence::default() }
+    fn failed(streak: u32) -> Records {
+        climbed(streak, rung(streak, false))
+    }
+
+    fn climbed(streak: u32, rung: u32) -> Records {
+        (TaskRecord { streak, rung, attempts: streak as usize, ..TaskRecord::default() }, RunRecord::default())
     }
 
     #[test]
     fn a_hint_comes_before_every_strategy() {
         for &strategy in Strategy::ALL {
-            check(strategy, Evidence { hint: Some("opus"), ..failed(1) }, "opus", "hinted by previous iteration");
+            let run = RunRecord { hint: Some("opus".into()), ..RunRecord::default() };
+            check(strategy, &(failed(1).0, run), "opus", "hinted by previous iteration");
         }
     }
 
     #[test]
     fn fixed_is_the_middle_one_or_the_only_one() {
-        check(Strategy::Fixed, failed(5), "sonnet", "fixed");
-        let models = ["other".to_owned()];
-        let choice = choose(Strategy::Fixed, Models::new(&models).unwrap(), failed(0));
-        assert_eq!(choice, Choice { model: "other".into(), rationale: "fixed".into() });
+        check(Strategy::Fixed, &failed(5), "sonnet", "fixed");
+        let choice = chosen(Strategy::Fixed, &["other"], &failed(0));
+        assert_eq!(choice, ("other".to_owned(), "fixed".to_owned()));
     }
 
     #[test]
     fn cost_optimized_looks_at_failures_then_at_the_run() {
         let strategy = Strategy::CostOptimized;
         let default = "default (cost-optimized strategy)";
-        check(strategy, failed(0), "sonnet", default);
-        check(strategy, failed(1), "sonnet", default);
-        check(strategy, failed(2), "opus", "escalated after 2 consecutive failures");
-        check(strategy, failed(7), "opus", "escalated after 7 consecutive failures");
-        let run = |succeeded, counted| Evidence { succeeded, counted, ..failed(0) };
-        check(strategy, run(5, 5), "haiku", "run is going well (5 of 5)");
-        check(strategy, run(6, 7), "haiku", "run is going well (6 of 7)");
+        check(strategy, &failed(0), "sonnet", default);
+        check(strategy, &failed(1), "sonnet", default);
+        check(strategy, &failed(2), "opus", "escalated after 2 consecutive failures");
+        check(strategy, &failed(7), "opus", "escalated after 7 consecutive failures");
+        let run = |succeeded, counted| (failed(0).0, RunRecord { succeeded, counted, ..RunRecord::default() });
+        check(strategy, &run(5, 5), "haiku", "run is going well (5 of 5)");
+        check(strategy, &run(6, 7), "haiku", "run is going well (6 of 7)");
         // 80 % is not more than 80 %, and four iterations are too few.
-        check(strategy, run(4, 5), "sonnet", default);
-        check(strategy, run(4, 4), "sonnet", default);
-        check(strategy, Evidence { difficulty: Some(Difficulty::Hard), ..run(9, 9) }, "sonnet", default);
-        check(strategy, Evidence { difficulty: Some(Difficulty::Blocked), ..run(9, 9) }, "sonnet", default);
-        check(
-            strategy,
-            Evidence { difficulty: Some(Difficulty::Moderate), ..run(9, 9) },
-            "haiku",
-            "run is going well (9 of 9)",
-        );
-        check(strategy, Evidence { streak: 1, rung: 1, ..run(9, 9) }, "sonnet", default);
+        check(strategy, &run(4, 5), "sonnet", default);
+        check(strategy, &run(4, 4), "sonnet", default);
+        let with = |change: fn(&mut TaskRecord)| {
+            let (mut task, run) = run(9, 9);
+            change(&mut task);
+            (task, run)
+        };
+        check(strategy, &with(|task| task.difficulty = Some(Difficulty::Hard)), "sonnet", default);
+        check(strategy, &with(|task| task.difficulty = Some(Difficulty::Blocked)), "sonnet", default);
+        let going_well = "run is going well (9 of 9)";
+        check(strategy, &with(|task| task.difficulty = Some(Difficulty::Moderate)), "haiku", going_well);
+        check(strategy, &with(|task| (task.streak, task.rung) = (1, 1)), "sonnet", default);
     }
 
     #[test]
     fn a_recurring_error_adds_a_rung() {
-        let circle = |streak| Evidence { rung: rung(streak, true), ..failed(streak) };
-        check(Strategy::CostOptimized, circle(1), "opus", "escalated after a failure");
-        check(Strategy::Escalate, circle(1), "opus", "escalated after a failure");
-        check(Strategy::Escalate, circle(0), "haiku", "default (escalate strategy)");
+        let circle = |streak| climbed(streak, rung(streak, true));
+        check(Strategy::CostOptimized, &circle(1), "opus", "escalated after a failure");
+        check(Strategy::Escalate, &circle(1), "opus", "escalated after a failure");
+        check(Strategy::Escalate, &circle(0), "haiku", "default (escalate strategy)");
         assert_eq!([rung(0, true), rung(0, false), rung(2, true), rung(3, false)], [0, 0, 3, 3]);
     }
 
     #[test]
     fn escalate_climbs_one_by_one() {
-        check(Strategy::Escalate, failed(0), "haiku", "default (escalate strategy)");
-        check(Strategy::Escalate, failed(1), "sonnet", "escalated after a failure");
-        check(Strategy::Escalate, failed(2), "opus", "escalated after 2 consecutive failures");
-        check(Strategy::Escalate, failed(9), "opus", "escalated after 9 consecutive failures");
+        check(Strategy::Escalate, &failed(0), "haiku", "default (escalate strategy)");
+        check(Strategy::Escalate, &failed(1), "sonnet", "escalated after a failure");
+        check(Strategy::Escalate, &failed(2), "opus", "escalated after 2 consecutive failures");
+        check(Strategy::Escalate, &failed(9), "opus", "escalated after 9 consecutive failures");
     }
 
     #[test]
     fn similar_tasks_are_heeded_before_the_task_failed_itself() {
+        #[track_caller]
+        fn check(strategy: Strategy, similar: &[SimilarTask<'_>], streak: u32, model: &str, rationale: &str) {
+            let (task, run) = failed(streak);
+            let choice = chosen_among(strategy, &MODELS, (&task, &run), similar);
+            assert_eq!(choice, (model.to_owned(), rationale.to_owned()), "{strategy} {streak}");
+        }
         let of = |failed_with: &[&'static str], done_by| SimilarTask { failed_with: failed_with.to_vec(), done_by };
         let done_by_opus = [of(&["sonnet"], Some("opus"))];
         let told = "a similar task failed with sonnet and was done by opus";
-        let with = |similar, streak| Evidence { similar, ..failed(streak) };
-        check(Strategy::CostOptimized, with(&done_by_opus, 0), "opus", told);
-        check(Strategy::CostOptimized, with(&done_by_opus, 1), "opus", told);
-        check(Strategy::CostOptimized, with(&done_by_opus, 2), "opus", "escalated after 2 consecutive failures");
-        check(Strategy::Escalate, with(&done_by_opus, 0), "haiku", "default (escalate strategy)");
-        check(Strategy::PlanThenExecute, with(&done_by_opus, 4), "sonnet", "plan-then-execute: execution phase");
+        let default = "default (cost-optimized strategy)";
+        check(Strategy::CostOptimized, &done_by_opus, 0, "opus", told);
+        check(Strategy::CostOptimized, &done_by_opus, 1, "opus", told);
+        check(Strategy::CostOptimized, &done_by_opus, 2, "opus", "escalated after 2 consecutive failures");
+        check(Strategy::Escalate, &done_by_opus, 0, "haiku", "default (escalate strategy)");
+        check(Strategy::PlanThenExecute, &done_by_opus, 4, "sonnet", "plan-then-execute: execution phase");
         let done_by_haiku = [of(&["sonnet", "opus"], Some("haiku")), of(&["sonnet"], Some("haiku"))];
         let told = "2 similar tasks failed with sonnet and were done by haiku";
-        check(Strategy::CostOptimized, with(&done_by_haiku, 0), "haiku", told);
-        check(Strategy::CostOptimized, with(&done_by_haiku, 1), "sonnet", "default (cost-optimized strategy)");
+        check(Strategy::CostOptimized, &done_by_haiku, 0, "haiku", told);
+        check(Strategy::CostOptimized, &done_by_haiku, 1, "sonnet", default);
         let undecided = [of(&["sonnet"], Some("opus")), of(&["haiku"], Some("sonnet")), of(&["sonnet"], None)];
-        check(Strategy::CostOptimized, with(&undecided, 0), "sonnet", "default (cost-optimized strategy)");
+        check(Strategy::CostOptimized, &undecided, 0, "sonnet", default);
     }
 
     #[test]
     fn plan_then_execute_looks_at_attempts_alone() {
-        check(Strategy::PlanThenExecute, failed(0), "opus", "plan-then-execute: planning phase");
-        check(Strategy::PlanThenExecute, failed(4), "sonnet", "plan-then-execute: execution phase");
+        check(Strategy::PlanThenExecute, &failed(0), "opus", "plan-then-execute: planning phase");
+        check(Strategy::PlanThenExecute, &failed(4), "sonnet", "plan-then-execute: execution phase");
     }
 
     #[test]
     fn lists_of_other_lengths_have_a_middle() {
-        let middle = |names: &[&str]| {
-            let models: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            choose(Strategy::CostOptimized, Models::new(&models).unwrap(), failed(0)).model
-        };
+        let middle = |names: &[&str]| chosen(Strategy::CostOptimized, names, &failed(0)).0;
         assert_eq!([middle(&["a"]), middle(&["a", "b"]), middle(&["a", "b", "c", "d"])], ["a", "a", "b"]);
         assert!(Models::new(&[]).is_none());
     }
@@ -274,16 +284,5 @@ mod tests {
     #[test]
     fn the_settings_begin_with_these_models() {
         assert_eq!(MODELS.as_slice(), crate::settings::Settings::default().models);
-    }
-
-    #[test]
-    fn two_failures_escalate() {
-        let models = MODELS.map(str::to_owned);
-        let evidence = Evidence { streak: 2, rung: 2, attempts: 2, ..Evidence::default() };
-        let choice = choose(Strategy::CostOptimized, Models::new(&models).unwrap(), evidence);
-        assert_eq!(
-            (choice.model.as_str(), choice.rationale.as_str()),
-            ("opus", "escalated after 2 consecutive failures")
-        );
     }
 }

@@ -1,6 +1,5 @@
 //! `## Previous Attempts`: earlier attempts at this task, and what to try now.
 
-use super::budget::Room;
 use super::escape;
 use super::section::{LeftOut, Section};
 use super::{Budget, Material, NumberedAttempt, facts};
@@ -42,14 +41,8 @@ impl AttemptLimits {
     }
 }
 
-/// The required part: the newest attempt, and the suggestion for this one; each at least in part.
-struct KeptText {
-    newest: String,
-    suggestion: String,
-}
-
 /// Writes the section.
-pub(super) fn section(material: &Material, room: Room) -> Section {
+pub(super) fn section(material: &Material, room: Budget) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
     // The newest informative attempt comes first. Of the others, those that say most.
     let mut ranked: Vec<(usize, &NumberedAttempt)> = material.attempts.iter().enumerate().rev().collect();
@@ -77,11 +70,9 @@ pub(super) fn section(material: &Material, room: Room) -> Section {
     let line = left_out.brief(older.len());
     let heads = [(intro.as_str(), line.as_str()), (&intro, "")];
     let keep = |head: &str, line: &str| kept(newest, suggestion, room.beside(room.cost(&format!("{head}{line}"))));
-    let has_all = |kept: &KeptText| suggestion.is_none() || !kept.suggestion.is_empty();
+    let has_all = |(_, text): &(String, String)| suggestion.is_none() || !text.is_empty();
     let found = heads.iter().find_map(|(head, line)| keep(head, line).filter(has_all).map(|kept| (*head, kept)));
-    let Some((head, KeptText { newest: newest_block, suggestion: tail })) =
-        found.or_else(|| keep(heading, "").map(|kept| (heading, kept)))
-    else {
+    let Some((head, (newest_block, tail))) = found.or_else(|| keep(heading, "").map(|kept| (heading, kept))) else {
         left_out.ids = material.attempts.iter().map(|past| past.id.clone()).collect();
         return Section::none(left_out);
     };
@@ -135,9 +126,9 @@ pub(crate) fn cost(past: &NumberedAttempt, budget: Budget) -> usize {
     budget.cost(&block(past, AttemptLimits::NONE))
 }
 
-/// Cuts the newest attempt and the suggestion to fit, each to half of the room where both are longer.
-fn kept(newest: &NumberedAttempt, suggestion: Option<&str>, room: Room) -> Option<KeptText> {
-    let cut = |room: Room| {
+/// Returns the required part, the newest attempt and the suggestion: cut to fit, each to half of the room where both are longer.
+fn kept(newest: &NumberedAttempt, suggestion: Option<&str>, room: Budget) -> Option<(String, String)> {
+    let cut = |room: Budget| {
         let text = suggestion?;
         // A short text takes less room than its beginning with the mark of a cut.
         if room.fits(&suggested(text, usize::MAX)) {
@@ -147,14 +138,14 @@ fn kept(newest: &NumberedAttempt, suggestion: Option<&str>, room: Room) -> Optio
         let limit = escape::longest(2..=length, |limit| room.fits(&suggested(text, limit)))?;
         Some(suggested(text, limit))
     };
-    let first = cut(room.half()).unwrap_or_default();
+    let first = cut(room.with(room.amount / 2)).unwrap_or_default();
     let newest = shrunk(newest, room.beside(room.cost(&first)))?;
     let suggestion = cut(room.beside(room.cost(&newest))).unwrap_or(first);
-    Some(KeptText { newest, suggestion })
+    Some((newest, suggestion))
 }
 
 /// Returns the attempt with its parts cut as little as possible; feedback of a person is cut last.
-fn shrunk(past: &NumberedAttempt, room: Room) -> Option<String> {
+fn shrunk(past: &NumberedAttempt, room: Budget) -> Option<String> {
     let fits = |limits: AttemptLimits| room.fits(&block(past, limits));
     if fits(AttemptLimits::NONE) {
         return Some(block(past, AttemptLimits::NONE));
@@ -224,8 +215,7 @@ fn bullets(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     let (head, sections) = (&attempt.head, &attempt.sections);
     let bullet = |name: &str, text: &str, most: usize| {
         let limit = limits.text.min(most);
-        let is_shown = !text.trim().is_empty() && limit >= LEAST_CHARACTERS;
-        if is_shown { format!("- **{name}:** {}\n", escape::short(text, limit)) } else { String::new() }
+        if limit >= LEAST_CHARACTERS { escape::bullet(name, text, limit) } else { String::new() }
     };
     let output = |name: &str, text: &str| {
         let limit = limits.text.min(OUTPUT_CHARACTERS);

@@ -5,7 +5,6 @@
 
 use chrono::{DateTime, Utc};
 
-use super::budget::Room;
 use super::instructions::reporting;
 use super::{Budget, ErrorLine, NumberedAttempt, Reference, escape, facts, own_title};
 use crate::entry::{Id, Outcome};
@@ -131,7 +130,7 @@ pub(crate) fn check_budget(budget: Budget, by_tools: bool) -> Result<()> {
 
 /// Returns the briefing with this material.
 pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool) -> Briefing {
-    let beside = |end: &str| Budget { amount: budget.amount.saturating_sub(budget.cost(end)), ..budget };
+    let beside = |end: &str| budget.beside(budget.cost(end));
     let more = more(by_tools);
     let (mut briefing, has_all) = compose(material, beside(&more), 0);
     if !has_all || material.has_more {
@@ -156,10 +155,10 @@ fn compose(material: &BriefingMaterial, total: Budget, unused: usize) -> (Briefi
     let (mut part, mut has_all) = (0, true);
     let mut section = |text: &mut String, heading: &str, blocks: Vec<(Id, String)>| -> Vec<Id> {
         let end = (total.amount.saturating_mul(ENDS[part]) / 100).saturating_add(unused).min(total.amount);
-        let room = Room(Budget { amount: end, ..total });
+        let room = total.with(end);
         part += 1;
         // The first failure is worth all of a small budget.
-        let first_room = if part == 1 { Room(total) } else { room };
+        let first_room = if part == 1 { total } else { room };
         let n_blocks = blocks.len();
         let shown = fill(text, heading, blocks, (first_room, room));
         has_all &= shown.len() == n_blocks;
@@ -196,7 +195,7 @@ pub(crate) fn remind(references: &[Reference]) -> String {
 }
 
 /// Appends a section with those of the blocks that fit, in order; returns their ids. One that does not fit is skipped.
-fn fill(text: &mut String, heading: &str, blocks: Vec<(Id, String)>, (first, room): (Room, Room)) -> Vec<Id> {
+fn fill(text: &mut String, heading: &str, blocks: Vec<(Id, String)>, (first, room): (Budget, Budget)) -> Vec<Id> {
     let mut shown = Vec::new();
     for (id, block) in blocks {
         let heading = if shown.is_empty() { format!("\n{heading}") } else { String::new() };
@@ -216,25 +215,14 @@ fn open_task(task: &OpenTask) -> (Id, String) {
     let sections = &attempt.sections;
     let (title, task_id) = names(task);
     let mut text = format!("\n### {title}\n\n- **Task:** {task_id}, {}\n", failures(task));
-    let mut line = |name: &str, value: &str| {
-        if !value.trim().is_empty() {
-            text.push_str(&format!("- **{name}:** {}\n", escape::short(value, LINE_CHARACTERS)));
-        }
-    };
+    let mut line = |name: &str, value: &str| text.push_str(&escape::bullet(name, value, LINE_CHARACTERS));
     line("Tried", &sections.what_tried);
     // What an agent claimed that verification refuted is not repeated.
-    match facts::verification(attempt) {
-        Some(verification) => text.push_str(&format!("- **Verification:** {verification}\n")),
-        None if sections.told_why().is_none() && attempt.head.outcome != Outcome::Retried => {
-            line("Notes", facts::notes(attempt));
-        }
-        None => {}
+    let verification = facts::verification(attempt);
+    if verification.is_none() && sections.told_why().is_none() && attempt.head.outcome != Outcome::Retried {
+        line("Notes", facts::notes(attempt));
     }
-    let mut line = |name: &str, value: &str| {
-        if !value.trim().is_empty() {
-            text.push_str(&format!("- **{name}:** {}\n", escape::short(value, LINE_CHARACTERS)));
-        }
-    };
+    line("Verification", &verification.unwrap_or_default());
     line("Why it failed", &sections.why_failed);
     let error = attempt.error_line().unwrap_or_default();
     if !sections.why_failed.contains(error) {

@@ -120,7 +120,7 @@ impl Budget {
     }
 
     /// Returns the room beside the instructions and the text in front.
-    pub(super) fn beside(self, instructions: &Instructions) -> usize {
+    pub(super) fn beside_instructions(self, instructions: &Instructions) -> usize {
         self.amount.saturating_sub(self.before + self.cost(&instructions.text()))
     }
 
@@ -186,39 +186,30 @@ impl Budget {
         rooms
     }
 
+    /// Returns the same with another amount.
+    pub(super) fn with(self, amount: usize) -> Budget {
+        Budget { amount, ..self }
+    }
+
+    /// Returns what is left after a cost.
+    pub(super) fn beside(self, cost: usize) -> Budget {
+        self.with(self.amount.saturating_sub(cost))
+    }
+
+    pub(super) fn fits(self, text: &str) -> bool {
+        self.cost(text) <= self.amount
+    }
+
+    /// Returns whether an entry may be cut to fit, beside others that are whole.
+    pub(super) fn is_worth_a_cut(self) -> bool {
+        self.amount >= self.of_characters(LEAST_CUT)
+    }
+
     pub(super) fn of_characters(self, characters: usize) -> usize {
         match self.unit {
             Unit::Characters => characters,
             Unit::Tokens => characters.saturating_mul(10) / 33,
         }
-    }
-}
-
-/// The room that a section has.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Room(pub(super) Budget);
-
-impl Room {
-    pub(super) fn fits(self, text: &str) -> bool {
-        self.cost(text) <= self.0.amount
-    }
-
-    pub(super) fn cost(self, text: &str) -> usize {
-        self.0.cost(text)
-    }
-
-    /// Returns the room that is left after a cost.
-    pub(super) fn beside(self, cost: usize) -> Room {
-        Room(Budget { amount: self.0.amount.saturating_sub(cost), ..self.0 })
-    }
-
-    pub(super) fn half(self) -> Room {
-        Room(Budget { amount: self.0.amount / 2, ..self.0 })
-    }
-
-    /// Returns whether an entry may be cut to fit, beside others that are whole.
-    pub(super) fn is_worth_a_cut(self) -> bool {
-        self.0.amount >= self.0.of_characters(LEAST_CUT)
     }
 }
 

@@ -2,33 +2,26 @@
 
 use std::collections::HashSet;
 
-use super::budget::{BudgetPart, Needs, Room, SHARES};
+use super::budget::{BudgetPart, Needs, SHARES};
 use super::section::Section;
 use super::{Budget, Context, Material, attempts, events, journal, knowledge, learnings, recurring, status};
 use crate::entry::{Id, Kind};
-
-/// A section as it is in the text.
-#[derive(Default)]
-struct Written {
-    section: Section,
-    text: String,
-}
 
 /// The sections that are written so far.
 struct ContextDraft<'a> {
     material: &'a Material,
     budget: Budget,
     body_words: usize,
-    previous: Written,
+    previous: Section,
     /// Those below the attempts, in the order of [`SHARES`].
-    others: [Written; SHARES.len()],
+    others: [Section; SHARES.len()],
 }
 
 /// Returns the context with this material. Bodies of knowledge are cut to `body_words` words.
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
 pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
-    let total = budget.beside(&material.instructions);
+    let total = budget.beside_instructions(&material.instructions);
     let reserved = reserve(material, budget, total);
     // The line break that ends a section is the status's as well.
     let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
@@ -39,8 +32,7 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
         needs[part as usize] = draft.cost(&draft.write(part, total));
     }
     let room = draft.room(budget.of_attempts(total, needs, reserved));
-    let section = attempts::section(material, room);
-    draft.previous = Written { text: section.render(room), section };
+    draft.previous = attempts::section(material, room).rendered(room);
     draft.fill(total - draft.cost(&draft.previous), reserved);
     draft.finish()
 }
@@ -66,7 +58,7 @@ impl ContextDraft<'_> {
                 if has_changed || room < cost || (cost < needs[at] && cost < room) {
                     let new = self.write(share.part, room);
                     if has_changed || room < cost || self.cost(&new) > cost {
-                        has_changed |= new.section.shown != self.others[at].section.shown;
+                        has_changed |= new.shown != self.others[at].shown;
                         self.others[at] = new;
                     }
                 }
@@ -77,42 +69,42 @@ impl ContextDraft<'_> {
     }
 
     /// Writes a section below the attempts into at most so much room, the line break after it included.
-    fn write(&self, part: BudgetPart, room: usize) -> Written {
+    fn write(&self, part: BudgetPart, room: usize) -> Section {
         let Material { learnings, status, journal, matching, knowledge, events, .. } = self.material;
         let most = self.budget.of_characters(SHARES[part as usize].most);
         let room = self.room(room);
-        let room = Room(Budget { amount: room.0.amount.min(most), ..room.0 });
+        let room = room.with(room.amount.min(most));
         let previous = &self.previous;
         let section = match part {
             BudgetPart::Learnings => learnings::section(learnings, room, self.body_words),
             BudgetPart::Status => {
-                let again = recurring::bullets(self.material, &previous.section.shown, &previous.text);
+                let again = recurring::bullets(self.material, &previous.shown, &previous.rendered);
                 let text = status::section(status.as_ref(), &again, room);
                 Section { text, ..Section::default() }
             }
-            BudgetPart::Journal => journal::section(journal, matching, &previous.section.shown, room),
+            BudgetPart::Journal => journal::section(journal, matching, &previous.shown, room),
             BudgetPart::Knowledge => {
-                let learned = &self.others[BudgetPart::Learnings as usize].section;
+                let learned = &self.others[BudgetPart::Learnings as usize];
                 let above: HashSet<&Id> = learned.shown.iter().chain(&learned.represented).collect();
                 knowledge::section(knowledge, &above, room, self.body_words)
             }
             BudgetPart::Events => {
-                let run = &self.others[BudgetPart::Journal as usize].section;
-                let above: HashSet<&Id> = previous.section.shown.iter().chain(&run.shown).collect();
+                let run = &self.others[BudgetPart::Journal as usize];
+                let above: HashSet<&Id> = previous.shown.iter().chain(&run.shown).collect();
                 events::section(events, &above, room)
             }
         };
-        Written { text: section.render(room), section }
+        section.rendered(room)
     }
 
     /// Returns the room for a section's text, beside the line break after it.
-    fn room(&self, amount: usize) -> Room {
-        Room(Budget { amount, ..self.budget }).beside(self.budget.cost("\n"))
+    fn room(&self, amount: usize) -> Budget {
+        self.budget.with(amount).beside(self.budget.cost("\n"))
     }
 
     /// Returns what a section costs, with the line break after it.
-    fn cost(&self, written: &Written) -> usize {
-        if written.text.is_empty() { 0 } else { self.budget.cost(&written.text) + self.budget.cost("\n") }
+    fn cost(&self, section: &Section) -> usize {
+        if section.rendered.is_empty() { 0 } else { self.budget.cost(&section.rendered) + self.budget.cost("\n") }
     }
 
     /// Joins the sections.
@@ -120,26 +112,26 @@ impl ContextDraft<'_> {
         let ContextDraft { material, budget, mut previous, others, .. } = self;
         let [mut learned, told, mut run, known, happened] = others;
         // An entry that a section left out may be in a later one.
-        let again = |Written { section, text }: &mut Written, shown: &[Id]| {
-            section.forget(shown);
-            *text = section.render(Room(Budget { amount: budget.cost(text), ..budget }));
+        let again = |section: &mut Section, shown: &[Id]| {
+            section.left_out.ids.retain(|id| !shown.contains(id));
+            section.rendered = section.render(budget.with(budget.cost(&section.rendered)));
         };
-        again(&mut previous, &run.section.shown);
-        again(&mut learned, &known.section.shown);
-        again(&mut run, &happened.section.shown);
+        again(&mut previous, &run.shown);
+        again(&mut learned, &known.shown);
+        again(&mut run, &happened.shown);
 
         let all = [&previous, &learned, &told, &run, &known, &happened];
-        let texts = all.map(|written| written.text.as_str()).into_iter().filter(|text| !text.is_empty());
+        let texts = all.map(|section| section.rendered.as_str()).into_iter().filter(|text| !text.is_empty());
         let mut text: String = texts.flat_map(|text| [text, "\n"]).collect();
         let notes_end = text.len();
         text.push_str(&material.instructions.text());
         let mut left_out: Vec<Id> = Vec::new();
-        for id in all.into_iter().flat_map(|written| &written.section.left_out.ids) {
+        for id in all.into_iter().flat_map(|section| &section.left_out.ids) {
             if !left_out.contains(id) {
                 left_out.push(id.clone());
             }
         }
-        let [previous, learned, _, run, known, happened] = all.map(|written| written.section.shown.clone());
+        let [previous, learned, _, run, known, happened] = all.map(|section| section.shown.clone());
         let (from_journal, noted): (Vec<Id>, Vec<Id>) = happened.into_iter().partition(|id| id.kind() == Kind::Journal);
         Context {
             text,
@@ -157,6 +149,6 @@ impl ContextDraft<'_> {
 fn reserve(material: &Material, budget: Budget, total: usize) -> usize {
     let kept = if material.attempts.is_empty() { 0 } else { budget.of_characters(attempts::KEPT_CHARACTERS) };
     let line_breaks = budget.cost("\n") * 2;
-    let room = Room(Budget { amount: total.saturating_sub(kept + line_breaks), ..budget });
+    let room = budget.with(total.saturating_sub(kept + line_breaks));
     status::reserve(material.status.as_ref(), room)
 }

@@ -19,6 +19,11 @@ pub(super) fn short(text: &str, limit: usize) -> String {
     for_terminal(&defuse(&shorten(&folded(text), limit)))
 }
 
+/// Returns a bullet with [`short`] of the text; nothing if that is empty.
+pub(super) fn bullet(name: &str, text: &str, limit: usize) -> String {
+    if text.trim().is_empty() { String::new() } else { format!("- **{name}:** {}\n", short(text, limit)) }
+}
+
 /// Returns [`short`] of the text as inline code.
 pub(super) fn code(text: &str, limit: usize) -> String {
     format!("`{}`", short(text, limit).replace('`', "'"))

@@ -3,9 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::budget::Room;
 use super::section::{LeftOut, Section};
-use super::{ShownEvent, escape, own_title};
+use super::{Budget, ShownEvent, escape, own_title};
 use crate::entry::{Id, MAX_SUMMARY, Scope};
 
 /// How many left-out events are listed.
@@ -22,7 +21,7 @@ type EventLine<'a> = (&'a ShownEvent, String);
 
 /// Writes the section: grouped by scope, the nearest first; the most important, then the nearest, then the newest as
 /// far as there is room. Attempts that are shown `above` are not repeated.
-pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Room) -> Section {
+pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Budget) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list` names them");
     let mut events: Vec<&ShownEvent> = events.iter().filter(|event| !above.contains(&event.id)).collect();
     events.sort_by_key(|event| (Reverse(event.importance), nearness(&event.scope), Reverse(event.recency), &event.id));

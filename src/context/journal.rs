@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::budget::Room;
 use super::section::{Block, LeftOut, Section, pack, unseen};
-use super::{NumberedAttempt, escape, facts};
+use super::{Budget, NumberedAttempt, escape, facts};
 use crate::entry::Id;
 use crate::entry::attempt::{Attempt, Outcome};
 
@@ -27,7 +26,7 @@ const HEADING: &str = "## Run Journal\n";
 
 /// Writes the section: the run's own last attempts, oldest first, and those of other runs, best first, without those
 /// that are shown `above`.
-pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], above: &[Id], room: Room) -> Section {
+pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], above: &[Id], room: Budget) -> Section {
     let left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
     let mut seen: HashSet<&Id> = above.iter().collect();
     let own = unseen(own, |past| &past.id, &seen);
@@ -45,7 +44,7 @@ pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], abo
         let place = if *is_other { index } else { n_own - 1 - index };
         Block { id: past.id.clone(), text: text(index, TEXT_CHARACTERS), place }
     });
-    let cut = |index: usize, room: Room| {
+    let cut = |index: usize, room: Budget| {
         let limit = escape::longest(LEAST_CHARACTERS..=TEXT_CHARACTERS, |limit| room.fits(&text(index, limit)))?;
         Some(text(index, limit))
     };

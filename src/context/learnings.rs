@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::budget::Room;
-use super::section::{Block, LeftOut, Section, pack, unseen};
-use super::{Reference, escape, own_title};
+use super::section::{LeftOut, Section, pack_references, unseen};
+use super::{Budget, Reference, escape, own_title};
 use crate::entry::Id;
 use crate::entry::body::TRUNCATED;
 use crate::text::words;
@@ -21,20 +20,10 @@ const NAME_CHARACTERS: usize = 120;
 const HEADING: &str = "## Learnings from Previous Iterations\n\n";
 
 /// Writes the section with the best of these, best first.
-pub(super) fn section(learnings: &[Reference], room: Room, body_words: usize) -> Section {
+pub(super) fn section(learnings: &[Reference], room: Budget, body_words: usize) -> Section {
     let left_out = LeftOut::new(MAX_NAMED, "`ralph-memory search QUERY` finds them");
     let (distinct, represented) = distinct(unseen(learnings, |learning| &learning.id, &HashSet::new()));
-    let whole = |(place, learning): (usize, &&Reference)| {
-        let body = escape::cut_to_words(&learning.body, body_words);
-        Block { id: learning.id.clone(), text: bullet(learning, &body), place }
-    };
-    let bullets = distinct.iter().enumerate().map(whole).collect();
-    let cut = |index: usize, room: Room| {
-        let text = |body: &str| bullet(distinct[index], body);
-        let fits = |body: &str| escape::has_at_most(body, body_words) && room.fits(&text(body));
-        escape::cut(&distinct[index].body, &fits).map(|body| text(&body))
-    };
-    Section { represented, ..pack(HEADING, bullets, MOST, room, left_out, cut) }
+    Section { represented, ..pack_references(HEADING, &distinct, MOST, (room, body_words), left_out, bullet) }
 }
 
 /// Returns the distinct ones, and the ids of the others: of two of a category that share over four fifths of their

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::budget::Room;
-use super::escape;
+use super::{Budget, Reference, escape};
 use crate::entry::Id;
 
 /// The most of an entry's id that is shown, in characters. A file's name has at most 255 bytes, and
@@ -15,6 +14,8 @@ const ID_CHARACTERS: usize = 600;
 pub(super) struct Section {
     /// Its text up to the line about left-out entries; empty if there is no section.
     pub(super) text: String,
+    /// Its whole text.
+    pub(super) rendered: String,
     /// The left-out entries.
     pub(super) left_out: LeftOut,
     /// Its text after that line.
@@ -85,7 +86,7 @@ impl Section {
     }
 
     /// Returns its whole text, which fits into `room` if the text without the line does.
-    pub(super) fn render(&self, room: Room) -> String {
+    pub(super) fn render(&self, room: Budget) -> String {
         if self.text.is_empty() {
             return String::new();
         }
@@ -93,9 +94,10 @@ impl Section {
         with(&self.left_out.longest(|line| room.fits(&with(line))))
     }
 
-    /// Removes entries from the list that another section shows.
-    pub(super) fn forget(&mut self, shown: &[Id]) {
-        self.left_out.ids.retain(|id| !shown.contains(id));
+    /// Returns it with its whole text.
+    pub(super) fn rendered(mut self, room: Budget) -> Section {
+        self.rendered = self.render(room);
+        self
     }
 }
 
@@ -115,9 +117,9 @@ pub(super) fn pack(
     head: &str,
     blocks: Vec<Block>,
     most: usize,
-    room: Room,
+    room: Budget,
     mut left_out: LeftOut,
-    cut: impl Fn(usize, Room) -> Option<String>,
+    cut: impl Fn(usize, Budget) -> Option<String>,
 ) -> Section {
     let whole = blocks.iter().fold(head.to_owned(), |text, block| text + &block.text);
     let n_blocks = blocks.len();
@@ -148,6 +150,28 @@ pub(super) fn pack(
     taken.sort_by_key(|block| block.place);
     let text = taken.iter().fold(head.to_owned(), |text, block| text + &block.text);
     Section { text, shown: taken.into_iter().map(|block| block.id).collect(), ..Section::none(left_out) }
+}
+
+/// Returns the section with those of these entries, at most `most`, that fit below `head`, as `write` writes them with a
+/// body of at most `body_words` words.
+pub(super) fn pack_references(
+    head: &str,
+    references: &[&Reference],
+    most: usize,
+    (room, body_words): (Budget, usize),
+    left_out: LeftOut,
+    write: impl Fn(&Reference, &str) -> String,
+) -> Section {
+    let whole = |(place, reference): (usize, &&Reference)| {
+        let body = escape::cut_to_words(&reference.body, body_words);
+        Block { id: reference.id.clone(), text: write(reference, &body), place }
+    };
+    let cut = |index: usize, room: Budget| {
+        let text = |body: &str| write(references[index], body);
+        let fits = |body: &str| escape::has_at_most(body, body_words) && room.fits(&text(body));
+        escape::cut(&references[index].body, &fits).map(|body| text(&body))
+    };
+    pack(head, references.iter().enumerate().map(whole).collect(), most, room, left_out, cut)
 }
 
 /// Returns those of `entries` whose id is new, and remembers them.

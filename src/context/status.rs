@@ -1,8 +1,7 @@
 //! `## Loop Status`: the state of the run and the task, what was wrong with the last reports, recurring errors and files, and the warning about a stuck task.
 
-use super::budget::Room;
 use super::recurring::Bullets;
-use super::{Status, Stuck, escape};
+use super::{Budget, Status, Stuck, escape};
 
 /// How many refused sigils are listed.
 const MAX_REFUSED: usize = 5;
@@ -20,7 +19,7 @@ type Parts = (String, String);
 
 /// Writes the section: as much as fits, the warning with the highest priority, recurring errors and files with the
 /// lowest.
-pub(super) fn section(status: Option<&Status>, recurring: &Bullets, room: Room) -> String {
+pub(super) fn section(status: Option<&Status>, recurring: &Bullets, room: Budget) -> String {
     let fits = |bullets: &str, warning: &str| room.fits(&join(bullets, warning));
     let chosen = status.map(variants).unwrap_or_default().into_iter().find(|(bullets, warning)| fits(bullets, warning));
     let (mut bullets, warning) = chosen.unwrap_or_default();
@@ -51,10 +50,10 @@ fn variants(status: &Status) -> Vec<Parts> {
 }
 
 /// Returns the minimum cost of the section, given the room for it: the warning, and a note that something was refused.
-pub(super) fn reserve(status: Option<&Status>, room: Room) -> usize {
+pub(super) fn reserve(status: Option<&Status>, room: Budget) -> usize {
     let variants = status.map(musts).unwrap_or_default();
     let costs = || variants.iter().map(|(bullets, warning)| room.cost(&join(bullets, warning)));
-    costs().find(|cost| *cost <= room.0.amount).or(costs().next_back()).unwrap_or(0)
+    costs().find(|cost| *cost <= room.amount).or(costs().next_back()).unwrap_or(0)
 }
 
 /// Returns the variants of the required part, from the longest to the shortest.

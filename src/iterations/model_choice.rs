@@ -7,7 +7,7 @@ use crate::context::{NumberedAttempt, Status, Stuck};
 use crate::entry::{AttemptHead, Outcome};
 use crate::error::{Error, Result};
 use crate::history::{AttemptSummary, RunRecord, TaskRecord, UNKNOWN, is_named};
-use crate::strategy::{self, Choice, Evidence, Models, STUCK_AFTER, SimilarTask};
+use crate::strategy::{self, Choice, Models, STUCK_AFTER, SimilarTask};
 use crate::workspace::Workspace;
 
 /// Returns the models of the settings.
@@ -34,17 +34,7 @@ pub(crate) fn choose_model(
     let models = configured_models(workspace)?;
     let similar: Vec<SimilarTask<'_>> = similar.iter().map(|attempts| similar_task(models, attempts)).collect();
     let strategy = run.and_then(|run| run.strategy).unwrap_or(settings.strategy);
-    let evidence = Evidence {
-        hint: of_run.hint.as_deref(),
-        streak: task.streak,
-        rung: task.rung,
-        succeeded: of_run.succeeded,
-        counted: of_run.counted,
-        difficulty: task.difficulty,
-        attempts: task.attempts,
-        similar: &similar,
-    };
-    Ok(strategy::choose(strategy, models, evidence))
+    Ok(strategy::choose(strategy, models, (task, of_run), &similar))
 }
 
 /// Returns what the attempts at a task say of the models of the list. Those of unknown models say nothing.

@@ -9,7 +9,7 @@ use crate::history::Report;
 use crate::hook::{self, HookAnswer, HookCall};
 use crate::iterations::{self, Iteration, KeptAttempt, Recorded, Run};
 #[cfg(feature = "runner")]
-use crate::progress::{self, Finished, Limits, ProgressKind};
+use crate::progress::{self, ProgressKind};
 use crate::transcript::{Format, Reader};
 
 impl Memory {
@@ -282,11 +282,9 @@ impl Memory {
     /// ```
     #[cfg(feature = "runner")]
     pub fn progress(&self, run_id: &str, kind: ProgressKind) -> String {
-        let finished: Vec<Finished> =
-            self.attempts_of_run(run_id).iter().filter_map(|(_, attempt)| Finished::of(attempt)).collect();
+        let attempts: Vec<_> = self.attempts_of_run(run_id).into_iter().map(|(_, attempt)| attempt).collect();
         let settings = self.settings();
-        let limits = Limits { entries: settings.progress_entries, characters: settings.progress_characters };
-        progress::text(kind, limits, &finished)
+        progress::text(kind, (settings.progress_entries, settings.progress_characters), &attempts)
     }
 
     /// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.

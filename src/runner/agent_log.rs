@@ -7,14 +7,14 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use super::random_name::random_name;
+use super::private_file::{create_new, random_name};
 use crate::error::{Error, Result};
 use crate::store::Folder;
 
 /// The memory's folder, and those in it that may lie elsewhere behind a link.
 const OWN: [&str; 4] = [".ralph", ".ralph/knowledge", ".ralph/journal", ".ralph/archive"];
 
-/// A folder that keeps the whole output of each agent, one file an iteration. Secrets are not redacted there.
+/// A folder that keeps the whole output of each agent, one file an attempt. Secrets are not redacted there.
 ///
 /// ```
 /// use ralph_memory::runner::AgentLog;
@@ -29,7 +29,7 @@ pub struct AgentLog {
     folder: PathBuf,
 }
 
-/// The file of one iteration.
+/// The file of one attempt.
 #[derive(Debug)]
 pub(super) struct AgentLogFile {
     path: PathBuf,
@@ -76,22 +76,15 @@ impl AgentLog {
         Ok(AgentLog { folder: real })
     }
 
-    /// Makes the file of an iteration. One that is there already, or a link, is left alone.
+    /// Makes the file of an attempt.
     pub(super) fn begin(&self, run_id: &str, number: u32) -> Result<AgentLogFile> {
         let names = (1_u64..).map(|time| match time {
             1 => format!("{run_id}-{number:04}.log"),
             time => format!("{run_id}-{number:04}-{time}.log"),
         });
         let folder = Folder::open(&self.folder).map_err(|error| cannot_write(&self.folder, &error))?;
-        for name in names {
-            let path = self.folder.join(&name);
-            match folder.create_private(&name) {
-                Ok(file) => return Ok(AgentLogFile { path, file, failed: None }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(cannot_write(&path, &error)),
-            }
-        }
-        Err(cannot_write(&self.folder, &io::ErrorKind::AlreadyExists.into()))
+        let (name, file) = create_new(&folder, names).map_err(|error| cannot_write(&self.folder, &error))?;
+        Ok(AgentLogFile { path: self.folder.join(name), file, failed: None })
     }
 }
 

@@ -1,18 +1,19 @@
 //! One attempt: the agent gets its prompt, and what it did is verified.
 //!
-//! It decides nothing about further iterations. An error of a command line or a template ends it without a trace; every
+//! It decides nothing about further attempts. An error of a command line or a template ends it without a trace; every
 //! other one is in its report.
+
+use std::collections::BTreeMap;
 
 use super::agent_log::AgentLogFile;
 use super::client::{MODEL_VARIABLE, no_command, not_found};
-use super::command::{CommandLine, CommandValues};
+use super::command::{CommandLine, PROMPT_FILE};
 use super::io::{RunEvent, RunIo};
 use super::offer::{self, McpOffer, TOOLS};
 use super::options::RunOptions;
-use super::process::{self, Invocation, OutputEvent, ProcessOutput};
-use super::prompt::PromptParts;
-use super::prompt_file::PromptFile;
-use super::recorder::Recorder;
+use super::private_file::PromptFile;
+use super::process::{self, Command, OutputEvent, OutputStream, ProcessOutput};
+use super::prompt::prompt;
 use super::report::{AgentReport, validated};
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
@@ -22,38 +23,27 @@ use crate::memory::{Iteration, LiveActionKind, LivePhase, Memory};
 use crate::secret::{LineRedactor, redact};
 use crate::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 
+/// The variables of a command, and the values that they have.
+const VARIABLES: [(&str, &str); 4] =
+    [(MODEL_VARIABLE, "model"), ("RALPH_RUN_ID", "run_id"), ("RALPH_ATTEMPT", "attempt"), ("RALPH_TASK_ID", "task_id")];
+
 /// An attempt that goes on.
 pub(super) struct RunningAttempt<'a, 'memory> {
     pub(super) memory: &'memory Memory,
     pub(super) options: &'a RunOptions,
-    pub(super) recorder: &'a Recorder<'memory>,
     pub(super) live: &'a mut LiveWriter<'memory>,
     pub(super) io: &'a mut dyn RunIo,
     /// The task as it was given: only its agent gets the secrets in it.
     pub(super) task: &'a Task,
-    pub(super) iteration: &'a mut Iteration,
+    pub(super) attempt: &'a mut Iteration,
     /// What the agent spent, as last reported.
     pub(super) spending: AgentSpending,
-}
-
-/// What a command of the attempt is given.
-#[derive(Default)]
-struct CommandInput<'a> {
-    prompt_file: Option<&'a str>,
-    stdin: &'a [u8],
-    offer: Option<&'a McpOffer>,
 }
 
 /// What takes the output of an agent.
 struct AgentSink<'a> {
     reader: &'a mut Reader,
     log: Option<&'a mut AgentLogFile>,
-}
-
-/// The lines of a command that are not events, on their way to who watches it.
-struct ShownLines<'a> {
-    stdout: LineRedactor<'a>,
-    stderr: LineRedactor<'a>,
 }
 
 impl RunningAttempt<'_, '_> {
@@ -95,11 +85,13 @@ impl RunningAttempt<'_, '_> {
     }
 
     fn verify(&mut self, verify: &CommandLine, report: &mut AgentReport) -> Result<()> {
-        self.recorder.keep_unverified(self.iteration, report);
+        // Where this process is killed meanwhile, nothing was verified.
+        self.keep(&AgentReport { outcome: Some(Outcome::Interrupted), ..report.clone() });
         self.live.phase(LivePhase::Verifying);
         self.io.event(RunEvent::Verifying);
-        let output = self.command(verify, &CommandInput::default(), None)?;
-        if let Some(line) = not_found(Some(output.exit_code), &output.stderr.text) {
+        let command = self.process(verify, &self.values(), None);
+        let output = self.command(command, b"", None)?;
+        if let Some(line) = not_found(Some(output.exit_code), &output.stderr) {
             return Err(no_command(verify, &self.redacted(line)));
         }
         report.timed_out = output.timed_out;
@@ -113,25 +105,30 @@ impl RunningAttempt<'_, '_> {
         report.validation = None;
         let interrupt = &self.options.interrupt;
         if !interrupt.is_impatient() {
-            self.recorder.keep(self.iteration, report);
+            self.keep(report);
             report.feedback = interrupt.asking(|| self.io.feedback());
         }
+    }
+
+    /// Keeps what came of the attempt, for the case that this process ends before it is written down.
+    pub(super) fn keep(&self, report: &AgentReport) {
+        let _ = self.memory.keep(self.attempt, &report.with_summary(String::new()));
     }
 
     fn agent(&mut self, reader: &mut Reader) -> Result<ProcessOutput> {
         let agent = &self.options.agent;
         let offer = self.offer();
-        let offer = offer.as_ref();
-        let prompt = self.prompt(offer.is_some())?;
+        let mut values = self.values();
+        let prompt = self.prompt(offer.is_some(), &mut values)?;
         let log = self.options.log.as_ref();
-        let mut log = log.map(|log| log.begin(&self.iteration.run_id, self.iteration.number)).transpose()?;
-        let sink = Some(AgentSink { reader, log: log.as_mut() });
-        let output = if agent.wants_prompt_file() {
-            let file = PromptFile::write(&prompt)?;
-            self.command(agent, &CommandInput { prompt_file: Some(file.path()?), stdin: b"", offer }, sink)
-        } else {
-            self.command(agent, &CommandInput { prompt_file: None, stdin: prompt.as_bytes(), offer }, sink)
-        };
+        let mut log = log.map(|log| log.begin(&self.attempt.run_id, self.attempt.number)).transpose()?;
+        let file = agent.wants_prompt_file().then(|| PromptFile::write(&prompt)).transpose()?;
+        if let Some(file) = &file {
+            values.insert(PROMPT_FILE, file.path()?.to_owned());
+        }
+        let command = self.process(agent, &values, offer.as_ref());
+        let stdin = if file.is_some() { b"" } else { prompt.as_bytes() };
+        let output = self.command(command, stdin, Some(AgentSink { reader, log: log.as_mut() }));
         if let Some(warning) = log.and_then(|log| log.warning()) {
             self.io.event(RunEvent::Warning(&warning));
         }
@@ -141,100 +138,86 @@ impl RunningAttempt<'_, '_> {
     /// Returns what makes the agent's client start the memory's server.
     fn offer(&self) -> Option<McpOffer> {
         let mut server = self.options.server.clone();
-        if let Some(feature) = self.iteration.task.feature.as_ref().filter(|_| !server.is_empty()) {
+        if let Some(feature) = self.attempt.task.feature.as_ref().filter(|_| !server.is_empty()) {
             server.push(format!("--feature={feature}"));
         }
         offer::offer(&self.options.agent, &server, |name| std::env::var_os(name).is_some())
     }
 
-    fn prompt(&self, has_tools: bool) -> Result<String> {
-        let iteration = &*self.iteration;
+    /// Returns the values that every command can name.
+    pub(super) fn values(&self) -> BTreeMap<&'static str, String> {
+        BTreeMap::from([
+            ("model", self.attempt.model.clone()),
+            ("run_id", self.attempt.run_id.clone()),
+            ("attempt", self.attempt.number.to_string()),
+            ("task_id", self.attempt.task_id()),
+        ])
+    }
+
+    /// Returns the prompt, and adds the values that a template can name.
+    fn prompt(&self, has_tools: bool, values: &mut BTreeMap<&'static str, String>) -> Result<String> {
         let tools = if has_tools { TOOLS } else { "" };
-        let (assignment, context) = iteration.context.split_at(iteration.notes_start);
-        let parts = PromptParts {
-            task: self.task,
-            task_id: &iteration.task_id(),
-            assignment,
-            context: &format!("{context}{tools}"),
-            progress: &self.recorder.progress(),
-            model: &iteration.model,
-            iteration: iteration.number,
-            run_id: &iteration.run_id,
-        };
-        self.options.template.as_ref().map_or_else(|| Ok(parts.prompt()), |template| template.prompt(&parts))
+        let (assignment, context) = self.attempt.context.split_at(self.attempt.notes_start);
+        values.extend([
+            ("task", format!("{}\n", assignment.trim_end())),
+            ("task_title", self.task.title.clone()),
+            ("context", format!("{context}{tools}")),
+            ("progress", self.memory.progress(&self.attempt.run_id, self.options.progress)),
+        ]);
+        self.options.template.as_ref().map_or_else(|| Ok(prompt(values)), |template| template.prompt(values))
+    }
+
+    /// Returns a command of the attempt, with its variables.
+    fn process(
+        &self,
+        command: &CommandLine,
+        values: &BTreeMap<&'static str, String>,
+        offer: Option<&McpOffer>,
+    ) -> Command {
+        let mut process = command.process(values, self.memory.root(), offer);
+        // An agent with a model of its own has no chosen one.
+        let variables = VARIABLES.iter().map(|(variable, name)| (variable, &values[name]));
+        process.envs(variables.filter(|(_, value)| !value.is_empty()));
+        process
     }
 
     /// Runs a command. What an agent writes goes to its sink as well, so that no length of it is too long.
-    fn command(
-        &mut self,
-        command: &CommandLine,
-        input: &CommandInput<'_>,
-        mut sink: Option<AgentSink<'_>>,
-    ) -> Result<ProcessOutput> {
-        let (run_id, model) = (self.iteration.run_id.clone(), self.iteration.model.clone());
-        let (task_id, number) = (self.iteration.task_id(), self.iteration.number);
-        let values = CommandValues {
-            model: &model,
-            prompt_file: input.prompt_file,
-            task_id: &task_id,
-            run_id: &run_id,
-            iteration: number,
-        };
-        let mut arguments = command.arguments(&values);
-        if let Some(offer) = input.offer {
-            arguments = offer.added_to(arguments);
-        }
-        let number = number.to_string();
-        let own = [
-            (MODEL_VARIABLE, model.as_str()),
-            ("RALPH_RUN_ID", &run_id),
-            ("RALPH_ITERATION", &number),
-            ("RALPH_TASK_ID", &task_id),
-        ];
-        let variable = input.offer.and_then(|offer| offer.variable.as_ref());
-        // An agent with a model of its own has no chosen one.
-        let own = own.into_iter().filter(|(_, value)| !value.is_empty());
-        let environment: Vec<(&str, &str)> = own.chain(variable.map(|(name, value)| (*name, value.as_str()))).collect();
-        let invocation = Invocation {
-            program: command.program(),
-            arguments: &arguments,
-            stdin: input.stdin,
-            environment: &environment,
-            folder: self.memory.root(),
-            limit: if sink.is_some() { self.options.timeout } else { self.options.verify_timeout },
-        };
-        let (interrupt, timeouts) = (&self.options.interrupt, self.options.process_timeouts);
+    fn command(&mut self, command: Command, stdin: &[u8], mut sink: Option<AgentSink<'_>>) -> Result<ProcessOutput> {
+        let limit = if sink.is_some() { self.options.timeout } else { self.options.verify_timeout };
+        let stop = (&self.options.interrupt, self.options.grace);
         let allowed = &self.memory.settings().allowed_secrets;
-        let mut shown = ShownLines { stdout: LineRedactor::new(allowed), stderr: LineRedactor::new(allowed) };
+        let mut shown = [LineRedactor::new(allowed), LineRedactor::new(allowed)];
         let mut see = |event: OutputEvent<'_>| self.output(event, sink.as_mut(), &mut shown);
-        let output = process::run(&invocation, interrupt, timeouts, &mut see);
-        self.lines(&shown.stdout.finish());
-        self.lines(&shown.stderr.finish());
+        let output = process::run(command, stdin, limit, stop, &mut see);
+        for mut redactor in shown {
+            self.lines(&redactor.finish());
+        }
         output
     }
 
     /// Passes on what a command does, and what it writes.
-    fn output(&mut self, event: OutputEvent<'_>, sink: Option<&mut AgentSink<'_>>, shown: &mut ShownLines<'_>) {
+    fn output(&mut self, event: OutputEvent<'_>, sink: Option<&mut AgentSink<'_>>, shown: &mut [LineRedactor<'_>; 2]) {
         match (event, sink) {
-            (OutputEvent::Started(pid), Some(_)) => self.recorder.started(self.iteration, pid),
-            (OutputEvent::Bytes(bytes), Some(sink)) => {
-                sink.reader.push(bytes);
+            (OutputEvent::Started(pid), Some(_)) => self.memory.note_agent(self.attempt, pid),
+            (OutputEvent::Bytes(stream, bytes), Some(sink)) => {
                 if let Some(log) = &mut sink.log {
                     log.push(bytes);
                 }
-                while let Some(event) = sink.reader.take_event() {
-                    self.agent_event(&event);
-                }
-                self.spent(sink.reader.spending());
-            }
-            (OutputEvent::ErrorBytes(bytes), Some(AgentSink { log: Some(log), .. })) => log.push(bytes),
-            (OutputEvent::Started(_) | OutputEvent::Bytes(_) | OutputEvent::ErrorBytes(_), _) => {}
-            (OutputEvent::Line(line), sink) => {
-                if sink.is_none_or(|sink| is_plain_line(sink.reader.format(), line)) {
-                    self.lines(&shown.stdout.push(line));
+                if stream == OutputStream::Standard {
+                    sink.reader.push(bytes);
+                    while let Some(event) = sink.reader.take_event() {
+                        self.agent_event(&event);
+                    }
+                    self.spent(sink.reader.spending());
                 }
             }
-            (OutputEvent::ErrorLine(line), _) => self.lines(&shown.stderr.push(line)),
+            (OutputEvent::Started(_) | OutputEvent::Bytes(..), None) => {}
+            (OutputEvent::Line(stream, line), sink) => {
+                let is_event = |sink: &mut AgentSink<'_>| !is_plain_line(sink.reader.format(), line);
+                if stream == OutputStream::Error || !sink.is_some_and(is_event) {
+                    self.lines(&shown[stream as usize].push(line));
+                }
+            }
             (OutputEvent::Quiet, _) => self.live.write_if_due(),
             (OutputEvent::Stopping, _) => {
                 self.live.phase(LivePhase::Stopping);

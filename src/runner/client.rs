@@ -56,8 +56,8 @@ impl CommandLine {
     /// command takes a model, and those that it names itself.
     pub fn odd_models(&self, models: &[String]) -> Vec<String> {
         let Some(client) = client(self) else { return Vec::new() };
-        let is_told = self.takes("{model}");
-        let models = models.iter().filter(|_| is_told).cloned().chain(self.values_of(&["--model", "-m"]));
+        let takes_model = self.takes("{model}");
+        let models = models.iter().filter(|_| takes_model).cloned().chain(self.values_of(&["--model", "-m"]));
         models
             .filter(|model| !model.contains('{'))
             .filter_map(|model| {
@@ -74,10 +74,10 @@ impl CommandLine {
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] where the agent [is told](CommandLine::is_told_model) a model, and its client has those of all
+    /// [`Error::Unusable`] where the agent's command passes the model on, and its client has those of all
     /// vendors, of which nobody knows the names.
     pub fn known_models(&self, folder: &Path) -> Result<Option<Vec<String>>> {
-        if self.programs().any(|program| name_of(&program) == OF_ALL_VENDORS) && self.is_told_model(folder) {
+        if self.programs().any(|program| name_of(&program) == OF_ALL_VENDORS) && self.passes_model(folder) {
             let message = format!("the models of `{OF_ALL_VENDORS}` are unknown");
             let hint = "name yours in the setting `strategy.models`, the cheapest first; `opencode models` lists them";
             return Err(Error::unusable(message, hint));
@@ -89,7 +89,7 @@ impl CommandLine {
     /// Returns whether the agent learns the chosen model, as far as that can be seen: its command has `{model}` or
     /// `RALPH_MODEL`, or names a script that has `RALPH_MODEL` in its first 64 KiB. Relative paths begin in `folder`. What a
     /// script runs in turn is not looked at.
-    pub fn is_told_model(&self, folder: &Path) -> bool {
+    pub(super) fn passes_model(&self, folder: &Path) -> bool {
         let has_variable = |path: &Path| {
             let mut start = Vec::new();
             let file = path.metadata().is_ok_and(|file| file.is_file()).then(|| File::open(path).ok()).flatten();

@@ -2,13 +2,17 @@
 //!
 //! A value never becomes two arguments, whatever it says, and never names the program.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
+use super::offer::McpOffer;
+use super::process::{self, Command};
 use crate::error::{Error, Result};
 use crate::text::edit_distance;
 
-/// What a value is put in place of, in braces.
-const PROMPT_FILE: &str = "prompt_file";
+/// The value that is the path of the prompt's file.
+pub(super) const PROMPT_FILE: &str = "prompt_file";
 /// Words that mean something to a shell and nothing to a program that is run without one.
 const SHELL_WORDS: [&str; 9] = ["&&", "||", "|", "&", ">", ">>", "<", "2>&1", "|&"];
 
@@ -17,7 +21,7 @@ pub(super) const INSTALL_IT: &str =
     "install it, or write where it is: a path with a `/` in it begins in the project's folder";
 
 /// A command line: a program and its arguments, in which `{model}`, `{prompt_file}`, `{task_id}`, `{run_id}` and
-/// `{iteration}` stand for values.
+/// `{attempt}` stand for values.
 ///
 /// ```
 /// use ralph_memory::runner::CommandLine;
@@ -33,21 +37,6 @@ pub struct CommandLine {
     text: String,
     program: String,
     arguments: Vec<String>,
-}
-
-/// The values of `{model}` and the others.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CommandValues<'a> {
-    /// `{model}`.
-    pub(super) model: &'a str,
-    /// `{prompt_file}`; `None` where the command gets none, and the word stays as it is.
-    pub(super) prompt_file: Option<&'a str>,
-    /// `{task_id}`.
-    pub(super) task_id: &'a str,
-    /// `{run_id}`.
-    pub(super) run_id: &'a str,
-    /// `{iteration}`.
-    pub(super) iteration: u32,
 }
 
 impl CommandLine {
@@ -131,24 +120,23 @@ impl CommandLine {
         self.arguments.iter().any(|argument| pieces(argument).any(|piece| piece == CommandPiece::Name(PROMPT_FILE)))
     }
 
-    /// Returns the arguments with the values in them.
-    pub(super) fn arguments(&self, values: &CommandValues<'_>) -> Vec<String> {
-        let iteration = values.iteration.to_string();
-        let value = |name: &'static str| match name {
-            "model" => Some(values.model),
-            "task_id" => Some(values.task_id),
-            "run_id" => Some(values.run_id),
-            "iteration" => Some(iteration.as_str()),
-            _ => values.prompt_file,
-        };
+    /// Returns the command to run in `folder`, with the values in place of their names and with `offer`. A name without a
+    /// value stays.
+    pub(super) fn process(&self, values: &BTreeMap<&str, String>, folder: &Path, offer: Option<&McpOffer>) -> Command {
         let fill = |argument: &String| {
             let fill = |piece| match piece {
                 CommandPiece::Text(text) => text.to_owned(),
-                CommandPiece::Name(name) => value(name).map_or_else(|| format!("{{{name}}}"), str::to_owned),
+                CommandPiece::Name(name) => values.get(name).cloned().unwrap_or_else(|| format!("{{{name}}}")),
             };
             pieces(argument).map(fill).collect()
         };
-        self.arguments.iter().map(fill).collect()
+        let mut arguments: Vec<String> = self.arguments.iter().map(fill).collect();
+        if let Some(offer) = offer {
+            arguments.splice(offer.at..offer.at, offer.arguments.iter().cloned());
+        }
+        let mut command = process::command(&self.program, &arguments, folder);
+        command.envs(offer.and_then(|offer| offer.variable.clone()));
+        command
     }
 }
 
@@ -159,7 +147,7 @@ impl fmt::Display for CommandLine {
 }
 
 /// What can stand in braces.
-const NAMES: [&str; 5] = ["model", PROMPT_FILE, "task_id", "run_id", "iteration"];
+const NAMES: [&str; 5] = ["model", PROMPT_FILE, "task_id", "run_id", "attempt"];
 
 /// Returns a name in braces that stands for nothing. `${x}` is the shell's, and in a script, which has spaces, only what
 /// looks like a misspelt name is taken for one.
@@ -212,21 +200,26 @@ fn pieces(argument: &str) -> impl Iterator<Item = CommandPiece<'_>> {
 mod tests {
     use super::*;
 
-    const VALUES: CommandValues<'_> = CommandValues {
-        model: "son net'\"$(x)",
-        prompt_file: Some("/tmp/{model} x"),
-        task_id: "t-1",
-        run_id: "run-1",
-        iteration: 3,
-    };
+    /// Returns what a command runs, as words, with values; without the file of a prompt where there is none.
+    fn words(text: &str, has_file: bool) -> Vec<String> {
+        let values = [
+            ("model", "son net'\"$(x)"),
+            ("task_id", "t-1"),
+            ("run_id", "run-1"),
+            ("attempt", "3"),
+            (PROMPT_FILE, "/tmp/{model} x"),
+        ];
+        let values = values.into_iter().filter(|(name, _)| has_file || *name != PROMPT_FILE);
+        let values = values.map(|(name, value)| (name, value.to_owned())).collect();
+        let process = CommandLine::parse("--agent", text).unwrap().process(&values, Path::new("/"), None);
+        let words = [process.get_program()].into_iter().chain(process.get_args());
+        words.map(|word| word.to_str().unwrap().to_owned()).collect()
+    }
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let command = CommandLine::parse("--agent", text).unwrap();
-        let mut words = vec![command.program().to_owned()];
-        words.extend(command.arguments(&VALUES));
-        assert_eq!(words, expected, "{text}");
-        assert_eq!(command.to_string(), text);
+        assert_eq!(words(text, true), expected, "{text}");
+        assert_eq!(CommandLine::parse("--agent", text).unwrap().to_string(), text);
     }
 
     #[test]
@@ -235,12 +228,12 @@ mod tests {
         check("  agent\t-p  ", &["agent", "-p"]);
         check("agent 'a b' \"c d\" e\\ f ''", &["agent", "a b", "c d", "e f", ""]);
         check("agent --model {model}", &["agent", "--model", "son net'\"$(x)"]);
-        check("agent --model={model}.{iteration}", &["agent", "--model=son net'\"$(x).3"]);
+        check("agent --model={model}.{attempt}", &["agent", "--model=son net'\"$(x).3"]);
         check("agent {task_id}{run_id}", &["agent", "t-1run-1"]);
         check("agent {prompt_file}", &["agent", "/tmp/{model} x"]);
         check("agent {{model}}", &["agent", "{son net'\"$(x)}"]);
         check(
-            "agent { {} {1} {a,b} {model ${word} é{iteration}é",
+            "agent { {} {1} {a,b} {model ${word} é{attempt}é",
             &["agent", "{", "{}", "{1}", "{a,b}", "{model", "${word}", "é3é"],
         );
         check("sh -c 'a && b | c'", &["sh", "-c", "a && b | c"]);
@@ -251,8 +244,7 @@ mod tests {
 
     #[test]
     fn without_a_prompt_file_its_word_stays() {
-        let command = CommandLine::parse("--verify", "check {prompt_file} {iteration}").unwrap();
-        assert_eq!(command.arguments(&CommandValues { prompt_file: None, ..VALUES }), ["{prompt_file}", "3"]);
+        assert_eq!(words("check {prompt_file} {attempt}", false), ["check", "{prompt_file}", "3"]);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub enum RunEvent<'a> {
     /// An attempt began.
     AttemptStarted {
         /// The attempt, with its context.
-        iteration: &'a Iteration,
+        attempt: &'a Iteration,
         /// The number of the last one that the run may have.
         last: Option<u32>,
     },

@@ -13,7 +13,7 @@ const NAME: &str = "ralph-memory";
 /// The variable in which opencode takes a configuration.
 const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
 /// Variables that the server reads. Codex gives a server only those that its configuration names.
-const VARIABLES: [&str; 5] = ["RALPH_RUN_ID", "RALPH_ITERATION", "RALPH_TASK_ID", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+const VARIABLES: [&str; 5] = ["RALPH_RUN_ID", "RALPH_ATTEMPT", "RALPH_TASK_ID", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 /// The variable that silences the server of a plugin, which Claude Code would start as a second one: see `serves` in the
 /// program's `session.rs`.
 const OFFERED: &str = "RALPH_MEMORY_OFFERED";
@@ -26,22 +26,14 @@ pub(super) const TOOLS: &str = "\n## Memory Tools\n\nThe MCP server `ralph-memor
     answer is what records this attempt.\n";
 
 /// What a command gets so that its client starts the server.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct McpOffer {
-    /// Arguments, and how many of the command's own they follow.
-    pub(super) arguments: Option<(usize, Vec<String>)>,
+    /// How many of the command's own arguments come before those of the offer.
+    pub(super) at: usize,
+    /// Arguments.
+    pub(super) arguments: Vec<String>,
     /// A variable.
     pub(super) variable: Option<(&'static str, String)>,
-}
-
-impl McpOffer {
-    /// Returns the command's arguments with those of the offer.
-    pub(super) fn added_to(&self, mut arguments: Vec<String>) -> Vec<String> {
-        if let Some((at, offered)) = &self.arguments {
-            arguments.splice(at..at, offered.iter().cloned());
-        }
-        arguments
-    }
 }
 
 /// Returns what makes this agent's client start the server that `server` is the command of. `None` if the client is
@@ -52,7 +44,7 @@ pub(super) fn offer(agent: &CommandLine, server: &[String], is_set: impl Fn(&str
     if agent.words().iter().any(|word| word.contains(NAME) || word == STRICT) {
         return None;
     }
-    let offered = |arguments: Vec<String>, variable| Some(McpOffer { arguments: Some((at, arguments)), variable });
+    let offered = |arguments, variable| Some(McpOffer { at, arguments, variable });
     match client {
         "claude" => {
             let config = json!({ "mcpServers": { NAME: { "command": program, "args": arguments } } });
@@ -67,7 +59,7 @@ pub(super) fn offer(agent: &CommandLine, server: &[String], is_set: impl Fn(&str
         }
         "opencode" if !is_set(OPENCODE) => {
             let config = json!({ "mcp": { NAME: { "type": "local", "command": server, "enabled": true } } });
-            Some(McpOffer { arguments: None, variable: Some((OPENCODE, config.to_string())) })
+            offered(Vec::new(), Some((OPENCODE, config.to_string())))
         }
         _ => None,
     }
@@ -80,6 +72,9 @@ fn toml(value: &serde_json::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
     use super::*;
 
     fn offered(agent: &str) -> Option<McpOffer> {
@@ -87,19 +82,22 @@ mod tests {
         offer(&CommandLine::parse("agent", agent).unwrap(), &server, |name| name == "SET")
     }
 
+    /// Returns the arguments of a command with those of the offer.
+    fn words(agent: &str) -> Vec<String> {
+        let command = CommandLine::parse("agent", agent).unwrap();
+        let process = command.process(&BTreeMap::new(), Path::new("/"), offered(agent).as_ref());
+        process.get_args().map(|word| word.to_str().unwrap().to_owned()).collect()
+    }
+
     #[test]
     fn clients_take_the_server_with_their_command() {
         let config =
             r#"{"mcpServers":{"ralph-memory":{"args":["--root","/p \"q\"","mcp"],"command":"/opt/ralph memory"}}}"#;
-        let claude = offered("claude -p --model {model}").unwrap();
-        let own = vec!["-p".to_owned(), "--model".to_owned(), "haiku".to_owned()];
         assert_eq!(
-            claude.added_to(own),
+            words("claude -p --model haiku"),
             [&format!("--mcp-config={config}"), "--allowedTools=mcp__ralph-memory", "-p", "--model", "haiku"]
         );
-        let codex = offered("env A=1 /usr/bin/codex exec -").unwrap();
-        let own = ["A=1", "/usr/bin/codex", "exec", "-"].map(str::to_owned).to_vec();
-        let arguments = codex.added_to(own);
+        let arguments = words("env A=1 /usr/bin/codex exec -");
         assert_eq!([&arguments[..3], &arguments[4..]].concat(), ["A=1", "/usr/bin/codex", "-c", "exec", "-"]);
         let value = arguments[3].strip_prefix("mcp_servers.ralph-memory=").unwrap();
         let table: toml::Table = toml::from_str(&format!("server={value}")).unwrap();

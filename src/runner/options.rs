@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::agent_log::AgentLog;
 use super::command::CommandLine;
 use super::interrupt::Interrupt;
-use super::process::ProcessTimeouts;
+use super::process::GRACE;
 use super::template::PromptTemplate;
 use crate::context::Task;
 use crate::memory::Run;
@@ -39,7 +39,7 @@ pub struct RunOptions {
     pub template: Option<PromptTemplate>,
     /// The run to continue; without one a new one begins. Its `limit` is set by the runner.
     pub run: Option<Run>,
-    /// The most iterations.
+    /// The most attempts.
     pub max_iterations: Option<u32>,
     /// The most attempts at one task.
     pub max_attempts: Option<u32>,
@@ -51,8 +51,9 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// The longest that verification may take; then it has failed.
     pub verify_timeout: Option<Duration>,
-    /// How long commands and their children have to end.
-    pub process_timeouts: ProcessTimeouts,
+    /// The time for a command and its children to end after an interrupt or a time-out, before they are killed. A child
+    /// that holds an output open after the command has exited is waited for as long, and for two seconds at most.
+    pub grace: Duration,
     /// Where the run is to go on though its agent cannot work (see [`RunEnd::Crashing`] and [`RunEnd::UsageLimit`]): the
     /// first pause, which each further crash doubles, up to 15 minutes. The end of a usage limit is waited for.
     pub keep_going: Option<Duration>,
@@ -84,7 +85,7 @@ impl RunOptions {
             max_tokens: None,
             timeout: None,
             verify_timeout: None,
-            process_timeouts: ProcessTimeouts::default(),
+            grace: GRACE,
             keep_going: None,
             log: None,
             format: Format::Auto,
@@ -143,7 +144,7 @@ pub enum Assignment {
 /// let checklist = Assignment::Checklist { path, like: Task::default() };
 /// let words = match runner.run(&checklist, &mut RunProgress::default(), &mut |_: RunEvent<'_>| ())? {
 ///     RunEnd::Done => "all boxes are ticked",
-///     RunEnd::Limit(RunLimit::Iterations) => "no iterations are left",
+///     RunEnd::Limit(RunLimit::Iterations) => "no attempts are left",
 ///     RunEnd::Crashing(_) | RunEnd::UsageLimit(_) => "the agent cannot work",
 ///     RunEnd::Limit(_) | RunEnd::NotTicked(_) | RunEnd::Interrupted => "a person has to look",
 /// };
@@ -180,8 +181,7 @@ pub enum RunEnd {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// let options = RunOptions { max_cost: Some(5.0), ..RunOptions::new(CommandLine::parse("agent", "claude -p")?) };
-/// let spending = Spending { cost_usd: 5.1, tokens: 800_000 };
-/// let mut progress = RunProgress { spending, ..RunProgress::default() }; // of a run that is resumed
+/// let mut progress = RunProgress { cost_usd: 5.1, tokens: 800_000, ..RunProgress::default() }; // of a run that is resumed
 /// let task = Assignment::Task(Task::new("Cover the parser with tests"));
 /// let end = Runner::new(&memory, options).run(&task, &mut progress, &mut |_: RunEvent<'_>| ())?;
 /// assert_eq!(end, RunEnd::Limit(RunLimit::Cost { spent: 5.1, limit: 5.0 }));

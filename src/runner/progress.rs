@@ -16,7 +16,7 @@ use crate::memory::{Recorded, Written};
 /// ```
 /// use ralph_memory::runner::RunProgress;
 /// let progress = RunProgress::default();
-/// assert!(progress.attempts.is_empty() && progress.spending.tokens == 0);
+/// assert!(progress.attempts.is_empty() && progress.tokens == 0);
 /// ```
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct RunProgress {
@@ -28,8 +28,10 @@ pub struct RunProgress {
     pub refused: Vec<String>,
     /// What happened on the way that a person should know.
     pub problems: Vec<Problem>,
-    /// What it spent, also before it was resumed.
-    pub spending: Spending,
+    /// What it cost in US dollars, also before it was resumed.
+    pub cost_usd: f64,
+    /// How many tokens it took, in and out, also before it was resumed.
+    pub tokens: u64,
     /// How many attempts it made at each task before it was resumed, by the task's id.
     pub earlier_attempts: BTreeMap<String, u32>,
 }
@@ -107,32 +109,6 @@ pub struct RunTask {
     pub done: bool,
 }
 
-/// What a run spent, by its journal.
-///
-/// ```
-/// use ralph_memory::memory::Report;
-/// use ralph_memory::runner::ResumedRun;
-/// use ralph_memory::{Memory, Task};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Draw the architecture"), &memory.new_run())?;
-/// let report = Report { cost_usd: Some(0.25), tokens_in: Some(9_000), tokens_out: Some(800), ..Report::default() };
-/// memory.finish(&iteration, &report)?;
-/// let spending = ResumedRun::newest(&memory).ok_or("no run")?.progress.spending;
-/// assert_eq!((spending.cost_usd, spending.tokens), (0.25, 9_800));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spending {
-    /// In US dollars.
-    pub cost_usd: f64,
-    /// In tokens, in and out.
-    pub tokens: u64,
-}
-
 impl RunTask {
     /// Another box of the title of one that is done begins again.
     fn is_of(&self, task: &Task) -> bool {
@@ -151,16 +127,15 @@ impl RunProgress {
         if options.max_iterations.is_some_and(|most| self.attempts.len() >= most as usize) {
             return Some(RunLimit::Iterations);
         }
-        let Spending { cost_usd, tokens } = self.spending;
-        let cost = options.max_cost.filter(|limit| cost_usd >= *limit);
-        let cost = cost.map(|limit| RunLimit::Cost { spent: cost_usd, limit });
-        let limit = options.max_tokens.filter(|limit| tokens >= *limit);
-        cost.or(limit.map(|limit| RunLimit::Tokens { spent: tokens, limit }))
+        let cost = options.max_cost.filter(|limit| self.cost_usd >= *limit);
+        let cost = cost.map(|limit| RunLimit::Cost { spent: self.cost_usd, limit });
+        let tokens = options.max_tokens.filter(|limit| self.tokens >= *limit);
+        cost.or(tokens.map(|limit| RunLimit::Tokens { spent: self.tokens, limit }))
     }
 
     /// Counts an attempt at a task.
     pub(super) fn note(&mut self, task: &Task, attempt: RunAttempt, recorded: Recorded) {
-        self.spending.add(&recorded.attempt.head);
+        self.spend(&recorded.attempt.head);
         self.refused.extend(recorded.refused);
         let is_new = |problem: &Problem| !self.problems.contains(problem);
         let new: Vec<Problem> = recorded.problems.into_iter().filter(is_new).collect();
@@ -174,11 +149,9 @@ impl RunProgress {
         }
         self.attempts.push(attempt);
     }
-}
 
-impl Spending {
-    /// Counts an attempt. What it does not say counts for nothing.
-    pub(super) fn add(&mut self, head: &AttemptHead) {
+    /// Counts what an attempt spent. What it does not say counts for nothing.
+    pub(super) fn spend(&mut self, head: &AttemptHead) {
         // Sums of cents are not cents: they come out a little too low.
         self.cost_usd = ((self.cost_usd + head.cost_usd.unwrap_or_default()) * 1e6).round() / 1e6;
         self.tokens = self.tokens.saturating_add(head.tokens().unwrap_or_default());

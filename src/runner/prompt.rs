@@ -1,40 +1,18 @@
 //! The prompt of an attempt where there is no template: the task, the context, the progress.
 
-use crate::context::Task;
+use std::collections::BTreeMap;
 
-/// What a prompt is made of.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PromptParts<'a> {
-    /// The task.
-    pub(super) task: &'a Task,
-    /// The id of the task.
-    pub(super) task_id: &'a str,
-    /// The section that assigns it.
-    pub(super) assignment: &'a str,
-    /// What the memory has to say.
-    pub(super) context: &'a str,
-    /// What the attempts before have come to; empty where there is nothing to say.
-    pub(super) progress: &'a str,
-    /// The model that is asked for.
-    pub(super) model: &'a str,
-    /// The number of the attempt, from 1.
-    pub(super) iteration: u32,
-    /// The run.
-    pub(super) run_id: &'a str,
-}
-
-impl PromptParts<'_> {
-    /// Returns the prompt where there is no template.
-    pub(super) fn prompt(&self) -> String {
-        let mut text = format!("{}\n", self.assignment.trim_end());
-        if !self.context.trim().is_empty() {
-            text.push_str(&format!("\n{}\n", self.context.trim()));
-        }
-        if !self.progress.trim().is_empty() {
-            text.push_str(&format!("\n## Progress\n\n{}\n", nested(self.progress.trim())));
-        }
-        text
+/// Returns the prompt with the values that a template would name.
+pub(super) fn prompt(values: &BTreeMap<&str, String>) -> String {
+    let mut text = values["task"].clone();
+    let (context, progress) = (values["context"].trim(), values["progress"].trim());
+    if !context.is_empty() {
+        text.push_str(&format!("\n{context}\n"));
     }
+    if !progress.is_empty() {
+        text.push_str(&format!("\n## Progress\n\n{}\n", nested(progress)));
+    }
+    text
 }
 
 /// Returns markdown with its headings one level deeper. What stands in a code fence is left alone.
@@ -57,24 +35,21 @@ fn nested(text: &str) -> String {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::runner) fn parts(task: &Task) -> PromptParts<'_> {
-        PromptParts {
-            task,
-            task_id: "t-1",
-            assignment: ASSIGNMENT,
-            context: "## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}",
-            progress: "",
-            model: "sonnet",
-            iteration: 3,
-            run_id: "run-1a2b3c4d",
-        }
-    }
-
-    const ASSIGNMENT: &str =
+    pub(in crate::runner) const TASK: &str =
         "## Assigned Task\n\n**ID:** t-1\n**Title:** Add the tables\n\n### Description\n\nWith {{context}}.\n";
 
-    pub(in crate::runner) fn task() -> Task {
-        Task { description: "With {{context}}.\n".into(), ..Task::new("Add\n the  tables") }
+    pub(in crate::runner) fn values() -> BTreeMap<&'static str, String> {
+        let values = [
+            ("task", TASK),
+            ("context", "## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}"),
+            ("progress", ""),
+            ("task_id", "t-1"),
+            ("task_title", "Add\n the  tables"),
+            ("model", "sonnet"),
+            ("attempt", "3"),
+            ("run_id", "run-1a2b3c4d"),
+        ];
+        values.map(|(name, value)| (name, value.to_owned())).into()
     }
 
     #[test]
@@ -86,13 +61,12 @@ pub(super) mod tests {
 
     #[test]
     fn without_a_template_it_is_task_context_and_progress() {
-        let task = task();
         let context = "\n## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}\n";
-        let mut parts = parts(&task);
-        assert_eq!(parts.prompt(), format!("{ASSIGNMENT}{context}"));
-        parts.progress = "Step 1.\n";
-        assert_eq!(parts.prompt(), format!("{ASSIGNMENT}{context}\n## Progress\n\nStep 1.\n"));
-        let parts = PromptParts { progress: " \n", context: "", ..parts };
-        assert_eq!(parts.prompt(), ASSIGNMENT);
+        let mut values = values();
+        assert_eq!(prompt(&values), format!("{TASK}{context}"));
+        values.insert("progress", "Step 1.\n".to_owned());
+        assert_eq!(prompt(&values), format!("{TASK}{context}\n## Progress\n\nStep 1.\n"));
+        values.extend([("progress", " \n".to_owned()), ("context", String::new())]);
+        assert_eq!(prompt(&values), TASK);
     }
 }

@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 /// The exit status of a verification that a time-out ended, as `timeout` reports it.
 const TIMED_OUT: i32 = 124;
 
-/// What happened in an iteration.
+/// What happened in an attempt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct AgentReport {
     /// What the agent wrote to its standard output.
@@ -48,7 +48,7 @@ impl AgentReport {
             },
             timed_out: output.timed_out,
             transcript,
-            errors: with_timeout(output.stderr.text, "the agent", output.timed_out),
+            errors: with_timeout(output.stderr, "the agent", output.timed_out),
             ..AgentReport::default()
         }
     }
@@ -65,7 +65,7 @@ impl AgentReport {
         self.errors = error.with_causes();
     }
 
-    /// Returns it as the memory takes it, with a summary of the iteration.
+    /// Returns it as the memory takes it, with a summary of the attempt.
     pub(super) fn with_summary(&self, progress: String) -> Report {
         // What the loop says of an agent that it ended counts, whatever exit status that one had.
         let is_crash =
@@ -97,7 +97,7 @@ impl AgentReport {
 
 /// Returns how verification went.
 pub(super) fn validated(verify: &CommandLine, output: ProcessOutput) -> (Option<Validation>, String) {
-    let text = if output.stdout.text.trim().is_empty() { output.stderr.text } else { output.stdout.text };
+    let text = if output.stdout.trim().is_empty() { output.stderr } else { output.stdout };
     let validation = Validation {
         command: verify.to_string(),
         // Whatever its own exit status, it verified nothing.

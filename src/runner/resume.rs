@@ -8,12 +8,18 @@ use crate::memory::{Memory, Run};
 /// A run, to be continued.
 ///
 /// ```
-/// use ralph_memory::Memory;
+/// use ralph_memory::memory::Report;
 /// use ralph_memory::runner::ResumedRun;
+/// use ralph_memory::{Memory, Task};
 /// # let folder = tempfile::tempdir()?;
 /// Memory::init(folder.path())?;
 /// let memory = Memory::open(folder.path())?;
 /// assert!(ResumedRun::newest(&memory).is_none());
+/// let attempt = memory.begin(&Task::new("Draw the architecture"), &memory.new_run())?;
+/// let report = Report { cost_usd: Some(0.25), tokens_in: Some(9_000), tokens_out: Some(800), ..Report::default() };
+/// memory.finish(&attempt, &report)?;
+/// let progress = ResumedRun::newest(&memory).ok_or("no run")?.progress;
+/// assert_eq!((progress.cost_usd, progress.tokens), (0.25, 9_800));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -34,14 +40,14 @@ impl ResumedRun {
         ResumedRun::of(memory, &memory.newest_run()?)
     }
 
-    /// Returns the run of this name; nothing if it has no iteration.
+    /// Returns the run of this name; nothing if it has no attempt.
     pub fn of(memory: &Memory, id: &str) -> Option<ResumedRun> {
         let (mut number, mut task, mut is_done) = (0, None, false);
         let mut progress = RunProgress::default();
         for (_, attempt) in memory.attempts_of_run(id) {
             is_done = attempt.head.outcome == Outcome::Done;
             number = attempt.head.iteration;
-            progress.spending.add(&attempt.head);
+            progress.spend(&attempt.head);
             if let Some(id) = &attempt.task_id {
                 let count = progress.earlier_attempts.entry(id.clone()).or_default();
                 *count = if is_done { 0 } else { count.saturating_add(1) };

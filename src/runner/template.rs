@@ -3,21 +3,21 @@
 //! The text of a value is never read as a part of the template. A name that does not exist is refused when the template
 //! is read.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::prompt::PromptParts;
 use crate::error::{Error, Result};
 
 /// The values that a template can name.
-const NAMES: [&str; 8] = ["task", "context", "progress", "task_id", "task_title", "model", "iteration", "run_id"];
+const NAMES: [&str; 8] = ["task", "context", "progress", "task_id", "task_title", "model", "attempt", "run_id"];
 /// The largest template, in bytes.
 const MAX_TEMPLATE: usize = 1024 * 1024;
 
 /// A template for prompts.
 ///
-/// It can name `{{task}}`, `{{context}}`, `{{progress}}`, `{{task_id}}`, `{{task_title}}`, `{{model}}`, `{{iteration}}` and
+/// It can name `{{task}}`, `{{context}}`, `{{progress}}`, `{{task_id}}`, `{{task_title}}`, `{{model}}`, `{{attempt}}` and
 /// `{{run_id}}`. Text between `{{#if NAME}}` and `{{/if}}` is left out where the value is empty, text after `{{else}}`
 /// where it is not.
 ///
@@ -66,19 +66,8 @@ impl PromptTemplate {
     }
 
     /// Returns the prompt.
-    pub(super) fn prompt(&self, parts: &PromptParts<'_>) -> Result<String> {
-        let PromptParts { context, progress, task_id, model, iteration, run_id, task, assignment } = *parts;
-        let (assignment, iteration) = (format!("{}\n", assignment.trim_end()), iteration.to_string());
-        self.fill(|name| match name {
-            "task" => &assignment,
-            "context" => context,
-            "progress" => progress,
-            "task_id" => task_id,
-            "task_title" => &task.title,
-            "model" => model,
-            "iteration" => &iteration,
-            _ => run_id,
-        })
+    pub(super) fn prompt(&self, values: &BTreeMap<&str, String>) -> Result<String> {
+        self.fill(|name| &values[name])
     }
 
     /// Returns the text with values in place of their names. Names are checked in the parts that are left out, too.
@@ -104,9 +93,12 @@ impl PromptTemplate {
             let Some(length) = self.text[at..].find("}}") else { return Err(self.refuse(line, "`{{` is not closed")) };
             let name = self.text[at..at + length].trim();
             at += length + 2;
-            let known = |name: &str| match NAMES.contains(&name) {
-                true => Ok(value(name)),
-                false => Err(self.refuse(line, &format!("there is no value `{name}`"))),
+            let known = |name: &str| {
+                if NAMES.contains(&name) {
+                    Ok(value(name))
+                } else {
+                    Err(self.refuse(line, &format!("there is no value `{name}`")))
+                }
             };
             match (name.strip_prefix("#if "), open.last_mut()) {
                 (Some(name), _) => open.push((line, !known(name.trim())?.is_empty())),
@@ -142,19 +134,19 @@ impl PromptTemplate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::prompt::tests::{parts, task};
+    use super::super::prompt::tests::{TASK, values};
     use super::*;
 
     #[track_caller]
     fn check(template: &str, expected: &str) {
         let template = PromptTemplate::parse(template, "p.md").unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(template.prompt(&parts(&task())).unwrap(), expected);
+        assert_eq!(template.prompt(&values()).unwrap(), expected);
     }
 
     #[test]
     fn values_stand_where_they_are_named() {
         check("", "");
-        check("{{task_id}} {{ model }} {{iteration}} {{run_id}}", "t-1 sonnet 3 run-1a2b3c4d");
+        check("{{task_id}} {{ model }} {{attempt}} {{run_id}}", "t-1 sonnet 3 run-1a2b3c4d");
         check("  {{context}}|", "  ## Previous Attempts\n\n{{model}} <b> \"é\" & {{/if}}|");
         check("{{#if progress}}P{{else}}none{{/if}}", "none");
         check("{{#if progress}}P{{else}}{{#if model}}M{{/if}}{{/if}}", "M");
@@ -167,10 +159,7 @@ mod tests {
 
     #[test]
     fn the_task_is_a_section() {
-        check(
-            "{{task}}",
-            "## Assigned Task\n\n**ID:** t-1\n**Title:** Add the tables\n\n### Description\n\nWith {{context}}.\n",
-        );
+        check("{{task}}", TASK);
     }
 
     #[test]
@@ -203,7 +192,7 @@ mod tests {
         let message = |path: &Path| PromptTemplate::read(path).err().map(|error| error.to_string());
         assert_eq!(message(&path), Some(format!("cannot read `{}`", path.display())));
         fs::write(&path, "{{model}}\r\n").unwrap();
-        assert_eq!(PromptTemplate::read(&path).unwrap().prompt(&parts(&task())).unwrap(), "sonnet\r\n");
+        assert_eq!(PromptTemplate::read(&path).unwrap().prompt(&values()).unwrap(), "sonnet\r\n");
         fs::write(&path, b"\xff").unwrap();
         assert!(message(&path).unwrap().ends_with("is not UTF-8"));
         fs::write(&path, vec![b'x'; MAX_TEMPLATE + 1]).unwrap();

@@ -219,9 +219,9 @@ fn work_loop(program: &Program, root: &Path, ends: &AtomicBool, count: &AtomicUs
     let agent = root.join("agent.sh");
     fs::write(
         &agent,
-        "cat > /dev/null\necho \"<journal>turn $RALPH_ITERATION</journal>\"\n\
-         echo \"<learning category=\\\"pitfall\\\" tags=\\\"soak, loop\\\">Iteration $RALPH_ITERATION of a loop learned that.</learning>\"\n\
-         if [ \"$RALPH_ITERATION\" -ge 4 ]; then echo \"<task-done>$RALPH_TASK_ID</task-done>\"; else echo \"<task-failed>$RALPH_TASK_ID</task-failed>\"; fi\n",
+        "cat > /dev/null\necho \"<journal>turn $RALPH_ATTEMPT</journal>\"\n\
+         echo \"<learning category=\\\"pitfall\\\" tags=\\\"soak, loop\\\">Iteration $RALPH_ATTEMPT of a loop learned that.</learning>\"\n\
+         if [ \"$RALPH_ATTEMPT\" -ge 4 ]; then echo \"<task-done>$RALPH_TASK_ID</task-done>\"; else echo \"<task-failed>$RALPH_TASK_ID</task-failed>\"; fi\n",
     )
     .unwrap();
     let agent = format!("/bin/sh {}", agent.display());

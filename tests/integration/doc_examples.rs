@@ -33,7 +33,7 @@ const UNSHOWN: [(&str, &[&str]); 2] = [
     ("ralph-memory init", &["created .ralph/knowledge/\n", "created .ralph/config.toml\n"]),
     (
         "ralph-memory run --task",
-        &["done", "  done         Make the database tests pass in CI (1 iteration)\n", "  iterations   1 (1 done)\n"],
+        &["done", "  done         Make the database tests pass in CI (1 attempt)\n", "  attempts     1 (1 done)\n"],
     ),
 ];
 /// The agent of the sessions: it does its task if it may edit files.

@@ -156,8 +156,8 @@ impl Played {
             "sh check.sh",
             "--max-iterations",
             "20",
-            "--budget",
-            "80000",
+            "--tokens",
+            "25000",
         ];
         let (code, mut said) = self.run(&begun);
         assert_eq!(code, Some(130), "{said}");

@@ -57,8 +57,8 @@ fn outcomes(attempts: &BTreeMap<String, Attempt>) -> BTreeMap<&'static str, u32>
 fn finished_iterations_stay_and_cut_ones_are_marked() {
     let base = TestBase::new();
     // Each turn leaves a line at a safe place, and the same in its notes.
-    let agent = "#!/bin/sh\ncat > /dev/null\necho \"$RALPH_RUN_ID $RALPH_ITERATION\" >> \"$(dirname \"$0\")/turns\"\n\
-                 echo \"<journal>turn $RALPH_ITERATION</journal>\"\necho \"<task-$1>$RALPH_TASK_ID</task-$1>\"\n";
+    let agent = "#!/bin/sh\ncat > /dev/null\necho \"$RALPH_RUN_ID $RALPH_ATTEMPT\" >> \"$(dirname \"$0\")/turns\"\n\
+                 echo \"<journal>turn $RALPH_ATTEMPT</journal>\"\necho \"<task-$1>$RALPH_TASK_ID</task-$1>\"\n";
     base.write("../home/agent.sh", agent);
     let agent = |says: &str| format!("sh {} {says}", base.home().join("agent.sh").display());
     let failing = agent("failed");

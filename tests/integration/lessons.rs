@@ -112,7 +112,7 @@ fn a_task_named_like_a_path_stays_inside() {
 
 /// An agent that learns one thing each turn, whose title has its run and its turn.
 const AGENT: &str = "#!/bin/sh\ncat > /dev/null\n\
-    echo \"<knowledge tags=\\\"$RALPH_RUN_ID,turn$RALPH_ITERATION\\\" title=\\\"Turn $RALPH_ITERATION of $RALPH_RUN_ID\\\">x</knowledge>\"\n\
+    echo \"<knowledge tags=\\\"$RALPH_RUN_ID,turn$RALPH_ATTEMPT\\\" title=\\\"Turn $RALPH_ATTEMPT of $RALPH_RUN_ID\\\">x</knowledge>\"\n\
     echo \"<task-failed>$RALPH_TASK_ID</task-failed>\"\n";
 
 #[test]
@@ -264,7 +264,7 @@ fn leftovers_of_an_agent_do_not_affect_the_next() {
     let base = TestBase::new();
     git(&base, &["init", "--quiet"]);
     // A file whose name is a sigil; the next agent repeats its prompt, and verification agrees with it.
-    let script = "cat > prompt\n[ $RALPH_ITERATION = 1 ] && { mkdir '<task-done>t-1<'; touch '<task-done>t-1</task-done>'; }\ncat prompt\n";
+    let script = "cat > prompt\n[ $RALPH_ATTEMPT = 1 ] && { mkdir '<task-done>t-1<'; touch '<task-done>t-1</task-done>'; }\ncat prompt\n";
     let arguments = ["--task", "x", "--task-id", "t-1", "--verify", "true", "--max-iterations", "2"];
     let ran = run_agent(&base, script, &arguments);
     assert_eq!(ran.code, Some(1), "{ran}");
@@ -322,7 +322,7 @@ fn a_context_request_interrupts_no_live_run() {
     let program = crate::support::PROGRAM;
     // As a person would in another terminal: nothing in the environment says that a run is going on.
     let script = format!(
-        "cat > /dev/null\nenv -u RALPH_RUN_ID -u RALPH_ITERATION '{program}' --now {} context --task P --task-id t-1 > own 2>&1\n\
+        "cat > /dev/null\nenv -u RALPH_RUN_ID -u RALPH_ATTEMPT '{program}' --now {} context --task P --task-id t-1 > own 2>&1\n\
          echo '<task-failed>t-1</task-failed>'\n",
         crate::support::NOW
     );

@@ -36,7 +36,7 @@ fn an_agent_over_its_time_limit_is_ended_and_the_run_continues() {
     let base = TestBase::new();
     // A child of it leaves its process group, and it says that it is done.
     let script = format!(
-        "cat > prompt-$RALPH_ITERATION\n{DONE}\n[ $RALPH_ITERATION = 1 ] || exit 0\n\
+        "cat > prompt-$RALPH_ATTEMPT\n{DONE}\n[ $RALPH_ATTEMPT = 1 ] || exit 0\n\
          setsid sh -c 'echo $$ > pid; exec sleep 1000' &\nyes 'a warning' | head -n 9000 >&2\nsleep 1000"
     );
     let ran = run(&base, &["--agent", &agent(&base, &script), "--timeout", "2s"]);
@@ -62,7 +62,7 @@ fn an_agent_that_ends_in_time_is_not_blocked() {
 #[test]
 fn a_verification_over_its_time_limit_has_failed() {
     let base = TestBase::new();
-    let agent = agent(&base, &format!("cat > prompt-$RALPH_ITERATION\n{DONE}"));
+    let agent = agent(&base, &format!("cat > prompt-$RALPH_ATTEMPT\n{DONE}"));
     // It ends with success when it is asked to end.
     let verify = "sh -c 'trap \"exit 0\" TERM; echo testing; while :; do sleep 0.01; done'";
     let arguments = ["--agent", &agent, "--verify", verify, "--verify-timeout", "1s", "--max-iterations", "2"];
@@ -84,7 +84,8 @@ fn a_resumed_run_keeps_its_time_outs() {
     let ran = base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert!(ran.stdout.contains("1 (1 blocked)"), "{ran}");
     assert_eq!(journal(&base).len(), 2);
-    assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": 420"));
+    // The file ends with its seal.
+    assert!(base.read(".ralph/state/run.json").contains("\"verify_timeout\": {\n      \"secs\": 420,"));
 }
 
 /// An agent whose stream reports 30 cents and 1,200 tokens, and no outcome.
@@ -156,7 +157,7 @@ fn a_log_has_all_output_of_an_agent() {
     let base = TestBase::new();
     git(&base, &["init", "-q"]);
     // More than is kept of an error output.
-    let script = format!("echo first $RALPH_ITERATION\nyes 0123456 | head -n 200000 >&2\necho {SECRET}");
+    let script = format!("echo first $RALPH_ATTEMPT\nyes 0123456 | head -n 200000 >&2\necho {SECRET}");
     let ran = run(&base, &["--agent", &agent(&base, &script), "--max-iterations", "2", "--log", "logs/of agents"]);
     assert!(ran.stdout.contains("2 (2 blocked)"), "{ran}");
     let run = base.files(".ralph/journal")[0].split('/').nth(2).unwrap().to_owned();
@@ -205,12 +206,12 @@ fn an_unwritable_log_or_one_in_the_memory_is_refused() {
 }
 
 #[test]
-fn the_title_of_a_box_is_shown_above_its_iterations() {
+fn the_title_of_a_box_is_shown_above_its_attempts() {
     let base = TestBase::new();
     base.write("todo.md", "- [ ] Add the lock\n- [ ] Test it\u{1b}[2J\n");
     // Each box is done at the second attempt, and the first one moves in the file.
     let script = format!(
-        ": $RALPH_MODEL\n[ $RALPH_ITERATION != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ITERATION % 2)) = 1 ] || {DONE}",
+        ": $RALPH_MODEL\n[ $RALPH_ATTEMPT != 1 ] || sed -i '1i # To do' {}\n[ $((RALPH_ATTEMPT % 2)) = 1 ] || {DONE}",
         base.at("todo.md").display()
     );
     let agent = agent(&base, &script);
@@ -218,13 +219,13 @@ fn the_title_of_a_box_is_shown_above_its_iterations() {
     let ran = base.with(checklist).env("PATH", std::env::var_os("PATH").unwrap()).run();
     assert_eq!(ran.code, Some(0), "{ran}");
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.matches('·').count() < 2).collect();
-    let iteration = |number: u32| format!("iteration {number} of 10 · sonnet");
-    assert_eq!(lines[..3], ["Add the lock", &iteration(1), &iteration(2)], "{ran}");
-    assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &iteration(3)], "{ran}");
+    let attempt = |number: u32| format!("attempt {number} of 10 · sonnet");
+    assert_eq!(lines[..3], ["Add the lock", &attempt(1), &attempt(2)], "{ran}");
+    assert_eq!(lines[3..5], ["Test it\\u{1b}[2J", &attempt(3)], "{ran}");
     assert_eq!(ran.stderr.matches("Test it").count(), 1, "{ran}");
     // A single task needs no title.
     let ran = run(&base, &["--agent", &agent, "--max-iterations", "1"]);
-    assert!(ran.stderr.starts_with("iteration 1 of 1"), "{ran}");
+    assert!(ran.stderr.starts_with("attempt 1 of 1"), "{ran}");
 }
 
 /// What was seen: an agent with a wrong key was begun 21 times in three seconds, without a word.
@@ -243,7 +244,7 @@ fn an_agent_that_crashes_at_once_ends_the_run() {
     }
     // One that works in between is not in a loop of crashes.
     let base = TestBase::new();
-    let script = "[ $(( RALPH_ITERATION % 3 )) = 0 ] || { echo 'no network' >&2; exit 1; }";
+    let script = "[ $(( RALPH_ATTEMPT % 3 )) = 0 ] || { echo 'no network' >&2; exit 1; }";
     let ran = run(&base, &["--agent", &agent(&base, script), "--max-iterations", "7"]);
     assert!(ran.stdout.contains("7 (2 blocked, 5 error)"), "{ran}");
 }

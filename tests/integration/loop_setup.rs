@@ -19,36 +19,23 @@ fn check_nothing(base: &TestBase) {
 
 /// What was seen: `--verify "carg test"` let the agent work, was held against it, and raised the model.
 #[test]
-fn a_missing_verification_command_costs_no_attempt() {
+fn a_command_that_cannot_run_costs_no_attempt() {
     let base = TestBase::new();
     let touch = format!("touch {}", base.home().join("worked").display());
+    let check = |arguments: &[&str], parts: [&str; 2]| {
+        let ran = run(&base, &[&["--task", "x"], arguments].concat());
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{ran}");
+        check_nothing(&base);
+    };
     for verify in ["carg test", "sh -c 'carg test --all'", "./gone.sh"] {
-        let ran = run(&base, &["--task", "x", "--agent", &touch, "--verify", verify]);
-        assert_eq!(ran.code, Some(2), "{ran}");
-        assert!(ran.stderr.contains("there is no command `") && ran.stderr.contains("--verify"), "{ran}");
-        check_nothing(&base);
+        check(&["--agent", &touch, "--verify", verify], ["there is no command `", "--verify"]);
     }
-    assert!(!base.home().join("worked").exists());
-}
-
-#[test]
-fn a_missing_agent_command_costs_no_attempt() {
-    let base = TestBase::new();
     for agent in ["no-such-agent -p", "sh -c 'no-such-agent -p'", "sh -c 'cd . && no-such-agent -p'"] {
-        let ran = run(&base, &["--task", "x", "--agent", agent]);
-        assert_eq!(ran.code, Some(2), "{ran}");
-        assert!(ran.stderr.contains("no-such-agent"), "{ran}");
-        check_nothing(&base);
+        check(&["--agent", agent], ["no-such-agent", "--agent"]);
     }
-}
-
-#[test]
-fn a_misspelt_placeholder_is_refused() {
-    let base = TestBase::new();
-    let ran = run(&base, &["--task", "x", "--agent", "true --model {modle}"]);
-    assert_eq!(ran.code, Some(2), "{ran}");
-    assert!(ran.stderr.contains("`{modle}`") && ran.stderr.contains("{model}"), "{ran}");
-    check_nothing(&base);
+    check(&["--agent", "true --model {modle}"], ["`{modle}`", "{model}"]);
+    assert!(!base.home().join("worked").exists());
 }
 
 /// An agent of a client's name, which records its model and prints nothing.
@@ -108,7 +95,7 @@ fn a_model_is_recorded_where_the_agent_was_told_it_or_named_it() {
         };
         let ran = run(&base, &["--task", "x", "--agent", &agent, "--max-iterations", "2", "--json"]);
         let answer = ran.json(1);
-        let models = || answer["iterations"].as_array().unwrap().iter().map(|iteration| iteration["model"].as_str());
+        let models = || answer["attempts"].as_array().unwrap().iter().map(|attempt| attempt["model"].as_str());
         assert_eq!(models().collect::<Vec<_>>(), [expected; 2], "{agent}: {ran}");
         let logged = base.run(["log", "--json"]).json(0);
         assert_eq!(logged["attempts"][0]["model"].as_str(), expected, "{agent}");
@@ -156,7 +143,7 @@ fn a_client_without_known_models_gets_no_others() {
         assert!(refused.stderr.contains("`strategy.models`"), "{refused}");
         check_nothing(&base);
         let answer = with().env("RALPH_MEMORY_STRATEGY__MODELS", "anthropic/a, openai/b").run().json(1);
-        assert_eq!(answer["iterations"][0]["model"], "anthropic/a");
+        assert_eq!(answer["attempts"][0]["model"], "anthropic/a");
         fs::remove_dir_all(base.at(".ralph/journal")).unwrap();
     }
 }
@@ -183,7 +170,7 @@ fn a_task_begins_with_the_model_that_did_similar_ones() {
     let check = |title: &str, strategy: &str, model: &str, rationale: &str| {
         let arguments = ["--task", title, "--agent", "echo {model}", "--max-iterations", "1", "--strategy", strategy];
         let answer = run(&base, &[&arguments[..], &["--json"]].concat()).json(1);
-        assert_eq!(answer["iterations"][0]["model"], model, "{title}");
+        assert_eq!(answer["attempts"][0]["model"], model, "{title}");
         let path = format!(".ralph/journal/{}/0001.md", answer["run_id"].as_str().unwrap());
         let entry = base.read(&path);
         assert!(entry.contains("\nmodel_rationale: ") && entry.contains(rationale), "{entry}");
@@ -299,7 +286,7 @@ fn a_run_with_nothing_to_do_says_why() {
 }
 
 #[test]
-fn a_run_says_why_an_iteration_did_not_finish_its_task() {
+fn a_run_says_why_an_attempt_did_not_finish_its_task() {
     let base = TestBase::new();
     let done = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";
     let check = |script: &str, more: &[&str], expected: &str| {
@@ -307,11 +294,11 @@ fn a_run_says_why_an_iteration_did_not_finish_its_task() {
         let task = format!("task {expected}");
         let arguments = [&["--task", &task, "--agent", "sh agent.sh", "--max-iterations", "1"], more].concat();
         let ran = run(&base, &arguments);
-        let end = ran.stderr.lines().rfind(|line| line.starts_with("iteration 1 of 1 · ")).unwrap();
+        let end = ran.stderr.lines().rfind(|line| line.starts_with("attempt 1 of 1 · ")).unwrap();
         let parts: Vec<&str> = end.split(" · ").collect();
         assert_eq!((parts[2], parts[parts.len() - 1]), expected.split_once(": ").unwrap(), "{ran}");
         let answer = run(&base, &[&arguments[..], &["--json"]].concat()).json(1);
-        let end = &answer["iterations"][0];
+        let end = &answer["attempts"][0];
         assert_eq!(format!("{}: {}", end["outcome"].as_str().unwrap(), end["reason"].as_str().unwrap()), expected);
     };
     check("echo one >&2; echo 'error: invalid API key' >&2; exit 3", &[], "error: exit code 3: error: invalid API key");
@@ -387,15 +374,27 @@ fn attempts(base: &TestBase, outcomes: &[(&str, &str)]) {
     }
 }
 
+/// Checks what a context says of a task with these attempts, and what it does not.
+#[track_caller]
+fn check_context(outcomes: &[(&str, &str)], more: &[&str], says: &[&str], leaves_out: &[&str]) -> TestBase {
+    let base = TestBase::new();
+    attempts(&base, outcomes);
+    let text = base.run([&["context", "-q", "--task", "x", "--task-id", "t-1"], more].concat()).answer(0);
+    for part in says {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    for part in leaves_out {
+        assert!(!text.contains(part), "{part} is in {text}");
+    }
+    base
+}
+
 #[test]
 fn a_stuck_task_is_reported_everywhere() {
-    let base = TestBase::new();
-    attempts(&base, &[("failed", "---\n"); 12]);
-    let task = ["--task", "x", "--task-id", "t-1"];
-    let context = context(&base, &[]);
-    assert!(context.contains("Stuck loop detected") && context.contains("12 consecutive failure(s)"), "{context}");
-
+    let says = ["Stuck loop detected", "12 consecutive failure(s)"];
+    let base = check_context(&[("failed", "---\n"); 12], &[], &says, &[]);
     // The warning refers to an existing attempt, and not to models that were never tried.
+    let task = ["--task", "x", "--task-id", "t-1"];
     let ran = run(&base, &[&task[..], &["--agent", "true", "--max-iterations", "1", "--strategy", "fixed"]].concat());
     assert!(
         ran.stderr.contains("warning: `x` keeps failing; see `ralph-memory show journal/run-0000000b/0012`"),
@@ -403,23 +402,77 @@ fn a_stuck_task_is_reported_everywhere() {
     );
 }
 
-/// Returns the context of the task.
-fn context(base: &TestBase, more: &[&str]) -> String {
-    base.run([&["context", "-q", "--task", "x", "--task-id", "t-1"], more].concat()).answer(0)
+#[test]
+fn a_context_tells_of_attempts_what_helps() {
+    // A refuted attempt shows the refutation, not the claim.
+    let validation = "validation: {command: cargo test, exit_code: 101, duration_ms: 1}\n---\n";
+    let refuted =
+        format!("{validation}\n## Summary\n\n> All tests pass now.\n\n## Error output\n\n> Everything is fine.\n");
+    let says = "`cargo test` failed with exit code 101";
+    check_context(&[("retried", &refuted)], &[], &[says], &["All tests pass", "Everything is fine"]);
+    // An attempt that was done is not a failed approach.
+    let says = "**Do not repeat the approaches that failed.**";
+    check_context(&[("done", "---\n"), ("failed", "---\n")], &[], &[says], &["these approaches"]);
+    // The errors of a task are a sentence.
+    let failed = [("failed", "error_category: test_failure\n---\n"), ("failed", "---\n"), ("failed", "---\n")];
+    check_context(&failed, &[], &["> It failed with: test_failure; 2 times without a reported cause.\n"], &[]);
+    // A report need not name a category.
+    let report = |why: &str| format!("error_category: unknown\n---\n\n## Why it failed\n\n> {why}\n");
+    let (tls, port) = (report("The broker wants TLS.\n> It says so."), report("The port is taken."));
+    let failed = [("failed", &*port), ("done", "---\n"), ("failed", &tls), ("failed", &port), ("failed", &tls)];
+    check_context(&failed, &[], &["> It failed with: The broker wants TLS (2), The port is taken.\n"], &[]);
+    // A suggestion stays until an attempt followed it.
+    let suggested = "---\n\n## Retry suggestion\n\n> Look at keep-alive.\n";
+    let says = "**Suggested approach for this retry:**\nLook at keep-alive.";
+    check_context(&[("failed", suggested), ("blocked", "---\n"), ("interrupted", "---\n")], &[], &[says], &[]);
+    let followed = ("failed", "---\n\n## What was tried\n\n> I looked at it.\n");
+    check_context(&[("failed", suggested), followed, ("interrupted", "---\n")], &[], &[], &["Suggested approach"]);
+    // A recurring error refers to an attempt that shows it.
+    let output = "## Validation output\n\n> E42: no such port\n";
+    let validation = "validation: {command: make, exit_code: 2, duration_ms: 1}\n---\n";
+    let refuted = format!("{validation}\n{output}");
+    let failed = format!("{validation}\n## What was tried\n\n> Another port.\n\n{output}");
+    let all: [(&str, &str); 4] =
+        [("retried", &refuted), ("failed", &failed), ("retried", &refuted), ("failed", &failed)];
+    check_context(&all, &[], &["Recurring error", "(that of attempt 3 above)\n"], &[]);
 }
 
 #[test]
-fn a_refuted_attempt_shows_the_refutation_not_the_claim() {
-    let base = TestBase::new();
-    let refuted = "validation: {command: cargo test, exit_code: 101, duration_ms: 1}\n---\n\n## Summary\n\n> All tests pass now.\n\n## Error output\n\n> Everything is fine.\n";
-    attempts(&base, &[("retried", refuted)]);
-    let text = context(&base, &[]);
-    assert!(text.contains("`cargo test` failed with exit code 101"), "{text}");
-    assert!(!text.contains("All tests pass") && !text.contains("Everything is fine"), "{text}");
+fn reports_come_before_attempts_without_one() {
+    let report = format!("---\n\n## What was tried\n\n> The only report. {}\n", "word ".repeat(100));
+    let all = [[("failed", report.as_str())].as_slice(), &[("interrupted", "---\n"); 9]].concat();
+    check_context(&all, &["--budget", "2600"], &["The only report.", "like 8 earlier attempts"], &[]);
+    let report = "---\n\n## What was tried\n\n> The only report.\n";
+    let words = |letter| format!("---\n\n## Error output\n\n> {}\n", format!("word{letter} ").repeat(60));
+    let words: Vec<String> = ('a'..'m').map(words).collect();
+    let mut all = vec![("failed", report)];
+    all.extend(words.iter().map(|words| ("blocked", words.as_str())));
+    all.insert(5, ("interrupted", "---\n"));
+    // An attempt without a report is not shown while others are left out.
+    let says = ["Left out for space", "The only report."];
+    check_context(&all, &["--budget", "3600"], &says, &["(sonnet, interrupted)"]);
+}
+
+/// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had
+/// ended.
+#[test]
+fn the_reason_of_an_end_is_shown_without_a_report() {
+    let limit = "---\n\n## Summary\n\n> I read the worker first.\n\n## Error output\n\n> I read the worker first.\n\n## Errors\n\n> - error_max_turns: Reached maximum number of turns (30)\n";
+    let says = [
+        "- **Errors:**\n  ```\n  error_max_turns: Reached maximum number of turns (30)\n",
+        "- **Last output:**\n  ```\n  I read the worker first.\n",
+    ];
+    let base = check_context(&[("blocked", limit)], &[], &says, &[]);
+    let text = base.run(["context", "-q", "--task", "x", "--task-id", "t-1"]).answer(0);
+    assert_eq!(text.matches("I read the worker first.").count(), 1, "{text}");
+    // The run's journal shows it to other tasks.
+    let arguments = ["context", "-q", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
+    let other = base.run(arguments).answer(0);
+    assert!(other.contains("**Why it failed**: error_max_turns: Reached maximum"), "{other}");
 }
 
 #[test]
-fn accepted_sigils_are_not_error_output() {
+fn accepted_report_elements_are_not_error_output() {
     let base = TestBase::new();
     base.write(
         "out",
@@ -433,100 +486,10 @@ fn accepted_sigils_are_not_error_output() {
 }
 
 #[test]
-fn reports_come_before_attempts_without_one() {
-    let base = TestBase::new();
-    let report = format!("---\n\n## What was tried\n\n> The only report. {}\n", "word ".repeat(100));
-    let mut all = vec![("failed", report.as_str())];
-    all.extend([("interrupted", "---\n"); 9]);
-    attempts(&base, &all);
-    let text = context(&base, &["--budget", "2600"]);
-    assert!(text.contains("The only report.") && text.contains("like 8 earlier attempts"), "{text}");
-}
-
-#[test]
-fn a_done_attempt_is_not_a_failed_approach() {
-    let base = TestBase::new();
-    attempts(&base, &[("done", "---\n"), ("failed", "---\n")]);
-    let text = context(&base, &[]);
-    assert!(text.contains("**Do not repeat the approaches that failed.**"), "{text}");
-    assert!(!text.contains("these approaches"), "{text}");
-}
-
-#[test]
-fn the_errors_of_a_task_are_a_sentence() {
-    let base = TestBase::new();
-    attempts(&base, &[("failed", "error_category: test_failure\n---\n"), ("failed", "---\n"), ("failed", "---\n")]);
-    let text = context(&base, &[]);
-    assert!(text.contains("> It failed with: test_failure; 2 times without a reported cause.\n"), "{text}");
-    // A report need not name a category.
-    let report = |why: &str| format!("error_category: unknown\n---\n\n## Why it failed\n\n> {why}\n");
-    let (tls, port) = (report("The broker wants TLS.\n> It says so."), report("The port is taken."));
-    attempts(&base, &[("failed", &port), ("done", "---\n"), ("failed", &tls), ("failed", &port), ("failed", &tls)]);
-    let text = context(&base, &[]);
-    assert!(text.contains("> It failed with: The broker wants TLS (2), The port is taken.\n"), "{text}");
-}
-
-#[test]
-fn a_suggestion_stays_until_an_attempt_followed_it() {
-    let base = TestBase::new();
-    let suggested = "---\n\n## Retry suggestion\n\n> Look at keep-alive.\n";
-    attempts(&base, &[("failed", suggested), ("blocked", "---\n"), ("interrupted", "---\n")]);
-    let text = context(&base, &[]);
-    assert!(text.contains("**Suggested approach for this retry:**\nLook at keep-alive."), "{text}");
-    attempts(&base, &[("failed", suggested), ("failed", "---\n\n## What was tried\n\n> I looked at it.\n")]);
-    let text = context(&base, &[]);
-    assert!(!text.contains("Suggested approach"), "{text}");
-}
-
-/// What was seen: a prompt that said `Error output: I read the worker first.` of an attempt that a turn limit had
-/// ended.
-#[test]
-fn the_reason_of_an_end_is_shown_without_a_report() {
-    let base = TestBase::new();
-    let limit = "---\n\n## Summary\n\n> I read the worker first.\n\n## Error output\n\n> I read the worker first.\n\n## Errors\n\n> - error_max_turns: Reached maximum number of turns (30)\n";
-    attempts(&base, &[("blocked", limit)]);
-    let text = context(&base, &[]);
-    assert!(text.contains("- **Errors:**\n  ```\n  error_max_turns: Reached maximum number of turns (30)\n"), "{text}");
-    assert!(text.contains("- **Last output:**\n  ```\n  I read the worker first.\n"), "{text}");
-    assert_eq!(text.matches("I read the worker first.").count(), 1, "{text}");
-    // The run's journal shows it to other tasks.
-    let arguments = ["context", "-q", "--task", "Another x", "--task-id", "t-2", "--run", "run-0000000b"];
-    let other = base.run(arguments).answer(0);
-    assert!(other.contains("**Why it failed**: error_max_turns: Reached maximum"), "{other}");
-}
-
-#[test]
 fn a_silent_crash_shows_its_exit_code() {
     let base = TestBase::new();
     base.write("agent.sh", "kill -KILL $$\n");
     run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "1"]).says(1, "--max-iterations N");
     let text = base.run(["context", "-q", "--task", "x"]).answer(0);
     assert!(text.contains("the agent ended with exit code 137"), "{text}");
-}
-
-#[test]
-fn reports_come_before_final_texts() {
-    let base = TestBase::new();
-    let report = "---\n\n## What was tried\n\n> The only report.\n";
-    let words = |letter| format!("---\n\n## Error output\n\n> {}\n", format!("word{letter} ").repeat(60));
-    let words: Vec<String> = ('a'..'m').map(words).collect();
-    let mut all = vec![("failed", report)];
-    all.extend(words.iter().map(|words| ("blocked", words.as_str())));
-    all.insert(5, ("interrupted", "---\n"));
-    attempts(&base, &all);
-    let text = context(&base, &["--budget", "3600"]);
-    assert!(text.contains("Left out for space") && text.contains("The only report."), "{text}");
-    // An attempt without a report is not shown while others are left out.
-    assert!(!text.contains("(sonnet, interrupted)"), "{text}");
-}
-
-#[test]
-fn a_recurring_error_refers_to_an_attempt_that_shows_it() {
-    let base = TestBase::new();
-    let refuted = "validation: {command: make, exit_code: 2, duration_ms: 1}\n---\n\n## Validation output\n\n> E42: no such port\n";
-    let failed = "validation: {command: make, exit_code: 2, duration_ms: 1}\n---\n\n## What was tried\n\n> Another port.\n\n## Validation output\n\n> E42: no such port\n";
-    attempts(&base, &[("retried", refuted), ("failed", failed), ("retried", refuted), ("failed", failed)]);
-    let text = context(&base, &[]);
-    let recurring = text.lines().find(|line| line.contains("Recurring error")).unwrap_or_else(|| panic!("{text}"));
-    assert!(recurring.ends_with("(that of attempt 3 above)"), "{text}");
 }

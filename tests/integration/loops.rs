@@ -88,7 +88,7 @@ impl Loop {
         // It saves its prompt, prints the next output, and edits the file.
         let agent = format!(
             "#!/bin/sh\ncd \"$(dirname \"$0\")\"\nn=$(( $(ls | grep -c '^prompt-') + 1 ))\ncat > prompt-$n\n\
-             echo \"$1 $RALPH_MODEL $RALPH_RUN_ID $RALPH_ITERATION\" > model-$n\nfile={}\n\
+             echo \"$1 $RALPH_MODEL $RALPH_RUN_ID $RALPH_ATTEMPT\" > model-$n\nfile={}\n\
              case $n in\n1) echo '-n hello' > $file;;\n2) sed -n '/^## What to Report/,/AGENTS.md/p' prompt-2 | grep -v '^```'; printf 'hello!' > $file;;\n\
              3) echo hello > $file;;\nesac\ncat say-$n\n",
             base.base.at("hello.txt").display()
@@ -113,7 +113,7 @@ impl Loop {
             .arg(model)
             .env("RALPH_MODEL", model)
             .env("RALPH_RUN_ID", RUN)
-            .env("RALPH_ITERATION", number.to_string())
+            .env("RALPH_ATTEMPT", number.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

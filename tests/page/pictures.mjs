@@ -36,7 +36,7 @@ cat > /dev/null
 say() { printf '%s\\n' "$1"; sleep "$2"; }
 say '${JSON.stringify(stream.begin("sonnet"))}' 0.4
 say '${JSON.stringify(stream.uses("Read", { file_path: "src/orders/state.rs" }))}' 0.5
-if [ "$RALPH_ITERATION" = 1 ]; then
+if [ "$RALPH_ATTEMPT" = 1 ]; then
 say '${JSON.stringify(stream.uses("Bash", { command: "cargo test --test returns" }))}' 0.6
 say '${JSON.stringify(stream.result("<failure-report>\nwhat_tried: Went from sent to refunded\nwhy_failed: An order cannot jump over the state returned\nerror_category: test_failure\n</failure-report>\n<task-failed>t-returns</task-failed>"))}' 0.1
 else

@@ -1,7 +1,6 @@
 //! Recurring errors and files in a context, and their places.
 
 use super::*;
-use crate::context::budget::Room;
 use crate::context::recurring::bullets;
 
 fn error(iterations: &[u32], line: &str) -> ErrorLine {
@@ -108,7 +107,7 @@ fn recurring_errors_and_files_get_the_remaining_room() {
     let recurring = Recurring { errors: vec![error], ..files(&["src/a.rs", "src/b.rs", "src/c.rs"]) };
     let material = Material { status: Some(status()), recurring, ..Material::default() };
     let told = |amount: usize| {
-        let room = Room(Budget::characters(amount));
+        let room = Budget::characters(amount);
         let text = status::section(material.status.as_ref(), &bullets(&material, &[], ""), room);
         assert!(text.chars().count() <= amount, "{text}");
         (text.contains("Run success rate"), text.contains("Recurring error"), text.matches("src/").count())

@@ -6,18 +6,17 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 
 use super::*;
-use crate::context::budget::Room;
 use crate::context::recurring::Bullets;
 use crate::context::section::Section;
 use crate::entry::attempt::Validation;
 
-fn room(amount: usize) -> Room {
-    Room(Budget::characters(amount))
+fn room(amount: usize) -> Budget {
+    Budget::characters(amount)
 }
 
 /// Returns what a section says in just the room that all of it needs, and in a character less.
 #[track_caller]
-fn at_limits(write: impl Fn(Room) -> String) -> String {
+fn at_limits(write: impl Fn(Budget) -> String) -> String {
     let whole = write(room(100_000));
     let length = whole.chars().count();
     assert_eq!(write(room(length)), whole);
@@ -30,17 +29,17 @@ fn at_limits(write: impl Fn(Room) -> String) -> String {
     format!("{whole}\n=== with a character less ===\n\n{below}")
 }
 
-fn attempts_in(material: &Material, room: Room) -> (Section, String) {
+fn attempts_in(material: &Material, room: Budget) -> (Section, String) {
     let section = attempts::section(material, room);
     let text = section.render(room);
     (section, text)
 }
 
-fn learnings_in(learnings: &[Reference], room: Room) -> String {
+fn learnings_in(learnings: &[Reference], room: Budget) -> String {
     learnings::section(learnings, room, 500).render(room)
 }
 
-fn knowledge_in(references: &[Reference], room: Room) -> String {
+fn knowledge_in(references: &[Reference], room: Budget) -> String {
     knowledge::section(references, &HashSet::new(), room, 500).render(room)
 }
 
@@ -147,7 +146,7 @@ fn the_journal_at_its_limits() {
     (stopped.attempt.head.model, stopped.attempt.sections.why_failed) = (None, String::new());
     stopped.attempt.sections.feedback = "Not in this\nway.".into();
     let matching = [other(1, Outcome::Failed), stopped, other(9, Outcome::Retried)];
-    let write = |room: Room| journal::section(&own, &matching, &[], room).render(room);
+    let write = |room: Budget| journal::section(&own, &matching, &[], room).render(room);
     assert_snapshot!("journal", at_limits(write));
     assert_eq!(journal::section(&[], &[], &[], room(12_000)).render(room(12_000)), "");
 }
@@ -254,7 +253,7 @@ fn a_multi_byte_text_at_each_cut() {
     at_limits(|room| status::section(Some(&told), &Bullets::default(), room));
     // In tokens, such text costs more than it has characters.
     for amount in 0..400 {
-        let room = Room(Budget::tokens(amount));
+        let room = Budget::tokens(amount);
         assert!(room.fits(&attempts_in(&of_task(own.clone()), room).1), "{amount}");
         assert!(room.fits(&learnings_in(&learnings, room)), "{amount}");
     }
@@ -390,7 +389,7 @@ fn a_suggestion_that_is_shorter_whole_than_cut_always_fits() {
     });
     let material = of_task(vec![attempt]);
     for tokens in 52..200 {
-        let text = attempts_in(&material, Room(Budget::tokens(tokens))).1;
+        let text = attempts_in(&material, Budget::tokens(tokens)).1;
         assert!(text.contains("\n**Suggested approach for this retry:**\n\\===\n"), "{tokens}: {text}");
         assert!(text.contains("### Attempt 1 ("), "{tokens}: {text}");
     }
@@ -625,7 +624,12 @@ const HEADINGS: [&str; 7] = [
 
 /// Returns how many characters each section has.
 pub(super) fn lengths(text: &str) -> [usize; 7] {
-    let start = |heading: &&str| text.find(&format!("{heading}\n"));
+    // Quoted and fenced texts of attempts have such lines as well, indented.
+    let line = |heading: &str| format!("\n{heading}\n");
+    let start = |heading: &&str| {
+        let is_first = text.starts_with(&line(heading)[1..]);
+        if is_first { Some(0) } else { text.find(&line(heading)).map(|at| at + 1) }
+    };
     HEADINGS.map(|heading| {
         let Some(at) = start(&heading) else { return 0 };
         let end = HEADINGS.iter().filter_map(start).filter(|other| *other > at).min().unwrap_or(text.len());

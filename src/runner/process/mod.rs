@@ -7,15 +7,16 @@
 //! it when this process is killed.
 
 mod guard;
-mod invocation;
 mod output;
 mod running;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use self::guard::GroupGuard;
-use self::invocation::OutputStream;
+use self::output::OutputTail;
 use self::running::RunningCommand;
 use super::client::not_executable;
 use super::command::INSTALL_IT;
@@ -32,9 +33,10 @@ use super::family::ProcessFamily;
 use super::interrupt::Interrupt;
 use crate::error::{Error, Result};
 
-pub use self::invocation::ProcessTimeouts;
-pub(super) use self::invocation::{Invocation, OutputEvent, ProcessOutput};
+pub(super) use std::process::Command;
 
+/// How long a command and its children have to end, by default.
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// How much is read at once, in bytes.
 const CHUNK: usize = 16 * 1024;
 /// How many chunks wait to be looked at; then the command waits.
@@ -42,49 +44,95 @@ const MAX_WAITING: usize = 64;
 /// How long an interrupt goes unnoticed at most.
 const POLL: Duration = Duration::from_millis(50);
 
+/// How a command went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProcessOutput {
+    /// The end of its standard output; bytes that are no UTF-8 are replaced.
+    pub(super) stdout: String,
+    /// The end of its error output.
+    pub(super) stderr: String,
+    /// Its exit status, as a shell reports it: 128 and the signal that ended it.
+    pub(super) exit_code: i32,
+    /// How long it took.
+    pub(super) duration: Duration,
+    /// Whether it was ended by an interrupt.
+    pub(super) interrupted: bool,
+    /// The time-out that ended it.
+    pub(super) timed_out: Option<Duration>,
+}
+
+/// What happens while a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutputEvent<'a> {
+    /// It is this process.
+    Started(u32),
+    /// It wrote this to one of its outputs; its lines follow.
+    Bytes(OutputStream, &'a [u8]),
+    /// It wrote this line.
+    Line(OutputStream, &'a str),
+    /// Nothing happened for a moment.
+    Quiet,
+    /// It was interrupted, and gets time to end.
+    Stopping,
+    /// It took longer than it may, and gets time to end.
+    TimedOut,
+}
+
+/// One of the two outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutputStream {
+    Standard,
+    Error,
+}
+
 enum PipeEvent {
     Bytes(OutputStream, Vec<u8>),
     Closed(OutputStream),
     Exited,
 }
 
-/// Runs a command, and calls `see` with what happens meanwhile.
+/// Returns a command that works in `folder`. A program with a `/` in its name is a path relative to it.
+pub(super) fn command(program: &str, arguments: &[impl AsRef<OsStr>], folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder);
+    command
+}
+
+/// Runs a command with this input, for at most `limit`, and calls `see` with what happens meanwhile. After an interrupt
+/// or the limit, the command and its children have the time `grace` to end.
 ///
 /// # Errors
 ///
 /// [`Error::Unusable`] where the program does not exist or is not one; [`Error::Io`] where it cannot be run.
 pub(super) fn run(
-    invocation: &Invocation<'_>,
-    interrupt: &Interrupt,
-    timeouts: ProcessTimeouts,
+    mut command: Command,
+    stdin: &[u8],
+    limit: Option<Duration>,
+    (interrupt, grace): (&Interrupt, Duration),
     see: &mut dyn FnMut(OutputEvent<'_>),
 ) -> Result<ProcessOutput> {
     let ((mut child, family, _guard, start), running) = interrupt.start(|| {
         // Without a shell there is none, and everything else goes on as it does with one.
         let mut guard = GroupGuard::start().ok();
         let start = Instant::now();
-        let child = spawn(invocation, guard.as_ref())?;
-        let command = Pid::from_child(&child);
+        let child = spawn(&mut command, guard.as_ref())?;
+        let pid = Pid::from_child(&child);
         if let Some(guard) = &mut guard {
-            guard.watch(command);
+            guard.watch(pid);
         }
-        let family = ProcessFamily { group: guard.as_ref().map_or(command, GroupGuard::group), command };
+        let family = ProcessFamily { group: guard.as_ref().map_or(pid, GroupGuard::group), command: pid };
         Ok(((child, family, guard, start), family))
     })?;
     see(OutputEvent::Started(child.id()));
-    let events = listen(&mut child, invocation.stdin);
-    let mut watched = RunningCommand::new(family, interrupt, timeouts, (start, invocation.limit));
+    let events = listen(&mut child, stdin);
+    let mut watched = RunningCommand::new(family, (interrupt, grace), (start, limit));
     while !watched.is_over() {
         match events.recv_timeout(POLL) {
-            Ok(PipeEvent::Bytes(OutputStream::Standard, bytes)) => {
-                see(OutputEvent::Bytes(&bytes));
-                watched.stdout.take(&bytes, &mut |line| see(OutputEvent::Line(line)));
+            Ok(PipeEvent::Bytes(stream, bytes)) => {
+                see(OutputEvent::Bytes(stream, &bytes));
+                watched.outputs[stream as usize].take(&bytes, &mut |line| see(OutputEvent::Line(stream, line)));
             }
-            Ok(PipeEvent::Bytes(OutputStream::Error, bytes)) => {
-                see(OutputEvent::ErrorBytes(&bytes));
-                watched.stderr.take(&bytes, &mut |line| see(OutputEvent::ErrorLine(line)));
-            }
-            Ok(PipeEvent::Closed(stream)) => watched.stream(stream).is_closed = true,
+            Ok(PipeEvent::Closed(stream)) => watched.outputs[stream as usize].is_closed = true,
             Ok(PipeEvent::Exited) => watched.exited = Some(Instant::now()),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => see(OutputEvent::Quiet),
         }
@@ -98,31 +146,35 @@ pub(super) fn run(
     }
     // From here on another process may get its number.
     drop(running);
-    let status = child.wait().map_err(|source| io_error(invocation, source))?;
+    let status = child.wait().map_err(|source| io_error(&command, source))?;
+    let [stdout, stderr] = watched.outputs.map(OutputTail::text);
     Ok(ProcessOutput {
-        stdout: watched.stdout.captured(),
-        stderr: watched.stderr.captured(),
+        stdout,
+        stderr,
         exit_code: exit_code(status),
         duration: start.elapsed(),
         interrupted: watched.ended.is_some() && !watched.is_too_long,
-        timed_out: invocation.limit.filter(|_| watched.is_too_long),
+        timed_out: limit.filter(|_| watched.is_too_long),
     })
 }
 
-fn spawn(invocation: &Invocation<'_>, guard: Option<&GroupGuard>) -> Result<Child> {
-    let mut command = Command::new(invocation.program);
-    command.args(invocation.arguments).envs(invocation.environment.iter().copied()).current_dir(invocation.folder);
+fn spawn(command: &mut Command, guard: Option<&GroupGuard>) -> Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(guard.map_or(0, |guard| guard.group().as_raw_nonzero().get()));
     command.spawn().map_err(|source| {
-        let program = invocation.program;
+        let program = &*command.get_program().to_string_lossy();
+        let folder = command.get_current_dir();
         let refuse = |message: String, hint: &str| Error::unusable(message, hint);
         match source.kind() {
-            io::ErrorKind::NotFound if program.contains('/') && invocation.folder.join(program).exists() => refuse(
-                format!("`{program}` cannot be run: there is no program where its first line says"),
-                "correct the line that begins with `#!`",
-            ),
-            io::ErrorKind::NotFound if invocation.folder.is_dir() => {
+            io::ErrorKind::NotFound
+                if program.contains('/') && folder.is_some_and(|folder| folder.join(program).exists()) =>
+            {
+                refuse(
+                    format!("`{program}` cannot be run: there is no program where its first line says"),
+                    "correct the line that begins with `#!`",
+                )
+            }
+            io::ErrorKind::NotFound if folder.is_none_or(Path::is_dir) => {
                 refuse(format!("there is no command `{program}`"), INSTALL_IT)
             }
             io::ErrorKind::PermissionDenied => not_executable(program),
@@ -130,13 +182,13 @@ fn spawn(invocation: &Invocation<'_>, guard: Option<&GroupGuard>) -> Result<Chil
                 format!("`{program}` cannot be run: it is neither a program nor a script"),
                 "let a script begin with a line like `#!/bin/sh`, or name what runs it: `sh script`",
             ),
-            _ => io_error(invocation, source),
+            _ => io_error(command, source),
         }
     })
 }
 
-fn io_error(invocation: &Invocation<'_>, source: io::Error) -> Error {
-    Error::Io { action: "run", path: invocation.program.into(), source }
+fn io_error(command: &Command, source: io::Error) -> Error {
+    Error::Io { action: "run", path: command.get_program().into(), source }
 }
 
 /// Lets threads follow the command. They end with it; one that a child of it holds up drops what
@@ -149,13 +201,11 @@ fn listen(child: &mut Child, stdin: &[u8]) -> Receiver<PipeEvent> {
         // Whether it reads is its own business.
         thread::spawn(move || drop(pipe.write_all(&bytes)));
     }
-    if let Some(pipe) = child.stdout.take() {
+    let stdout = child.stdout.take().map(|pipe| (OutputStream::Standard, Box::new(pipe) as Box<dyn Read + Send>));
+    let stderr = child.stderr.take().map(|pipe| (OutputStream::Error, Box::new(pipe) as Box<dyn Read + Send>));
+    for (stream, pipe) in stdout.into_iter().chain(stderr) {
         let sender = sender.clone();
-        thread::spawn(move || read(pipe, OutputStream::Standard, &sender));
-    }
-    if let Some(pipe) = child.stderr.take() {
-        let sender = sender.clone();
-        thread::spawn(move || read(pipe, OutputStream::Error, &sender));
+        thread::spawn(move || read(pipe, stream, &sender));
     }
     thread::spawn(move || {
         // It stays a zombie, and its number its own, until it is waited for in the end.
@@ -167,13 +217,13 @@ fn listen(child: &mut Child, stdin: &[u8]) -> Receiver<PipeEvent> {
     events
 }
 
-fn read(mut pipe: impl Read, output: OutputStream, sender: &SyncSender<PipeEvent>) {
+fn read(mut pipe: impl Read, stream: OutputStream, sender: &SyncSender<PipeEvent>) {
     let mut buffer = vec![0; CHUNK];
     loop {
         match pipe.read(&mut buffer) {
             Ok(0) => break,
             Ok(n_read) => {
-                if sender.send(PipeEvent::Bytes(output, buffer[..n_read].to_owned())).is_err() {
+                if sender.send(PipeEvent::Bytes(stream, buffer[..n_read].to_owned())).is_err() {
                     let _ = io::copy(&mut pipe, &mut io::sink());
                     return;
                 }
@@ -182,7 +232,7 @@ fn read(mut pipe: impl Read, output: OutputStream, sender: &SyncSender<PipeEvent
             Err(_) => break,
         }
     }
-    let _ = sender.send(PipeEvent::Closed(output));
+    let _ = sender.send(PipeEvent::Closed(stream));
 }
 
 fn exit_code(status: ExitStatus) -> i32 {

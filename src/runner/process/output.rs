@@ -5,20 +5,10 @@
 /// How much of a line is offered, in bytes.
 pub(super) const MAX_LINE: usize = 4096;
 
-/// The end of what a command wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::runner) struct CapturedOutput {
-    /// What it says; bytes that are no UTF-8 are replaced.
-    pub(in crate::runner) text: String,
-    /// How many bytes before it were not kept.
-    pub(in crate::runner) n_dropped: u64,
-}
-
 /// What is kept of an output.
 pub(super) struct OutputTail {
     bytes: Vec<u8>,
     limit: usize,
-    n_dropped: u64,
     begins_with_line: bool,
     /// The line that is not complete yet, or as much of it as is shown.
     line: Vec<u8>,
@@ -27,14 +17,7 @@ pub(super) struct OutputTail {
 
 impl OutputTail {
     pub(super) fn new(limit: usize) -> OutputTail {
-        OutputTail {
-            bytes: Vec::new(),
-            limit,
-            n_dropped: 0,
-            begins_with_line: true,
-            line: Vec::new(),
-            is_closed: false,
-        }
+        OutputTail { bytes: Vec::new(), limit, begins_with_line: true, line: Vec::new(), is_closed: false }
     }
 
     pub(super) fn take(&mut self, bytes: &[u8], see: &mut dyn FnMut(&str)) {
@@ -62,18 +45,17 @@ impl OutputTail {
             self.begins_with_line = *last == b'\n';
         }
         self.bytes.drain(..n_bytes);
-        self.n_dropped += n_bytes as u64;
     }
 
-    /// Returns what is kept. It begins with a line, where one begins in the first half of it.
-    pub(super) fn captured(mut self) -> CapturedOutput {
+    /// Returns what is kept; bytes that are no UTF-8 are replaced. It begins with a line, where one begins in the first half of it.
+    pub(super) fn text(mut self) -> String {
         self.cut(self.bytes.len().saturating_sub(self.limit));
         if !self.begins_with_line {
             let half = &self.bytes[..self.bytes.len() / 2];
             let line = half.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             self.cut(line);
         }
-        CapturedOutput { text: String::from_utf8_lossy(&self.bytes).into_owned(), n_dropped: self.n_dropped }
+        String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 

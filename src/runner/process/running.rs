@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::invocation::{OutputEvent, OutputStream, ProcessTimeouts};
+use super::OutputEvent;
 use super::output::OutputTail;
 use crate::runner::family::ProcessFamily;
 use crate::runner::interrupt::Interrupt;
 
+/// How long the outputs have to close after the command has exited, at most: a child of it may hold them open.
+const OUTPUTS: Duration = Duration::from_secs(2);
 /// How much of the standard output is kept: its end, in bytes.
 const MAX_STDOUT: usize = 16 * 1024 * 1024;
 /// How much of the error output is kept: its end, in bytes.
@@ -20,12 +22,12 @@ pub(super) const MAX_STDERR: usize = 1024 * 1024;
 pub(super) struct RunningCommand<'a> {
     family: ProcessFamily,
     interrupt: &'a Interrupt,
-    timeouts: ProcessTimeouts,
+    grace: Duration,
     start: Instant,
     /// How long it may take.
     limit: Option<Duration>,
-    pub(super) stdout: OutputTail,
-    pub(super) stderr: OutputTail,
+    /// Its standard output and its error output.
+    pub(super) outputs: [OutputTail; 2],
     pub(super) exited: Option<Instant>,
     /// When it was asked to end.
     pub(super) ended: Option<Instant>,
@@ -38,33 +40,12 @@ impl<'a> RunningCommand<'a> {
     /// Returns a command that was started at a time, and may take so long.
     pub(super) fn new(
         family: ProcessFamily,
-        interrupt: &'a Interrupt,
-        timeouts: ProcessTimeouts,
+        (interrupt, grace): (&'a Interrupt, Duration),
         (start, limit): (Instant, Option<Duration>),
     ) -> RunningCommand<'a> {
-        let (stdout, stderr) = (OutputTail::new(MAX_STDOUT), OutputTail::new(MAX_STDERR));
-        let (exited, ended) = (None, None);
-        let (is_too_long, is_killed) = (false, false);
-        RunningCommand {
-            family,
-            interrupt,
-            timeouts,
-            start,
-            limit,
-            stdout,
-            stderr,
-            exited,
-            ended,
-            is_too_long,
-            is_killed,
-        }
-    }
-
-    pub(super) fn stream(&mut self, stream: OutputStream) -> &mut OutputTail {
-        match stream {
-            OutputStream::Standard => &mut self.stdout,
-            OutputStream::Error => &mut self.stderr,
-        }
+        let outputs = [OutputTail::new(MAX_STDOUT), OutputTail::new(MAX_STDERR)];
+        let (exited, ended, is_too_long, is_killed) = Default::default();
+        RunningCommand { family, interrupt, grace, start, limit, outputs, exited, ended, is_too_long, is_killed }
     }
 
     /// Ends the command where the run is to stop, or it took too long: first asks, later does not. Returns the event where
@@ -81,10 +62,7 @@ impl<'a> RunningCommand<'a> {
                 self.family.signal(signal);
                 Some(if self.is_too_long { OutputEvent::TimedOut } else { OutputEvent::Stopping })
             }
-            Some(since)
-                if !self.is_killed
-                    && (since.elapsed() >= self.timeouts.interrupted || self.interrupt.is_impatient()) =>
-            {
+            Some(since) if !self.is_killed && (since.elapsed() >= self.grace || self.interrupt.is_impatient()) => {
                 self.is_killed = true;
                 self.family.signal(Signal::KILL);
                 None
@@ -98,9 +76,9 @@ impl<'a> RunningCommand<'a> {
         let Some(exited) = self.exited else { return false };
         // Children that hold an output open may be cleaning up, for which they have as long.
         let left = match self.ended {
-            Some(since) if !self.is_killed => self.timeouts.interrupted.saturating_sub(since.elapsed()),
-            _ => self.timeouts.outputs.saturating_sub(exited.elapsed()),
+            Some(since) if !self.is_killed => self.grace.saturating_sub(since.elapsed()),
+            _ => self.grace.min(OUTPUTS).saturating_sub(exited.elapsed()),
         };
-        (self.stdout.is_closed && self.stderr.is_closed) || left.is_zero()
+        self.outputs.iter().all(|output| output.is_closed) || left.is_zero()
     }
 }

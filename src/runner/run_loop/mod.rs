@@ -1,6 +1,8 @@
 //! The loop: one attempt after the other, until there is nothing left to do or somebody stops it.
 //!
-//! It runs no command itself, and writes to the memory through its [`Recorder`] alone.
+//! It begins attempts and writes down what came of them. It runs no command itself.
+
+use std::collections::BTreeSet;
 
 use super::attempt::RunningAttempt;
 use super::checklist::{self, ChecklistItem};
@@ -8,14 +10,14 @@ use super::io::{RunEvent, RunIo};
 use super::options::{Assignment, RunEnd, RunOptions};
 use super::progress::{RunAttempt, RunProgress};
 use super::reason::reason;
-use super::recorder::Recorder;
 use super::trouble::AgentTrouble;
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::Result;
 use crate::iterations::LiveWriter;
-use crate::memory::Memory;
-use crate::text;
+use crate::memory::{Iteration, Memory, Run};
+use crate::strategy::STUCK_AFTER;
+use crate::text::{self, printed_command};
 use crate::transcript::AgentSpending;
 
 /// A run that goes on.
@@ -23,7 +25,7 @@ pub(super) struct RunLoop<'a> {
     memory: &'a Memory,
     options: &'a RunOptions,
     assignment: &'a Assignment,
-    recorder: Recorder<'a>,
+    run: Run,
     live: LiveWriter<'a>,
     /// A box stays the one that is worked on until its task is done, whatever an agent does to the file.
     current: Option<(Task, Option<ChecklistItem>)>,
@@ -32,15 +34,23 @@ pub(super) struct RunLoop<'a> {
     /// What keeps the agent from working.
     trouble: AgentTrouble,
     /// What attempts did not say, as far as it was reported.
-    told_unknown: Vec<&'static str>,
+    reported_unknown: Vec<&'static str>,
 }
 
 impl<'a> RunLoop<'a> {
     pub(super) fn new(memory: &'a Memory, options: &'a RunOptions, assignment: &'a Assignment) -> Result<RunLoop<'a>> {
-        let recorder = Recorder::new(memory, options)?;
-        let live = LiveWriter::new(memory, recorder.run_id());
-        let (trouble, told_unknown) = (AgentTrouble::default(), Vec::new());
-        Ok(RunLoop { memory, options, assignment, recorder, live, current: None, titled: None, trouble, told_unknown })
+        let run = options.run.clone().unwrap_or_else(|| memory.new_run());
+        let n_before = memory.next_number(&run.id)? - 1;
+        let limit = options.max_iterations.map(|most| n_before.saturating_add(most));
+        let has_own_model = !options.agent.passes_model(memory.root());
+        for command in options.summarize.iter().chain(&options.verify).filter(|_| has_own_model) {
+            command.refuse_model()?;
+        }
+        let run = Run { limit, has_own_model, ..run };
+        let live = LiveWriter::new(memory, &run.id);
+        let (trouble, reported_unknown) = Default::default();
+        let (current, titled) = (None, None);
+        Ok(RunLoop { memory, options, assignment, run, live, current, titled, trouble, reported_unknown })
     }
 
     /// Runs one attempt after the other.
@@ -60,7 +70,7 @@ impl<'a> RunLoop<'a> {
             if self.options.interrupt.is_raised() {
                 return Ok(RunEnd::Interrupted);
             }
-            let Some(outcome) = self.iterate(&task, item.is_some(), progress, io)? else {
+            let Some(outcome) = self.attempt(&task, item.is_some(), progress, io)? else {
                 // An agent that was stopped alone does not stop the run.
                 return Ok(RunEnd::Interrupted);
             };
@@ -103,44 +113,51 @@ impl<'a> RunLoop<'a> {
     }
 
     /// Runs an attempt of the task, and returns how it ended; nothing where the run was interrupted.
-    fn iterate(
+    fn attempt(
         &mut self,
         task: &Task,
         has_box: bool,
         progress: &mut RunProgress,
         io: &mut dyn RunIo,
     ) -> Result<Option<Outcome>> {
-        let mut iteration = self.recorder.begin(task)?;
-        if let Some(warning) = self.recorder.warning(&iteration) {
+        let mut attempt = {
+            let _operation = self.memory.operation("run");
+            self.memory.begin(task, &self.run)?
+        };
+        if let Some(warning) = self.warning(&attempt) {
             io.event(RunEvent::Warning(&warning));
         }
         if has_box && self.titled.as_ref() != Some(&task.title) {
-            io.event(RunEvent::TaskStarted { title: &iteration.task.title });
+            io.event(RunEvent::TaskStarted { title: &attempt.task.title });
             self.titled = Some(task.title.clone());
         }
-        io.event(RunEvent::AttemptStarted { iteration: &iteration, last: self.recorder.last() });
-        self.live.begin(&iteration);
-        let ended = RunningAttempt {
+        io.event(RunEvent::AttemptStarted { attempt: &attempt, last: self.run.limit });
+        self.live.begin(&attempt);
+        let mut running = RunningAttempt {
             memory: self.memory,
             options: self.options,
-            recorder: &self.recorder,
             live: &mut self.live,
             io,
             task,
-            iteration: &mut iteration,
+            attempt: &mut attempt,
             spending: AgentSpending::default(),
-        }
-        .run();
-        let (report, failed) = ended.inspect_err(|_| self.recorder.abandon(&iteration))?;
-        self.live.write_rest();
-        let recorded = self.recorder.finish(&iteration, &report)?;
+        };
+        // An attempt in which nothing happened is given up. If it stays open, the next run takes it for interrupted.
+        let ended = running.run().inspect_err(|_| drop(self.memory.cancel(running.attempt)));
+        let (report, failed) = ended?;
+        running.live.write_rest();
+        let report_with_summary = report.with_summary(running.summary(&report));
+        let recorded = {
+            let _operation = self.memory.operation("run");
+            self.memory.finish(&attempt, &report_with_summary)?
+        };
         self.live.end();
         let allowed = &self.memory.settings().allowed_secrets;
         let reason = reason(&report, &recorded, allowed);
         self.trouble.note(&report, (recorded.outcome, reason.as_deref()), allowed, self.memory.now());
         let head = &recorded.attempt.head;
-        let attempt = RunAttempt {
-            number: iteration.number,
+        let ended = RunAttempt {
+            number: attempt.number,
             outcome: recorded.outcome,
             reason,
             model: head.model.clone(),
@@ -149,18 +166,32 @@ impl<'a> RunLoop<'a> {
             duration_secs: report.duration.as_secs_f64(),
             learned: recorded.knowledge.clone(),
         };
-        io.event(RunEvent::AttemptEnded { attempt: &attempt, recorded: &recorded });
+        io.event(RunEvent::AttemptEnded { attempt: &ended, recorded: &recorded });
         // A problem that lasts is told once.
         for problem in recorded.problems.iter().filter(|problem| !progress.problems.contains(problem)) {
             io.event(RunEvent::Warning(&problem.to_string()));
         }
-        self.report_unknown(&attempt, io);
+        self.report_unknown(&ended, io);
         let outcome = recorded.outcome;
-        progress.note(&iteration.task, attempt, recorded);
+        progress.note(&attempt.task, ended, recorded);
         if let Some(error) = failed {
             return Err(error);
         }
         Ok((report.outcome != Some(Outcome::Interrupted)).then_some(outcome))
+    }
+
+    /// Returns what a person should know of a task that fails again and again.
+    fn warning(&self, attempt: &Iteration) -> Option<String> {
+        if attempt.rung <= STUCK_AFTER {
+            return None;
+        }
+        let attempts = self.memory.attempts_of_task(&attempt.task_id());
+        let models: BTreeSet<&str> = attempts.iter().filter_map(|(_, attempt)| attempt.head.model.as_deref()).collect();
+        let models = if models.len() > 1 { " with every model that was tried" } else { "" };
+        let show = |id: &str| format!("see {}, ", printed_command("ralph-memory show ID", &[("ID", id)]));
+        let show = attempts.last().map(|(id, _)| show(id.as_str())).unwrap_or_default();
+        let title = &attempt.task.title;
+        Some(format!("`{title}` keeps failing{models}; {show}split the task, or stop with Ctrl-C"))
     }
 
     /// Reports, once, a limit that an attempt does not count for, and that its model is unknown.
@@ -173,8 +204,8 @@ impl<'a> RunLoop<'a> {
             ("model", worked && attempt.model.is_none()),
         ];
         for (what, _) in unknown.into_iter().filter(|(_, is_unknown)| *is_unknown) {
-            if !self.told_unknown.contains(&what) {
-                self.told_unknown.push(what);
+            if !self.reported_unknown.contains(&what) {
+                self.reported_unknown.push(what);
                 io.event(RunEvent::Unknown { number: attempt.number, what });
             }
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::*;
 use crate::entry::Attempt;
 use crate::error::Error;
-use crate::memory::{Run, StateFolders};
-use crate::runner::{CommandLine, Interrupt, ProcessTimeouts, PromptTemplate, RunAttempt, RunLimit};
+use crate::memory::StateFolders;
+use crate::runner::{CommandLine, Interrupt, PromptTemplate, RunAttempt, RunLimit};
 use crate::transcript::AgentEvent;
 
 /// What an agent runs that says that its task is done.
@@ -49,11 +49,11 @@ impl RunIo for Notes {
     fn event(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::TaskStarted { title } => self.lines.push(title.to_owned()),
-            RunEvent::AttemptStarted { iteration, last } => {
-                self.lines.push(format!("iteration {} of {last:?}", iteration.number));
+            RunEvent::AttemptStarted { attempt, last } => {
+                self.lines.push(format!("attempt {} of {last:?}", attempt.number));
             }
             RunEvent::AttemptEnded { recorded, .. } => {
-                self.lines.push(format!("iteration {}", recorded.outcome.as_str()));
+                self.lines.push(format!("attempt {}", recorded.outcome.as_str()));
             }
             RunEvent::Agent(event) => self.agent.push(format!("{event:?}")),
             RunEvent::Line(line) => self.agent.push(line.to_owned()),
@@ -125,7 +125,7 @@ impl Trial {
             max_attempts: self.max_attempts,
             reports_agent: true,
             keep_going: self.keep_going,
-            process_timeouts: ProcessTimeouts { interrupted: Duration::from_millis(20), ..ProcessTimeouts::default() },
+            grace: Duration::from_millis(20),
             interrupt,
             ..RunOptions::new(CommandLine::parse("--agent", &self.agent).unwrap())
         };
@@ -145,7 +145,7 @@ impl Came {
 
 #[test]
 fn a_run_ends_when_the_task_is_done() {
-    let variables = "echo $RALPH_MODEL $RALPH_RUN_ID $RALPH_ITERATION $RALPH_TASK_ID > variables.txt";
+    let variables = "echo $RALPH_MODEL $RALPH_RUN_ID $RALPH_ATTEMPT $RALPH_TASK_ID > variables.txt";
     let trial = Trial::new(&format!("cat > prompt.txt; {variables}; {DONE}"));
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Done);
@@ -153,7 +153,7 @@ fn a_run_ends_when_the_task_is_done() {
     let id = Task::id_of_title("Add the tables");
     assert_eq!(trial.file("variables.txt"), format!("sonnet run-1 1 {id}\n"));
     assert!(trial.file("prompt.txt").contains(&format!("**ID:** {id}\n**Title:** Add the tables\n\n")));
-    assert_eq!(came.io.lines, ["iteration 1 of Some(4)", "iteration done"]);
+    assert_eq!(came.io.lines, ["attempt 1 of Some(4)", "attempt done"]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_stream_is_read() {
     let begun = r#"{"type":"thread.started","thread_id":"00000000-0000-7000-8000-000000000001"}"#;
     let came = Trial::new(&format!("echo '{begun}'; echo '{}'; echo '{turn}'", said.replace('\\', "\\\\"))).run();
     assert_eq!(came.outcomes(), ["done"]);
-    assert_eq!((came.attempts[0].head.tokens_in, came.progress.spending.tokens), (Some(5), 6));
+    assert_eq!((came.attempts[0].head.tokens_in, came.progress.tokens), (Some(5), 6));
     // No line of it is passed on as it came. The text is as the agent said it: whoever prints it escapes it.
     let message = AgentEvent::Message(format!("<task-done>{id}</task-done> \u{1b}[31m"));
     assert_eq!(came.io.agent, [format!("{message:?}")]);
@@ -199,7 +199,7 @@ fn what_is_not_verified_is_not_done() {
 }
 
 #[test]
-fn iterations_and_attempts_have_their_limits() {
+fn runs_and_tasks_have_their_limits() {
     let mut trial = Trial::new("echo hm");
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Iterations));
@@ -210,14 +210,14 @@ fn iterations_and_attempts_have_their_limits() {
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Attempts));
     assert_eq!(came.outcomes().len(), 2);
     // A run that goes on does not begin at 1.
-    assert_eq!(came.io.lines[0], "iteration 5 of Some(8)");
+    assert_eq!(came.io.lines[0], "attempt 5 of Some(8)");
 }
 
 #[test]
 fn a_prompt_comes_in_a_file_where_that_is_wanted() {
     let mut trial = Trial::new(&format!("cat \"$1\" > prompt.txt; cat >> prompt.txt; {DONE}; echo \"$1\" > where"));
     trial.agent.push_str(" sh {prompt_file}");
-    trial.template = Some("{{task_title}}|{{#if context}}context{{/if}}|{{iteration}}\n".into());
+    trial.template = Some("{{task_title}}|{{#if context}}context{{/if}}|{{attempt}}\n".into());
     trial.run();
     assert_eq!(trial.file("prompt.txt"), "Add the tables|context|1\n");
     assert!(!std::path::Path::new(trial.file("where").trim()).exists());
@@ -231,7 +231,7 @@ fn a_checklist_is_worked_off() {
     trial.max_attempts = Some(1);
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Attempts));
-    let shown: Vec<&String> = came.io.lines.iter().filter(|line| !line.starts_with("iteration")).collect();
+    let shown: Vec<&String> = came.io.lines.iter().filter(|line| !line.starts_with("attempt")).collect();
     assert_eq!(shown, ["Same", "First", "Same", "Second"]);
     assert_eq!(came.outcomes(), ["done", "done", "done", "blocked"]);
     let titles: Vec<&str> = came.attempts.iter().map(|attempt| attempt.task_title.as_str()).collect();

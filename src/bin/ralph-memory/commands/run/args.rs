@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::ArgGroup;
 use ralph_memory::Task;
+use ralph_memory::runner::Assignment;
 use ralph_memory::settings::{ProgressKind, Strategy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,8 +21,8 @@ use crate::parse::{self, OutputFormat};
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
 #[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
 names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
-hold {model}, {prompt_file}, {task_id}, {run_id} and {iteration}; the environment has RALPH_TASK_ID,
-RALPH_RUN_ID and RALPH_ITERATION, and RALPH_MODEL where the command or a script in it reads that:
+hold {model}, {prompt_file}, {task_id}, {run_id} and {attempt}; the environment has RALPH_TASK_ID,
+RALPH_RUN_ID and RALPH_ATTEMPT, and RALPH_MODEL where the command or a script in it reads that:
 without it and {model}, the agent keeps its own model. Commands are split as a shell would split
 them, and run without one in the folder that holds .ralph/, without a terminal.
 
@@ -30,9 +31,9 @@ The agent's output may be plain text or the events of Claude Code (`--output-for
 tokens and a summary are taken. Lines of JSON in another format end the run: say `--format text` for them.
 
 A prompt file is text with {{task}}, {{context}}, {{progress}}, {{task_id}},
-{{task_title}}, {{model}}, {{iteration}}, {{run_id}}, and {{#if progress}} … {{/if}}.
+{{task_title}}, {{model}}, {{attempt}}, {{run_id}}, and {{#if progress}} … {{/if}}.
 
-Ctrl-C ends the agent, writes the iteration down as interrupted and asks what the next one should
+Ctrl-C ends the agent, records the attempt as interrupted and asks what the next one should
 know; a second Ctrl-C kills the agent, saves its output, and ends everything within two seconds.
 
 Examples:
@@ -134,7 +135,7 @@ pub(super) struct RunSettings {
     /// A text with `{{context}}` and other values, to make the prompt with
     #[arg(long, value_name = "FILE")]
     pub(super) prompt: Option<PathBuf>,
-    /// Keep each agent's whole output in this folder, one file an iteration. Secrets are not redacted there
+    /// Keep each agent's whole output in this folder, one file an attempt. Secrets are not redacted there
     #[arg(long, value_name = "FOLDER")]
     pub(super) log: Option<PathBuf>,
     /// Do not connect the agent to the memory's MCP server. Otherwise Claude Code, Codex and opencode get it with their
@@ -146,39 +147,33 @@ pub(super) struct RunSettings {
     pub(super) tokens: Option<usize>,
 }
 
-/// The work of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RunSubject {
-    /// A single task.
-    Task(Task),
-    /// The open boxes of this file, with the feature, section and paths of the task beside it.
-    Checklist(PathBuf, Task),
-    /// The last task of the resumed run, with the same fields.
-    Last(Task),
-}
-
 impl RunArgs {
-    /// Returns the work.
-    pub(super) fn subject(&self) -> Result<RunSubject, UsageError> {
-        let common = Task {
-            feature: self.settings.feature.clone(),
-            section: self.settings.section.clone(),
-            files: self.files.clone(),
-            ..Task::default()
-        };
+    /// Returns the work: a task, the open boxes of a file, or the last task of the resumed run, which `last` returns.
+    pub(super) fn assignment(&self, last: impl FnOnce() -> Result<Task, UsageError>) -> Result<Assignment, UsageError> {
+        let (feature, section, files) =
+            (self.settings.feature.clone(), self.settings.section.clone(), self.files.clone());
         Ok(match (&self.task, &self.settings.task_file) {
             (Some(title), _) if title.trim().is_empty() => {
                 let hint = "say in a line what is to be done: `--task \"Speed up the catalog scan\"`".to_owned();
                 return Err(UsageError { message: "the task's title is empty".to_owned(), hint });
             }
-            (Some(title), _) => RunSubject::Task(Task {
+            (Some(title), _) => Assignment::Task(Task {
                 title: title.clone(),
                 description: self.description.clone(),
                 id: Some(self.task_id.clone().unwrap_or_else(|| Task::id_of_title(title))),
-                ..common
+                feature,
+                section,
+                files,
             }),
-            (None, Some(path)) => RunSubject::Checklist(path.clone(), common),
-            (None, None) => RunSubject::Last(common),
+            (None, Some(path)) => {
+                let like = Task { feature, section, files, ..Task::default() };
+                Assignment::Checklist { path: path.clone(), like }
+            }
+            (None, None) => {
+                let last = last()?;
+                let (feature, section) = (feature.or(last.feature), section.or(last.section));
+                Assignment::Task(Task { feature, section, files, ..last })
+            }
         })
     }
 
@@ -231,24 +226,34 @@ mod tests {
 
     #[test]
     fn a_run_has_a_task_a_checklist_or_one_to_resume() {
-        let wanted = |arguments: &[&str]| parse(arguments).unwrap().subject().unwrap();
+        let last = Task { feature: Some("g".into()), files: vec!["b".into()], ..Task::new("Last") };
+        let check = |arguments: &[&str], expected: Assignment| {
+            assert_eq!(parse(arguments).unwrap().assignment(|| Ok(last.clone())).unwrap(), expected, "{arguments:?}");
+        };
         let task = |title: &str| Task { id: Some(Task::id_of_title(title)), ..Task::new(title) };
-        assert_eq!(wanted(&["--task", "Add it"]), RunSubject::Task(task("Add it")));
-        assert_eq!(wanted(&["--task", "Add it", "--resume"]), RunSubject::Task(task("Add it")));
-        assert_eq!(
-            wanted(&["--task", "x", "--task-id", "t-1", "--description", "-y", "--feature", "f", "--file", "a"]),
-            RunSubject::Task(Task {
+        let checklist = |path: &str, like: Task| Assignment::Checklist { path: path.into(), like };
+        let section = Task { section: Some("s".into()), ..Task::default() };
+        check(&["--task", "Add it"], Assignment::Task(task("Add it")));
+        check(&["--task", "Add it", "--resume"], Assignment::Task(task("Add it")));
+        check(
+            &["--task", "x", "--task-id", "t-1", "--description", "-y", "--feature", "f", "--file", "a"],
+            Assignment::Task(Task {
                 id: Some("t-1".into()),
                 description: "-y".into(),
                 feature: Some("f".into()),
                 files: vec!["a".into()],
                 ..Task::new("x")
-            })
+            }),
         );
-        let common = Task { section: Some("s".into()), ..Task::default() };
-        assert_eq!(wanted(&["--task-file", "a.md", "--section", "s"]), RunSubject::Checklist("a.md".into(), common));
-        assert_eq!(wanted(&["--resume"]), RunSubject::Last(Task::default()));
-        assert_eq!(wanted(&["--resume", "--task-file", "a"]), RunSubject::Checklist("a".into(), Task::default()));
+        check(&["--task-file", "a.md", "--section", "s"], checklist("a.md", section.clone()));
+        check(&["--resume", "--task-file", "a"], checklist("a", Task::default()));
+        // The files are those of this run.
+        check(&["--resume"], Assignment::Task(Task { files: Vec::new(), ..last.clone() }));
+        let other = Task { feature: Some("f".into()), files: vec!["a".into()], ..last.clone() };
+        check(
+            &["--resume", "--section", "s", "--feature", "f", "--file", "a"],
+            Assignment::Task(Task { section: section.section.clone(), ..other }),
+        );
     }
 
     #[test]
@@ -270,7 +275,7 @@ mod tests {
         check(&["--task", "x", "--max-cost", "0"], "over 0");
         check(&["--task", "x", "--max-cost", "inf"], "over 0");
         check(&["--task", "x", "--timeout", "90"], "90s, 30m, 2h");
-        let empty = parse(&["--task", " "]).unwrap().subject().unwrap_err();
+        let empty = parse(&["--task", " "]).unwrap().assignment(|| Ok(Task::default())).unwrap_err();
         assert_eq!(empty.message, "the task's title is empty");
     }
 

@@ -27,7 +27,7 @@ pub(super) fn close(
     run_id: &str,
     progress: &RunProgress,
     ended: anyhow::Result<RunEnd>,
-    maintenance: Option<TidyReport>,
+    maintenance: Option<&TidyReport>,
 ) -> anyhow::Result<Exit> {
     let done = matches!(ended, Ok(RunEnd::Done));
     let limit = match &ended {
@@ -41,7 +41,7 @@ pub(super) fn close(
         Ok(RunEnd::UsageLimit(_)) => Some("usage-limit"),
         _ => None,
     };
-    let (learned, maintenance) = (learned(progress), maintenance.as_ref());
+    let learned = learned(progress);
     let mut summary = RunSummary::of(run_id, progress, &learned, maintenance);
     (summary.done, summary.limit, summary.stopped) = (done, limit, stopped);
     // JSON answers are one object, and that is the error. A run without attempts has nothing to sum up.

@@ -1,4 +1,4 @@
-//! Feedback from a person who stopped a run, for the next iteration.
+//! Feedback from a person who stopped a run, for the next attempt.
 
 use std::io::{BufRead, IsTerminal as _, Read as _, Write};
 

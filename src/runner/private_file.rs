@@ -1,11 +1,31 @@
-//! The prompt as a file that only this user can read, and that goes when the agent has ended.
+//! New files that only this user can read: the prompt, which goes when the agent has ended, and logs.
 
+use std::collections::hash_map::RandomState;
+use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::random_name::random_name;
 use crate::error::{Error, Result};
 use crate::store::Folder;
+
+/// Returns 16 hexadecimal digits, for a name that nobody can guess beforehand.
+pub(super) fn random_name() -> String {
+    // Its keys come from the system's randomness.
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
+/// Makes a private file with the first of these names that is free. A file or a link that is there already is left
+/// alone, whoever guessed the name.
+pub(super) fn create_new(folder: &Folder, names: impl IntoIterator<Item = String>) -> io::Result<(String, File)> {
+    for name in names {
+        match folder.create_private(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created.map(|file| (name, file)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
 
 /// A prompt in a file that only this user can read, and that goes when this is dropped.
 #[derive(Debug)]
@@ -24,18 +44,11 @@ impl PromptFile {
     fn write_in(folder: &Path, prompt: &str) -> Result<PromptFile> {
         let io_error = |source| Error::Io { action: "create a file in", path: folder.to_owned(), source };
         let opened = Folder::open(folder).map_err(io_error)?;
-        loop {
-            // A file or a link that is there already is left alone, whoever guessed the name.
-            let name = format!("ralph-memory-{}.md", random_name());
-            let mut file = match opened.create_private(&name) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(io_error(error)),
-            };
-            let written = PromptFile { path: folder.join(&name), folder: opened, name };
-            file.write_all(prompt.as_bytes()).map_err(io_error)?;
-            return Ok(written);
-        }
+        let names = std::iter::repeat_with(|| format!("ralph-memory-{}.md", random_name()));
+        let (name, mut file) = create_new(&opened, names).map_err(io_error)?;
+        let written = PromptFile { path: folder.join(&name), folder: opened, name };
+        file.write_all(prompt.as_bytes()).map_err(io_error)?;
+        Ok(written)
     }
 
     /// Returns where it is, for an argument.
