@@ -3,12 +3,14 @@
 //! Nothing here fails a call. A server that is absent, slow or broken costs one warning, and only words count. Results
 //! of a Qdrant server count only for entries that are here, and whose text is still the one that was embedded.
 
+use std::path::Path;
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 
 use super::breaker::CircuitBreaker;
-use super::embedder::{EmbeddedFiles, Embedder, chunks_of};
+use super::chunk::EntryChunks;
+use super::embedder::{EmbeddedFiles, Embedder};
 use super::failure::ServerFailure;
 use super::http::RequestError;
 use super::ollama::OllamaClient;
@@ -22,6 +24,7 @@ use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{MAX_CANDIDATES, Meaning, Query, by_words, not_in_future};
 use crate::secret::redact;
+use crate::settings::Settings;
 use crate::workspace::{View, Work, Workspace};
 
 /// How many entries without a vector a search embeds at most; more are for `index`.
@@ -41,13 +44,23 @@ pub(super) struct Searcher {
 }
 
 impl Searcher {
-    /// Returns the search with these servers.
-    pub(super) fn new(ollama: OllamaClient, qdrant: Option<QdrantClient>) -> Searcher {
+    /// Returns the search with the servers of the settings, if they name any, for the memory in `root`. No request is
+    /// made.
+    pub(super) fn new(settings: &Settings, root: &Path) -> Option<Searcher> {
+        let ollama = OllamaClient::new(&settings.ollama)?;
+        let mut of_qdrant = settings.qdrant.clone();
+        if of_qdrant.project.is_empty() {
+            // Without a name two projects would mix up their entries.
+            let folder = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+            let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+            of_qdrant.project = name.unwrap_or_default();
+        }
+        let qdrant = QdrantClient::new(&of_qdrant, ollama.model());
         let addresses = [Some(ollama.url()), qdrant.as_ref().map(QdrantClient::url)];
         let breaker = CircuitBreaker::new(addresses.into_iter().flatten().map(str::to_owned).collect());
         let remote = qdrant.map(|qdrant| RemoteSync::new(qdrant, ollama.model()));
         let command = if remote.is_some() { "ralph-memory index --remote" } else { "ralph-memory index" };
-        Searcher { embedder: Embedder::new(ollama, command), remote, breaker }
+        Some(Searcher { embedder: Embedder::new(ollama, command), remote, breaker })
     }
 
     /// Embeds all entries that have no vector.
@@ -120,13 +133,13 @@ impl Searcher {
         catalogs: &[&Catalog],
         query: &Query,
         problems: &mut Vec<Problem>,
-    ) -> std::result::Result<Vec<Cosine>, ServerFailure> {
+    ) -> Result<Vec<Cosine>, ServerFailure> {
         let vector = QueryVector::new(&self.embedder.embed_query(workspace, &query.text)?);
         let mut scan = self.embedder.cache().scan(&workspace.store, Some(&vector));
         let pending =
-            self.pending(workspace, catalogs, &|_, catalog, row| scan.best.contains_key(&catalog.fingerprint(row)));
+            self.pending(workspace, catalogs, &|catalog, row| scan.best.contains_key(&catalog.fingerprint(row)));
         for record in self.embed_missing(workspace, catalogs, &pending, vector.dimensions(), problems)? {
-            let best = scan.best.entry(record.file).or_insert(f32::MIN);
+            let best = scan.best.entry(record.head.file).or_insert(f32::MIN);
             *best = best.max(record.similarity(&vector));
         }
         if is_incomplete(&pending, catalogs) {
@@ -149,7 +162,7 @@ impl Searcher {
         snapshot: &Snapshot,
         query: &Query,
         problems: &mut Vec<Problem>,
-    ) -> std::result::Result<Vec<Cosine>, ServerFailure> {
+    ) -> Result<Vec<Cosine>, ServerFailure> {
         let vector = self.embedder.embed_query(workspace, &query.text)?;
         // The server has no archived entries.
         let live = &catalogs[..1];
@@ -165,8 +178,8 @@ impl Searcher {
         let mut found = PointsFound::default();
         // What the server turns out to have lost is stored again, and then it is asked again.
         for _ in 0..2 {
-            let manifest = remote.manifest().read(workspace);
-            let pending = self.pending(workspace, live, &|_, catalog, row| {
+            let manifest = remote.manifest(workspace);
+            let pending = self.pending(workspace, live, &|catalog, row| {
                 let known = catalog.id(row).and_then(|id| manifest.get(id.as_str()).copied());
                 known == Some(catalog.fingerprint(row))
             });
@@ -175,7 +188,7 @@ impl Searcher {
                 return Ok(Vec::new());
             }
             let asking = workspace.doing(Work::AskingQdrant, None);
-            found = remote.qdrant().search_with(&request).map_err(|error| remote.failure(error))?;
+            found = remote.qdrant().search(&request).map_err(|error| remote.failure(error))?;
             drop(asking);
             // Of a feature in another form of Unicode the server has nothing to say.
             let is_asked = |feature: &Option<String>| query.in_feature.is_none() || *feature == query.in_feature;
@@ -192,12 +205,12 @@ impl Searcher {
         &self,
         workspace: &Workspace,
         catalogs: &[&Catalog],
-        has_vector: &dyn Fn(usize, &Catalog, RowId) -> bool,
+        has_vector: &dyn Fn(&Catalog, RowId) -> bool,
     ) -> Vec<(usize, RowId)> {
-        let refused = self.embedder.refused().read(workspace);
+        let refused = self.embedder.recently_refused(workspace);
         let mut pending = Vec::new();
         for (number, catalog) in catalogs.iter().enumerate() {
-            let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && !has_vector(number, catalog, *row));
+            let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && !has_vector(catalog, *row));
             let rows = rows.filter(|row| !refused.contains(&catalog.fingerprint(*row)));
             pending.extend(rows.map(|row| (number, row)));
         }
@@ -212,7 +225,7 @@ impl Searcher {
         pending: &[(usize, RowId)],
         dimensions: usize,
         problems: &mut Vec<Problem>,
-    ) -> std::result::Result<Vec<VectorRecord>, ServerFailure> {
+    ) -> Result<Vec<VectorRecord>, ServerFailure> {
         if pending.len() > MAX_EMBEDDED {
             let n = pending.len();
             problems.push(Problem::warning(
@@ -247,10 +260,10 @@ impl Searcher {
         workspace: &Workspace,
         paths: &[String],
         dimensions: Option<usize>,
-    ) -> std::result::Result<EmbeddedFiles, ServerFailure> {
+    ) -> Result<EmbeddedFiles, ServerFailure> {
         let embedded = self.embedder.embed_now(workspace, paths, dimensions)?;
         if let Some(remote) = &self.remote {
-            remote.store_now(workspace, paths, &embedded.records)?;
+            remote.store_now(workspace, &embedded)?;
         }
         Ok(embedded)
     }
@@ -278,10 +291,10 @@ impl Searcher {
     }
 
     /// Sends the requests that a search needs, and identifies the servers.
-    fn check(&self, workspace: &Workspace) -> std::result::Result<String, ServerFailure> {
+    fn check(&self, workspace: &Workspace) -> Result<String, ServerFailure> {
         let ollama = self.embedder.ollama();
         let asking = workspace.doing(Work::AskingOllama, None);
-        ollama.check().map_err(|error| ServerFailure::of_ollama(ollama, error, "check_timeout_ms"))?;
+        ollama.check().map_err(|error| ollama.failure(error))?;
         let dimensions = self.embedder.embed_query(workspace, "how does it do")?.len();
         drop(asking);
         let model = format!("ollama {} {dimensions}d", ollama.model());
@@ -289,9 +302,9 @@ impl Searcher {
         let _asking = workspace.doing(Work::AskingQdrant, None);
         let info = remote.qdrant().check().map_err(|error| remote.failure(error))?;
         let empty = if info.is_prepared { "" } else { " and empty" };
-        let probe = vec![1.0; dimensions];
-        let found = remote.qdrant().search(&probe, 1, min_cosine(workspace), None, None);
-        found.map_err(|error| remote.failure(error))?;
+        let (vector, min_score) = (&vec![1.0; dimensions], min_cosine(workspace));
+        let probe = PointQuery { vector, limit: 1, min_score, ..PointQuery::default() };
+        remote.qdrant().search(&probe).map_err(|error| remote.failure(error))?;
         Ok(format!("qdrant ok{empty}, {model}"))
     }
 }
@@ -320,10 +333,8 @@ fn found_by_words(
 fn located(workspace: &Workspace, catalogs: &[&Catalog], found: &PointMatch) -> Option<Cosine> {
     let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
     let (number, row) = catalogs.iter().enumerate().find_map(row)?;
-    let path = catalogs[number].path(row);
-    let file = workspace.store.read(&path).ok()?;
-    let chunks = chunks_of(workspace, &path, &file.bytes);
-    let is_current = chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content);
+    let file = EntryChunks::read(workspace, &catalogs[number].path(row))?;
+    let is_current = file.chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content);
     (is_current && found.score > 0.0).then_some((number, row, found.score))
 }
 
