@@ -14,7 +14,7 @@ pub mod entry {
     pub use crate::entry::attempt::Attempt;
     pub use crate::entry::body::{blocks, digest};
     pub use crate::entry::edit::{Change, apply};
-    pub use crate::entry::frontmatter::{double_quote, parse, quote, read as read_fields, split};
+    pub use crate::entry::frontmatter::{double_quote, parse, quote, split};
     pub use crate::entry::guard::scan;
     pub use crate::entry::read::read;
 }

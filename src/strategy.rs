@@ -28,6 +28,8 @@ const MEANINGFUL: usize = 5;
 const GOING_WELL: usize = 80;
 /// From this rung of the ladder on, the strongest model is taken.
 const STRONGEST_RUNG: u32 = 2;
+/// The failures in a row after which the agent is warned that it is stuck.
+pub(crate) const STUCK_AFTER: u32 = 3;
 
 /// The available models, from the cheapest to the strongest; at least one.
 #[derive(Debug, Clone, Copy)]
@@ -107,8 +109,7 @@ pub(crate) struct Choice {
 }
 
 /// Returns the model for the next iteration: the first matching rule counts, in the order of the documented table.
-/// `fixed` is the model of [`Strategy::Fixed`]; the default is the middle one.
-pub(crate) fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>, evidence: Evidence<'_>) -> Choice {
+pub(crate) fn choose(strategy: Strategy, models: Models<'_>, evidence: Evidence<'_>) -> Choice {
     let choice = |model: &str, rationale: &str| Choice { model: model.to_owned(), rationale: rationale.to_owned() };
     if let Some(hint) = evidence.hint {
         return choice(hint, "hinted by previous iteration");
@@ -121,7 +122,7 @@ pub(crate) fn choose(strategy: Strategy, models: Models<'_>, fixed: Option<&str>
     let goes_well = counted >= MEANINGFUL && succeeded * 100 > counted * GOING_WELL;
     let is_hard = matches!(evidence.difficulty, Some(Difficulty::Hard | Difficulty::Blocked));
     let chosen = match (strategy, evidence.rung) {
-        (Strategy::Fixed, _) => choice(fixed.unwrap_or(models.middle()), "fixed"),
+        (Strategy::Fixed, _) => choice(models.middle(), "fixed"),
         (Strategy::CostOptimized | Strategy::Escalate, STRONGEST_RUNG..) => choice(models.strongest(), &escalated),
         (Strategy::CostOptimized, 0) if goes_well && !is_hard => {
             choice(models.cheapest(), &format!("run is going well ({succeeded} of {counted})"))
@@ -169,7 +170,7 @@ mod tests {
     #[track_caller]
     fn check(strategy: Strategy, evidence: Evidence<'_>, model: &str, rationale: &str) {
         let models = MODELS.map(str::to_owned);
-        let choice = choose(strategy, Models::new(&models).unwrap(), None, evidence);
+        let choice = choose(strategy, Models::new(&models).unwrap(), evidence);
         assert_eq!((choice.model.as_str(), choice.rationale.as_str()), (model, rationale), "{strategy} {evidence:?}");
     }
 
@@ -186,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn fixed_is_the_configured_model_or_the_middle_one() {
+    fn fixed_is_the_middle_one_or_the_only_one() {
         check(Strategy::Fixed, failed(5), "sonnet", "fixed");
-        let models = MODELS.map(str::to_owned);
-        let choice = choose(Strategy::Fixed, Models::new(&models).unwrap(), Some("other"), failed(0));
+        let models = ["other".to_owned()];
+        let choice = choose(Strategy::Fixed, Models::new(&models).unwrap(), failed(0));
         assert_eq!(choice, Choice { model: "other".into(), rationale: "fixed".into() });
     }
 
@@ -264,7 +265,7 @@ mod tests {
     fn lists_of_other_lengths_have_a_middle() {
         let middle = |names: &[&str]| {
             let models: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            choose(Strategy::CostOptimized, Models::new(&models).unwrap(), None, failed(0)).model
+            choose(Strategy::CostOptimized, Models::new(&models).unwrap(), failed(0)).model
         };
         assert_eq!([middle(&["a"]), middle(&["a", "b"]), middle(&["a", "b", "c", "d"])], ["a", "a", "b"]);
         assert!(Models::new(&[]).is_none());
@@ -279,7 +280,7 @@ mod tests {
     fn two_failures_escalate() {
         let models = MODELS.map(str::to_owned);
         let evidence = Evidence { streak: 2, rung: 2, attempts: 2, ..Evidence::default() };
-        let choice = choose(Strategy::CostOptimized, Models::new(&models).unwrap(), None, evidence);
+        let choice = choose(Strategy::CostOptimized, Models::new(&models).unwrap(), evidence);
         assert_eq!(
             (choice.model.as_str(), choice.rationale.as_str()),
             ("opus", "escalated after 2 consecutive failures")

@@ -20,7 +20,7 @@ use crate::entry::{AttemptHead, Head, Kind, Outcome};
 use crate::store::Store;
 
 /// Raised whenever the format changes, or the result of `entry::read` for the same bytes.
-const FORMAT: u64 = 12;
+const FORMAT: u64 = 13;
 const MAGIC: [u8; 8] = *b"ralphcat";
 /// Where the part under the checksum begins.
 const SUMMED: usize = 16;

@@ -55,9 +55,7 @@ pub(super) fn quote(text: &str, indent: &str) -> String {
 /// The opening fence is followed by `info`.
 pub(super) fn fence(text: &str, mark: char, info: &str, indent: &str) -> String {
     let text = lines(text);
-    // The fence is longer than any run of its own mark in the text.
-    let longest = text.split(|character| character != mark).map(|run| run.chars().count()).max().unwrap_or(0);
-    let fence = mark.to_string().repeat(longest.max(2) + 1);
+    let fence = crate::text::fence(&text, mark);
     let mut block = format!("{indent}{fence}{info}\n");
     for line in text.lines() {
         if !line.is_empty() {

@@ -3,6 +3,7 @@
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::Link;
+use crate::text::lines::CodeFence;
 
 /// The content of a body without its markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,9 +21,6 @@ const MAX_BRACKETS: usize = 400_000;
 /// The most links of a body that are followed. Each is kept in the head of its entry and looked up by every check. A
 /// file of 1 MiB can have 170,000.
 pub(crate) const MAX_LINKS: usize = 1_000;
-
-/// The shortest code fence, in marks.
-const FENCE: usize = 3;
 
 pub(super) fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_WIKILINKS
@@ -48,22 +46,17 @@ pub(super) fn parts(body: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut at) = (0, 0);
     let (mut has_text, mut is_behind_blank) = (false, false);
-    let mut fence: Option<(char, usize)> = None;
+    let mut fence: Option<CodeFence> = None;
     for line in body.split_inclusive('\n') {
         let bare = line.trim();
         if fence.is_none() && has_text && is_behind_blank && !bare.is_empty() {
             parts.push(&body[start..at]);
             (start, has_text) = (at, false);
         }
-        let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'));
-        let run = mark.map(|mark| (mark, bare.chars().take_while(|other| *other == mark).count()));
-        match (fence, run.filter(|(_, length)| *length >= FENCE)) {
-            (Some((mark, length)), Some((other, longer))) if other == mark && longer >= length => fence = None,
-            (None, Some((mark, length))) if mark == '~' || !bare[length..].contains('`') => {
-                fence = Some((mark, length));
-            }
-            _ => {}
-        }
+        fence = match fence {
+            Some(open) => Some(open).filter(|open| !open.is_closed_by(bare)),
+            None => CodeFence::opened_by(bare),
+        };
         has_text |= !bare.is_empty();
         is_behind_blank = bare.is_empty();
         at += line.len();
@@ -200,10 +193,11 @@ pub(crate) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
         return Some(whole_blocks);
     }
     let first = &body[..blocks.first().copied().unwrap_or(body.len())];
-    let fence = opening_fence(first);
+    let fence = first.lines().next().and_then(CodeFence::opened_by);
+    let closing = fence.map(|fence| fence.mark.to_string().repeat(fence.length));
     let head = if fence.is_some() { first.find('\n').map_or(first.len(), |at| at + 1) } else { 0 };
     let line_ends: Vec<usize> = first.match_indices('\n').map(|(at, _)| at).filter(|at| *at > head).collect();
-    if let Some(lines) = last_that_fits(&line_ends, fence) {
+    if let Some(lines) = last_that_fits(&line_ends, closing.as_deref()) {
         return Some(lines);
     }
     let word_ends: Vec<usize> = first
@@ -212,7 +206,7 @@ pub(crate) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
         .filter(|((at, character), next)| *at >= head && !character.is_whitespace() && next.is_whitespace())
         .map(|((at, character), _)| at + character.len_utf8())
         .collect();
-    last_that_fits(&word_ends, fence)
+    last_that_fits(&word_ends, closing.as_deref())
 }
 
 /// Returns where the top-level blocks of a body end.
@@ -237,14 +231,6 @@ fn block_ends(body: &str) -> Vec<usize> {
     }
     ends.dedup();
     ends
-}
-
-/// Returns the marks of the code fence that `block` begins with, if it does.
-fn opening_fence(block: &str) -> Option<&str> {
-    let line = block.lines().next()?.trim_start();
-    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let length = line.len() - line.trim_start_matches(mark).len();
-    (length >= 3).then(|| &line[..length])
 }
 
 #[cfg(test)]

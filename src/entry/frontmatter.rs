@@ -1,8 +1,8 @@
 //! Frontmatter: where it is in a file, and its keys and values.
 //!
-//! This is the only file that knows YAML. The splitter is exact to the byte. [`guard`] refuses input that no parser may
-//! see; then `gray_matter` reads the head through an engine over `serde_yaml`, so that there is one YAML parser. It
-//! keeps no formatting: [`edit`](super::edit) changes the text, and [`only_differs_in`] verifies the result.
+//! This is the only file that knows YAML. The splitter is exact to the byte. `gray_matter` reads the head through an
+//! engine, which has [`guard`] refuse input that no parser may see, and then reads the values with `serde_yaml`. It keeps
+//! no formatting: [`edit`](super::edit) changes the text, and [`only_differs_in`] verifies the result.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +14,8 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::guard::{self, Key, Style};
+use super::MAX_FRONTMATTER_BYTES;
+use super::guard::{self, Fault, Key, Style};
 
 /// The byte offsets of the parts of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,20 +67,21 @@ pub fn split(text: &str) -> Result<Split, Missing> {
 /// The keys and values of the frontmatter. Scalars of known keys are the text in the file.
 pub(crate) type Fields = HashMap<String, Value>;
 
-/// An objection of the parser. Offsets are bytes from the start of the frontmatter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// The place, if the parser knows it.
-    pub offset: Option<usize>,
-    /// The message of the parser.
-    pub message: String,
-}
-
-/// Reads the frontmatter `head`, which [`guard::scan`] has accepted.
+/// Reads the frontmatter `head`.
 ///
 /// A value that should be text or a list is returned as text or a list of text, as written:
 /// a title `1.10` is `"1.10"`, not a number. Null is left out.
+///
+/// # Errors
+///
+/// The first thing that is wrong, if it is over [`MAX_FRONTMATTER_BYTES`], [`guard::scan`] refuses it, or it is not a
+/// mapping.
 pub fn parse(head: &str) -> Result<Fields, Fault> {
+    if head.len() > MAX_FRONTMATTER_BYTES {
+        let message = format!("the frontmatter has {} bytes; the limit is {MAX_FRONTMATTER_BYTES}", head.len());
+        let hint = "move the long values into the body";
+        return Err(Fault { code: "frontmatter-too-large", offset: 0, message, hint });
+    }
     let document = format!("---\n{head}\n---\n");
     match Matter::<Yaml>::new().parse::<Fields>(&document) {
         Ok(parsed) => Ok(parsed.data.unwrap_or_default()),
@@ -87,35 +89,50 @@ pub fn parse(head: &str) -> Result<Fields, Fault> {
     }
 }
 
-/// Returns the content of the frontmatter, unless [`guard::scan`] or the parser objects to it.
-pub fn read(head: &str) -> Option<Fields> {
-    guard::scan(head).ok().and_then(|_| parse(head).ok())
+/// Returns the keys and values of a file's frontmatter; `None` if it has none, or they cannot be read.
+pub(crate) fn fields_of(file: &str) -> Option<Fields> {
+    split(file).ok().and_then(|split| parse(&file[split.head]).ok())
 }
 
-/// Asks the parser again for the place of its objection, which `gray_matter` drops.
+/// Looks again for what is wrong and where, which `gray_matter` drops.
 fn locate(head: &str) -> Fault {
-    match serde_yaml::from_str::<serde_yaml::Mapping>(head) {
-        Err(error) => {
-            let message = error.to_string();
-            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-            Fault { offset: error.location().map(|location| location.index().min(head.len())), message }
-        }
-        Ok(_) => Fault { offset: None, message: "a value has a type that no entry can have".to_owned() },
+    let keys = match guard::scan(head) {
+        Ok(keys) => keys,
+        Err(fault) => return fault,
+    };
+    // The parser gives the start of the mapping as the place.
+    let is_second = |(at, key): &(usize, &Key)| keys[..*at].iter().any(|first| first.name == key.name);
+    if let Some((_, key)) = keys.iter().enumerate().find(is_second) {
+        let message = format!("the key `{}` is here for the second time", key.name);
+        return Fault { code: "duplicate-key", offset: key.start, message, hint: "keep one of the two lines" };
     }
+    let (offset, message) = match serde_yaml::from_str::<serde_yaml::Mapping>(head) {
+        Err(error) => (error.location().map_or(0, |location| location.index().min(head.len())), error.to_string()),
+        Ok(_) => (0, "a value has a type that no entry can have".to_owned()),
+    };
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let hint = if message.contains("mapping values are not allowed") {
+        "put the value in double quotes: a colon and a space inside it begin another value"
+    } else if message.contains("cannot start any token") {
+        "put the value in double quotes, and indent with spaces, not tabs"
+    } else {
+        "put the value in double quotes, or close the quote or bracket that is open"
+    };
+    Fault { code: "yaml", offset, message: format!("the frontmatter is not valid YAML: {message}"), hint }
 }
 
-/// Returns whether two frontmatters are equal except for the named keys, and whether the second is valid YAML. Every
-/// edit depends on this.
+/// Returns whether two frontmatters are equal except for the named keys, and whether both are valid YAML. Every edit
+/// depends on this. It does not use what [`guard::scan`] found.
 pub(crate) fn only_differs_in(before: &str, after: &str, edited: &[&str]) -> bool {
-    let rest = |head: &str| {
-        let mut mapping = serde_yaml::from_str::<serde_yaml::Mapping>(head).ok()?;
-        for key in edited {
-            mapping.shift_remove(*key);
+    let rest = |head: &str| match serde_yaml::from_str(head) {
+        Ok(serde_yaml::Value::Mapping(mut mapping)) => {
+            mapping.retain(|key, _| !key.as_str().is_some_and(|key| edited.contains(&key)));
+            Some(mapping)
         }
-        Some(mapping)
+        Ok(serde_yaml::Value::Null) => Some(serde_yaml::Mapping::new()),
+        _ => None,
     };
-    let is_blank = |head: &str| head.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    let before = if is_blank(before) { Some(serde_yaml::Mapping::new()) } else { rest(before) };
+    let before = rest(before);
     before.is_some() && before == rest(after)
 }
 
@@ -165,74 +182,40 @@ struct Yaml;
 
 impl Engine for Yaml {
     fn parse(content: &str) -> gray_matter::Result<Pod> {
-        // The head was scanned before; gray_matter gives its engines only the text.
-        let keys = guard::scan(content).unwrap_or_default();
-        let typed = MarkedDocument { keys: &keys }.deserialize(serde_yaml::Deserializer::from_str(content));
+        let failed = |message: &str| gray_matter::Error::deserialize_error(message);
+        let keys = guard::scan(content).map_err(|fault| failed(&fault.message))?;
+        let read = |keys| StyledValue { keys }.deserialize(serde_yaml::Deserializer::from_str(content));
         // A value of an unexpected shape fails the typed reading. The untyped one still returns the others, so that one
         // odd key does not hide them.
-        typed
-            .or_else(|_| Any.deserialize(serde_yaml::Deserializer::from_str(content)))
-            .map_err(|error| gray_matter::Error::deserialize_error(&error.to_string()))
+        let pod = read(&keys).or_else(|_| read(&[])).map_err(|error| failed(&error.to_string()))?;
+        match pod {
+            Pod::Hash(_) => Ok(pod),
+            // Comments alone.
+            Pod::Null => Ok(Pod::new_hash()),
+            _ => Err(failed("expected a mapping")),
+        }
     }
 }
 
-/// Reads a mapping, with the style of each value as the guide to its shape.
-struct MarkedDocument<'a> {
+/// Reads a value. In a mapping, the style in which a key's value is written decides whether it is text or a list of text;
+/// all other values are read as what YAML takes them for.
+struct StyledValue<'a> {
     keys: &'a [Key],
 }
 
-impl<'de> DeserializeSeed<'de> for MarkedDocument<'_> {
-    type Value = Pod;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Pod, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MarkedDocument<'_> {
-    type Value = Pod;
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a mapping of keys to values")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pod, A::Error> {
-        let mut fields = HashMap::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let style = self.keys.iter().find(|known| known.name == key).map_or(Style::BlockMap, |known| known.style);
-            let value = if style.is_scalar() {
-                map.next_value::<Option<String>>()?.map_or(Pod::Null, Pod::String)
-            } else if style.is_list() {
-                let items = map.next_value::<Vec<Option<String>>>()?;
-                Pod::Array(items.into_iter().flatten().map(Pod::String).collect())
-            } else {
-                map.next_value_seed(Any)?
-            };
-            if fields.insert(key.clone(), value).is_some() {
-                return Err(A::Error::custom(format!("duplicate entry with key \"{key}\"")));
-            }
-        }
-        fields.retain(|_, value| *value != Pod::Null);
-        Ok(Pod::Hash(fields))
-    }
-}
-
-/// Reads anything.
-struct Any;
-
-impl<'de> DeserializeSeed<'de> for Any {
+impl<'de> DeserializeSeed<'de> for StyledValue<'_> {
     type Value = Pod;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Pod, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Any {
+impl<'de> Visitor<'de> for StyledValue<'_> {
     type Value = Pod;
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a value")
     }
     fn visit_unit<E>(self) -> Result<Pod, E> {
-        Ok(Pod::Null)
-    }
-    fn visit_none<E>(self) -> Result<Pod, E> {
         Ok(Pod::Null)
     }
     fn visit_bool<E>(self, value: bool) -> Result<Pod, E> {
@@ -251,12 +234,9 @@ impl<'de> Visitor<'de> for Any {
     fn visit_str<E>(self, value: &str) -> Result<Pod, E> {
         Ok(Pod::String(value.to_owned()))
     }
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Pod, D::Error> {
-        deserializer.deserialize_any(self)
-    }
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Pod, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = sequence.next_element_seed(Any)? {
+        while let Some(item) = sequence.next_element_seed(StyledValue { keys: &[] })? {
             items.push(item);
         }
         Ok(Pod::Array(items))
@@ -264,11 +244,23 @@ impl<'de> Visitor<'de> for Any {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pod, A::Error> {
         let mut fields = HashMap::new();
         while let Some(key) = map.next_key::<String>()? {
-            let value = map.next_value_seed(Any)?;
+            let style = self.keys.iter().find(|known| known.name == key).map(|known| known.style);
+            let value = match style {
+                Some(Style::Empty | Style::Plain | Style::Quoted | Style::BlockScalar) => {
+                    map.next_value::<Option<String>>()?.map_or(Pod::Null, Pod::String)
+                }
+                Some(Style::FlowList | Style::BlockList) => {
+                    let items = map.next_value::<Vec<Option<String>>>()?;
+                    Pod::Array(items.into_iter().flatten().map(Pod::String).collect())
+                }
+                Some(Style::FlowMap | Style::BlockMap) | None => map.next_value_seed(StyledValue { keys: &[] })?,
+            };
             if fields.insert(key.clone(), value).is_some() {
                 return Err(A::Error::custom(format!("duplicate entry with key \"{key}\"")));
             }
         }
+        // Of the frontmatter itself, not of a mapping in it.
+        fields.retain(|_, value| self.keys.is_empty() || *value != Pod::Null);
         Ok(Pod::Hash(fields))
     }
 }
@@ -313,11 +305,19 @@ mod tests {
     #[test]
     fn faults_are_located() {
         let fault = |head: &str| parse(head).unwrap_err();
-        assert_eq!(fault("title: a\ntitle: b\n").message, "duplicate entry with key \"title\"");
-        assert_eq!(fault("a: b\nc: d: e\n").offset, Some(9));
-        assert_eq!(fault("title: a\n\ttags: b\n").offset, Some(9));
+        let check = |head: &str, code: &str, offset: usize| {
+            assert_eq!((fault(head).code, fault(head).offset), (code, offset), "{head:?}");
+        };
+        check("title: a\ntitle: b\n", "duplicate-key", 9);
+        check("a: b\nc: d: e\n", "yaml", 9);
+        check("title: a\n\ttags: b\n", "yaml", 9);
+        check("title: \"a\n", "yaml", 10);
+        check("a: *x\n", "yaml-alias", 3);
         assert!(fault("- a\n- b\n").message.contains("expected"));
-        assert!(fault("title: \"a\n").offset.is_some());
+        assert_eq!(
+            parse(&format!("title: a\n#{}\n", "b".repeat(16 * 1024))).unwrap_err().code,
+            "frontmatter-too-large"
+        );
     }
 
     #[test]

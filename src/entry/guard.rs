@@ -6,46 +6,90 @@
 
 use std::ops::Range;
 
-pub(crate) use super::key::{Key, Style};
-
 /// How deep collections may be nested.
-pub(crate) const MAX_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
-/// Constructs that no parser may see.
+/// How a top-level value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// `&name`
-    Anchor,
-    /// `*name`
-    Alias,
-    /// `!name`
-    Tag,
-    /// More than [`MAX_DEPTH`] collections inside each other.
-    TooDeep,
-    /// A control character.
-    Control(char),
-    /// A conflict marker of a version control merge.
-    ConflictMarker,
+pub enum Style {
+    /// Nothing after the colon, and nothing below that belongs to it.
+    Empty,
+    /// A plain scalar.
+    Plain,
+    /// `'…'` or `"…"`
+    Quoted,
+    /// `[…]`
+    FlowList,
+    /// `{…}`
+    FlowMap,
+    /// `- item` lines.
+    BlockList,
+    /// `key: value` lines further in.
+    BlockMap,
+    /// `|` or `>` and the lines below.
+    BlockScalar,
 }
 
-/// Finds the top-level keys of `head`, in order, or the first refused construct and its offset.
+/// A top-level key and the place of its value. Offsets are bytes from the start of the frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The key, without quotes.
+    pub name: String,
+    /// The start of its line.
+    pub start: usize,
+    /// After the colon.
+    pub colon_end: usize,
+    /// The value, without the white space around it or a comment after it.
+    pub value: Range<usize>,
+    /// How the value is written.
+    pub style: Style,
+}
+
+impl Key {
+    /// Returns where its value begins; where it has none, its own start.
+    pub(super) fn place(&self) -> usize {
+        if self.value.is_empty() { self.start } else { self.value.start }
+    }
+
+    /// Returns where its value ends; where it has none, the end of its colon.
+    pub(super) fn end(&self) -> usize {
+        self.value.end.max(self.colon_end)
+    }
+}
+
+/// Why frontmatter cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The code of the problem, such as `yaml-alias`.
+    pub code: &'static str,
+    /// The place, in bytes from the start of the frontmatter.
+    pub offset: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+/// Finds the top-level keys of `head`, in order, or the first construct that no parser may see.
 ///
 /// Text that is not a mapping, or not YAML at all, gives the keys that could be recognised.
-pub fn scan(head: &str) -> Result<Vec<Key>, (Refusal, usize)> {
-    if let Some((offset, character)) = head.char_indices().find(|(_, character)| is_refused_control(*character)) {
-        return Err((Refusal::Control(character), offset));
+pub fn scan(head: &str) -> Result<Vec<Key>, Fault> {
+    let is_refused = |character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t' | '\u{85}');
+    if let Some((offset, character)) = head.char_indices().find(|(_, character)| is_refused(*character)) {
+        let message = format!("the frontmatter has a control character (U+{:04X})", u32::from(character));
+        return Err(Fault { code: "control-character", offset, message, hint: "delete it" });
     }
     if let Some(offset) = conflict_marker(head) {
-        return Err((Refusal::ConflictMarker, offset));
+        let message = "a merge left its conflict marker here".to_owned();
+        let hint = "decide between the two versions and delete the marker lines";
+        return Err(Fault { code: "merge-conflict", offset, message, hint });
     }
-    let mut scanner =
-        YamlScanner { text: head, bytes: head.as_bytes(), at: 0, keys: Vec::new(), open: Vec::new(), plain: None };
-    scanner.run()?;
+    let (bytes, keys, open) = (head.as_bytes(), Vec::new(), Vec::new());
+    let mut scanner = YamlScanner { text: head, bytes, at: 0, line_start: 0, keys, open };
+    while scanner.next_token().is_some() {
+        scanner.node()?;
+    }
     Ok(scanner.keys)
-}
-
-fn is_refused_control(character: char) -> bool {
-    character.is_control() && !matches!(character, '\n' | '\r' | '\t' | '\u{85}')
 }
 
 /// Returns the offset of the first conflict marker of git, if there is one.
@@ -62,310 +106,203 @@ pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the style of a scalar that begins with this byte.
-fn scalar_style(byte: u8) -> Style {
-    match byte {
-        b'"' => Style::DoubleQuoted,
-        b'\'' => Style::SingleQuoted,
-        _ => Style::Plain,
-    }
+/// Returns the fault of a node that begins with `&`, `*` or `!`.
+fn property(byte: u8, offset: usize) -> Fault {
+    let (code, name) = match byte {
+        b'&' => ("yaml-anchor", "anchor (`&`)"),
+        b'*' => ("yaml-alias", "alias (`*`)"),
+        _ => ("yaml-tag", "tag (`!`)"),
+    };
+    let article = if byte == b'!' { "a" } else { "an" };
+    let message = format!("{article} YAML {name} begins here, and entries may not have any");
+    Fault { code, offset, message, hint: "put the value in double quotes" }
 }
 
-/// Returns why a node that begins with `&`, `*` or `!` is refused.
-fn refusal_of(byte: u8) -> Refusal {
-    match byte {
-        b'&' => Refusal::Anchor,
-        b'*' => Refusal::Alias,
-        _ => Refusal::Tag,
-    }
+fn too_deep(offset: usize) -> Fault {
+    let message = format!("collections are nested more than {MAX_DEPTH} levels deep");
+    Fault { code: "yaml-too-deep", offset, message, hint: "flatten the value, or move it into the body" }
 }
 
 struct YamlScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
+    line_start: usize,
     keys: Vec<Key>,
     /// The columns of the block collections that are open, outermost first.
     open: Vec<usize>,
-    /// The column beyond which a line continues a plain scalar, after a line that ended in one.
-    plain: Option<usize>,
 }
 
 impl YamlScanner<'_> {
-    fn run(&mut self) -> Result<(), (Refusal, usize)> {
-        while self.at < self.bytes.len() {
-            self.line()?;
+    /// Skips white space, line ends and comments; returns the next byte, if there is one.
+    fn next_token(&mut self) -> Option<u8> {
+        loop {
+            match *self.bytes.get(self.at)? {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\n' => self.next_line(),
+                b'#' if self.starts_comment() => self.next_line(),
+                byte => return Some(byte),
+            }
+        }
+    }
+
+    /// Reads what is next in block context: the mark of an item, a key with its colon, or a value with the rest of its
+    /// last line.
+    fn node(&mut self) -> Result<(), Fault> {
+        let (start, byte) = (self.at, self.bytes[self.at]);
+        let column = start - self.line_start;
+        let is_mark = matches!(byte, b'-' | b'?') && self.is_blank_at(start + 1);
+        if self.text[self.line_start..start].trim().is_empty() {
+            let is_item = is_mark && byte == b'-';
+            self.open.retain(|open| *open < column || (*open == column && is_item));
+        }
+        if is_mark {
+            self.enter(column)?;
+            if byte == b'-' {
+                self.note(start..self.trimmed(self.line_end()), Style::BlockList);
+            } else if column > 0 {
+                self.note(start..start + 1, Style::BlockMap);
+            }
+            self.at += 1;
+            return Ok(());
+        }
+        let style = match byte {
+            b'&' | b'*' | b'!' => return Err(property(byte, start)),
+            b'|' | b'>' => {
+                let end = self.deeper_lines(false);
+                self.note(start..end, Style::BlockScalar);
+                return Ok(());
+            }
+            b'"' | b'\'' => self.quoted(byte),
+            b'[' | b'{' => self.flow()?,
+            _ => self.plain(),
+        };
+        let end = self.trimmed(self.at).max(start);
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        if self.is_colon() {
+            self.enter(column)?;
+            self.at += 1;
+            if column == 0 {
+                let name = unquote(&self.text[start..end]);
+                self.keys.push(Key { name, start, colon_end: self.at, value: self.at..self.at, style: Style::Empty });
+            } else {
+                self.note(start..end, Style::BlockMap);
+            }
+            return Ok(());
+        }
+        self.note(start..end, style);
+        if style == Style::Plain {
+            let end = self.deeper_lines(true);
+            self.note(end..end, style);
+        } else {
+            self.next_line();
         }
         Ok(())
-    }
-
-    /// Goes to the first node of a line, and returns its column; reads a line that has none to its end.
-    fn first_column(&mut self) -> Option<usize> {
-        let line_start = self.at;
-        let column = self.skip_spaces();
-        if self.at_line_end() || self.bytes[self.at] == b'#' {
-            self.skip_line();
-            return None;
-        }
-        if self.plain.is_some_and(|parent| column > parent) {
-            // The rest of a plain scalar: nothing in it can be a node of its own.
-            let end = self.line_end();
-            self.end_value(line_start, end, 0);
-            self.skip_line();
-            return None;
-        }
-        self.plain = None;
-        Some(column)
-    }
-
-    /// Reads one line in block context, and every further line that its value takes.
-    fn line(&mut self) -> Result<(), (Refusal, usize)> {
-        let line_start = self.at;
-        let Some(mut column) = self.first_column() else { return Ok(()) };
-        let is_item = self.bytes[self.at] == b'-' && self.is_blank_at(self.at + 1);
-        self.open.retain(|open| *open < column || (*open == column && is_item));
-        let top_level_key = column == 0 && !is_item;
-        let (first_column, mut key_column) = (column, None);
-        // One pass for each `- `, `? ` and `key: ` on the line.
-        while !self.at_line_end() && !self.starts_comment() {
-            let (byte, node_start) = (self.bytes[self.at], self.at);
-            if matches!(byte, b'-' | b'?') && self.is_blank_at(self.at + 1) && key_column.is_none() {
-                self.enter(column)?;
-                if byte == b'-' && !top_level_key {
-                    self.note_item(line_start, first_column, column);
-                }
-                self.at += 1;
-                column += 1 + self.skip_spaces();
-                continue;
-            }
-            let parent = key_column.unwrap_or_else(|| self.parent_of(column));
-            match byte {
-                b'&' | b'*' | b'!' => return Err((refusal_of(byte), node_start)),
-                b'|' | b'>' => {
-                    let end =
-                        self.block_scalar(if key_column.is_none() && first_column == column { column } else { parent });
-                    self.set_value(line_start, node_start..end, Style::BlockScalar, first_column);
-                    return Ok(());
-                }
-                b'"' | b'\'' => self.quoted(byte),
-                b'[' | b'{' => {
-                    let style = self.flow(node_start)?;
-                    if !self.is_colon() {
-                        self.set_value(line_start, node_start..self.at, style, first_column);
-                    }
-                }
-                _ => self.plain(),
-            }
-            let node_end = self.trimmed_end(node_start, self.at);
-            self.skip_spaces();
-            if self.is_colon() {
-                if key_column.is_none() {
-                    self.enter(column)?;
-                }
-                key_column = Some(column);
-                self.at += 1;
-                if top_level_key && node_start == line_start {
-                    self.note_key(node_start..node_end);
-                }
-                column += self.at - node_start + self.skip_spaces();
-                continue;
-            }
-            if !matches!(byte, b'[' | b'{') {
-                let style = scalar_style(byte);
-                self.set_value(line_start, node_start..node_end, style, first_column);
-                if style == Style::Plain {
-                    self.plain = Some(key_column.unwrap_or(parent));
-                }
-            }
-            break;
-        }
-        self.skip_line();
-        Ok(())
-    }
-
-    /// Returns the column of the block collection that contains a node at this column.
-    fn parent_of(&self, column: usize) -> usize {
-        self.open.last().copied().filter(|_| column > 0).unwrap_or(column)
     }
 
     /// Counts a block collection that begins at this column.
-    fn enter(&mut self, column: usize) -> Result<(), (Refusal, usize)> {
+    fn enter(&mut self, column: usize) -> Result<(), Fault> {
         if self.open.last().is_none_or(|open| *open < column) {
             self.open.push(column);
             if self.open.len() > MAX_DEPTH {
-                return Err((Refusal::TooDeep, self.at));
+                return Err(too_deep(self.at));
             }
         }
         Ok(())
     }
 
-    /// Records a value that belongs to the newest top-level key: on its own line, or below it.
-    fn set_value(&mut self, line_start: usize, value: Range<usize>, style: Style, column: usize) {
+    /// Notes a part of the value of the newest top-level key; the first part says how it is written.
+    fn note(&mut self, part: Range<usize>, style: Style) {
         let Some(key) = self.keys.last_mut() else { return };
-        if key.style == Style::Empty && key.value.is_empty() {
-            let on_its_line = key.start == line_start;
-            key.style = if on_its_line || column == 0 || style != Style::Plain { style } else { Style::Plain };
-            key.value = value;
-            if !on_its_line && self.open.len() > 1 {
-                key.style = Style::BlockMap;
-                key.value.start = line_start + column;
-            }
+        if key.style == Style::Empty {
+            (key.value, key.style) = (part, style);
         } else {
-            key.value.end = key.value.end.max(value.end);
+            key.value.end = key.value.end.max(part.end);
         }
     }
 
-    /// Records a top-level key, whose colon has just been read.
-    fn note_key(&mut self, node: Range<usize>) {
-        let (name, at) = (unquote(&self.text[node.clone()]), self.at);
-        self.keys.push(Key { name, start: node.start, colon_end: at, value: at..at, style: Style::Empty });
-    }
-
-    fn note_item(&mut self, line_start: usize, first_column: usize, column: usize) {
-        let Some(key) = self.keys.last_mut() else { return };
-        let end = {
-            let rest = &self.bytes[self.at..];
-            self.at + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
-        };
-        let end = self.text[..end].trim_end().len();
-        if key.style == Style::Empty && key.start != line_start {
-            key.style = Style::BlockList { indent: column };
-            key.value = line_start + first_column..end;
-        } else {
-            key.value.end = key.value.end.max(end);
-        }
-    }
-
-    fn end_value(&mut self, line_start: usize, end: usize, _column: usize) {
-        let end = self.trimmed_end(line_start, end);
-        if let Some(key) = self.keys.last_mut() {
-            key.value.end = key.value.end.max(end);
-        }
-    }
-
-    /// Reads a block scalar whose lines are indented more than `parent`; returns where it ends.
-    fn block_scalar(&mut self, parent: usize) -> usize {
-        self.skip_line();
-        let mut end = self.trimmed_end(0, self.at);
-        while self.at < self.bytes.len() {
-            let start = self.at;
-            let column = self.skip_spaces();
-            if self.at_line_end() {
-                self.skip_line();
+    /// Skips the rest of this line, and the lines below that go on with its scalar: they are indented more than the
+    /// collection that it is in. Returns the end of the scalar.
+    fn deeper_lines(&mut self, is_plain: bool) -> usize {
+        let parent = self.open.last().copied().unwrap_or_default();
+        let mut end = self.trimmed(if is_plain { self.at } else { self.line_end() });
+        self.next_line();
+        let mut at = self.at;
+        for line in self.text[self.at..].split_inclusive('\n') {
+            let bare = line.trim_start_matches([' ', '\t']);
+            at += line.len();
+            if bare.trim().is_empty() || (is_plain && bare.starts_with('#')) {
                 continue;
             }
-            if column <= parent && !(parent == 0 && column > 0) {
-                self.at = start;
+            if line.len() - bare.len() <= parent {
                 break;
             }
-            self.skip_line();
-            end = self.trimmed_end(start, self.at);
+            (self.at, self.line_start, end) = (at, at, self.trimmed(at));
         }
         end
     }
 
     /// Reads a quoted scalar, over lines if it runs on; an unclosed one ends with the text.
-    fn quoted(&mut self, quote: u8) {
+    fn quoted(&mut self, quote: u8) -> Style {
         self.at += 1;
-        while self.at < self.bytes.len() {
-            let byte = self.bytes[self.at];
+        while let Some(byte) = self.bytes.get(self.at) {
             self.at += 1;
-            if byte == b'\\' && quote == b'"' {
+            if *byte == b'\\' && quote == b'"' {
                 self.at = (self.at + 1).min(self.bytes.len());
-            } else if byte == quote {
-                if quote == b'\'' && self.bytes.get(self.at) == Some(&b'\'') {
-                    self.at += 1;
-                } else {
-                    return;
+            } else if *byte == quote {
+                if quote == b'"' || self.bytes.get(self.at) != Some(&quote) {
+                    break;
                 }
+                self.at += 1;
             }
         }
+        Style::Quoted
     }
 
     /// Reads a flow collection, over lines if it runs on.
-    fn flow(&mut self, start: usize) -> Result<Style, (Refusal, usize)> {
-        let is_list = self.bytes[start] == b'[';
-        let mut depth = 0;
-        let mut node_start = true;
-        let (mut last_item, mut empty, mut trailing_comma) = (start + 1, true, false);
-        loop {
-            self.skip_flow_blanks();
-            let Some(&byte) = self.bytes.get(self.at) else { break };
+    fn flow(&mut self) -> Result<Style, Fault> {
+        let style = if self.bytes[self.at] == b'[' { Style::FlowList } else { Style::FlowMap };
+        let (mut depth, mut begins_node) = (0, true);
+        while let Some(byte) = self.next_token() {
             match byte {
-                b'[' | b'{' => {
-                    depth += 1;
-                    if depth + self.open.len() > MAX_DEPTH {
-                        return Err((Refusal::TooDeep, self.at));
-                    }
-                    self.at += 1;
-                    node_start = true;
-                    if depth == 1 {
-                        continue;
-                    }
-                }
-                b']' | b'}' => {
-                    depth -= 1;
-                    self.at += 1;
-                    node_start = false;
-                    if depth == 0 {
-                        break;
-                    }
-                }
-                b',' => {
-                    self.at += 1;
-                    node_start = true;
-                    if depth == 1 {
-                        trailing_comma = true;
-                        continue;
-                    }
-                }
-                b'&' | b'*' | b'!' if node_start => return Err((refusal_of(byte), self.at)),
-                b'"' | b'\'' if node_start => {
+                b'&' | b'*' | b'!' if begins_node => return Err(property(byte, self.at)),
+                b'"' | b'\'' if begins_node => {
                     self.quoted(byte);
-                    node_start = false;
+                    begins_node = false;
+                    continue;
                 }
-                b':' | b'?' => {
-                    self.at += 1;
-                    node_start = true;
-                }
+                b'[' | b'{' if depth + self.open.len() == MAX_DEPTH => return Err(too_deep(self.at)),
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth -= 1,
+                b',' | b':' | b'?' => {}
                 _ => {
-                    self.flow_scalar();
-                    node_start = false;
+                    self.skip_to(|byte| matches!(byte, b',' | b'[' | b']' | b'{' | b'}' | b'\n' | b':'));
+                    begins_node = false;
+                    continue;
                 }
             }
-            if depth >= 1 {
-                last_item = self.text[..self.at].trim_end().len();
-                empty = false;
-                trailing_comma = false;
+            self.at += 1;
+            begins_node = !matches!(byte, b']' | b'}');
+            if depth == 0 {
+                break;
             }
         }
-        Ok(if is_list { Style::FlowList { last_item, empty, trailing_comma } } else { Style::FlowMap })
+        Ok(style)
     }
 
-    /// Skips blanks, line ends and comments between the nodes of a flow collection.
-    fn skip_flow_blanks(&mut self) {
-        while let Some(&byte) = self.bytes.get(self.at) {
-            match byte {
-                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
-                b'#' if self.at == 0 || self.is_blank_at(self.at - 1) => self.skip_line(),
-                _ => break,
-            }
-        }
-    }
-
-    /// Reads a plain scalar of a flow collection up to the end of this line.
-    fn flow_scalar(&mut self) {
-        while self.at < self.bytes.len()
-            && !matches!(self.bytes[self.at], b',' | b'[' | b']' | b'{' | b'}' | b'\n' | b':')
-            && !(self.bytes[self.at] == b'#' && self.is_blank_at(self.at - 1))
-        {
+    /// Reads a plain scalar up to the end of this line, or up to its colon.
+    fn plain(&mut self) -> Style {
+        while !self.is_colon() && !matches!(self.bytes.get(self.at), None | Some(b'\n')) && !self.starts_comment() {
             self.at += 1;
         }
+        Style::Plain
     }
 
-    /// Reads a plain scalar up to the end of this line.
-    fn plain(&mut self) {
-        while !self.at_line_end() && !self.is_colon() && !self.starts_comment() {
+    /// Skips the bytes of a scalar up to the first one that ends it, or to a comment.
+    fn skip_to(&mut self, is_end: impl Fn(u8) -> bool) {
+        while self.bytes.get(self.at).is_some_and(|byte| !is_end(*byte)) && !self.starts_comment() {
             self.at += 1;
         }
     }
@@ -383,31 +320,18 @@ impl YamlScanner<'_> {
         self.bytes.get(offset).is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
     }
 
-    fn at_line_end(&self) -> bool {
-        self.bytes.get(self.at).is_none_or(|byte| *byte == b'\n')
-            || (self.bytes[self.at] == b'\r' && self.bytes.get(self.at + 1) == Some(&b'\n'))
-    }
-
-    /// Skips spaces and tabs; returns how many.
-    fn skip_spaces(&mut self) -> usize {
-        let start = self.at;
-        while matches!(self.bytes.get(self.at), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
-        self.at - start
-    }
-
     fn line_end(&self) -> usize {
-        let rest = &self.bytes[self.at..];
-        self.at + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
+        self.text[self.at..].find('\n').map_or(self.text.len(), |length| self.at + length)
     }
 
-    fn skip_line(&mut self) {
-        self.at = (self.line_end() + 1).min(self.bytes.len());
+    fn next_line(&mut self) {
+        self.at = (self.line_end() + 1).min(self.text.len());
+        self.line_start = self.at;
     }
 
-    fn trimmed_end(&self, start: usize, end: usize) -> usize {
-        start + self.text[start..end].trim_end().len()
+    /// Returns the offset without the white space before it.
+    fn trimmed(&self, end: usize) -> usize {
+        self.text[..end].trim_end().len()
     }
 }
 
@@ -433,8 +357,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(head: &str, refusal: Refusal, offset: usize) {
-        assert_eq!(scan(head).unwrap_err(), (refusal, offset));
+    fn check_refused(head: &str, code: &str, offset: usize) {
+        let fault = scan(head).unwrap_err();
+        assert_eq!((fault.code, fault.offset), (code, offset), "{head:?}");
     }
 
     #[test]
@@ -461,38 +386,42 @@ mod tests {
     #[test]
     fn styles_are_distinguished() {
         let style = |head: &str| scan(head).unwrap().remove(0).style;
-        assert_eq!(style("a: b\n"), Style::Plain);
-        assert_eq!(style("a: 'b'\n"), Style::SingleQuoted);
-        assert_eq!(style("a: \"b\"\n"), Style::DoubleQuoted);
-        assert_eq!(style("a: >\n  b\n"), Style::BlockScalar);
-        assert_eq!(style("a:\n  - b\n  - c\n"), Style::BlockList { indent: 2 });
-        assert_eq!(style("a:\n- b\n"), Style::BlockList { indent: 0 });
-        assert_eq!(style("a:\n  b: c\n"), Style::BlockMap);
-        assert_eq!(style("a: {}\n"), Style::FlowMap);
-        assert_eq!(style("a: []\n"), Style::FlowList { last_item: 4, empty: true, trailing_comma: false });
-        assert_eq!(style("a: [b, c , ]\n"), Style::FlowList { last_item: 8, empty: false, trailing_comma: true });
-        assert_eq!(style("a:\n  \"b\"\n"), Style::DoubleQuoted);
+        for (head, expected) in [
+            ("a: b\n", Style::Plain),
+            ("a: 'b'\n", Style::Quoted),
+            ("a: \"b\"\n", Style::Quoted),
+            ("a: >\n  b\n", Style::BlockScalar),
+            ("a:\n  - b\n  - c\n", Style::BlockList),
+            ("a:\n- b\n", Style::BlockList),
+            ("a:\n  b: c\n", Style::BlockMap),
+            ("a: {}\n", Style::FlowMap),
+            ("a: []\n", Style::FlowList),
+            ("a: [b, c , ]\n", Style::FlowList),
+            ("a:\n  \"b\"\n", Style::Quoted),
+        ] {
+            assert_eq!(style(head), expected, "{head:?}");
+        }
     }
 
     #[test]
     fn refused_constructs_are_found_at_their_place() {
-        check_refused("a: &x b\n", Refusal::Anchor, 3);
-        check_refused("a: b\nc: *x\n", Refusal::Alias, 8);
-        check_refused("a: [b, *x]\n", Refusal::Alias, 7);
-        check_refused("a: {b: *x}\n", Refusal::Alias, 7);
-        check_refused("a: {b, \n&x c}\n", Refusal::Anchor, 8);
-        check_refused("a:\n  - - *x\n", Refusal::Alias, 9);
-        check_refused("- *x\n", Refusal::Alias, 2);
-        check_refused("<<: *x\n", Refusal::Alias, 4);
-        check_refused("*x : y\n", Refusal::Alias, 0);
-        check_refused("a: !!str b\n", Refusal::Tag, 3);
-        check_refused("a:\n  !x b\n", Refusal::Tag, 5);
-        check_refused("a: b\u{7}\n", Refusal::Control('\u{7}'), 4);
-        check_refused("a: b\n<<<<<<< ours\n", Refusal::ConflictMarker, 5);
-        check_refused(&format!("a: {}", "[".repeat(32_000)), Refusal::TooDeep, 3 + 31);
+        check_refused("a: &x b\n", "yaml-anchor", 3);
+        check_refused("a: b\nc: *x\n", "yaml-alias", 8);
+        check_refused("a: [b, *x]\n", "yaml-alias", 7);
+        check_refused("a: {b: *x}\n", "yaml-alias", 7);
+        check_refused("a: {b, \n&x c}\n", "yaml-anchor", 8);
+        check_refused("a:\n  - - *x\n", "yaml-alias", 9);
+        check_refused("- *x\n", "yaml-alias", 2);
+        check_refused("<<: *x\n", "yaml-alias", 4);
+        check_refused("*x : y\n", "yaml-alias", 0);
+        check_refused("a: !!str b\n", "yaml-tag", 3);
+        check_refused("a:\n  !x b\n", "yaml-tag", 5);
+        check_refused("a: b\u{7}\n", "control-character", 4);
+        check_refused("a: b\n<<<<<<< ours\n", "merge-conflict", 5);
+        check_refused(&format!("a: {}", "[".repeat(32_000)), "yaml-too-deep", 3 + 31);
         let deep: Vec<String> = (0..40).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
-        assert_eq!(scan(&deep.concat()).unwrap_err().0, Refusal::TooDeep);
-        assert_eq!(scan(&"- ".repeat(40)).unwrap_err().0, Refusal::TooDeep);
+        assert_eq!(scan(&deep.concat()).unwrap_err().code, "yaml-too-deep");
+        assert_eq!(scan(&"- ".repeat(40)).unwrap_err().code, "yaml-too-deep");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What one file says, read.
+//! What is read from one file.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,8 @@ pub struct Link {
 
 /// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its
 /// body. The catalog keeps one for each file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Head {
     /// Knowledge or journal, by its folder.
     pub kind: Kind,
@@ -35,6 +36,7 @@ pub struct Head {
     /// `scope`.
     pub scope: Scope,
     /// `importance`, from 0 to 100.
+    #[serde(default = "usual_importance")]
     pub importance: u8,
     /// `source`; a person, where the text is not the one that an agent wrote.
     pub source: Source,
@@ -75,6 +77,11 @@ pub struct Head {
     pub more_warnings: usize,
 }
 
+/// Returns the importance of an entry that names none.
+fn usual_importance() -> u8 {
+    50
+}
+
 impl Head {
     /// Returns an empty head, for a file of this kind that could not be read.
     pub fn unreadable(kind: Kind, problem: Problem) -> Head {
@@ -83,33 +90,7 @@ impl Head {
 
     /// Returns a head with every field at its default.
     pub fn empty(kind: Kind) -> Head {
-        Head {
-            kind,
-            valid: false,
-            title: String::new(),
-            tags: Vec::new(),
-            category: None,
-            feature: None,
-            scope: Scope::Project,
-            importance: 50,
-            source: Source::Human,
-            task_id: None,
-            run_id: None,
-            created_at: None,
-            updated_at: None,
-            expires_at: None,
-            supersedes: Vec::new(),
-            aliases: Vec::new(),
-            files: Vec::new(),
-            questions: Vec::new(),
-            fingerprints: Vec::new(),
-            links: Vec::new(),
-            body_fingerprint: 0,
-            body_words: 0,
-            attempt: None,
-            problems: Vec::new(),
-            more_warnings: 0,
-        }
+        Head { kind, importance: usual_importance(), ..Head::default() }
     }
 
     /// Returns the ids among the aliases, which name a folder; any other alias is a title.
@@ -136,7 +117,7 @@ impl Head {
     }
 }
 
-/// One file, read.
+/// The content of one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The frontmatter, and measurements of the body.

@@ -1,14 +1,19 @@
 //! Knowledge as a caller gives it, and the text of its file.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::edit::{Change, flow, list};
-use super::frontmatter::{self, double_quote, quote};
+use super::edit::{self, Change};
+use super::fields::{self, FieldKind, KNOWLEDGE};
+pub(crate) use super::time::timestamp;
 use super::written::{FINGERPRINTS, fingerprint, is_same_body};
-use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source};
+use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source, frontmatter};
 use crate::error::{Argument, Error, Result};
-use crate::text::{fold, fold_tag, is_same_name};
+use crate::text::lines::each_once;
+use crate::text::{fold, fold_tag, is_same_name, one_line};
 
 /// The categories of learnings.
 pub const LEARNINGS: [&str; 7] =
@@ -49,7 +54,7 @@ pub(crate) fn class(category: Option<&str>) -> Class {
 /// };
 /// assert_eq!(knowledge.tags, ["cargo", "nightly"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Knowledge {
     /// Short and descriptive, on one line.
     pub title: String,
@@ -86,7 +91,7 @@ pub struct Knowledge {
 
 /// Returns a text on one line, without control characters.
 fn line(text: &str) -> String {
-    without_controls(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&without_controls(text))
 }
 
 impl Knowledge {
@@ -162,15 +167,9 @@ impl Knowledge {
     }
 
     fn normalised_tags(&self) -> Result<Vec<String>> {
-        let mut tags: Vec<String> = Vec::new();
-        for tag in &self.tags {
-            let tag = fold_tag(&line(tag));
-            if tag.contains(',') {
-                return Err(Error::invalid("tags", "a tag has a comma"));
-            }
-            if !tag.is_empty() && !tags.contains(&tag) {
-                tags.push(tag);
-            }
+        let tags = each_once(&self.tags, |tag| fold_tag(&line(tag)));
+        if tags.iter().any(|tag| tag.contains(',')) {
+            return Err(Error::invalid("tags", "a tag has a comma"));
         }
         Ok(tags)
     }
@@ -210,106 +209,67 @@ impl Knowledge {
 
     /// Returns the change that sets the details of a file to these, if they differ.
     pub(crate) fn details_change(&self, text: &str) -> Option<Change> {
-        let details = self.details.as_ref()?;
-        let fields = frontmatter::split(text).ok().and_then(|split| frontmatter::read(&text[split.head]));
-        let found = fields.and_then(|mut fields| fields.remove("details"));
-        (found.as_ref() != Some(&Value::Object(details.clone())))
-            .then(|| Change::SetMapping("details", details.clone()))
+        let details = Value::Object(self.details.clone()?);
+        let found = frontmatter::fields_of(text).and_then(|mut fields| fields.remove("details"));
+        (found.as_ref() != Some(&details)).then_some(Change::Set("details", details))
     }
 
     /// Returns the text of a new file for this knowledge, which must be [`normalised`](Self::normalised).
     pub(crate) fn to_file(&self, now: DateTime<Utc>) -> String {
-        let mut file = String::from("---\n");
-        let mut key = |name: &str, value: &str| file.push_str(&format!("{name}: {value}\n"));
-        key("title", &double_quote(&self.title));
-        key("tags", &list(&self.tags));
-        if let Some(category) = &self.category {
-            key("category", &quote(category));
+        let mut values = fields::object(self);
+        if self.scope == Scope::Project {
+            values.remove("scope");
         }
-        if let Some(feature) = &self.feature {
-            key("feature", &quote(feature));
-        }
-        if self.scope != Scope::Project {
-            key("scope", &double_quote(&self.scope.to_string()));
-        }
-        if let Some(importance) = self.importance {
-            key("importance", &importance.to_string());
-        }
-        key("source", self.source.as_str());
-        if let Some(task_id) = &self.task_id {
-            key("task_id", &quote(task_id));
-        }
-        if let Some(run_id) = &self.run_id {
-            key("run_id", &quote(run_id));
-        }
-        key("created_at", &double_quote(&timestamp(now)));
-        if let Some(expires_at) = self.expires_at {
-            key("expires_at", &double_quote(&timestamp(expires_at)));
-        }
-        if !self.supersedes.is_empty() {
-            key("supersedes", &list(&self.supersedes.iter().map(Id::to_string).collect::<Vec<_>>()));
-        }
-        if !self.files.is_empty() {
-            key("files", &list(&self.files));
-        }
-        if !self.questions.is_empty() {
-            key("questions", &list(&self.questions));
-        }
-        if let Some(details) = &self.details {
-            key("details", &flow(details));
-        }
+        values.insert("created_at".to_owned(), Value::from(now.timestamp()));
         if !self.source.is_person() {
-            key(FINGERPRINTS, &list(&[fingerprint(&self.title, &self.body)]));
+            values.insert(FINGERPRINTS.to_owned(), Value::from(vec![fingerprint(&self.title, &self.body)]));
         }
-        file.push_str("---\n\n");
-        file.push_str(&self.body);
-        file.push('\n');
-        file
+        format!("---\n{}---\n\n{}\n", fields::frontmatter(&KNOWLEDGE, values), self.body)
+    }
+
+    /// Returns its texts, each with the name of its field.
+    pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
+        let text = |(field, value): (&fields::EntryField, Value)| match (field.kind, value) {
+            (FieldKind::Time | FieldKind::Choice(..), _) | (_, Value::Number(_)) => None,
+            (_, Value::String(text)) => Some((field.name, text)),
+            (FieldKind::List | FieldKind::Ids, value) => Some((field.name, edit::list_items(Some(&value)).join("\n"))),
+            (_, value) => Some((field.name, value.to_string())),
+        };
+        let of_fields = fields::values(&KNOWLEDGE, fields::object(self)).into_iter().filter_map(text);
+        of_fields.chain([("body", self.body.clone())]).collect()
     }
 
     /// Returns the changes that update an existing entry to this knowledge: its title, if the words differ; new tags
     /// after its own; the body; and every other given key whose value differs. `updated_at` is not among them, and
     /// neither are [details](Self::details_change).
     pub(crate) fn changes_to(&self, existing: &Head, existing_body: &str) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let missing = |new: &[String], old: &[String]| -> Vec<String> {
-            new.iter().filter(|item| !old.contains(item)).cloned().collect()
-        };
-        let mut add = |key, items: Vec<String>| {
-            if !items.is_empty() {
-                changes.push(Change::AddItems(key, items));
-            }
-        };
-        add("tags", missing(&self.tags, &existing.tags));
-        add("files", missing(&self.files, &existing.files));
-        let is_new = |question: &&String| !existing.questions.iter().any(|other| fold(other) == fold(question));
-        add("questions", self.questions.iter().filter(is_new).cloned().collect());
-        let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
-        add("supersedes", missing(&ids(&self.supersedes), &ids(&existing.supersedes)));
-        // An agent that repeats a text has not learned it at another task.
         let is_new_text = !is_same_body(&self.body, existing_body);
-        let keeps_origin = !self.source.is_person() && !is_new_text;
-        let mut set = |key, new: &Option<String>, old: &Option<String>| {
-            if let Some(new) = new.as_ref().filter(|new| !is_same_name(Some(new), old.as_deref())) {
-                changes.push(Change::Set(key, new.clone()));
+        let mut known: HashMap<&str, Value> = fields::values(&KNOWLEDGE, fields::object(existing))
+            .into_iter()
+            .map(|(field, old)| (field.name, old))
+            .collect();
+        let mut changes = Vec::new();
+        for (field, new) in fields::values(&KNOWLEDGE, fields::object(self)) {
+            let old = known.remove(field.name);
+            let is_kept = match field.name {
+                "scope" | "source" | "details" => true,
+                "title" => fold(&self.title) == fold(&existing.title),
+                // An agent that repeats a text has not learned it at another task.
+                "task_id" | "run_id" => !self.source.is_person() && !is_new_text && old.is_some(),
+                _ => old.as_ref() == Some(&new),
+            };
+            match new {
+                _ if is_kept => {}
+                Value::Array(_) => {
+                    let folded = |item: &String| if field.name == "questions" { fold(item) } else { item.clone() };
+                    let old: Vec<String> = edit::list_items(old.as_ref()).iter().map(folded).collect();
+                    let mut items = edit::list_items(Some(&new));
+                    items.retain(|item| !old.contains(&folded(item)));
+                    changes.extend((!items.is_empty()).then_some(Change::AddItems(field.name, items)));
+                }
+                Value::String(new) if is_same_name(Some(&new), old.as_ref().and_then(Value::as_str)) => {}
+                new => changes.push(Change::Set(field.name, new)),
             }
-        };
-        if fold(&self.title) != fold(&existing.title) {
-            set("title", &Some(self.title.clone()), &Some(existing.title.clone()));
-        }
-        set("category", &self.category, &existing.category);
-        set("feature", &self.feature, &existing.feature);
-        for (key, new, old) in
-            [("task_id", &self.task_id, &existing.task_id), ("run_id", &self.run_id, &existing.run_id)]
-        {
-            if !keeps_origin || old.is_none() {
-                set(key, new, old);
-            }
-        }
-        let expires_at = |at: Option<DateTime<Utc>>| at.map(timestamp);
-        set("expires_at", &expires_at(self.expires_at), &expires_at(existing.expires_at));
-        if let Some(importance) = self.importance.filter(|importance| *importance != existing.importance) {
-            changes.push(Change::SetNumber("importance", i64::from(importance)));
         }
         if is_new_text {
             changes.push(Change::Body(self.body.clone()));
@@ -335,11 +295,6 @@ fn plain(value: &Value) -> Value {
 /// Removes the control characters that entries may not have.
 fn without_controls(text: &str) -> String {
     text.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t')).collect()
-}
-
-/// Returns a time in the form of files: RFC 3339, UTC, whole seconds.
-pub fn timestamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ pub(crate) mod attempt;
 pub(crate) mod body;
 pub(crate) mod edit;
 mod event;
+pub(crate) mod fields;
 pub(crate) mod frontmatter;
 pub(crate) mod guard;
 mod head;
-mod key;
 pub(crate) mod knowledge;
 pub(crate) mod merge;
 mod names;
@@ -20,6 +20,7 @@ mod place;
 pub(crate) mod read;
 pub(crate) mod relink;
 mod summary;
+mod time;
 pub(crate) mod written;
 
 use std::fmt;
@@ -27,55 +28,41 @@ use std::fmt;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::text::nfc;
+use crate::text::{choice, nfc};
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub use event::{Event, MAX_SUMMARY};
 pub(crate) use head::{Entry, Head, Link};
-pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, timestamp};
+pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS};
 pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::EntryPath;
 pub(crate) use place::{place, place_of_key};
-pub use read::parse_time;
 pub(crate) use read::{body_fingerprint, read};
 pub use summary::EntrySummary;
+pub use time::{parse_time, timestamp};
 
 /// The largest entry file that is read, in bytes.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 /// The largest frontmatter that is parsed, in bytes.
 pub(crate) const MAX_FRONTMATTER_BYTES: usize = 16 * 1024;
 
-/// The two kinds of entry.
-///
-/// ```
-/// use ralph_memory::{Id, Kind};
-/// let kind = |id: &str| Id::parse(id).map(|id| id.kind());
-/// assert_eq!(kind("wal-mode"), Some(Kind::Knowledge));
-/// assert_eq!(kind(".ralph/journal/run-1a2b3c4d/0003.md"), Some(Kind::Journal));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Something learned, under `knowledge/`.
-    Knowledge,
-    /// One attempt at a task, under `journal/`.
-    Journal,
-}
-
-impl Kind {
-    /// Returns the folder of this kind, which is also the first part of its ids.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Knowledge => "knowledge",
-            Kind::Journal => "journal",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
+choice! {
+    /// The two kinds of entry.
+    ///
+    /// ```
+    /// use ralph_memory::{Id, Kind};
+    /// let kind = |id: &str| Id::parse(id).map(|id| id.kind());
+    /// assert_eq!(kind("wal-mode"), Some(Kind::Knowledge));
+    /// assert_eq!(kind(".ralph/journal/run-1a2b3c4d/0003.md"), Some(Kind::Journal));
+    /// ```
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Kind {
+        /// Something learned, under `knowledge/`.
+        #[default]
+        Knowledge = "knowledge",
+        /// One attempt at a task, under `journal/`.
+        Journal = "journal",
     }
 }
 
@@ -231,48 +218,33 @@ pub fn is_task_id(text: &str) -> bool {
     (1..=MAX_NAME).contains(&text.len()) && text.chars().all(is_good) && !text.starts_with(['.', '-'])
 }
 
-/// Who wrote an entry.
-///
-/// ```
-/// use ralph_memory::{Knowledge, Source};
-/// let knowledge = Knowledge::new("Freeze on Fridays", ["release"], "Nothing is deployed on a Friday.");
-/// assert_eq!(knowledge.source, Source::Human);
-/// let reviewed = Knowledge { source: Source::parse("reviewer").unwrap_or_default(), ..knowledge };
-/// assert_eq!(reviewed.source, Source::Reviewer);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Source {
-    #[default]
-    Human,
-    Agent,
-    Coder,
-    Reviewer,
-    Orchestrator,
-    Coordinator,
+choice! {
+    /// Who wrote an entry.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Source};
+    /// let knowledge = Knowledge::new("Freeze on Fridays", ["release"], "Nothing is deployed on a Friday.");
+    /// assert_eq!(knowledge.source, Source::Human);
+    /// let reviewed = Knowledge { source: Source::parse("reviewer").unwrap_or_default(), ..knowledge };
+    /// assert_eq!(reviewed.source, Source::Reviewer);
+    /// ```
+    #[derive(Default, PartialOrd, Ord)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum Source {
+        #[default]
+        Human = "human",
+        Agent = "agent",
+        Coder = "coder",
+        Reviewer = "reviewer",
+        Orchestrator = "orchestrator",
+        Coordinator = "coordinator",
+    }
 }
 
 impl Source {
-    /// All sources, in the order in which they are documented.
-    pub const ALL: [Source; 6] =
-        [Source::Human, Source::Agent, Source::Coder, Source::Reviewer, Source::Orchestrator, Source::Coordinator];
-
-    /// Returns the word for it in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Source::Human => "human",
-            Source::Agent => "agent",
-            Source::Coder => "coder",
-            Source::Reviewer => "reviewer",
-            Source::Orchestrator => "orchestrator",
-            Source::Coordinator => "coordinator",
-        }
-    }
-
     /// Returns the source for a word in a file, in upper or lower case.
-    pub fn parse(text: &str) -> Option<Source> {
-        Source::ALL.into_iter().find(|source| source.as_str().eq_ignore_ascii_case(text))
+    pub(crate) fn in_file(word: &str) -> Option<Source> {
+        Source::parse(&word.to_ascii_lowercase())
     }
 
     /// Returns whether it is a person, rather than one of the kinds of agent.

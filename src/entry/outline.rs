@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use super::body::{is_bracketed, options};
+use crate::text::one_line;
 
 /// A heading at the top level of a text: one in a quotation or a list is part of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub(crate) fn headings(text: &str) -> Vec<OutlineHeading> {
         }
     }
     for heading in &mut headings {
-        heading.title = heading.title.split_whitespace().collect::<Vec<_>>().join(" ");
+        heading.title = one_line(&heading.title);
     }
     headings
 }

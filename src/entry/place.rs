@@ -1,6 +1,6 @@
 //! Places in the text of an entry file, counted as editors do.
 
-use super::{MAX_FRONTMATTER_BYTES, frontmatter, guard};
+use super::{frontmatter, guard};
 
 /// Returns the line and the column of an offset, both counted from 1, the column in characters.
 pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
@@ -19,9 +19,8 @@ pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
 pub(crate) fn place_of_key(text: &str, key: &str) -> Option<(u32, u32)> {
     let head = frontmatter::split(text).ok()?.head;
     let start = head.start;
-    let keys = text.get(head).filter(|head| head.len() <= MAX_FRONTMATTER_BYTES).map(guard::scan)?.ok()?;
-    let key = keys.into_iter().find(|known| known.name == key)?;
-    Some(place(text, start + if key.value.is_empty() { key.start } else { key.value.start }))
+    let key = guard::scan(&text[head]).ok()?.into_iter().find(|known| known.name == key)?;
+    Some(place(text, start + key.place()))
 }
 
 #[cfg(test)]

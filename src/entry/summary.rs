@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::knowledge::timestamp;
+use super::time::timestamp;
 use super::{EntryPath, Head, Id, Kind, Outcome, Scope, Source};
 
 /// An entry without its body, as every list shows it.
@@ -46,6 +46,8 @@ pub struct EntrySummary {
     pub scope: Scope,
     /// Who wrote it.
     pub source: Source,
+    /// From 0 to 100.
+    pub importance: u8,
     /// When it was created, or the attempt began, RFC 3339.
     pub created_at: Option<String>,
     /// When it was last changed, RFC 3339.
@@ -76,6 +78,7 @@ impl EntrySummary {
             feature: head.feature,
             scope: head.scope,
             source: head.source,
+            importance: head.importance,
             created_at: head.created_at.map(timestamp),
             updated_at: head.updated_at.map(timestamp),
             archived,

@@ -64,10 +64,10 @@ impl WrittenText {
     /// Reads it; `None` if the frontmatter cannot be read.
     fn of(file: &str) -> Option<WrittenText> {
         let split = frontmatter::split(file).ok()?;
-        let fields = frontmatter::read(&file[split.head])?;
+        let fields = frontmatter::parse(&file[split.head]).ok()?;
         let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default().trim();
         Some(WrittenText {
-            source: Source::parse(text("source")).unwrap_or_default(),
+            source: Source::in_file(text("source")).unwrap_or_default(),
             fingerprints: list_items(fields.get(FINGERPRINTS)),
             now: fingerprint(text("title"), &file[split.body..]),
         })
@@ -91,7 +91,7 @@ pub(crate) fn signed(old: &str, new: String, is_replaced: bool) -> Result<String
     let is_changed = before.now != after.now;
     let mut changes = Vec::new();
     if is_of_person && !after.source.is_person() {
-        changes.push(Change::Set("source", Source::Human.as_str().to_owned()));
+        changes.push(Change::Set("source", Source::Human.as_str().into()));
     }
     let old = Some(before.now).filter(|_| is_changed && (is_replaced || !is_of_person));
     let now = Some(after.now).filter(|_| !is_of_person && (is_changed || !after.fingerprints.is_empty()));
@@ -109,7 +109,7 @@ pub(crate) fn claimed(old: &str, new: &str) -> Result<String, String> {
     let source = |file: &str| WrittenText::of(file).map(|text| text.source);
     match source(new) {
         Some(named) if !named.is_person() && source(old) == Some(named) => {
-            edit::apply(new, &[Change::Set("source", Source::Human.as_str().to_owned())])
+            edit::apply(new, &[Change::Set("source", Source::Human.as_str().into())])
         }
         _ => Ok(new.to_owned()),
     }
@@ -135,7 +135,7 @@ fn added(own: &[String], all: impl Iterator<Item = String>) -> Option<Change> {
         list.push(fingerprint);
     }
     list.drain(..list.len().saturating_sub(MAX));
-    (list != own).then_some(Change::SetItems(FINGERPRINTS, list))
+    (list != own).then_some(Change::Set(FINGERPRINTS, list.into()))
 }
 
 #[cfg(test)]

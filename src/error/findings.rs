@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Problem, Severity};
+use crate::text::count;
 
 /// How many problems of each severity are listed for one file: once these are fixed, the rest appears. On a terminal
 /// each takes some eight lines, and a file of 1 MiB can have 100,000.
@@ -53,17 +54,12 @@ impl Tally {
 
     /// Returns the problem that summarises these, which are not listed; `None` if there are none.
     fn unlisted(self, path: &str, of: &str) -> Option<Problem> {
-        let parts = [
-            (self.errors, Severity::Error, "error"),
-            (self.warnings, Severity::Warning, "warning"),
-            (self.notices, Severity::Notice, "notice"),
-        ];
-        let parts: Vec<_> = parts.into_iter().filter(|(count, ..)| *count > 0).collect();
+        let parts =
+            [(self.errors, Severity::Error), (self.warnings, Severity::Warning), (self.notices, Severity::Notice)];
+        let parts: Vec<_> = parts.into_iter().filter(|(number, _)| *number > 0).collect();
         let severity = parts.first()?.1;
-        let counted = |(count, _, noun): &(usize, Severity, &str)| {
-            format!("{count} more {noun}{}", if *count == 1 { "" } else { "s" })
-        };
-        let total: usize = parts.iter().map(|(count, ..)| count).sum();
+        let counted = |(number, severity): &(usize, Severity)| count(*number, &format!("more {severity}"));
+        let total: usize = parts.iter().map(|(number, _)| number).sum();
         let are = if total == 1 { "is" } else { "are" };
         let counts = parts.iter().map(counted).collect::<Vec<_>>().join(" and ");
         Some(Problem::new(

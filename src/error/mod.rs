@@ -9,6 +9,7 @@ mod findings;
 mod kind;
 mod problem;
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub use self::argument::Argument;
@@ -240,7 +241,7 @@ pub enum Error {
         /// Its object.
         path: PathBuf,
         /// The cause.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The search index failed in a way that a rebuild did not fix.
     #[error("cannot use the search index in `{path}`")]
@@ -330,6 +331,12 @@ impl Error {
     pub(crate) fn invalid(what: impl Into<Argument>, reason: impl Into<String>) -> Error {
         Error::Invalid { what: what.into(), reason: reason.into() }
     }
+
+    /// Returns the message and those of the causes, from the outermost to the innermost, in a line.
+    pub(crate) fn with_causes(&self) -> String {
+        let causes = std::iter::successors(Some(self as &dyn std::error::Error), |error| error.source());
+        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    }
 }
 
 fn elsewhere(above: Option<&Path>) -> String {
@@ -371,13 +378,24 @@ fn holder_suffix(holder: Option<&String>) -> String {
     holder.map(|holder| format!(" by {holder}")).unwrap_or_default()
 }
 
+/// Reads to the end; `None` if there are more than `limit` bytes, of which one more is read.
+///
+/// # Errors
+///
+/// Those of reading.
+pub fn read_limited(from: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
+}
+
 /// Adds the path and the action to an I/O error.
 pub(crate) trait IoContext<T> {
     /// Wraps the error, if there is one, as [`Error::Io`].
     fn io(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T>;
 }
 
-impl<T, E: Into<std::io::Error>> IoContext<T> for std::result::Result<T, E> {
+impl<T, E: Into<io::Error>> IoContext<T> for std::result::Result<T, E> {
     fn io(self, action: &'static str, path: impl Into<PathBuf>) -> Result<T> {
         self.map_err(|source| Error::Io { action, path: path.into(), source: source.into() })
     }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 use crate::secret;
-use crate::text::floor;
+use crate::text::{choice, floor};
 
 /// The limit of a message, in bytes: several lines of a terminal. Messages quote values of files, and a value may be as
 /// long as its file.
@@ -19,6 +19,7 @@ const MAX_SEARCHED: usize = 24 * 1024;
 /// files that may be open, or memory. Such an answer is wrong.
 pub const INCOMPLETE: &str = "incomplete";
 
+choice! {
 /// The severity of a [`Problem`].
 ///
 /// ```
@@ -35,15 +36,15 @@ pub const INCOMPLETE: &str = "incomplete";
 /// assert!(Severity::Error > Severity::Warning && Severity::Warning > Severity::Notice);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(PartialOrd, Ord)]
 pub enum Severity {
     /// The file is fine; the notice may be of interest.
-    Notice,
+    Notice = "notice",
     /// The file works, and would work better fixed.
-    Warning,
+    Warning = "warning",
     /// A part of the file is hidden from readers until it is fixed.
-    Error,
+    Error = "error",
+}
 }
 
 /// A problem of one file, found while a call continued with the others.

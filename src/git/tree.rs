@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use rustix::fs::{Mode, OFlags};
 use super::call::GitCall;
 use super::object::Object;
 use super::{WorkTree, names};
-use crate::error::{Error, IoContext as _, Result};
+use crate::error::{Error, IoContext as _, Result, read_limited};
 use crate::store::OutsideFolder;
 
 /// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
@@ -396,9 +396,7 @@ fn look(path: &Path) -> Located {
 fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MAX_FILE).then_some(bytes)
+    read_limited(file, MAX_FILE).ok()?
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub(crate) struct AttemptSummary {
     pub run_id: String,
     /// The task.
     pub task_id: Option<String>,
+    /// The title of the task; empty if it has none.
+    pub task_title: String,
     /// The feature that its task belongs to.
     pub feature: Option<String>,
     /// When it began, to put attempts in order: see [`sort`].
@@ -46,9 +48,10 @@ pub(crate) struct AttemptSummary {
 impl AttemptSummary {
     /// Returns the attempt of a journal entry's head; `None` if it is invalid.
     pub(crate) fn new(id: Id, head: Head) -> Option<AttemptSummary> {
-        let Head { run_id, task_id, feature, created_at, attempt, valid: true, .. } = head else { return None };
-        let (run_id, started_at) = (run_id?, created_at?);
-        Some(AttemptSummary { id, run_id, task_id, feature, started_at, began_at: started_at, head: attempt? })
+        let Head { run_id, task_id, title, feature, created_at, attempt, valid: true, .. } = head else { return None };
+        let (run_id, started_at, head) = (run_id?, created_at?, attempt?);
+        let (task_title, began_at) = (title, started_at);
+        Some(AttemptSummary { id, run_id, task_id, task_title, feature, started_at, began_at, head })
     }
 
     /// Returns when it ended, or when it began if its duration is unknown.
@@ -307,6 +310,7 @@ mod tests {
                 id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
                 run_id: "run-1".to_owned(),
                 task_id: None,
+                task_title: String::new(),
                 feature: None,
                 started_at,
                 began_at: started_at,

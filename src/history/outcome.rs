@@ -7,7 +7,7 @@ use super::report::Report;
 use crate::entry::attempt::NO_REPORT;
 use crate::entry::{Outcome, Sections};
 use crate::secret::redact;
-use crate::sigil::ParsedSigils;
+use crate::sigil::{ParsedSigils, section_of};
 use crate::text::floor;
 use crate::transcript::{Format, Transcript, without_sigils};
 
@@ -65,19 +65,26 @@ pub(crate) fn sections(
     let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
     let trace = trace.map_or(printed, |trace| trace.chars().take(STACK_TRACE).collect());
     let why = if is_silent { NO_REPORT.to_owned() } else { failure.why };
-    Sections {
+    let mut sections = Sections {
         notes: joined([output.notes.unwrap_or_default(), failure.other], "\n\n"),
         summary: or(&report.summary, last_words),
         tried: or(&report.tried, failure.tried),
         why: or(&report.why, why),
         error_output: joined([or(&report.error_output, trace), ended_by(report).unwrap_or_default()], "\n"),
-        retry_suggestion: or(&report.retry_suggestion, output.retry_suggestion.unwrap_or_default()),
+        retry_suggestion: report.retry_suggestion.clone(),
         decisions: report.decisions.clone(),
         errors: errors_of(report, outcome),
         validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
         progress: report.progress.clone(),
         feedback: report.feedback.clone(),
+    };
+    for (element, text) in output.sections {
+        let part = section_of(element).and_then(|heading| sections.part(heading));
+        if let Some(part) = part.filter(|part| part.trim().is_empty()) {
+            *part = text;
+        }
     }
+    sections
 }
 
 fn joined(texts: [String; 2], between: &str) -> String {

@@ -31,6 +31,9 @@ use crate::retrieve::{Hit, Meaning, Query};
 use crate::semantic::SemanticMemory;
 use crate::workspace::{View, Workspace};
 
+/// The most words of one entry's body in a context.
+const BODY_WORDS: usize = 500;
+
 /// How many of its own iterations a run's context has.
 const OWN_ITERATIONS: usize = 5;
 /// Among how many attempts, the best matches, those at similar tasks are looked for.
@@ -145,13 +148,13 @@ pub(super) fn gather(
         }
         let problems = matches.problems.clone();
         let attempts = attempts_of_task(workspace, &catalogs, &precedents.of_task, budget);
-        let status = loop_status(workspace, (&run, number), (record, &attempts), run_record, &choice);
+        let status = loop_status((&run, number), (record, &attempts), run_record, &choice);
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
         let mut material = Material { attempts, status, ..material };
         // An attempt at the task that another one represents is not shown as one of the run either.
         let is_read = |id: &Id| material.attempts.iter().any(|past| past.id == *id);
         material.journal.retain(|past| past.attempt.task_id != task.id || is_read(&past.id));
-        let built = context::build(&material, budget, workspace.settings.body_words);
+        let built = context::build(&material, budget, BODY_WORDS);
         let assignment = format!("{}\n", given.assignment());
         let notes = catalogs[0].problems().into_iter().chain(workspace.settings_problems.clone()).chain(problems);
         Ok(Context {

@@ -332,8 +332,8 @@ pub fn record_command(root: &Path, file: &Path) -> String {
 
 /// Returns the last task that an agent reports as done or failed.
 pub(crate) fn task_named(text: &str) -> Option<String> {
-    let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|(_, sigil)| match sigil {
-        Sigil::Done(named) | Sigil::Failed(named) => of_session(&named, None, &|_| None).ok(),
+    let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|placed| match placed.sigil {
+        Sigil::End(end) => of_session(&end.named, None, &|_| None).ok(),
         _ => None,
     });
     named.map(|task| task.id)

@@ -25,7 +25,7 @@ use crate::error::{Error, Problem, Result};
 use crate::history::Report;
 use crate::semantic::SemanticMemory;
 use crate::settings::Settings;
-use crate::sigil::{self, SUGGESTIONS_HEADING, Sigil, SuggestedScope, TaskEnd};
+use crate::sigil::{self, PlacedSigil, SUGGESTIONS_HEADING, Sigil, SuggestedScope};
 use crate::transcript::Format;
 use crate::workspace::Workspace;
 
@@ -190,13 +190,11 @@ fn record_facts(
     facts.refused.sort_by_key(|(line, _)| *line);
     recorded.refused.extend(facts.refused.into_iter().map(|(_, refused)| refused));
     recorded.problems.extend(facts.problems);
-    let of_attempts = [
-        ("journal", output.notes.is_some()),
-        ("retry-suggestion", output.retry_suggestion.is_some()),
-        ("difficulty-estimate", output.difficulty.is_some()),
-        ("next-model", output.next_model.is_some()),
-    ];
-    let lonely = of_attempts.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| {
+    let notes = [("journal", output.notes.is_some())];
+    let sections = output.sections.iter().map(|(name, _)| (*name, true));
+    let others = [("difficulty-estimate", output.difficulty.is_some()), ("next-model", output.next_model.is_some())];
+    let of_attempts = notes.into_iter().chain(sections).chain(others);
+    let lonely = of_attempts.filter(|(_, is_there)| *is_there).map(|(name, _)| {
         format!("<{name}> belongs to an attempt, and the message ends no task with <task-done> or <task-failed>")
     });
     recorded.refused.extend(lonely);
@@ -238,10 +236,9 @@ impl EndedTasks {
         let mut reports: Vec<Range<usize>> = Vec::new();
         // The end of each part, and its task.
         let mut parts: Vec<(usize, String)> = Vec::new();
-        for (place, sigil) in sigil::places(text) {
-            let (named, outcome) = match sigil {
-                Sigil::Done(named) => (named, Outcome::Done),
-                Sigil::Failed(named) => (named, Outcome::Failed),
+        for PlacedSigil { place, sigil, .. } in sigil::tokens(text).sigils {
+            let end = match sigil {
+                Sigil::End(end) => end,
                 Sigil::FailureReport(report) => {
                     ended.tried.get_or_insert(report.tried);
                     reports.push(place);
@@ -249,17 +246,13 @@ impl EndedTasks {
                 }
                 _ => continue,
             };
-            let line = || u32::try_from(text[..place.start].matches('\n').count() + 1).unwrap_or(u32::MAX);
-            match task_of(&named) {
+            match task_of(&end.named) {
                 Ok(name) => {
                     parts.push((place.end, name.id.clone()));
                     ended.tasks.retain(|known| known.name.id != name.id);
-                    ended.tasks.push(EndedTask { name, outcome, text: String::new() });
+                    ended.tasks.push(EndedTask { name, outcome: end.outcome, text: String::new() });
                 }
-                Err(reason) => {
-                    let end = TaskEnd { line: line(), outcome, named };
-                    ended.refused.push(end.refused(reason).to_string());
-                }
+                Err(reason) => ended.refused.push(end.refused(reason).to_string()),
             }
         }
         if let Some(last) = parts.last_mut() {

@@ -7,7 +7,7 @@ use crate::context::{NumberedAttempt, Status, Stuck};
 use crate::entry::{AttemptHead, Outcome};
 use crate::error::{Error, Result};
 use crate::history::{AttemptSummary, RunRecord, TaskRecord, UNKNOWN, is_named};
-use crate::strategy::{self, Choice, Evidence, Models, SimilarTask};
+use crate::strategy::{self, Choice, Evidence, Models, STUCK_AFTER, SimilarTask};
 use crate::workspace::Workspace;
 
 /// Returns the models of the settings.
@@ -44,8 +44,7 @@ pub(crate) fn choose_model(
         attempts: task.attempts,
         similar: &similar,
     };
-    let fixed = Some(settings.fixed_model.as_str()).filter(|model| !model.is_empty());
-    Ok(strategy::choose(strategy, models, fixed, evidence))
+    Ok(strategy::choose(strategy, models, evidence))
 }
 
 /// Returns what the attempts at a task say of the models of the list. Those of unknown models say nothing.
@@ -59,23 +58,21 @@ fn similar_task<'a>(models: Models<'a>, attempts: &[AttemptSummary]) -> SimilarT
 
 /// Returns the state of the run and the task for a context. A first attempt in a first iteration has none.
 pub(super) fn loop_status(
-    workspace: &Workspace,
     (run, number): (&Run, u32),
     (task, attempts): (&TaskRecord, &[NumberedAttempt]),
     of_run: &RunRecord,
     choice: &Choice,
 ) -> Option<Status> {
-    let threshold = workspace.settings.stuck_after;
-    let is_stuck = task.rung >= threshold;
+    let is_stuck = task.rung >= STUCK_AFTER;
     if number <= 1 && task.attempts == 0 {
         return None;
     }
     let stuck = is_stuck.then(|| Stuck {
-        threshold,
+        threshold: STUCK_AFTER,
         same_error: task.same_error,
         tree_seen: task.tree_seen,
         failed_with: failed_with(task, attempts),
-        tell_person: task.rung > threshold,
+        tell_person: task.rung > STUCK_AFTER,
     });
     // Mostly the run's last attempt is that of the task.
     let of_run_alone = of_run.refused.iter().filter(|refused| !task.refused.contains(refused));

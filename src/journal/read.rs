@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 
 use crate::catalog::{Area, Catalog, RowId};
-use crate::entry::{self, AHEAD, Attempt, Head, Id};
+use crate::entry::{self, AHEAD, Attempt, Head, Id, Outcome};
 use crate::error::Result;
 use crate::history::{self, AttemptSummary, Recurrence};
 use crate::text::{fold, shorten};
@@ -16,6 +16,8 @@ use crate::workspace::Workspace;
 
 /// How much of an error's line is kept, in characters: some programs write all of their output in one line.
 const LINE_CHARACTERS: usize = 300;
+/// The longest reason, in characters.
+const MAX_REASON: usize = 200;
 
 /// Returns the catalogs of both areas, the live one first.
 pub(crate) fn both_areas(workspace: &Workspace) -> [Catalog; 2] {
@@ -124,4 +126,19 @@ pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &R
     let allowed = &workspace.settings.allowed_secrets;
     let line = |summary: &AttemptSummary| attempt(workspace, catalogs, &summary.id)?.redacted_error_line(allowed);
     error.attempts().rev().find_map(line).map(|line| shorten(&line, LINE_CHARACTERS))
+}
+
+/// Returns why the task of an attempt is not done: in the words of the agent, else of what verified it, else of the error.
+pub(super) fn reason(attempt: &Attempt) -> String {
+    let verified = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0);
+    let verified =
+        verified.map(|validation| format!("`{}` failed with exit code {}", validation.command, validation.exit_code));
+    let why = attempt.sections.told_why().and_then(|why| why.lines().next()).map(|line| line.trim().to_owned());
+    let error = || attempt.error_line().map(str::to_owned);
+    let reason = match attempt.head.outcome {
+        Outcome::Done => None,
+        Outcome::Retried => verified.or(why).or_else(error),
+        _ => why.or(verified).or_else(error),
+    };
+    shorten(&reason.unwrap_or_default(), MAX_REASON)
 }

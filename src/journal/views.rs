@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::names::check_name;
-use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, summaries};
+use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, reason, summaries};
 use crate::catalog::{Catalog, RowId};
 use crate::entry::attempt::NO_REPORT;
 use crate::entry::knowledge::timestamp;
@@ -83,8 +83,10 @@ pub struct IterationView {
     /// The summary.
     pub summary: String,
     /// What was tried.
+    #[serde(rename = "what_tried")]
     pub what_was_tried: String,
     /// Why it failed.
+    #[serde(rename = "why_failed")]
     pub why_it_failed: String,
     /// The error output that the agent reported, or that its client printed as it crashed.
     pub error_output: String,
@@ -102,6 +104,8 @@ pub struct IterationView {
     pub feedback: String,
     /// The elements of the agent's report that were refused, or not written as they should be, and why.
     pub refused: Vec<String>,
+    /// Why the task is not done, in a line; empty if it is done, or nobody knows.
+    pub reason: String,
 }
 
 impl IterationView {
@@ -110,8 +114,10 @@ impl IterationView {
         !self.what_was_tried.trim().is_empty() || !matches!(self.why_it_failed.trim(), "" | NO_REPORT)
     }
 
-    /// Returns the view of the attempt whose file is `path`, relative to the folder that holds `.ralph/`.
+    /// Returns the view of an attempt in the form in which it is written. Its file is `path`, relative to the folder that
+    /// holds `.ralph/`.
     pub(crate) fn new(id: Id, path: String, attempt: Attempt) -> IterationView {
+        let reason = reason(&attempt);
         let Attempt { head, sections, .. } = attempt;
         IterationView {
             id,
@@ -144,7 +150,16 @@ impl IterationView {
             validation_output: sections.validation_output,
             feedback: sections.feedback,
             refused: head.refused,
+            reason,
         }
+    }
+
+    /// Reads the attempt with this id, without the secrets that a person may have written into its file; `None` if there is
+    /// no readable one.
+    pub(crate) fn read(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<IterationView> {
+        let path = path_of(catalogs, id)?;
+        let attempt = attempt_at(workspace, &path)?.prepared(&workspace.settings.allowed_secrets);
+        Some(IterationView::new(id.clone(), display_path(&path), attempt))
     }
 }
 
@@ -381,11 +396,8 @@ pub(crate) fn recurring(
 /// Returns the newest of these attempts, which are given oldest first. It reads only as many files as it returns.
 fn newest(workspace: &Workspace, catalogs: &[&Catalog], attempts: Vec<AttemptSummary>, count: usize) -> Iterations {
     let in_all = attempts.len();
-    let view = |AttemptSummary { id, .. }: AttemptSummary| {
-        let path = path_of(catalogs, &id)?;
-        // A file may have vanished since the scan.
-        Some(IterationView::new(id, display_path(&path), attempt_at(workspace, &path)?))
-    };
+    // A file may have vanished since the scan.
+    let view = |attempt: AttemptSummary| IterationView::read(workspace, catalogs, &attempt.id);
     let iterations = attempts.into_iter().rev().filter_map(view).take(count).collect();
     Iterations { iterations, in_all, problems: problems_of(workspace, catalogs) }
 }

@@ -220,12 +220,12 @@ pub(crate) fn update(
     changes.retain(|change| change.key().is_none() || more.iter().all(|other| other.key() != change.key()));
     changes.extend(more);
     if knowledge.source.is_person() && !entry.head.source.is_person() {
-        changes.push(Change::Set("source", Source::Human.as_str().to_owned()));
+        changes.push(Change::Set("source", Source::Human.as_str().into()));
     }
     if changes.is_empty() {
         return unchanged(catalog, row);
     }
-    changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now())));
+    changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now()).into()));
     let edited = edited(&path, &text, &changes, true)?;
     let problems = workspace.replace(lock, &path, &text, &edited)?;
     let has_title = fold(&knowledge.title) == fold(&entry.head.title);

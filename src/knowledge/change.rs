@@ -93,14 +93,14 @@ impl EntryChanges {
         match &self.scope {
             Some(scope) if *scope == entry.head.scope => {}
             Some(Scope::Project) => changes.push(Change::Remove("scope")),
-            Some(scope) => changes.push(Change::Set("scope", scope.to_string())),
+            Some(scope) => changes.push(Change::Set("scope", scope.to_string().into())),
             None => {}
         }
         if let Some(tags) = self.tags.as_ref().filter(|tags| **tags != entry.head.tags) {
-            changes.push(Change::SetItems("tags", tags.clone()));
+            changes.push(Change::Set("tags", tags.clone().into()));
         }
         if !changes.is_empty() {
-            changes.push(Change::Set(edit::updated_key(text), timestamp(workspace.now())));
+            changes.push(Change::Set(edit::updated_key(text), timestamp(workspace.now()).into()));
         }
         let suggested = supersede::plan(workspace, catalog, (id, entry), self, &mut changes)?;
         Ok(PlannedChanges { changes, suggested })

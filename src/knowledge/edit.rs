@@ -209,6 +209,6 @@ fn with_time(workspace: &Workspace, old: &str, new: &str) -> String {
     if updated(old) != updated(new) {
         return new.to_owned();
     }
-    edit::apply(new, &[Change::Set(edit::updated_key(new), timestamp(workspace.now()))])
+    edit::apply(new, &[Change::Set(edit::updated_key(new), timestamp(workspace.now()).into())])
         .unwrap_or_else(|_| new.to_owned())
 }

@@ -87,7 +87,7 @@ impl<'a> Renaming<'a> {
         let PlannedChanges { mut changes, suggested } =
             wanted.planned(self.workspace, self.live, &self.from, (&text, &entry))?;
         if entry.head.title != self.title {
-            changes.push(Change::Set("title", self.title.to_owned()));
+            changes.push(Change::Set("title", self.title.into()));
         }
         let mut aliases = Vec::new();
         let has_other_title = fold(&entry.head.title) != fold(self.title) && !entry.head.title.is_empty();

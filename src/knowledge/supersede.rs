@@ -40,7 +40,7 @@ pub(super) fn plan(
     }
     if !confirmed.is_empty() {
         refuse_others(workspace, catalog, id, &confirmed)?;
-        changes.push(Change::Set("source", Source::Human.as_str().to_owned()));
+        changes.push(Change::Set("source", Source::Human.as_str().into()));
     }
     refuse_circle(workspace, catalog, id, &new)?;
     if !new.is_empty() {

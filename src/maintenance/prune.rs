@@ -57,7 +57,7 @@ fn planned_moves(workspace: &Workspace) -> Result<Vec<PlannedMove>> {
         superseded: replacements_of(&live, now),
     };
     let settings = &workspace.settings;
-    let decisions = plan_prune(&candidates(&live, now), &facts, now, &settings.maintenance, settings.events);
+    let decisions = plan_prune(&candidates(&live, now), &facts, now, settings.events);
     let mut names = ArchiveNames::of(&archive);
     let planned = decisions.into_iter().map(|decision| {
         let to = names.take(&decision.path, now);

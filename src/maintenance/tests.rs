@@ -8,7 +8,7 @@ use crate::memory::Memory;
 pub(super) fn with_pairs(n_pairs: usize) -> (TempDir, Memory) {
     let folder = tempfile::tempdir().unwrap();
     Memory::init(folder.path()).unwrap();
-    let config = "format = 1\nlock.timeout_ms = 0\n[maintenance]\nlearnings = 1\n";
+    let config = "format = 1\n[maintenance]\nlearnings = 1\n";
     std::fs::write(folder.path().join(".ralph/config.toml"), config).unwrap();
     for pair in 0..n_pairs {
         for (name, day) in [("old", 1), ("new", 2)] {
@@ -18,6 +18,6 @@ pub(super) fn with_pairs(n_pairs: usize) -> (TempDir, Memory) {
             std::fs::write(folder.path().join(format!(".ralph/knowledge/{name}-{pair}.md")), text).unwrap();
         }
     }
-    let memory = Memory::open(folder.path()).unwrap();
+    let memory = Memory::open(folder.path()).unwrap().with_lock_timeout(std::time::Duration::ZERO);
     (folder, memory)
 }

@@ -15,14 +15,14 @@ mod vectors;
 mod watch;
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::secret;
 use crate::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
-use crate::workspace::{self, CONFIG, Workspace};
+use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 
 pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
 pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
@@ -46,8 +46,8 @@ pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
 pub use crate::store::{OperationScope, write_file};
 pub use crate::timeline::{
-    AttemptTotals, DayStats, FeatureStats, Log, LogFilter, LoggedAttempt, ModelStats, NextModel, Overview, RunView,
-    Stats, StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
+    AttemptTotals, DayStats, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats,
+    StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
@@ -192,6 +192,7 @@ impl Memory {
             settings_problems: problems,
             clock: Box::new(SystemTime::now),
             observer: None,
+            lock_timeout: LOCK_TIMEOUT,
             is_hurried: false,
             feature: None,
         };
@@ -202,6 +203,13 @@ impl Memory {
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Memory {
         self.workspace.clock = Box::new(clock);
+        self
+    }
+
+    /// Lets a writing call wait this long for another one, instead of 30 seconds, before it fails with [`Error::Locked`].
+    #[must_use]
+    pub fn with_lock_timeout(mut self, timeout: Duration) -> Memory {
+        self.workspace.lock_timeout = timeout;
         self
     }
 

@@ -12,7 +12,7 @@ use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::error::Problem;
 use crate::history::Usage;
 use crate::retrieve::superseded;
-use crate::text::{fold, fold_tag, is_same_name};
+use crate::text::{choice, fold, fold_tag, is_same_name};
 use crate::workspace::Workspace;
 
 /// The conditions of a list. All given ones must be true.
@@ -98,38 +98,39 @@ pub enum Useless {
     NeverHelped,
 }
 
-/// The order of a list. Equal entries are in the order of their paths.
-///
-/// ```
-/// use ralph_memory::memory::{EntryFilter, EntrySort};
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// for (title, importance) in [("Zip the logs", 80), ("Ask before a deploy", 20)] {
-///     memory.add(&Knowledge { importance: Some(importance), ..Knowledge::new(title, ["ops"], "Always.") })?;
-/// }
-/// let first = |sort| {
-///     let filter = EntryFilter { sort: Some(sort), limit: Some(1), ..EntryFilter::default() };
-///     memory.list(&filter).entries.remove(0).title
-/// };
-/// assert_eq!((first(EntrySort::Title), first(EntrySort::Importance)), ("Ask before a deploy".into(), "Zip the logs".into()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntrySort {
-    /// Last changed first.
-    Updated,
-    /// Last created first.
-    Created,
-    /// By title, whatever the case.
-    Title,
-    /// Most often included in a context first, then those that were included last.
-    Used,
-    /// Most important first.
-    Importance,
+choice! {
+    /// The order of a list. Equal entries are in the order of their paths.
+    ///
+    /// ```
+    /// use ralph_memory::memory::{EntryFilter, EntrySort};
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// for (title, importance) in [("Zip the logs", 80), ("Ask before a deploy", 20)] {
+    ///     memory.add(&Knowledge { importance: Some(importance), ..Knowledge::new(title, ["ops"], "Always.") })?;
+    /// }
+    /// let first = |sort| {
+    ///     let filter = EntryFilter { sort: Some(sort), limit: Some(1), ..EntryFilter::default() };
+    ///     memory.list(&filter).entries.remove(0).title
+    /// };
+    /// assert_eq!((first(EntrySort::Title), first(EntrySort::Importance)), ("Ask before a deploy".into(), "Zip the logs".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub enum EntrySort {
+        /// Last changed first.
+        Updated = "updated",
+        /// Last created first.
+        Created = "created",
+        /// By title, whatever the case.
+        Title = "title",
+        /// Most often included in a context first, then those that were included last.
+        Used = "used",
+        /// Most important first.
+        Importance = "importance",
+    }
 }
 
 /// The result of [`Memory::list`](crate::Memory::list).
@@ -193,7 +194,7 @@ pub(super) fn list_in(
             for tag in &head.tags {
                 *tags.entry(tag.clone()).or_default() += 1;
             }
-            let key = SortKey::of(filter.sort, &head, usage.get(&id), now);
+            let key = sort_key(filter.sort, &head, usage.get(&id), now);
             found.push((key, EntrySummary::new(id, &catalog.path(row), head, &superseded, now)));
         }
         problems.extend(catalog.problems());
@@ -214,31 +215,21 @@ impl EntryFilter {
     }
 }
 
-/// What decides the place of an entry in a list.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum SortKey {
-    Path,
-    Time(Reverse<Option<DateTime<Utc>>>),
-    Title(String),
-    Used(Reverse<(usize, Option<DateTime<Utc>>)>),
-    Importance(Reverse<u8>),
-}
+/// What decides the place of an entry in a list: the greater number or the later time comes first, then the lesser title.
+type SortKey = (Reverse<(usize, Option<DateTime<Utc>>)>, String);
 
-impl SortKey {
-    fn of(sort: Option<EntrySort>, head: &Head, usage: Option<&Usage>, now: DateTime<Utc>) -> SortKey {
-        // An entry from the future would be the newest for years.
-        let time = |time: Option<DateTime<Utc>>| SortKey::Time(Reverse(time.filter(|time| !is_ahead(*time, now))));
-        match sort {
-            None => SortKey::Path,
-            Some(EntrySort::Updated) => time(head.recency()),
-            Some(EntrySort::Created) => time(head.created_at),
-            Some(EntrySort::Title) => SortKey::Title(fold(&head.title)),
-            Some(EntrySort::Used) => {
-                SortKey::Used(Reverse(usage.map_or((0, None), |usage| (usage.recalls, usage.last_used))))
-            }
-            Some(EntrySort::Importance) => SortKey::Importance(Reverse(head.importance)),
-        }
-    }
+fn sort_key(sort: Option<EntrySort>, head: &Head, usage: Option<&Usage>, now: DateTime<Utc>) -> SortKey {
+    // An entry from the future would be the newest for years.
+    let time = |time: Option<DateTime<Utc>>| (0, time.filter(|time| !is_ahead(*time, now)));
+    let greatest = match sort {
+        None | Some(EntrySort::Title) => (0, None),
+        Some(EntrySort::Updated) => time(head.recency()),
+        Some(EntrySort::Created) => time(head.created_at),
+        Some(EntrySort::Used) => usage.map_or((0, None), |usage| (usage.recalls, usage.last_used)),
+        Some(EntrySort::Importance) => (head.importance.into(), None),
+    };
+    let title = if sort == Some(EntrySort::Title) { fold(&head.title) } else { String::new() };
+    (Reverse(greatest), title)
 }
 
 /// Returns the summaries of the entries with these ids, in their order: of live ones, else of archived ones. Ids of no

@@ -7,6 +7,7 @@ mod search;
 mod show;
 mod status;
 mod usage;
+mod view;
 
 pub(crate) use crate::index::highlights;
 pub use list::{EntryFilter, EntrySort, ListResult, Useless};
@@ -14,7 +15,8 @@ pub(crate) use list::{list, summaries};
 pub use search::SearchResults;
 pub(crate) use search::{excerpts, hits, search};
 pub(crate) use show::EntryViewer;
-pub use show::{EntryLink, EntryView, ShowResult};
+pub use show::ShowResult;
 pub(crate) use status::status;
 pub use status::{EntryCounts, MemoryStatus};
 pub(crate) use usage::usage;
+pub use view::{EntryLink, EntryView};

@@ -95,7 +95,6 @@ pub(crate) fn hits(
     keep: &dyn Fn(&Head) -> bool,
 ) -> Result<Vec<Hit>> {
     let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
-    let query = query.weighted(&workspace.settings);
     // Few searches find an event, and only those need to know which are over the limits.
     let beyond = OnceCell::new();
     let keep = |id: &Id, head: &Head| {

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::usage::all_usage;
+use super::view::{EntryLink, EntryView};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
@@ -15,88 +16,6 @@ use crate::error::{Problem, Result};
 use crate::history::Usage;
 use crate::retrieve::{Replacements, replaced};
 use crate::workspace::{Workspace, current_id, no_such_entry};
-
-/// An entry in full.
-///
-/// ```
-/// use ralph_memory::memory::EntryChanges;
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let old = memory.add(&Knowledge::new("Deploy by hand", ["deploy"], "Copy the files."))?.id;
-/// let new = memory.add(&Knowledge::new("Deploy with CI", ["deploy"], "Push a tag."))?.id;
-/// memory.change(&new, &EntryChanges::superseding([old.clone()]))?;
-/// let entry = memory.show(&old)?.entry;
-/// assert!(entry.summary.superseded);
-/// assert_eq!((entry.superseded_by, entry.body.trim()), (vec![new], "Copy the files."));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct EntryView {
-    /// Its summary, as in lists.
-    #[serde(flatten)]
-    pub summary: EntrySummary,
-    /// From 0 to 100.
-    pub importance: u8,
-    /// The task during which it was learned.
-    pub task_id: Option<String>,
-    /// The run during which it was learned.
-    pub run_id: Option<String>,
-    /// When it stops being true, RFC 3339.
-    pub expires_at: Option<String>,
-    /// The entries that it replaces.
-    pub supersedes: Vec<Id>,
-    /// The live entries that replace it.
-    pub superseded_by: Vec<Id>,
-    /// The entries of people that this one, by an agent, would replace if a person confirmed it.
-    pub would_supersede: Vec<Id>,
-    /// The live entries of agents that would replace this one, by a person, if a person confirmed it.
-    pub would_be_superseded_by: Vec<Id>,
-    /// The project paths that it names.
-    pub files: Vec<String>,
-    /// The questions that it answers.
-    pub questions: Vec<String>,
-    /// All of its frontmatter, including keys that are unknown to this program.
-    pub frontmatter: Value,
-    /// Its body, as in the file.
-    pub body: String,
-    /// The entries that its body links to, and the links that lead to no entry.
-    pub links: Vec<EntryLink>,
-    /// The live entries whose bodies link to it.
-    pub backlinks: Vec<EntryLink>,
-    /// The outcomes of the attempts whose contexts included it; `None` if there are none.
-    pub usage: Option<Usage>,
-}
-
-/// A link between two entries, `[[…]]` in the body of one of them.
-///
-/// ```
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// memory.add(&Knowledge::new("Error codes", ["api"], "See [[Retries]] and [[time-outs]]."))?;
-/// let id = memory.add(&Knowledge::new("Retries", ["api"], "Only after a 503."))?.id;
-/// let backlink = &memory.show(&id)?.entry.backlinks[0];
-/// assert_eq!((backlink.text.as_str(), backlink.line), ("Error codes", 8));
-/// let links = backlink.id.as_ref().map(|id| memory.show(id)).transpose()?.ok_or("no entry")?.entry.links;
-/// assert_eq!((links[0].id.as_ref(), links[1].id.as_ref()), (Some(&id), None), "nothing is called `time-outs`");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct EntryLink {
-    /// The entry at the other end; `None` if there is none.
-    pub id: Option<Id>,
-    /// The text between the brackets, or the title of the entry that links.
-    pub text: String,
-    /// The line of the link in its file.
-    pub line: u32,
-}
 
 /// The result of [`Memory::show`](crate::Memory::show).
 ///
@@ -196,7 +115,6 @@ impl EntryViewer {
         let of = |ids: &HashMap<Id, Vec<Id>>| ids.get(id).cloned().unwrap_or_default();
         let would_supersede = of(&self.suggested_by);
         let view = EntryView {
-            importance: head.importance,
             task_id: head.task_id.clone(),
             run_id: head.run_id.clone(),
             expires_at: head.expires_at.map(timestamp),
@@ -206,12 +124,12 @@ impl EntryViewer {
             would_supersede,
             files: head.files.clone(),
             questions: head.questions.clone(),
-            summary: EntrySummary::new(id.clone(), &path, head, &self.superseded, self.now),
             frontmatter: all_fields(&entry, &file.bytes),
             links: self.links_of(&entry.head),
             backlinks: self.links_to(id),
             usage: self.usage_of(id),
             body: entry.body,
+            ..EntryView::from(EntrySummary::new(id.clone(), &path, head, &self.superseded, self.now))
         };
         Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
     }

@@ -15,7 +15,6 @@ use serde::Serialize;
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
-use crate::settings::Settings;
 use crate::text::{fold_tag, is_same_name};
 
 pub(crate) use crate::index::TermEvidence;
@@ -103,13 +102,6 @@ pub struct Query {
     pub text_weight: Option<f64>,
     /// The share of meaning in a score, if there is a server; the default is in the settings.
     pub semantic_weight: Option<f64>,
-}
-
-impl Query {
-    /// Returns the query with the settings' weight of words, if it has none.
-    pub(crate) fn weighted(&self, settings: &Settings) -> Query {
-        Query { text_weight: self.text_weight.or(Some(settings.text_weight)), ..self.clone() }
-    }
 }
 
 /// How similar the entries and the query are in meaning.

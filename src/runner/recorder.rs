@@ -13,6 +13,7 @@ use crate::entry::attempt::{Keep, Outcome, prepare_text};
 use crate::error::Result;
 use crate::memory::{Iteration, Memory, Recorded, Run};
 use crate::progress::{Finished, summary_prompt};
+use crate::strategy::STUCK_AFTER;
 use crate::text::printed_command;
 
 /// The memory, and one run of it.
@@ -59,7 +60,7 @@ impl<'a> Recorder<'a> {
 
     /// Returns what a person should know of a task that fails again and again.
     pub(super) fn warning(&self, iteration: &Iteration) -> Option<String> {
-        if iteration.rung <= self.memory.settings().stuck_after {
+        if iteration.rung <= STUCK_AFTER {
             return None;
         }
         let attempts = self.memory.attempts_of_task(&iteration.task_id());

@@ -53,14 +53,14 @@ impl AgentReport {
 
     /// Returns the report of an agent that could not be run.
     pub(super) fn of_error(error: &Error) -> AgentReport {
-        AgentReport { errors: with_causes(error), outcome: Some(Outcome::Error), ..AgentReport::default() }
+        AgentReport { errors: error.with_causes(), outcome: Some(Outcome::Error), ..AgentReport::default() }
     }
 
     /// Takes note of an error that ends the run after the agent did its work.
     pub(super) fn fail(&mut self, error: &Error) {
         // What the agent did is not lost, and nobody knows whether it is right.
         self.outcome = Some(Outcome::Error);
-        self.errors = with_causes(error);
+        self.errors = error.with_causes();
     }
 
     /// Returns it as the memory takes it, with a summary of the iteration.
@@ -102,15 +102,4 @@ fn with_timeout(text: String, whom: &str, timed_out: Option<Duration>) -> String
     let Some(limit) = timed_out else { return text };
     let line = format!("The time-out of {} ended {whom}.", text::duration(limit));
     if text.trim().is_empty() { line } else { format!("{}\n{line}", text.trim_end()) }
-}
-
-/// Returns an error with its causes, in a line.
-fn with_causes(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }

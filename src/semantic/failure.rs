@@ -42,9 +42,8 @@ impl OllamaClient {
     pub(super) fn failure(&self, error: RequestError) -> ServerFailure {
         let hint = match &error {
             RequestError::Unreachable(_) => "start it with `ollama serve`, or correct `ollama.url`".to_owned(),
-            RequestError::TimedOut(waited) => {
-                let setting = self.timeout_setting(*waited);
-                format!("see whether the model fits into memory with `ollama ps`, or raise `{setting}`")
+            RequestError::TimedOut(_) => {
+                "see whether the model fits into memory with `ollama ps`, or raise `ollama.timeout_ms`".to_owned()
             }
             RequestError::Refused { status: 404, .. } => {
                 format!("run {}", printed_command("ollama pull MODEL", &[("MODEL", self.model())]))

@@ -116,14 +116,14 @@ impl fmt::Debug for JsonServer {
 }
 
 impl JsonServer {
-    /// Returns the server at `url`, which has no `/` at its end. `key` is a header and its value.
+    /// Returns the server at `url`. `key` is a header and its value.
     ///
     /// Proxies of the environment are used for servers on other machines. Redirects are not followed.
     pub(super) fn new(url: &str, key: Option<(&'static str, String)>) -> JsonServer {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).tls_config(tls);
         let config = if is_local(url) { config.proxy(None) } else { config };
-        JsonServer { url: url.to_owned(), agent: config.build().new_agent(), key }
+        JsonServer { url: url.trim_end_matches('/').to_owned(), agent: config.build().new_agent(), key }
     }
 
     pub(super) fn url(&self) -> &str {

@@ -9,6 +9,9 @@ use crate::settings;
 
 /// How many texts are sent at once: a batch must be done within the time-out on a CPU, too.
 pub(crate) const BATCH: usize = 16;
+/// The least time-outs of checking the server and of a batch of texts, in milliseconds.
+const CHECK: u64 = 2_000;
+const EMBED: u64 = 60_000;
 /// How many words of a query are sent: more than any model reads.
 const QUERY_WORDS: usize = 400;
 /// The longest word of a query that is sent, in bytes.
@@ -50,7 +53,8 @@ impl OllamaClient {
     ///
     /// Those of the request; [`RequestError::Refused`] with 404 where the server has no such model.
     pub(crate) fn check(&self) -> Result<(), RequestError> {
-        let tags = self.server.call("GET", "/api/tags", &Value::Null, &self.time_limit(Timeouts::Query))?;
+        let limit = TimeLimit::new(self.settings.timeout_ms.max(CHECK), Timeouts::Query);
+        let tags = self.server.call("GET", "/api/tags", &Value::Null, &limit)?;
         let model = self.model();
         let mut names = tags["models"].as_array().into_iter().flatten().filter_map(|model| model["name"].as_str());
         if names.any(|name| full_name(name) == full_name(model)) {
@@ -94,19 +98,10 @@ impl OllamaClient {
     /// Returns how long requests may take.
     pub(crate) fn time_limit(&self, timeouts: Timeouts) -> TimeLimit {
         let milliseconds = match timeouts {
-            Timeouts::Query => self.settings.query_timeout_ms,
-            Timeouts::Batch => self.settings.embed_timeout_ms,
+            Timeouts::Query => self.settings.timeout_ms,
+            Timeouts::Batch => self.settings.timeout_ms.max(EMBED),
         };
         TimeLimit::new(milliseconds, timeouts)
-    }
-
-    /// Returns the setting of a time-out of this many milliseconds.
-    pub(super) fn timeout_setting(&self, milliseconds: u64) -> &'static str {
-        if milliseconds == self.settings.query_timeout_ms {
-            "ollama.query_timeout_ms"
-        } else {
-            "ollama.embed_timeout_ms"
-        }
     }
 
     /// Returns as many vectors as there are texts.

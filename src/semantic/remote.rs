@@ -186,9 +186,9 @@ impl RemoteSync {
         let prepared = prepared.map_err(|error| self.failure(error))?;
         if let Some((collection, others)) = prepared.shared {
             let hint = if self.qdrant.is_per_feature() {
-                "set `qdrant.collections` to `shared`, and `qdrant.collection` to a name of this project's own"
+                "give `qdrant.collection` a `name` of this project's own, and switch its `per_feature` off"
             } else {
-                "set `qdrant.collection` to a name of this project's own"
+                "give `qdrant.collection` a `name` of this project's own"
             };
             let message =
                 format!("collection `{collection}` holds {others} vectors of other projects, and is not rebuilt");

@@ -320,7 +320,7 @@ fn found_by_words(
     let kinds = query.kind.map_or_else(|| vec![Kind::Knowledge, Kind::Journal], |kind| vec![kind]);
     let mut also = Vec::new();
     for kind in kinds {
-        let query = Query { kind: Some(kind), ..query.weighted(&workspace.settings) };
+        let query = Query { kind: Some(kind), ..query.clone() };
         // A broken index is reported by the search itself.
         let found = by_words(catalogs, snapshot, &query, MAX_CANDIDATES, workspace.now()).unwrap_or_default();
         let live = found.into_iter().filter(|(catalog, _)| *catalog == 0);

@@ -1,44 +1,6 @@
 //! Settings that are one of a few words.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
-/// Defines an enum whose variants have words, in the order in which they are documented.
-macro_rules! choice {
-    ($(#[$meta:meta])* $name:ident { $($(#[$of_variant:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$of_variant])* #[serde(rename = $word)] $variant,)+
-        }
-
-        impl $name {
-            /// Every one, in the order in which they are documented.
-            pub const ALL: &[$name] = &[$($name::$variant),+];
-            /// The words of the variants.
-            pub(super) const WORDS: &[&'static str] = &[$($word),+];
-
-            /// Returns the word of the variant.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $($name::$variant => $word,)+
-                }
-            }
-
-            /// Returns the variant of the word.
-            pub fn parse(word: &str) -> Option<$name> {
-                $name::ALL.iter().copied().find(|one| one.as_str() == word)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str(self.as_str())
-            }
-        }
-    };
-}
+use crate::text::choice;
 
 choice! {
     /// How a model is chosen.
@@ -48,7 +10,8 @@ choice! {
     /// assert_eq!(Strategy::parse("escalate"), Some(Strategy::Escalate));
     /// assert_eq!(Strategy::default().as_str(), "cost-optimized");
     /// ```
-    Strategy {
+    #[derive(Default)]
+    pub enum Strategy {
         /// Always the same one.
         Fixed = "fixed",
         /// The middle one, the cheapest while the run goes well, the strongest after two failures.
@@ -70,7 +33,8 @@ choice! {
     /// assert_eq!(words, ["system-captured", "structured-log", "llm-summarized", "hybrid"]);
     /// assert!(ProgressKind::Hybrid.needs_summary() && !ProgressKind::default().needs_summary());
     /// ```
-    ProgressKind {
+    #[derive(Default)]
+    pub enum ProgressKind {
         /// What the command printed, as it is.
         #[default]
         SystemCaptured = "system-captured",
@@ -98,7 +62,8 @@ choice! {
     /// assert_eq!(memory.settings().git_commit, CommitPolicy::EachIteration);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    CommitPolicy {
+    #[derive(Default)]
+    pub enum CommitPolicy {
         /// The user commits them.
         #[default]
         Never = "never",
@@ -122,7 +87,8 @@ choice! {
     /// assert_eq!(memory.settings().sessions_record, SessionRecording::Changes);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    SessionRecording {
+    #[derive(Default)]
+    pub enum SessionRecording {
         /// Nothing.
         Nothing = "nothing",
         /// What the agent reports in its messages: knowledge, and the ends of tasks.
@@ -130,24 +96,6 @@ choice! {
         Reported = "reported",
         /// Also one attempt for a session that changed files and reported none, from its transcript.
         Changes = "changes",
-    }
-}
-
-choice! {
-    /// How vectors are divided among the collections of a Qdrant server.
-    ///
-    /// ```
-    /// use ralph_memory::settings::{CollectionLayout, QdrantSettings};
-    /// let layout = CollectionLayout::parse("per-feature").unwrap_or_default();
-    /// assert_eq!(layout.to_string(), "per-feature");
-    /// assert_ne!(layout, QdrantSettings::default().collections);
-    /// ```
-    CollectionLayout {
-        /// One collection for all features.
-        #[default]
-        Shared = "shared",
-        /// One collection for each feature.
-        PerFeature = "per-feature",
     }
 }
 

@@ -5,24 +5,26 @@
 
 mod choices;
 mod read;
-mod semantic;
 mod setting;
 mod table;
+mod value;
 
-pub use self::choices::{CollectionLayout, CommitPolicy, ProgressKind, SessionRecording, Strategy};
-pub use self::semantic::{OllamaSettings, QdrantSettings, SemanticSettings};
-pub(crate) use self::setting::is_model;
-pub(crate) use self::table::ALL;
+pub use self::choices::{CommitPolicy, ProgressKind, SessionRecording, Strategy};
+use self::setting::Setting;
+pub(crate) use self::table::all;
+pub use self::table::{
+    CollectionSettings, EventCaps, HnswSettings, MaintenanceSettings, OllamaSettings, QdrantSettings, SemanticSettings,
+    Settings,
+};
+pub(crate) use self::value::is_model;
 
 /// The newest format of a memory folder that this program reads and writes.
 pub(crate) const FORMAT: u64 = 1;
 /// The prefix of every setting's environment variable.
 pub const ENV_PREFIX: &str = "RALPH_MEMORY_";
-
-/// The longest name of a model, in characters.
-pub(crate) const MAX_MODEL: usize = 64;
-/// The most models that a list may have.
-const MAX_MODELS: usize = 16;
+/// The settings that projects change most, which a new `config.toml` shows.
+const SHOWN: [&str; 5] =
+    ["context.budget", "strategy.models", "run.max_iterations", "maintenance.automatic", "secrets.allowed"];
 
 /// The author of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,220 +36,25 @@ pub(crate) enum Origin {
     Project,
 }
 
-/// The limits of events; a feature has the limit of a section.
-///
-/// ```
-/// use ralph_memory::Memory;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\n[events]\nper_task = 5\n")?;
-/// let caps = Memory::open(root)?.settings().events;
-/// assert_eq!((caps.per_task, caps.per_project), (5, 30));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct EventCaps {
-    pub per_task: usize,
-    pub per_section: usize,
-    pub per_feature: usize,
-    pub per_project: usize,
-    pub in_all: usize,
-}
-
-impl Default for EventCaps {
-    fn default() -> EventCaps {
-        EventCaps { per_task: 12, per_section: 20, per_feature: 20, per_project: 30, in_all: 1_200 }
-    }
-}
-
-/// When entries are archived.
-///
-/// ```
-/// use ralph_memory::Memory;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.automatic = true\n")?;
-/// let rules = Memory::open(root)?.settings().maintenance;
-/// assert!(rules.automatic, "a run ends with maintenance");
-/// assert!(rules.unused_days < rules.useful_days, "knowledge that helped stays longer");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MaintenanceRules {
-    /// Days after which the attempts at a finished task are archived.
-    pub done_days: u32,
-    /// Days after which knowledge is old.
-    pub knowledge_days: u32,
-    /// Old knowledge that was in no context for this many days is archived.
-    pub unused_days: u32,
-    /// The same, for old knowledge that a successful attempt had in its context.
-    pub useful_days: u32,
-    /// Days after which a superseded entry is archived.
-    pub superseded_days: u32,
-    /// How many learnings there may be before similar ones are merged.
-    pub learnings: usize,
-    /// Whether a run ends with this.
-    pub automatic: bool,
-}
-
-impl Default for MaintenanceRules {
-    fn default() -> MaintenanceRules {
-        MaintenanceRules {
-            done_days: 7,
-            knowledge_days: 90,
-            unused_days: 30,
-            useful_days: 365,
-            superseded_days: 30,
-            learnings: 200,
-            automatic: false,
-        }
-    }
-}
-
-/// The settings, with their defaults.
-///
-/// ```
-/// use ralph_memory::Memory;
-/// use ralph_memory::settings::Strategy;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// let project = "format = 1\nstrategy.name = \"escalate\"\nrun.max_iterations = 25\n";
-/// std::fs::write(root.join(".ralph/config.toml"), project)?;
-/// let variables = [("RALPH_MEMORY_RUN__MAX_ITERATIONS", "3")];
-/// let memory = Memory::open_for_user(Some(root), root, None, variables.into_iter())?;
-/// let settings = memory.settings();
-/// assert_eq!((settings.strategy, settings.max_iterations), (Strategy::Escalate, 3));
-/// assert_eq!(settings.models, ["haiku", "sonnet", "opus"], "the default, the cheapest first");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Settings {
-    /// `search.limit`: how many hits a search returns at most.
-    pub search_limit: usize,
-    /// `search.text_weight`: the weight of the text score compared with the points for tags; with 0, only the points
-    /// count.
-    pub text_weight: f64,
-    /// `context.budget`: how many characters a context has at most, beside its fixed instructions.
-    pub context_budget: usize,
-    /// `context.body_words`: how many words of one entry's body a context shows at most.
-    pub body_words: usize,
-    /// `strategy.name`: how a model is chosen.
-    pub strategy: Strategy,
-    /// `strategy.models`: the available models, the cheapest first.
-    pub models: Vec<String>,
-    /// `strategy.fixed_model`: the model of the strategy `fixed`; empty for the middle one.
-    pub fixed_model: String,
-    /// `strategy.stuck_after`: the rung of the ladder on which the agent is warned.
-    pub stuck_after: u32,
-    /// `run.max_iterations`: how many iterations a run has at most; 0 for no limit.
-    pub max_iterations: u32,
-    /// `run.max_attempts`: how many attempts a run makes at one task; 0 for no limit.
-    pub max_attempts: u32,
-    /// `run.agent`: the command line of the agent.
-    pub agent: String,
-    /// `run.verify`: the command line that decides whether a task is done.
-    pub verify: String,
-    /// `run.summarize`: the command line that summarises an iteration.
-    pub summarize: String,
-    /// `progress.strategy`: how a run's progress is reported.
-    pub progress: ProgressKind,
-    /// `progress.entries`: how many iterations it covers.
-    pub progress_entries: usize,
-    /// `progress.characters`: how much of an iteration's output it shows, in characters.
-    pub progress_characters: usize,
-    /// `events.from_output`: whether events are read from an agent's output.
-    pub events_from_output: bool,
-    /// `events.per_task` and so on: the limits of events.
-    pub events: EventCaps,
-    /// `maintenance.done_days` and so on: when entries are archived.
-    pub maintenance: MaintenanceRules,
-    /// `git.commit`: when the files of the memory are committed.
-    pub git_commit: CommitPolicy,
-    /// `sessions.record`: what hooks write down of a session.
-    pub sessions_record: SessionRecording,
-    /// `secrets.allowed`: fingerprints of texts that look like a secret and are not.
-    pub allowed_secrets: Vec<String>,
-    /// `safe.directories`: the folders whose memories are used whoever owns them: absolute paths, `/path/*` for all
-    /// folders below one, `*` for all.
-    pub safe_directories: Vec<String>,
-    /// `semantic.weight` and so on: the weight of meaning compared with words.
-    pub semantic: SemanticSettings,
-    /// `ollama.url` and so on: the server that embeds texts.
-    pub ollama: OllamaSettings,
-    /// `qdrant.url` and so on: the server that shares vectors.
-    pub qdrant: QdrantSettings,
-    /// `lock.timeout_ms`: how long a writing command waits for another one, in milliseconds.
-    pub lock_timeout_ms: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            search_limit: 10,
-            text_weight: 1.0,
-            context_budget: 27_000,
-            body_words: 500,
-            strategy: Strategy::default(),
-            models: ["haiku", "sonnet", "opus"].map(str::to_owned).into(),
-            fixed_model: String::new(),
-            stuck_after: 3,
-            max_iterations: 10,
-            max_attempts: 0,
-            agent: String::new(),
-            verify: String::new(),
-            summarize: String::new(),
-            progress: ProgressKind::default(),
-            progress_entries: 5,
-            progress_characters: 500,
-            events_from_output: false,
-            events: EventCaps::default(),
-            maintenance: MaintenanceRules::default(),
-            git_commit: CommitPolicy::default(),
-            sessions_record: SessionRecording::default(),
-            allowed_secrets: Vec::new(),
-            safe_directories: Vec::new(),
-            semantic: SemanticSettings::default(),
-            ollama: OllamaSettings::default(),
-            qdrant: QdrantSettings::default(),
-            lock_timeout_ms: 30_000,
-        }
-    }
-}
-
-/// Returns the `config.toml` that `init` writes: the format, and every setting commented out with
-/// its default.
+/// Returns the `config.toml` that `init` writes: the format, and a few settings, commented out, with their defaults.
 pub(crate) fn template() -> String {
     let mut text = format!(
-        "# Settings of this project's memory. Each line below shows a default: take the `#` away to change it.\n\
-         # An environment variable wins over this file: {}, for instance.\n\nformat = {FORMAT}\n",
-        ALL[0].env()
+        "# Settings of this project's memory: take a `#` away to change a default. These are a few of them;\n\
+         # `ralph-memory help settings` lists all, and docs/src/reference/settings.md explains them.\n\nformat = {FORMAT}\n"
     );
-    let mut table = "";
-    for setting in &ALL {
-        let (own_table, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
-        if own_table != table {
-            text.push_str(&format!("\n# [{own_table}]\n"));
-            table = own_table;
-        }
-        if setting.is_users_own() {
-            // A default to uncomment would have no effect here.
-            text.push_str(&format!(
-                "#   {name}: {}; in your own settings file, the environment or a flag only\n",
-                setting.help
-            ));
-        } else {
-            text.push_str(&format!("# {name} = {}  # {}\n", setting.default_text(), setting.help));
-        }
+    for setting in SHOWN.iter().filter_map(|key| all().find(|setting| setting.key == *key)) {
+        text.push_str(&format!("\n# {}.\n# {} = {}\n", setting.help, setting.key, setting.default_text()));
     }
     text
+}
+
+/// Returns a list of all settings as text: each with its default, as a line of a settings file, after its meaning.
+pub fn reference() -> String {
+    let row = |setting: &Setting| {
+        let own = if setting.is_users_own() { " (own settings file, environment or flag only)" } else { "" };
+        format!("# {}{own}\n{} = {}\n", setting.help, setting.key, setting.default_text())
+    };
+    all().map(row).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -257,63 +64,91 @@ mod tests {
     use toml::de::DeTable;
 
     use super::read::{LONG_KEY, flatten};
-    use super::setting::{MODEL, SettingKind};
+    use super::value::MODEL;
     use super::*;
-    use crate::error::Error;
+    use crate::error::{Error, Problem};
+
+    /// Reads a file of the user.
+    fn read(text: &str) -> crate::error::Result<(Settings, Vec<Problem>)> {
+        let mut settings = Settings::default();
+        let problems = settings.read_file(text, "c", Origin::User)?;
+        Ok((settings, problems))
+    }
+
+    /// Every setting with a value that is not its default.
+    const OTHER_VALUES: [(&str, &str); 32] = [
+        ("search.limit", "1"),
+        ("context.budget", "1"),
+        ("strategy.name", "\"fixed\""),
+        ("strategy.models", "[\"x\"]"),
+        ("run.max_iterations", "1"),
+        ("run.max_attempts", "1"),
+        ("run.agent", "\"x\""),
+        ("run.verify", "\"x\""),
+        ("run.summarize", "\"x\""),
+        ("progress.strategy", "\"hybrid\""),
+        ("progress.entries", "1"),
+        ("progress.characters", "1"),
+        ("events.from_output", "true"),
+        ("events.limits", "{ per_task = 1, per_section = 1, per_feature = 1, per_project = 1, in_all = 1 }"),
+        ("git.commit", "\"each-iteration\""),
+        ("sessions.record", "\"nothing\""),
+        ("secrets.allowed", "[\"0123abcd\"]"),
+        ("safe.directories", "[\"*\"]"),
+        ("maintenance.learnings", "1"),
+        ("maintenance.automatic", "true"),
+        ("semantic.weight", "0"),
+        ("semantic.min_score", "0"),
+        ("semantic.limit", "1"),
+        ("ollama.url", "\"http://x\""),
+        ("ollama.model", "\"x\""),
+        ("ollama.timeout_ms", "1"),
+        ("qdrant.url", "\"http://x\""),
+        ("qdrant.api_key", "\"x\""),
+        ("qdrant.collection", "{ name = \"x\", per_feature = true }"),
+        ("qdrant.project", "\"x\""),
+        ("qdrant.timeout_ms", "1"),
+        ("qdrant.hnsw", "{ m = 4, ef_construct = 4, on_disk = false, ef = 1 }"),
+    ];
 
     #[test]
-    fn the_template_shows_the_defaults() {
-        let uncommented: String = template()
-            .lines()
-            .map(|line| {
-                line.strip_prefix("# ").filter(|rest| rest.starts_with('[') || rest.contains(" = ")).unwrap_or(line)
-            })
-            .fold(String::new(), |text, line| text + line + "\n");
-        let mut settings = Settings {
-            search_limit: 1,
-            text_weight: 0.0,
-            context_budget: 1,
-            body_words: 1,
-            strategy: Strategy::Fixed,
-            allowed_secrets: vec!["0123abcd".to_owned()],
-            safe_directories: Vec::new(),
-            models: Vec::new(),
-            fixed_model: "x".to_owned(),
-            stuck_after: 1,
-            max_iterations: 1,
-            max_attempts: 1,
-            agent: String::new(),
-            verify: String::new(),
-            summarize: String::new(),
-            progress: ProgressKind::Hybrid,
-            progress_entries: 1,
-            progress_characters: 1,
-            events_from_output: true,
-            events: EventCaps { per_task: 1, per_section: 1, per_feature: 1, per_project: 1, in_all: 1 },
-            maintenance: MaintenanceRules {
-                done_days: 1,
-                knowledge_days: 1,
-                unused_days: 1,
-                useful_days: 1,
-                superseded_days: 1,
-                learnings: 1,
-                automatic: true,
-            },
-            // Settings of the user do not appear in a project's file.
-            git_commit: CommitPolicy::Never,
-            sessions_record: SessionRecording::Reported,
-            semantic: SemanticSettings { weight: 0.0, min_score: 0.0, limit: 1 },
-            // What is the user's own is in no project's file.
-            ollama: OllamaSettings::default(),
-            qdrant: QdrantSettings::default(),
-            lock_timeout_ms: 1,
-        };
-        assert_eq!(settings.read_file(&uncommented, "config.toml", Origin::Project).unwrap(), []);
-        assert_eq!(settings, Settings::default());
-        assert_eq!(Settings::default().read_file(&template(), "config.toml", Origin::Project).unwrap(), []);
-        for setting in &ALL {
-            let name = setting.key.split_once('.').unwrap().1;
-            assert!(template().lines().any(|line| line.contains(name)), "{}", setting.key);
+    fn every_setting_is_in_the_list_with_its_default_and_has_a_variable() {
+        let keys: Vec<&str> = all().map(|setting| setting.key).collect();
+        assert_eq!(keys, OTHER_VALUES.map(|(key, _)| key));
+        let variable = |text: &str| text.trim_matches(['[', ']', '"']).replace("\", \"", ",");
+        for (setting, (key, other)) in all().zip(OTHER_VALUES) {
+            let (mut file, problems) = read(&format!("{key} = {other}\n")).unwrap();
+            assert_eq!(problems, []);
+            assert_ne!(file, Settings::default(), "{key}");
+            let mut environment = Settings::default();
+            let (name, default) = (setting.env(), setting.default_text());
+            environment.read_env([(name.as_str(), variable(other).as_str())].into_iter()).unwrap();
+            assert_eq!(environment, file, "{name}");
+            // What the list shows leads back to the default, from a file and from a variable.
+            file.read_file(&format!("{key} = {default}\n"), "c", Origin::User).unwrap();
+            environment.read_env([(name.as_str(), variable(&default).as_str())].into_iter()).unwrap();
+            assert_eq!((&environment, &file), (&Settings::default(), &Settings::default()), "{key}");
+        }
+        assert_eq!(read(&reference()).unwrap(), (Settings::default(), Vec::new()));
+        assert!(all().any(|setting| setting.env() == "RALPH_MEMORY_CONTEXT__BUDGET"));
+    }
+
+    #[test]
+    fn the_template_shows_defaults_of_a_few() {
+        let rows = template().lines().filter(|line| line.starts_with("# ") && line.contains(" = ")).count();
+        assert_eq!(rows, SHOWN.len());
+        for uncommented in [false, true] {
+            let line = |line: &str| {
+                if uncommented && line.contains(" = ") {
+                    line.trim_start_matches("# ").to_owned()
+                } else {
+                    line.to_owned()
+                }
+            };
+            let text: String = template().lines().map(|text| line(text) + "\n").collect();
+            let mut settings = Settings::default();
+            assert_eq!(settings.read_file(&text, "config.toml", Origin::Project).unwrap(), []);
+            assert_eq!(settings, Settings::default());
         }
     }
 
@@ -329,16 +164,15 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_reported_with_the_nearest() {
-        let problems = Settings::default()
-            .read_file("format = 1\nlearn = true\n[search]\nlimits = 3\nzzz = 1\n", "c", Origin::User)
-            .unwrap();
+        let problems =
+            Settings::default().read_file("format = 1\n[search]\nlimits = 3\nzzz = 1\n", "c", Origin::User).unwrap();
         let found: Vec<_> =
             problems.iter().map(|problem| (problem.line, problem.message.as_str(), problem.hint.as_str())).collect();
         assert_eq!(
             found,
             [
-                (Some(4), "there is no setting `search.limits`", "did you mean `search.limit`?"),
-                (Some(5), "there is no setting `search.zzz`", "delete the line"),
+                (Some(3), "there is no setting `search.limits`", "did you mean `search.limit`?"),
+                (Some(4), "there is no setting `search.zzz`", "delete the line"),
             ]
         );
     }
@@ -366,8 +200,7 @@ mod tests {
     #[test]
     fn texts_and_lists_are_checked() {
         let read = |text: &str| {
-            let mut settings = Settings::default();
-            settings.read_file(text, "c", Origin::User).map(|problems| {
+            read(text).map(|(settings, problems)| {
                 assert_eq!(problems, []);
                 settings
             })
@@ -389,7 +222,7 @@ mod tests {
         }
         assert!(read("events.from_output = true\n").unwrap().events_from_output);
         assert_eq!(error("events.from_output = 1\n"), format!("{prefix}`events.from_output` must be true or false"));
-        assert!(read("strategy.fixed_model = \"a b\"\n").is_err());
+        assert!(read("ollama.model = \"a b\"\n").is_err());
         assert!(read("run.agent = 3\n").is_err());
     }
 
@@ -415,35 +248,40 @@ mod tests {
     }
 
     #[test]
-    fn the_former_name_of_a_group_is_read() {
+    fn a_table_changes_the_values_that_it_names() {
+        let hnsw = |text: &str| read(text).map(|(settings, problems)| (settings.qdrant.hnsw, problems.len()));
+        let expected = (HnswSettings { m: 16, on_disk: false, ..HnswSettings::default() }, 0);
+        assert_eq!(hnsw("qdrant.hnsw = { m = 16, on_disk = false }\n").unwrap(), expected);
+        assert_eq!(hnsw("[qdrant.hnsw]\nm = 16\non_disk = false\n").unwrap(), expected);
         let mut settings = Settings::default();
-        assert_eq!(settings.read_file("[tend]\nlearnings = 7\n", "config.toml", Origin::Project).unwrap(), []);
-        assert_eq!(settings.maintenance.learnings, 7);
-        // Beside the present name it has no effect, wherever it stands.
-        let both = "[tend]\nlearnings = 8\n[maintenance]\nlearnings = 9\n";
-        let problems = settings.read_file(both, "config.toml", Origin::Project).unwrap();
-        assert_eq!((settings.maintenance.learnings, problems.len(), problems[0].line), (9, 1, Some(2)));
-        assert!(problems[0].message.starts_with("`tend.learnings` has no effect"), "{problems:?}");
-        let former = ("RALPH_MEMORY_TEND__LEARNINGS", "3");
-        settings.read_env([former].into_iter()).unwrap();
-        assert_eq!(settings.maintenance.learnings, 3);
-        settings.read_env([("RALPH_MEMORY_MAINTENANCE__LEARNINGS", "4"), former].into_iter()).unwrap();
-        assert_eq!(settings.maintenance.learnings, 4);
-        let error = settings.read_env([("RALPH_MEMORY_TEND__LEARNINGS", "abc")].into_iter()).unwrap_err();
-        assert!(error.to_string().contains("RALPH_MEMORY_TEND__LEARNINGS"), "{error}");
+        settings.read_env([("RALPH_MEMORY_QDRANT__HNSW", "{ m = 16, on_disk = false }")].into_iter()).unwrap();
+        assert_eq!(settings.qdrant.hnsw, expected.0);
+        let names = "`m`, `ef_construct`, `on_disk`, `ef`";
+        for (value, what) in [
+            ("{ m = 1 }", "a table whose `m` is a whole number from 4 to 256".to_owned()),
+            ("{ on_disk = 1 }", "a table whose `on_disk` is true or false".to_owned()),
+            ("{ x = 1 }", format!("a table of {names}, without `x`")),
+            ("3", format!("a table of {names}")),
+        ] {
+            let expected = format!(": `qdrant.hnsw` must be {what}");
+            let error = hnsw(&format!("qdrant.hnsw = {value}\n")).unwrap_err().to_string();
+            assert!(error.ends_with(&expected), "{error}");
+            let mut settings = Settings::default();
+            let error = settings.read_env([("RALPH_MEMORY_QDRANT__HNSW", value)].into_iter()).unwrap_err().to_string();
+            assert!(error.ends_with(&expected), "{error}");
+            assert_eq!(settings, Settings::default());
+        }
     }
 
     /// Invariant 12: a file that comes with a repository names no command and no address.
     #[test]
     fn a_project_names_no_command_and_no_address() {
-        let own: Vec<_> = ALL.iter().filter(|setting| setting.is_users_own()).collect();
+        let own: Vec<_> = all().filter(|setting| setting.is_users_own()).collect();
         let keys: Vec<&str> = own.iter().map(|setting| setting.key).collect();
-        let of_servers: Vec<&str> = ALL
-            .iter()
-            .map(|setting| setting.key)
-            .filter(|key| ["ollama", "qdrant"].contains(&key.split('.').next().unwrap()))
-            .collect();
-        assert_eq!(of_servers.len(), 15);
+        let of_servers = all().map(|setting| setting.key);
+        let of_servers: Vec<&str> =
+            of_servers.filter(|key| ["ollama", "qdrant"].contains(&key.split('.').next().unwrap())).collect();
+        assert_eq!(of_servers.len(), 9);
         assert_eq!(
             keys,
             [
@@ -453,12 +291,14 @@ mod tests {
             .concat()
         );
         for setting in own {
-            let value = match setting.kind {
-                SettingKind::Number { .. } => "99",
-                SettingKind::Switch(_) => "false",
-                SettingKind::Choice { of, .. } => &format!("\"{}\"", of.last().unwrap()),
-                SettingKind::Place(_) | SettingKind::Model(_) => "\"elsewhere\"",
-                SettingKind::Folders => "[\"/srv/project\", \"/srv/*\", \"*\"]",
+            let value = match setting.key {
+                "git.commit" => "\"each-iteration\"",
+                "sessions.record" => "\"changes\"",
+                "safe.directories" => "[\"/srv/project\", \"/srv/*\", \"*\"]",
+                "qdrant.collection" => "{ name = \"elsewhere\" }",
+                "qdrant.hnsw" => "{ on_disk = false }",
+                "qdrant.project" | "ollama.model" => "\"elsewhere\"",
+                key if key.ends_with("timeout_ms") => "99",
                 _ => "\"https://example.org/x\"",
             };
             let text = format!("{} = {value}\n", setting.key);
@@ -519,10 +359,5 @@ mod tests {
         }
         let key = Settings::default().read_env([("RALPH_MEMORY_QDRANT__API_KEY", "a\nb")].into_iter()).unwrap_err();
         assert!(!key.to_string().contains("a\nb"), "an error shows no key");
-    }
-
-    #[test]
-    fn every_setting_has_a_variable() {
-        assert!(ALL.iter().any(|setting| setting.env() == "RALPH_MEMORY_CONTEXT__BUDGET"));
     }
 }

@@ -9,9 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::Setup;
+use super::locate::ClientPlace;
 use super::planned::{PlannedAction, PlannedFile, SetupPlan};
 use super::record::SetupRecord;
-use super::{Setup, SetupScope};
 use crate::error::{Error, Result};
 use crate::store::OutsideFolder;
 
@@ -29,51 +30,61 @@ impl Setup {
     /// since it was read, and [`Error::Io`] where the file system refuses.
     /// If files were written before, the error is an [`Error::PartlySetUp`] that names them.
     pub fn apply(&self, plan: SetupPlan) -> Result<()> {
-        let SetupPlan { files, scope, record, known: planned_from, is_removal, .. } = plan;
-        let folder = self.bases.folder(scope);
+        let (scope, folder) = (plan.scope, self.bases.folder(plan.scope));
         let _lock = lock(&folder)?;
         let known = SetupRecord::read(&self.state, scope, &folder);
-        let mut record = record.beside(&planned_from, known.clone());
-        let recorded = known.files.iter().map(|file| (&file.root, file.path.as_str()));
-        sweep(recorded.chain(files.iter().map(|file| (&file.location.root, file.location.path.as_str()))));
+        let SetupPlan { files, mut record, options, .. } =
+            if known == plan.known { plan } else { self.planned_again(&plan)? };
+        let recorded = known.files.iter().map(|file| &file.place);
+        sweep(recorded.chain(files.iter().map(|file| &file.place)));
         let files: Vec<PlannedFile> = files.into_iter().filter(|file| file.action != PlannedAction::Keep).collect();
+        let is_removal = options.is_none();
         if !is_removal && record != known {
             record.save(&self.state, scope, &folder)?;
         }
-        let mut written = Vec::new();
-        for file in &files {
-            if let Err(source) = write(file) {
-                return Err(self.stopped(record, &known, &files, written, scope, source));
+        for (position, file) in files.iter().enumerate() {
+            let Err(source) = write(file) else { continue };
+            let (written, rest) = files.split_at(position);
+            for file in rest {
+                match known.of(&file.place) {
+                    Some(before) => record.put(before.clone()),
+                    None => record.forget(&file.place),
+                }
             }
-            written.push(file.path.clone());
+            remove_folders(&mut record);
+            // The first error is the one to report.
+            let _ = record.save(&self.state, scope, &folder);
+            let written: Vec<PathBuf> = written.iter().map(|file| file.path.clone()).collect();
+            return Err(if written.is_empty() {
+                source
+            } else {
+                Error::PartlySetUp { written, source: Box::new(source) }
+            });
         }
-        remove_folders(&mut record, is_removal);
-        if is_removal && (record != known || !known.files.is_empty()) {
-            record.save(&self.state, scope, &folder)?;
+        if is_removal {
+            remove_folders(&mut record);
+            if record != known || !known.files.is_empty() {
+                record.save(&self.state, scope, &folder)?;
+            }
         }
         Ok(())
     }
 
-    /// Keeps the record of what was written, and returns the error.
-    fn stopped(
-        &self,
-        mut record: SetupRecord,
-        known: &SetupRecord,
-        files: &[PlannedFile],
-        written: Vec<PathBuf>,
-        scope: SetupScope,
-        source: Error,
-    ) -> Error {
-        for file in &files[written.len()..] {
-            match known.of(&file.location) {
-                Some(before) => record.put(before.clone()),
-                None => record.forget(&file.location),
+    /// Plans again beside what another process has recorded since. What it has written already needs no change any more;
+    /// no other change may differ from the one that was planned.
+    fn planned_again(&self, plan: &SetupPlan) -> Result<SetupPlan> {
+        let again = match plan.options {
+            Some(options) => self.plan(&plan.asked, plan.scope, options)?,
+            None => self.plan_removal(&plan.asked, plan.scope)?,
+        };
+        let is_planned = |file: &&PlannedFile| file.action == PlannedAction::Keep || plan.files.contains(file);
+        match again.files.iter().find(|file| !is_planned(file)) {
+            Some(file) => Err(Error::Conflict { path: file.place.full(), kept: None }),
+            None if again.clients != plan.clients => {
+                Err(Error::Conflict { path: self.bases.folder(plan.scope), kept: None })
             }
+            None => Ok(again),
         }
-        remove_folders(&mut record, true);
-        // The first error is the one to report.
-        let _ = record.save(&self.state, scope, &self.bases.folder(scope));
-        if written.is_empty() { source } else { Error::PartlySetUp { written, source: Box::new(source) } }
     }
 }
 
@@ -95,14 +106,14 @@ fn lock(folder: &Path) -> Result<Option<File>> {
 }
 
 fn write(file: &PlannedFile) -> Result<()> {
-    let path = file.location.full();
+    let path = file.place.full();
     let failed = |action: &'static str| move |source: io::Error| Error::Io { action, path, source };
     let open = if file.before.is_none() { OutsideFolder::make } else { OutsideFolder::open };
-    let folder = match open(&file.location.root) {
+    let folder = match open(&file.place.root) {
         Ok(folder) => folder,
         Err(source) => return Err(failed("open")(source)),
     };
-    let at = &file.location.path;
+    let at = &file.place.path;
     let is_done = match (&file.before, &file.after) {
         (None, Some(after)) => folder.create(at, after.as_bytes()).map(|_| true).map_err(failed("create"))?,
         (Some(before), Some(after)) => {
@@ -111,13 +122,13 @@ fn write(file: &PlannedFile) -> Result<()> {
         (Some(before), None) => folder.remove(at, before.as_bytes()).map_err(failed("delete"))?,
         (None, None) => true,
     };
-    if is_done { Ok(()) } else { Err(Error::Conflict { path: file.location.full(), kept: None }) }
+    if is_done { Ok(()) } else { Err(Error::Conflict { path: file.place.full(), kept: None }) }
 }
 
 /// Removes the temporary files beside these files that a killed set-up has left.
-fn sweep<'a>(files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
-    let folders: BTreeSet<_> =
-        files.map(|(root, path)| (root, path.rsplit_once('/').map_or("", |(above, _)| above))).collect();
+fn sweep<'a>(files: impl Iterator<Item = &'a ClientPlace>) {
+    let above = |path: &'a str| path.rsplit_once('/').map_or("", |(above, _)| above);
+    let folders: BTreeSet<_> = files.map(|place| (&place.root, above(&place.path))).collect();
     for (root, path) in folders {
         if let Ok(root) = OutsideFolder::open(root) {
             root.sweep(path);
@@ -127,10 +138,7 @@ fn sweep<'a>(files: impl Iterator<Item = (&'a PathBuf, &'a str)>) {
 
 /// Removes the folders that set-up has made, as far as they are empty, and forgets those that are gone. What is left
 /// when no file is recorded any more has files of others in it.
-fn remove_folders(record: &mut SetupRecord, is_removal: bool) {
-    if !is_removal {
-        return;
-    }
+fn remove_folders(record: &mut SetupRecord) {
     for (root, path) in record.folders_inside_out() {
         let is_gone = OutsideFolder::open(&root).and_then(|folder| folder.remove_folder(&path)).unwrap_or(true);
         if is_gone || record.files.is_empty() {

@@ -1,8 +1,6 @@
 //! The block of instructions in `AGENTS.md` and `CLAUDE.md`, between two markers.
 
-use std::ops::Range;
-
-use super::insertion::{Insertion, line_end};
+use super::lines::{line_end, with_empty_line};
 use crate::text::{BEGIN, END, own_block};
 
 /// The instructions. They are read at the start of every session, so they are few.
@@ -21,67 +19,39 @@ fn block(line_end: &str) -> String {
     format!("{BEGIN}\n{INSTRUCTIONS}{END}\n").replace('\n', line_end)
 }
 
-/// What a file has in the place of the block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum BlockState {
-    Missing,
-    Current,
-    /// It is of another version.
-    Outdated(Range<usize>),
-}
-
-/// Looks for the block.
+/// Returns the text with the current block: at its end, or in the place of one of another version.
 ///
 /// # Errors
 ///
 /// Which markers do not belong together.
-pub(super) fn block_state(text: &str) -> Result<BlockState, String> {
-    match own_block(text)? {
-        None => Ok(BlockState::Missing),
-        Some(range) if text[range.clone()].trim_end() == block(line_end(text)).trim_end() => Ok(BlockState::Current),
-        Some(range) => Ok(BlockState::Outdated(range)),
-    }
-}
-
-/// Returns the insertion of a block that is missing, at the end of the file.
-pub(super) fn insertion(text: &str) -> Insertion {
+pub(super) fn with(text: &str) -> Result<String, String> {
     let end = line_end(text);
-    let before = match text {
-        "" => "",
-        text if text.ends_with('\n') => end,
-        _ => &end.repeat(2),
+    let block = block(end);
+    let Some(range) = own_block(text)? else {
+        let before = match text {
+            "" => "",
+            text if text.ends_with('\n') => end,
+            _ => &end.repeat(2),
+        };
+        return Ok(format!("{text}{before}{block}"));
     };
-    Insertion::new(text.len(), format!("{before}{}", block(end)))
-}
-
-/// Returns the text with the block in the place of an outdated one.
-pub(super) fn updated(text: &str, range: Range<usize>) -> String {
-    let block = block(line_end(text));
     // The last line may lack its end.
     let block = if text[range.clone()].ends_with('\n') { &block } else { block.trim_end() };
-    format!("{}{block}{}", &text[..range.start], &text[range.end..])
+    Ok(format!("{}{block}{}", &text[..range.start], &text[range.end..]))
 }
 
 /// Returns the text without the block, and without the empty line before it; `None` if it has none.
 ///
 /// # Errors
 ///
-/// Those of [`block_state`].
+/// Those of [`with`].
 pub(super) fn without(text: &str) -> Result<Option<String>, String> {
     let Some(range) = own_block(text)? else { return Ok(None) };
-    let mut start = range.start;
-    for blank in ["\r\n", "\n"] {
-        if text[..start].ends_with(&format!("{blank}{blank}")) {
-            start -= blank.len();
-            break;
-        }
-    }
-    Ok(Some(format!("{}{}", &text[..start], &text[range.end..])))
+    Ok(Some(format!("{}{}", &text[..with_empty_line(text, range.start)], &text[range.end..])))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::insertion::insert;
     use super::*;
 
     #[test]
@@ -92,13 +62,12 @@ mod tests {
     #[test]
     fn a_block_is_added_updated_and_taken_out() {
         for text in ["", "# Rules\n", "# Rules\r\n", "# Rules", "\u{feff}# Rules\n\n"] {
-            let with = insert(text, &[insertion(text)]);
-            assert_eq!(block_state(&with), Ok(BlockState::Current), "{with:?}");
-            assert_eq!(with.contains('\r'), text.contains('\r'));
-            let old = with.replace("Before a task", "At first");
-            let Ok(BlockState::Outdated(range)) = block_state(&old) else { panic!("{old:?}") };
-            assert_eq!(updated(&old, range), with);
-            let without = without(&with).unwrap().unwrap();
+            let made = with(text).unwrap();
+            assert_eq!(with(&made).as_ref(), Ok(&made), "it is current");
+            assert_eq!(made.contains('\r'), text.contains('\r'));
+            let old = made.replace("Before a task", "At first");
+            assert!(old != made && with(&old).as_ref() == Ok(&made), "{old:?}");
+            let without = without(&made).unwrap().unwrap();
             assert_eq!(without.trim_end(), text.trim_end());
         }
         let between = format!("a\n\n{}b\n", block("\n"));
@@ -111,7 +80,7 @@ mod tests {
         for text in
             [BEGIN.to_owned(), END.to_owned(), format!("{END}\n{BEGIN}\n"), format!("{BEGIN}\n{BEGIN}\n{END}\n")]
         {
-            assert!(block_state(&text).unwrap_err().contains("do not form one pair"), "{text}");
+            assert!(with(&text).unwrap_err().contains("do not form one pair"), "{text}");
             assert!(without(&text).is_err());
         }
     }

@@ -1,25 +1,23 @@
 //! The clients that set-up knows: their names, how they are found here, and what only a person can do.
 
 use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::locate::Base;
-use crate::error::Error;
-use crate::text::nearest;
+use self::SetupClient::{
+    AgentsMd, Amp, Claude, Codex, Copilot, Cursor, Devin, Gemini, Goose, Kiro, OpenCode, Qwen, VsCode, Zed,
+};
+use super::locate::Base::{self, ClaudeHome, CodexHome, ConfigHome, Home, Project};
 
 /// A client of coding agents, or a kind of file that several of them read.
 ///
 /// ```
 /// use ralph_memory::setup::SetupClient;
 ///
-/// assert_eq!("codex".parse::<SetupClient>()?, SetupClient::Codex);
-/// let error = "codx".parse::<SetupClient>().unwrap_err();
-/// assert!(error.to_string().contains("did you mean `codex`?"));
-/// # Ok::<(), ralph_memory::Error>(())
+/// assert_eq!((SetupClient::VsCode.as_str(), SetupClient::VsCode.title()), ("vscode", "VS Code"));
+/// assert_eq!(SetupClient::ALL.len(), 14);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SetupClient {
@@ -55,140 +53,92 @@ pub enum SetupClient {
     Amp,
 }
 
-/// Where a client leaves traces: files and folders by which it is found, and programs in `PATH`.
-pub(super) struct Traces {
-    pub(super) paths: &'static [(Base, &'static str)],
-    pub(super) programs: &'static [&'static str],
-}
+/// What set-up knows of a client: the name on the command line, the name in sentences, and by which files, folders and
+/// programs in `PATH` it is found. A folder that `init` creates, `.claude/skills`, is no trace.
+type ClientFacts = (SetupClient, &'static str, &'static str, &'static [(Base, &'static str)], &'static [&'static str]);
+
+/// The clients, in the order in which the enum has them.
+#[rustfmt::skip]
+const CLIENTS: [ClientFacts; 14] = [
+    (Claude, "claude", "Claude Code", &[
+        (Project, "CLAUDE.md"), (Project, "CLAUDE.local.md"), (Project, ".claude/CLAUDE.md"),
+        (Project, ".claude/settings.json"), (Project, ".claude/settings.local.json"), (ClaudeHome, ""),
+    ], &["claude"]),
+    (Codex, "codex", "Codex", &[(Project, ".codex"), (CodexHome, "")], &["codex"]),
+    (Cursor, "cursor", "Cursor", &[(Project, ".cursor"), (Home, ".cursor")], &["cursor", "cursor-agent"]),
+    (OpenCode, "opencode", "opencode", &[
+        (Project, ".opencode"), (Project, "opencode.json"), (Project, "opencode.jsonc"), (ConfigHome, "opencode"),
+    ], &["opencode"]),
+    (Copilot, "copilot", "Copilot CLI", &[(Project, ".github/copilot-instructions.md"), (Home, ".copilot")], &["copilot"]),
+    (VsCode, "vscode", "VS Code", &[(Project, ".vscode")], &["code"]),
+    (AgentsMd, "agents-md", "AGENTS.md", &[(Project, "AGENTS.md")], &[]),
+    (Gemini, "gemini", "Gemini CLI", &[(Project, ".gemini"), (Home, ".gemini")], &["gemini"]),
+    (Qwen, "qwen", "Qwen Code", &[(Project, ".qwen"), (Home, ".qwen")], &["qwen"]),
+    (Kiro, "kiro", "Kiro", &[(Project, ".kiro"), (Home, ".kiro")], &["kiro", "kiro-cli"]),
+    (Devin, "devin", "Devin", &[(Project, ".devin"), (ConfigHome, "devin")], &["devin"]),
+    (Goose, "goose", "Goose", &[(ConfigHome, "goose")], &["goose"]),
+    (Zed, "zed", "Zed", &[(Project, ".zed"), (ConfigHome, "zed")], &["zed"]),
+    (Amp, "amp", "Amp", &[(Project, ".amp"), (ConfigHome, "amp")], &["amp"]),
+];
 
 impl SetupClient {
     /// All of them.
-    pub const ALL: [SetupClient; 14] = [
-        SetupClient::Claude,
-        SetupClient::Codex,
-        SetupClient::Cursor,
-        SetupClient::OpenCode,
-        SetupClient::Copilot,
-        SetupClient::VsCode,
-        SetupClient::AgentsMd,
-        SetupClient::Gemini,
-        SetupClient::Qwen,
-        SetupClient::Kiro,
-        SetupClient::Devin,
-        SetupClient::Goose,
-        SetupClient::Zed,
-        SetupClient::Amp,
-    ];
+    pub const ALL: [SetupClient; 14] = {
+        let mut all = [Claude; 14];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = CLIENTS[at].0;
+            at += 1;
+        }
+        all
+    };
+
+    fn facts(self) -> &'static ClientFacts {
+        &CLIENTS[self as usize]
+    }
 
     /// Returns its name on the command line.
     pub fn as_str(self) -> &'static str {
-        match self {
-            SetupClient::Claude => "claude",
-            SetupClient::Codex => "codex",
-            SetupClient::Cursor => "cursor",
-            SetupClient::OpenCode => "opencode",
-            SetupClient::Copilot => "copilot",
-            SetupClient::VsCode => "vscode",
-            SetupClient::AgentsMd => "agents-md",
-            SetupClient::Gemini => "gemini",
-            SetupClient::Qwen => "qwen",
-            SetupClient::Kiro => "kiro",
-            SetupClient::Devin => "devin",
-            SetupClient::Goose => "goose",
-            SetupClient::Zed => "zed",
-            SetupClient::Amp => "amp",
-        }
+        self.facts().1
     }
 
     /// Returns its name in sentences.
     pub fn title(self) -> &'static str {
-        match self {
-            SetupClient::Claude => "Claude Code",
-            SetupClient::Codex => "Codex",
-            SetupClient::Cursor => "Cursor",
-            SetupClient::OpenCode => "opencode",
-            SetupClient::Copilot => "Copilot CLI",
-            SetupClient::VsCode => "VS Code",
-            SetupClient::AgentsMd => "AGENTS.md",
-            SetupClient::Gemini => "Gemini CLI",
-            SetupClient::Qwen => "Qwen Code",
-            SetupClient::Kiro => "Kiro",
-            SetupClient::Devin => "Devin",
-            SetupClient::Goose => "Goose",
-            SetupClient::Zed => "Zed",
-            SetupClient::Amp => "Amp",
-        }
+        self.facts().2
     }
 
-    /// Returns by what it is found. A folder that `init` creates, `.claude/skills`, is no trace.
-    pub(super) fn traces(self) -> Traces {
-        use Base::{ClaudeHome, CodexHome, ConfigHome, Home, Project};
-        let (paths, programs): (&[(Base, &str)], &[&str]) = match self {
-            SetupClient::Claude => (
-                &[
-                    (Project, "CLAUDE.md"),
-                    (Project, "CLAUDE.local.md"),
-                    (Project, ".claude/CLAUDE.md"),
-                    (Project, ".claude/settings.json"),
-                    (Project, ".claude/settings.local.json"),
-                    (ClaudeHome, ""),
-                ],
-                &["claude"],
-            ),
-            SetupClient::Codex => (&[(Project, ".codex"), (CodexHome, "")], &["codex"]),
-            SetupClient::Cursor => (&[(Project, ".cursor"), (Home, ".cursor")], &["cursor", "cursor-agent"]),
-            SetupClient::OpenCode => (
-                &[
-                    (Project, ".opencode"),
-                    (Project, "opencode.json"),
-                    (Project, "opencode.jsonc"),
-                    (ConfigHome, "opencode"),
-                ],
-                &["opencode"],
-            ),
-            SetupClient::Copilot => (&[(Project, ".github/copilot-instructions.md"), (Home, ".copilot")], &["copilot"]),
-            SetupClient::VsCode => (&[(Project, ".vscode")], &["code"]),
-            SetupClient::AgentsMd => (&[(Project, "AGENTS.md")], &[]),
-            SetupClient::Gemini => (&[(Project, ".gemini"), (Home, ".gemini")], &["gemini"]),
-            SetupClient::Qwen => (&[(Project, ".qwen"), (Home, ".qwen")], &["qwen"]),
-            SetupClient::Kiro => (&[(Project, ".kiro"), (Home, ".kiro")], &["kiro", "kiro-cli"]),
-            SetupClient::Devin => (&[(Project, ".devin"), (ConfigHome, "devin")], &["devin"]),
-            SetupClient::Goose => (&[(ConfigHome, "goose")], &["goose"]),
-            SetupClient::Zed => (&[(Project, ".zed"), (ConfigHome, "zed")], &["zed"]),
-            SetupClient::Amp => (&[(Project, ".amp"), (ConfigHome, "amp")], &["amp"]),
-        };
-        Traces { paths, programs }
+    /// Returns the files and folders by which it is found, and the programs in `PATH`.
+    pub(super) fn traces(self) -> (&'static [(Base, &'static str)], &'static [&'static str]) {
+        (self.facts().3, self.facts().4)
     }
 
     /// Returns what only a person can do after set-up.
-    pub(super) fn step(self, is_project: bool, allows_tools: bool) -> Option<&'static str> {
-        Some(match (self, is_project) {
-            (SetupClient::Claude, true) if allows_tools => {
+    pub(super) fn step(self, is_project: bool, allows_tools: bool) -> Option<String> {
+        let step = match (self, is_project) {
+            (Claude, true) => {
                 "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. Sessions in a \
                  subfolder have the server and no hooks"
             }
-            (SetupClient::Claude, true) => {
-                "start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. Sessions in a \
-                 subfolder have the server and no hooks. `claude -p` refuses the tools until they are allowed: \
-                 `ralph-memory setup claude --allow-tools`"
-            }
-            (SetupClient::Claude, false) if allows_tools => "restart it; the plugin `ralph-memory` is loaded by itself",
-            (SetupClient::Claude, false) => {
-                "restart it; the plugin `ralph-memory` is loaded by itself. `claude -p` refuses the tools until they are \
-                 allowed: `ralph-memory setup claude --scope user --allow-tools`"
-            }
-            (SetupClient::Codex, true) => "trust the folder when it asks, then run `/hooks` and trust the new hooks",
-            (SetupClient::Codex, false) => "run `/hooks` and trust the new hooks",
-            (SetupClient::Cursor, _) => "restart it, and enable the server `ralph-memory` in its MCP settings",
-            (SetupClient::Copilot, _) => "trust the folder when it asks",
-            (SetupClient::VsCode, _) => "trust the server when it asks; `MCP: List Servers` shows its state",
-            (SetupClient::Gemini | SetupClient::Qwen, true) => "trust the folder, and restart it",
-            (SetupClient::Kiro | SetupClient::Devin | SetupClient::Amp, _) => {
-                "restart it, and approve the server when it asks"
-            }
-            (SetupClient::AgentsMd, _) => return None,
+            (Claude, false) => "restart it; the plugin `ralph-memory` is loaded by itself",
+            (Codex, true) => "trust the folder when it asks, then run `/hooks` and trust the new hooks",
+            (Codex, false) => "run `/hooks` and trust the new hooks",
+            (Cursor, _) => "restart it, and enable the server `ralph-memory` in its MCP settings",
+            (Copilot, _) => "trust the folder when it asks",
+            (VsCode, _) => "trust the server when it asks; `MCP: List Servers` shows its state",
+            (Gemini | Qwen, true) => "trust the folder, and restart it",
+            (Kiro | Devin | Amp, _) => "restart it, and approve the server when it asks",
+            (AgentsMd, _) => return None,
             (_, _) => "restart it",
-        })
+        };
+        if self != Claude || allows_tools {
+            return Some(step.to_owned());
+        }
+        let allow = if is_project {
+            "`ralph-memory setup claude --allow-tools`"
+        } else {
+            "`ralph-memory setup claude --scope user --allow-tools`"
+        };
+        Some(format!("{step}. `claude -p` refuses the tools until they are allowed: {allow}"))
     }
 }
 
@@ -198,23 +148,15 @@ impl fmt::Display for SetupClient {
     }
 }
 
-impl FromStr for SetupClient {
-    type Err = Error;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Reads the name of a client.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`], which names a similar client, or all.
-    fn from_str(name: &str) -> Result<SetupClient, Error> {
-        if let Some(known) = SetupClient::ALL.into_iter().find(|known| known.as_str() == name) {
-            return Ok(known);
+    #[test]
+    fn each_client_has_its_own_row() {
+        for client in SetupClient::ALL {
+            assert_eq!(client.facts().0, client);
+            assert_eq!(serde_json::to_value(client).unwrap(), client.as_str());
         }
-        let names = SetupClient::ALL.map(SetupClient::as_str);
-        let hint = nearest(name, names.into_iter()).map_or_else(
-            || format!("the known ones are {}", names.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
-        Err(Error::invalid("AGENT", format!("`{name}` is not a known client; {hint}")))
     }
 }

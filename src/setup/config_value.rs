@@ -1,28 +1,16 @@
-//! Values that set-up writes into files of JSON, and their layout.
+//! A value in a client's file, in whatever format: what is there, and what set-up writes.
 
-use std::fmt::Write as _;
-
-use super::hook_line::OwnCommand;
-
-/// A value, with its keys in the order in which they are written.
+/// A value, with its members in their order, also one that occurs twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConfigValue {
-    Text(String),
-    /// A text that runs this program.
-    Command(OwnCommand),
-    Number(u32),
+    /// Nothing, or a value of a kind that set-up does not write.
+    Null,
     Flag(bool),
+    /// As it is written.
+    Number(String),
+    Text(String),
     List(Vec<ConfigValue>),
-    Map(Vec<(&'static str, ConfigValue)>),
-}
-
-/// How a value is laid out in a file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Layout<'a> {
-    /// The line end; `None` writes all in one line.
-    pub(super) line_end: Option<&'a str>,
-    /// One step of indentation.
-    pub(super) unit: &'a str,
+    Map(Vec<(String, ConfigValue)>),
 }
 
 impl ConfigValue {
@@ -30,74 +18,70 @@ impl ConfigValue {
         ConfigValue::Text(text.into())
     }
 
-    /// Returns whether it runs this program by an entry in a file of the user's own.
-    pub(super) fn is_of_user(&self) -> bool {
-        match self {
-            ConfigValue::Command(command) => command.is_users,
-            ConfigValue::List(items) => items.iter().any(ConfigValue::is_of_user),
-            _ => false,
-        }
+    pub(super) fn map<const N: usize>(members: [(&str, ConfigValue); N]) -> ConfigValue {
+        ConfigValue::Map(members.map(|(key, value)| (key.to_owned(), value)).into())
     }
 
-    /// Returns the value as JSON. Its first line is not indented, and the others at least by `indent`.
-    pub(super) fn to_json(&self, layout: Layout<'_>, indent: &str) -> String {
-        let mut out = String::new();
-        self.write(&mut out, layout, indent);
-        out
+    /// Returns the values of all members of this name.
+    pub(super) fn members<'t>(&'t self, name: &'t str) -> impl Iterator<Item = &'t ConfigValue> {
+        let members = if let ConfigValue::Map(members) = self { &members[..] } else { &[] };
+        members.iter().filter(move |(key, _)| key == name).map(|(_, value)| value)
     }
 
-    fn write(&self, out: &mut String, layout: Layout<'_>, indent: &str) {
+    /// Returns all texts in it, apart from those under the key `matcher`, which only say when a hook runs.
+    pub(super) fn texts(&self) -> Vec<&str> {
         match self {
-            ConfigValue::Text(text) => out.push_str(&quoted(text)),
-            ConfigValue::Command(command) => out.push_str(&quoted(&command.text())),
-            ConfigValue::Number(number) => {
-                let _ = write!(out, "{number}");
-            }
-            ConfigValue::Flag(flag) => {
-                let _ = write!(out, "{flag}");
-            }
-            ConfigValue::List(items) => {
-                let is_flat = !items.iter().any(|item| matches!(item, ConfigValue::List(_) | ConfigValue::Map(_)));
-                let layout = if is_flat { Layout { line_end: None, ..layout } } else { layout };
-                let write = |out: &mut String, item: &ConfigValue, indent: &str| item.write(out, layout, indent);
-                write_items(out, ['[', ']'], items, layout, indent, write);
-            }
+            ConfigValue::Text(text) => vec![text],
+            ConfigValue::List(items) => items.iter().flat_map(ConfigValue::texts).collect(),
             ConfigValue::Map(members) => {
-                let write = |out: &mut String, (key, value): &(&str, ConfigValue), indent: &str| {
-                    let _ = write!(out, "{}: ", quoted(key));
-                    value.write(out, layout, indent);
-                };
-                write_items(out, ['{', '}'], members, layout, indent, write);
+                members.iter().filter(|(key, _)| key != "matcher").flat_map(|(_, value)| value.texts()).collect()
             }
+            _ => Vec::new(),
         }
     }
-}
 
-fn write_items<Item>(
-    out: &mut String,
-    brackets: [char; 2],
-    items: &[Item],
-    layout: Layout<'_>,
-    indent: &str,
-    write: impl Fn(&mut String, &Item, &str),
-) {
-    let inner = format!("{indent}{}", layout.unit);
-    out.push(brackets[0]);
-    for (position, item) in items.iter().enumerate() {
-        match layout.line_end {
-            Some(line_end) => {
-                let comma = if position > 0 { "," } else { "" };
-                let _ = write!(out, "{comma}{line_end}{inner}");
-            }
-            None if position > 0 => out.push_str(", "),
-            None => {}
+    /// Returns whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            ConfigValue::Null => true,
+            ConfigValue::Text(text) => text.is_empty(),
+            ConfigValue::List(items) => items.is_empty(),
+            ConfigValue::Map(members) => members.is_empty(),
+            ConfigValue::Number(_) | ConfigValue::Flag(_) => false,
         }
-        write(out, item, &inner);
     }
-    if let (Some(line_end), false) = (layout.line_end, items.is_empty()) {
-        let _ = write!(out, "{line_end}{indent}");
+
+    /// Returns the value as JSON: on lines of their own with this line end and this step of indentation, else on one
+    /// line. The first line is not indented, and the others at least by `indent`.
+    pub(super) fn to_json(&self, lines: Option<(&str, &str)>, indent: &str) -> String {
+        let is_nested = |item: &ConfigValue| matches!(item, ConfigValue::List(_) | ConfigValue::Map(_));
+        let is_flat = matches!(self, ConfigValue::List(items) if !items.iter().any(is_nested));
+        let lines = lines.filter(|_| !is_flat);
+        let inner = lines.map(|(_, unit)| format!("{indent}{unit}")).unwrap_or_default();
+        let (brackets, items): (_, Vec<String>) = match self {
+            ConfigValue::Null => return "null".to_owned(),
+            ConfigValue::Flag(flag) => return flag.to_string(),
+            ConfigValue::Number(number) => return number.clone(),
+            ConfigValue::Text(text) => return quoted(text),
+            ConfigValue::List(items) => (["[", "]"], items.iter().map(|item| item.to_json(lines, &inner)).collect()),
+            ConfigValue::Map(members) => {
+                let member = |(key, value): &(String, ConfigValue)| {
+                    let value = value.to_json(lines, &inner);
+                    format!("{}: {value}", quoted(key))
+                };
+                (["{", "}"], members.iter().map(member).collect())
+            }
+        };
+        let [open, close] = brackets;
+        match lines.filter(|_| !items.is_empty()) {
+            None => format!("{open}{}{close}", items.join(", ")),
+            Some((line_end, _)) => {
+                let between = format!("{line_end}{inner}");
+                let items = items.join(&format!(",{between}"));
+                format!("{open}{between}{items}{line_end}{indent}{close}")
+            }
+        }
     }
-    out.push(brackets[1]);
 }
 
 /// Returns a text as a JSON string.
@@ -111,20 +95,18 @@ mod tests {
 
     #[test]
     fn values_are_laid_out() {
-        let value = ConfigValue::Map(vec![
+        let value = ConfigValue::map([
             ("command", ConfigValue::text("a \"b\"")),
-            ("args", ConfigValue::List(vec![ConfigValue::text("mcp"), ConfigValue::Number(1)])),
-            ("list", ConfigValue::List(vec![ConfigValue::Map(vec![("on", ConfigValue::Flag(true))])])),
-            ("empty", ConfigValue::Map(Vec::new())),
+            ("args", ConfigValue::List(vec![ConfigValue::text("mcp"), ConfigValue::Number("1".into())])),
+            ("list", ConfigValue::List(vec![ConfigValue::map([("on", ConfigValue::Flag(true))])])),
+            ("empty", ConfigValue::map([])),
         ]);
-        let one_line = Layout { line_end: None, unit: "  " };
         assert_eq!(
-            value.to_json(one_line, "  "),
+            value.to_json(None, "  "),
             r#"{"command": "a \"b\"", "args": ["mcp", 1], "list": [{"on": true}], "empty": {}}"#
         );
-        let lines = Layout { line_end: Some("\r\n"), unit: "\t" };
         assert_eq!(
-            value.to_json(lines, " "),
+            value.to_json(Some(("\r\n", "\t")), " "),
             "{\r\n \t\"command\": \"a \\\"b\\\"\",\r\n \t\"args\": [\"mcp\", 1],\r\n \t\"list\": [\r\n \t\t{\r\n \
              \t\t\t\"on\": true\r\n \t\t}\r\n \t],\r\n \t\"empty\": {}\r\n }"
         );

@@ -1,7 +1,7 @@
 //! The hooks of clients: the form of an entry, the names of the events, and the limits.
 
 use super::config_value::ConfigValue;
-use crate::hook::HookEvent;
+use crate::hook::HookEvent::{self, Prompt, SessionEnd, SessionStart, Stop};
 
 /// The form of a hook's entry.
 #[derive(Debug, Clone, Copy)]
@@ -18,97 +18,83 @@ pub(super) enum HookForm {
     Trigger,
 }
 
-/// The version that a file of hooks names.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum HooksVersion {
-    Number,
-    /// As in Kiro.
-    Name,
-}
-
-/// The hooks of a client: the list of events with its names for them and their limits, in the client's unit.
+/// The hooks of a client.
 pub(super) struct Hooks {
     pub(super) form: HookForm,
     pub(super) agent: Option<&'static str>,
     /// The key that holds the events; the root if there is none.
     pub(super) key: Option<&'static str>,
-    pub(super) events: &'static [(HookEvent, &'static str, u32)],
+    /// The client's names for the start of a session, a prompt, the end of a turn and the end of a session; empty for an
+    /// event that it does not have.
+    names: [&'static str; 4],
+    /// How long a hook may take, in the client's unit.
+    limit: u32,
 }
 
-use HookEvent::{Prompt, SessionEnd, SessionStart, Stop};
-
-const CLAUDE_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10),
-    (Prompt, "UserPromptSubmit", 10),
-    (Stop, "Stop", 10),
-    (SessionEnd, "SessionEnd", 10),
-];
-/// Codex gives the last one 3 s at most.
-const CODEX_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10),
-    (Prompt, "UserPromptSubmit", 10),
-    (Stop, "Stop", 10),
-    (SessionEnd, "SessionEnd", 3),
-];
-const CURSOR_EVENTS: &[(HookEvent, &str, u32)] =
-    &[(SessionStart, "sessionStart", 10), (Stop, "stop", 10), (SessionEnd, "sessionEnd", 10)];
-const COPILOT_EVENTS: &[(HookEvent, &str, u32)] =
-    &[(SessionStart, "sessionStart", 10), (Stop, "agentStop", 10), (SessionEnd, "sessionEnd", 10)];
-const VSCODE_EVENTS: &[(HookEvent, &str, u32)] =
-    &[(SessionStart, "SessionStart", 10), (Prompt, "UserPromptSubmit", 10), (Stop, "Stop", 10)];
-/// In milliseconds.
-const GEMINI_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "SessionStart", 10_000),
-    (Prompt, "BeforeAgent", 10_000),
-    (Stop, "AfterAgent", 10_000),
-    (SessionEnd, "SessionEnd", 10_000),
-];
-/// In milliseconds. It drops the text of a hook at `SessionStart`, so the first prompt brings the briefing; at later
-/// prompts of a session, the hook is silent.
-const QWEN_EVENTS: &[(HookEvent, &str, u32)] = &[
-    (SessionStart, "UserPromptSubmit", 10_000),
-    (Prompt, "UserPromptSubmit", 10_000),
-    (Stop, "Stop", 10_000),
-    (SessionEnd, "SessionEnd", 10_000),
-];
-
-const fn hooks(
-    form: HookForm,
-    agent: Option<&'static str>,
-    key: Option<&'static str>,
-    events: &'static [(HookEvent, &'static str, u32)],
-) -> Hooks {
-    Hooks { form, agent, key, events }
+const fn hooks(form: HookForm, agent: Option<&'static str>, names: [&'static str; 4]) -> Hooks {
+    Hooks { form, agent, key: Some("hooks"), names, limit: 10 }
 }
 
-pub(super) const CLAUDE: Hooks = hooks(HookForm::Group, None, Some("hooks"), CLAUDE_EVENTS);
-pub(super) const CODEX: Hooks = hooks(HookForm::Group, Some("codex"), Some("hooks"), CODEX_EVENTS);
-pub(super) const CURSOR: Hooks = hooks(HookForm::Flat, None, Some("hooks"), CURSOR_EVENTS);
-pub(super) const COPILOT: Hooks = hooks(HookForm::Bash, Some("copilot"), Some("hooks"), COPILOT_EVENTS);
-pub(super) const VSCODE: Hooks = hooks(HookForm::Command, Some("vscode"), Some("hooks"), VSCODE_EVENTS);
-pub(super) const GEMINI: Hooks = hooks(HookForm::Group, Some("gemini"), Some("hooks"), GEMINI_EVENTS);
-pub(super) const QWEN: Hooks = hooks(HookForm::Group, Some("qwen"), Some("hooks"), QWEN_EVENTS);
-pub(super) const KIRO: Hooks = hooks(HookForm::Trigger, Some("kiro"), Some("hooks"), CLAUDE_EVENTS);
-pub(super) const DEVIN: Hooks = hooks(HookForm::Group, Some("devin"), None, CLAUDE_EVENTS);
-pub(super) const GOOSE: Hooks = hooks(HookForm::Group, Some("goose"), Some("hooks"), CLAUDE_EVENTS);
+const NAMES: [&str; 4] = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"];
+/// It drops the text of a hook at `SessionStart`, so the first prompt brings the briefing; at later prompts of a session,
+/// the hook is silent.
+const QWEN_NAMES: [&str; 4] = ["UserPromptSubmit", "UserPromptSubmit", "Stop", "SessionEnd"];
+const GEMINI_NAMES: [&str; 4] = ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"];
+const MILLISECONDS: u32 = 10_000;
+
+pub(super) const CLAUDE: Hooks = hooks(HookForm::Group, None, NAMES);
+pub(super) const CODEX: Hooks = hooks(HookForm::Group, Some("codex"), NAMES);
+pub(super) const CURSOR: Hooks = hooks(HookForm::Flat, None, ["sessionStart", "", "stop", "sessionEnd"]);
+pub(super) const COPILOT: Hooks =
+    hooks(HookForm::Bash, Some("copilot"), ["sessionStart", "", "agentStop", "sessionEnd"]);
+pub(super) const VSCODE: Hooks =
+    hooks(HookForm::Command, Some("vscode"), ["SessionStart", "UserPromptSubmit", "Stop", ""]);
+pub(super) const GEMINI: Hooks = Hooks { limit: MILLISECONDS, ..hooks(HookForm::Group, Some("gemini"), GEMINI_NAMES) };
+pub(super) const QWEN: Hooks = Hooks { limit: MILLISECONDS, ..hooks(HookForm::Group, Some("qwen"), QWEN_NAMES) };
+pub(super) const KIRO: Hooks = hooks(HookForm::Trigger, Some("kiro"), NAMES);
+pub(super) const DEVIN: Hooks = Hooks { key: None, ..hooks(HookForm::Group, Some("devin"), NAMES) };
+pub(super) const GOOSE: Hooks = hooks(HookForm::Group, Some("goose"), NAMES);
+
+impl Hooks {
+    /// Returns the events that the client has, with its names for them and the limits in its unit.
+    pub(super) fn events(&self) -> impl Iterator<Item = (HookEvent, &'static str, u32)> {
+        let (limit, is_codex) = (self.limit, self.agent == Some("codex"));
+        let named = [SessionStart, Prompt, Stop, SessionEnd].into_iter().zip(self.names);
+        // Codex gives the last one 3 s at most.
+        let limit = move |event| if is_codex && event == SessionEnd { 3 } else { limit };
+        named.filter(|(_, name)| !name.is_empty()).map(move |(event, name)| (event, name, limit(event)))
+    }
+}
 
 impl HookForm {
+    /// Returns the version that a file of hooks of this form names.
+    pub(super) fn version(self) -> Option<ConfigValue> {
+        match self {
+            HookForm::Group => None,
+            HookForm::Flat | HookForm::Command | HookForm::Bash => Some(ConfigValue::Number("1".to_owned())),
+            HookForm::Trigger => Some(ConfigValue::text("v1")),
+        }
+    }
+
     /// Returns the entry that runs a line.
-    pub(super) fn value(self, line: ConfigValue, event: HookEvent, name: &'static str, timeout: u32) -> ConfigValue {
-        let (kind, timeout) = (("type", ConfigValue::text("command")), ConfigValue::Number(timeout));
-        let command = vec![kind.clone(), ("command", line.clone()), ("timeout", timeout.clone())];
-        ConfigValue::Map(match self {
-            HookForm::Group => vec![("hooks", ConfigValue::List(vec![ConfigValue::Map(command)]))],
-            HookForm::Command => command,
-            HookForm::Flat => vec![("command", line), ("timeout", timeout)],
-            HookForm::Bash => vec![kind, ("bash", line), ("timeoutSec", timeout)],
-            HookForm::Trigger => vec![
+    pub(super) fn value(self, line: &str, event: HookEvent, name: &str, timeout: u32) -> ConfigValue {
+        let (kind, line) = (ConfigValue::text("command"), ConfigValue::text(line));
+        let timeout = ConfigValue::Number(timeout.to_string());
+        match self {
+            HookForm::Group => {
+                let handler = ConfigValue::map([("type", kind), ("command", line), ("timeout", timeout)]);
+                ConfigValue::map([("hooks", ConfigValue::List(vec![handler]))])
+            }
+            HookForm::Trigger => ConfigValue::map([
                 ("name", ConfigValue::Text(format!("ralph-memory {}", event.as_str()))),
                 ("trigger", ConfigValue::text(name)),
-                ("action", ConfigValue::Map(vec![kind, ("command", line)])),
+                ("action", ConfigValue::map([("type", kind), ("command", line)])),
                 ("timeout", timeout),
                 ("enabled", ConfigValue::Flag(true)),
-            ],
-        })
+            ]),
+            HookForm::Command => ConfigValue::map([("type", kind), ("command", line), ("timeout", timeout)]),
+            HookForm::Flat => ConfigValue::map([("command", line), ("timeout", timeout)]),
+            HookForm::Bash => ConfigValue::map([("type", kind), ("bash", line), ("timeoutSec", timeout)]),
+        }
     }
 }

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::SetupScope;
 
 /// A folder below which a client has files.
@@ -33,7 +35,7 @@ pub(super) struct Bases {
 }
 
 /// A file's place: a folder without links, and the path below it, in which nothing that exists is a link.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct ClientPlace {
     pub(super) root: PathBuf,
     pub(super) path: String,

@@ -5,19 +5,21 @@
 //! it: whatever bears the name and is not exactly what set-up writes is named here. This looks generously: what it
 //! takes for a look-alike by mistake costs a person a look at the file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::client::SetupClient;
-use super::config_tree::ConfigTree;
-use super::draft::{BOM, Draft};
+use super::config_value::ConfigValue;
+use super::draft::Draft;
+use super::format::ConfigFormat;
 use super::hook_line::PROGRAM;
+use super::lines::split_mark;
 use super::locate::Base;
 use super::planned::LOOK_ALIKE;
-use super::recognised::{Recognition, is_own_element, presence_of};
+use super::recognised::{Recognition, is_own};
 use super::record::SetupRecord;
 use super::table::{ClientFile, Content, files};
-use super::want::{Mark, Presence, Want};
-use super::{Setup, SetupOptions, SetupScope, json, toml_config, yaml};
+use super::want::Want;
+use super::{Setup, SetupOptions, SetupScope};
 use crate::error::Problem;
 use crate::text::{invisible, with_invisible_shown};
 
@@ -76,21 +78,21 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// Looks at the member of a path and all below it.
-    fn look(&mut self, path: &mut Vec<String>, value: &ConfigTree) {
+    fn look(&mut self, path: &mut Vec<String>, value: &ConfigValue) {
         match value {
-            ConfigTree::Map(members) => {
+            ConfigValue::Map(members) => {
                 for (key, value) in members {
                     path.push(key.clone());
                     self.look_at_member(path, value);
                     path.pop();
                 }
             }
-            ConfigTree::List(items) => {
+            ConfigValue::List(items) => {
                 for item in items {
                     match item {
                         _ if self.is_own(path, item) => {}
-                        ConfigTree::Map(_) if self.is_of_hooks(path) => self.look_at_run(path, item),
-                        ConfigTree::Text(_) if RUN_LISTS.iter().any(|key| path == &[*key]) => {
+                        ConfigValue::Map(_) if self.is_of_hooks(path) => self.look_at_run(path, item),
+                        ConfigValue::Text(_) if RUN_LISTS.iter().any(|key| path == &[*key]) => {
                             self.look_at_run(path, item);
                         }
                         _ => self.look(path, item),
@@ -101,22 +103,19 @@ impl Judge<'_> {
         }
     }
 
-    fn look_at_member(&mut self, path: &mut Vec<String>, value: &ConfigTree) {
+    fn look_at_member(&mut self, path: &mut Vec<String>, value: &ConfigValue) {
         let [above @ .., key] = &path[..] else { return };
         let is_project = self.scope == SetupScope::Project;
-        let servers: Vec<&Want> =
-            self.wants.iter().filter(|want| want.mark == Mark::Server && want.path == above).collect();
-        let is_own = servers.iter().any(|want| {
-            want.key.is_some_and(|own| own == key)
-                && presence_of(value, &want.value, Recognition::Runs) != Presence::Taken
-        });
+        let servers: Vec<&Want> = self.wants.iter().filter(|want| want.is_server() && want.path == above).collect();
+        let is_named = |want: &&&Want| want.key.is_some_and(|own| own == key);
+        let is_own = servers.iter().filter(is_named).any(|want| is_own(value, want, Recognition::Runs));
         match above {
             _ if is_own => {}
             _ if !servers.is_empty() && is_name_like(key) => self.add(path, value),
             _ if !servers.is_empty() => self.found.has_others = true,
             // These count for every program that the client starts, and decide which one the name is.
             _ if is_project && rules_programs(key) => self.add(path, value),
-            [top] if is_project && top == "enabledPlugins" && *value == ConfigTree::Flag(true) => {
+            [top] if is_project && top == "enabledPlugins" && *value == ConfigValue::Flag(true) => {
                 self.found.has_others = true;
                 if key.split('@').next().is_some_and(is_name_like) {
                     self.add(path, value);
@@ -126,26 +125,27 @@ impl Judge<'_> {
         }
     }
 
-    fn look_at_run(&mut self, path: &[String], value: &ConfigTree) {
+    fn look_at_run(&mut self, path: &[String], value: &ConfigValue) {
         self.found.has_others = true;
         if value.texts().into_iter().any(names_program) {
             self.add(path, value);
         }
     }
 
-    fn is_own(&self, path: &[String], item: &ConfigTree) -> bool {
-        self.wants.iter().any(|want| want.path == path && is_own_element(item, want, Recognition::Runs))
+    fn is_own(&self, path: &[String], item: &ConfigValue) -> bool {
+        let mut wants = self.wants.iter().filter(|want| want.key.is_none() && want.path == path);
+        wants.any(|want| is_own(item, want, Recognition::Runs))
     }
 
     /// Returns whether hooks stand at a path: below `hooks`, or, in a file of hooks alone, below an event.
     fn is_of_hooks(&self, path: &[String]) -> bool {
-        let is_event = |want: &Want| matches!(want.mark, Mark::Hook(_)) && want.path == path;
+        let is_event = |want: &Want| want.event().is_some() && want.path == path;
         path.first().is_some_and(|first| first == "hooks") || self.wants.iter().any(is_event)
     }
 
-    fn add(&mut self, path: &[String], value: &ConfigTree) {
+    fn add(&mut self, path: &[String], value: &ConfigValue) {
         if self.found.look_alikes.len() < MAX_NAMED {
-            self.found.look_alikes.push(format!("`{}` is {}", path.join("."), quoted(value)));
+            self.found.look_alikes.push(format!("`{}` is {}", path.join("."), value.to_json(None, "")));
         }
     }
 }
@@ -178,22 +178,6 @@ fn rules_programs(variable: &str) -> bool {
     variable == "PATH" || ["LD_", "DYLD_", "RALPH_"].iter().any(|start| variable.starts_with(start))
 }
 
-/// Returns a value in one line, as JSON.
-fn quoted(value: &ConfigTree) -> String {
-    let text = |text: &str| super::config_value::quoted(text);
-    match value {
-        ConfigTree::Text(found) => text(found),
-        ConfigTree::Number(number) => number.clone(),
-        ConfigTree::Flag(flag) => flag.to_string(),
-        ConfigTree::Other => "null".to_owned(),
-        ConfigTree::List(items) => format!("[{}]", items.iter().map(quoted).collect::<Vec<_>>().join(", ")),
-        ConfigTree::Map(members) => {
-            let members = members.iter().map(|(key, value)| format!("{}: {}", text(key), quoted(value)));
-            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
 /// Returns whether a client may run something that is in a skill: a command in its text, or what another key than those
 /// of set-up's skill says at its head.
 fn may_run(skill: &str) -> bool {
@@ -219,35 +203,30 @@ fn judged(
     text: &str,
     is_as_left: bool,
 ) -> Result<Judgement, String> {
-    let text = text.strip_prefix(BOM).unwrap_or(text);
+    let is_own = |own: &String| is_as_left || text.replace("\r\n", "\n") == *own;
     let tree = match content {
-        Content::Json { .. } => json::tree(text),
-        Content::Toml { .. } => toml_config::tree(text),
-        Content::Yaml { .. } => yaml::tree(text),
+        Content::Entries(ConfigFormat::Json, _) => ConfigFormat::Jsonc.tree(text),
+        Content::Entries(format, _) => format.tree(text),
         // Anybody can compute the checksum of such a file.
-        Content::Owned(own) | Content::Script(own) if scope == SetupScope::Project => {
-            let is_own = is_as_left || text.replace("\r\n", "\n") == *own;
-            return Ok(match content {
-                Content::Script(_) if !is_own => {
-                    Judgement::of_one("it is a program under the name of the plugin, with another text")
-                }
-                Content::Owned(_) if !is_own && may_run(text) => {
-                    Judgement::of_one("it is a skill that may run something")
-                }
-                _ => Judgement::default(),
-            });
+        Content::Script(own) if scope == SetupScope::Project && !is_own(own) => {
+            return Ok(Judgement::of_one("it is a program under the name of the plugin, with another text"));
+        }
+        Content::Owned(own) if scope == SetupScope::Project && !is_own(own) && may_run(split_mark(text).1) => {
+            return Ok(Judgement::of_one("it is a skill that may run something"));
         }
         _ => return Ok(Judgement::default()),
     };
-    let mut judge = Judge { scope, wants, found: Judgement::default() };
     match tree {
-        Ok(tree) => judge.look(&mut Vec::new(), &tree),
-        Err(reason) if names_program(text) => {
-            return Ok(Judgement::of_one(format!("it names ralph-memory, and cannot be read: {reason}")));
+        Ok(tree) => {
+            let mut judge = Judge { scope, wants, found: Judgement::default() };
+            judge.look(&mut Vec::new(), &tree);
+            Ok(judge.found)
         }
-        Err(reason) => return Err(reason),
+        Err(reason) if names_program(text) => {
+            Ok(Judgement::of_one(format!("it names ralph-memory, and cannot be read: {reason}")))
+        }
+        Err(reason) => Err(reason),
     }
-    Ok(judge.found)
 }
 
 /// Returns whether something in a file with this text looks like set-up's, and is not.
@@ -284,7 +263,7 @@ impl Setup {
     fn judgements(&self, client: SetupClient, scope: SetupScope) -> Vec<(PathBuf, Judgement)> {
         let (table, wants) = (table_of(client, scope), own_wants(scope));
         let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
-        let form = Content::Json { comments: true, wants: Vec::new() };
+        let form = Content::Entries(ConfigFormat::Jsonc, Vec::new());
         let is_apart = scope == SetupScope::Project && self.bases.home.as_ref() != Some(&self.bases.project);
         let beside = |list: &'static [(SetupClient, &'static str)]| {
             list.iter().filter(move |(reader, _)| is_apart && *reader == client).map(|(_, path)| *path)
@@ -298,7 +277,7 @@ impl Setup {
         for (base, path, content, is_edited) in own.chain(others) {
             let judgement = self.bases.locate(base, path).and_then(|place| {
                 let mut draft = Draft::default();
-                let file = draft.file(&place, PathBuf::new())?;
+                let file = draft.file(&place, Path::new(""))?;
                 let is_as_left = file.is_as_recorded(record.of(&place));
                 let text = file.original.as_deref();
                 text.map_or_else(|| Ok(Judgement::default()), |text| judged(scope, content, &wants, text, is_as_left))
@@ -329,7 +308,7 @@ fn table_of(client: SetupClient, scope: SetupScope) -> Vec<ClientFile> {
 /// Returns everything that set-up may have written in a scope.
 fn own_wants(scope: SetupScope) -> Vec<Want> {
     let files = SetupClient::ALL.into_iter().flat_map(|client| table_of(client, scope));
-    files.flat_map(|file| file.content.wants()).collect()
+    files.flat_map(|file| file.content.wants().to_vec()).collect()
 }
 
 #[cfg(test)]

@@ -34,13 +34,13 @@
 mod apply;
 mod block;
 mod client;
-mod config_tree;
 mod config_value;
 mod draft;
+mod format;
 mod hook_line;
 mod hooks;
-mod insertion;
 mod json;
+mod lines;
 mod locate;
 mod look_alike;
 mod plan;
@@ -156,9 +156,9 @@ impl Setup {
     pub fn found(&self, scope: SetupScope) -> Vec<SetupClient> {
         let set_up = self.set_up(scope);
         let is_traced = |client: SetupClient| {
-            let traces = client.traces();
-            traces.paths.iter().any(|(base, path)| self.bases.exists(*base, path))
-                || traces.programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some())
+            let (paths, programs) = client.traces();
+            paths.iter().any(|(base, path)| self.bases.exists(*base, path))
+                || programs.iter().any(|program| find_in(self.path.as_deref(), program).is_some())
         };
         let has_files = |client| !table::files(client, scope, PROGRAM, SetupOptions::default()).is_empty();
         let is_here = |client: &SetupClient| set_up.contains(client) || has_files(*client) && is_traced(*client);
@@ -198,6 +198,7 @@ impl Setup {
     /// Returns the clients for which set-up has changed files here, by its record; none if there is no record, for example
     /// in a clone.
     pub fn recorded(&self, scope: SetupScope) -> Vec<SetupClient> {
-        SetupRecord::read(&self.state, scope, &self.bases.folder(scope)).clients()
+        let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
+        SetupClient::ALL.into_iter().filter(|client| record.has(*client)).collect()
     }
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use similar::TextDiff;
 
-use super::SetupScope;
 use super::client::SetupClient;
 use super::locate::ClientPlace;
 use super::record::SetupRecord;
+use super::{SetupOptions, SetupScope};
 use crate::error::{Problem, Severity};
 
 /// What happens to a file.
@@ -60,7 +60,7 @@ pub struct PlannedFile {
     /// The change as a unified diff; empty if it stays as it is.
     pub diff: String,
     #[serde(skip)]
-    pub(super) location: ClientPlace,
+    pub(super) place: ClientPlace,
     #[serde(skip)]
     pub(super) before: Option<String>,
     #[serde(skip)]
@@ -81,12 +81,12 @@ pub struct PlannedFile {
 /// assert!(plan.steps[0].step.contains("trust the new hooks"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetupStep {
     /// The client.
     pub client: SetupClient,
     /// What to do in it, as an imperative.
-    pub step: &'static str,
+    pub step: String,
 }
 
 /// What a set-up or a removal will do.
@@ -118,10 +118,13 @@ pub struct SetupPlan {
     /// What only a person can do, once the plan is applied.
     pub steps: Vec<SetupStep>,
     pub(super) scope: SetupScope,
+    /// The clients that it is for, the refused ones included.
+    pub(super) asked: Vec<SetupClient>,
+    /// `None` for a removal.
+    pub(super) options: Option<SetupOptions>,
     pub(super) record: SetupRecord,
     /// The record from which it was planned.
     pub(super) known: SetupRecord,
-    pub(super) is_removal: bool,
 }
 
 impl SetupPlan {

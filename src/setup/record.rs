@@ -1,4 +1,4 @@
-//! The record of what set-up has inserted, and where, in the user's state folder.
+//! The record of what set-up has changed, and where, in the user's state folder.
 //!
 //! With it, a removal restores the bytes of each file that nobody has changed since. Without it, set-up's own parts are
 //! recognised instead, so a lost record costs an empty line at most.
@@ -13,32 +13,59 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::SetupScope;
 use super::client::SetupClient;
-use super::config_value::{ConfigValue, quoted};
-use super::insertion::Insertion;
 use super::locate::ClientPlace;
-use super::want::{Mark, Want};
 use crate::error::{Error, IoContext as _, Result};
 use crate::iterations::StateFolders;
 use crate::store::{OutsideFolder, private_names, read_if_begins, remove_private, write_private};
 
 /// How every record begins: the version of its form.
-const START: &[u8] = b"{\"format\":1,";
+const START: &[u8] = b"{\"format\":2,";
 /// How the name of every record begins.
 const PREFIX: &str = "setup-";
 /// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What set-up has done to one file.
+/// A text that was put into the place of another one, at an offset in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Edit {
+    at: usize,
+    removed: String,
+    inserted: String,
+}
+
+impl Edit {
+    /// Returns the smallest edit that makes one text of the other.
+    pub(super) fn between(before: &str, after: &str) -> Edit {
+        let shared = before.chars().zip(after.chars()).take_while(|(one, other)| one == other);
+        let at: usize = shared.map(|(one, _)| one.len_utf8()).sum();
+        let (before, after) = (&before[at..], &after[at..]);
+        let shared = before.chars().rev().zip(after.chars().rev()).take_while(|(one, other)| one == other);
+        let end: usize = shared.map(|(one, _)| one.len_utf8()).sum();
+        let middle = |text: &str| text[..text.len() - end].to_owned();
+        Edit { at, removed: middle(before), inserted: middle(after) }
+    }
+
+    /// Returns the text before the edit; `None` if what it inserted is not there.
+    pub(super) fn undone(&self, text: &str) -> Option<String> {
+        let end = self.at.checked_add(self.inserted.len())?;
+        let is_there = text.get(self.at..end)? == self.inserted;
+        is_there.then(|| format!("{}{}{}", &text[..self.at], self.removed, &text[end..]))
+    }
+}
+
+/// What set-up has done to one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileRecord {
-    pub(super) root: PathBuf,
-    pub(super) path: String,
-    /// The names of the clients that use it.
-    pub(super) clients: BTreeSet<String>,
+    pub(super) place: ClientPlace,
+    /// The clients that use it.
+    pub(super) clients: BTreeSet<SetupClient>,
     /// Whether set-up has created the file.
     pub(super) created: bool,
-    /// In the order in which they were made.
-    pub(super) insertions: Vec<Insertion>,
+    /// What it lacked before, in words.
+    pub(super) added: BTreeSet<String>,
+    /// The edits since somebody else changed the file, in their order; none if it was never without set-up's part.
+    pub(super) edits: Vec<Edit>,
     /// The fingerprint of the file as set-up has left it.
     pub(super) after: String,
 }
@@ -93,13 +120,6 @@ fn others(state: &Path, name: &str) -> impl Iterator<Item = SetupRecord> {
     names.into_iter().filter_map(move |name| read(state, &name))
 }
 
-/// Returns a set with what was added to it `from` an older one, and without what was taken out of that.
-fn merged_set<T: Ord + Clone>(ours: &BTreeSet<T>, from: &BTreeSet<T>, since: &BTreeSet<T>) -> BTreeSet<T> {
-    let is_gone = |item: &&T| from.contains(item) && !ours.contains(item);
-    let new = ours.difference(from);
-    since.iter().filter(|item| !is_gone(item)).chain(new).cloned().collect()
-}
-
 impl SetupRecord {
     /// Reads the record; an empty one if there is none that can be read.
     pub(super) fn read(state: &StateFolders, scope: SetupScope, folder: &Path) -> SetupRecord {
@@ -107,32 +127,6 @@ impl SetupRecord {
         // Only a folder of this user's is trusted.
         let has_it = |state: &PathBuf| private_names(state).unwrap_or_default().contains(&name);
         state.paths().iter().find_map(|state| read(state, &name).filter(|_| has_it(state))).unwrap_or_default()
-    }
-
-    /// Returns what this record, which was made `from` an older one, is beside what another process has recorded `since`
-    /// then.
-    pub(super) fn beside(self, from: &SetupRecord, since: SetupRecord) -> SetupRecord {
-        if since == *from {
-            return self;
-        }
-        let mut merged = since;
-        let place = |file: &FileRecord| ClientPlace { root: file.root.clone(), path: file.path.clone() };
-        for gone in from.files.iter().map(place).filter(|place| self.of(place).is_none()) {
-            merged.forget(&gone);
-        }
-        merged.folders = merged_set(&self.folders, &from.folders, &merged.folders);
-        for file in self.files {
-            let place = place(&file);
-            let before = from.of(&place);
-            if before == Some(&file) {
-                continue;
-            }
-            let none = BTreeSet::new();
-            let known = |record: Option<&FileRecord>| record.map_or(none.clone(), |file| file.clients.clone());
-            let clients = merged_set(&file.clients, &known(before), &known(merged.of(&place)));
-            merged.put(FileRecord { clients, ..file });
-        }
-        merged
     }
 
     /// Writes the record, or removes it with its folder if it is empty.
@@ -145,7 +139,7 @@ impl SetupRecord {
         if self.files.is_empty() && self.folders.is_empty() {
             return self.remove(state, &name);
         }
-        self.format = 1;
+        self.format = 2;
         let mut failed = None;
         for state in state.paths() {
             let missing: Vec<PathBuf> =
@@ -189,38 +183,31 @@ impl SetupRecord {
     }
 
     /// Returns the record of a file.
-    pub(super) fn of(&self, location: &ClientPlace) -> Option<&FileRecord> {
-        self.files.iter().find(|file| file.is_at(location))
+    pub(super) fn of(&self, place: &ClientPlace) -> Option<&FileRecord> {
+        self.files.iter().find(|file| file.place == *place)
     }
 
     /// Puts the record of a file in the place of an older one.
     pub(super) fn put(&mut self, record: FileRecord) {
-        self.files.retain(|file| (&file.root, &file.path) != (&record.root, &record.path));
+        self.forget(&record.place);
         self.files.push(record);
     }
 
-    pub(super) fn forget(&mut self, location: &ClientPlace) {
-        self.files.retain(|file| !file.is_at(location));
+    pub(super) fn forget(&mut self, place: &ClientPlace) {
+        self.files.retain(|file| file.place != *place);
     }
 
-    /// Notes that a client no longer uses a file that others use.
-    pub(super) fn leave(&mut self, location: &ClientPlace, client: SetupClient) {
-        for file in self.files.iter_mut().filter(|file| file.is_at(location)) {
-            file.clients.remove(client.as_str());
+    /// Notes that a client no longer uses these files, of which others may use some.
+    pub(super) fn leave(&mut self, client: SetupClient, leaves: impl Fn(&ClientPlace) -> bool) {
+        for file in self.files.iter_mut().filter(|file| leaves(&file.place)) {
+            file.clients.remove(&client);
         }
         self.files.retain(|file| !file.clients.is_empty());
     }
 
-    /// Returns the clients that set-up has changed a file for.
-    pub(super) fn clients(&self) -> Vec<SetupClient> {
-        let is_here = |client: &SetupClient| self.files.iter().any(|file| file.has(*client));
-        SetupClient::ALL.into_iter().filter(is_here).collect()
-    }
-
-    /// Returns the places of the files that a client uses.
-    pub(super) fn places_of(&self, client: SetupClient) -> Vec<ClientPlace> {
-        let of_client = self.files.iter().filter(|file| file.clients.contains(client.as_str()));
-        of_client.map(|file| ClientPlace { root: file.root.clone(), path: file.path.clone() }).collect()
+    /// Returns whether set-up has changed a file for a client.
+    pub(super) fn has(&self, client: SetupClient) -> bool {
+        self.files.iter().any(|file| file.clients.contains(&client))
     }
 
     /// Returns the recorded folders, the deepest first.
@@ -231,25 +218,27 @@ impl SetupRecord {
     }
 }
 
-impl FileRecord {
-    /// Returns whether a client uses the file.
-    pub(super) fn has(&self, client: SetupClient) -> bool {
-        self.clients.contains(client.as_str())
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Returns whether set-up has inserted something, rather than found it.
-    pub(super) fn has_inserted(&self, want: &Want) -> bool {
-        let wanted = match (&want.mark, &want.value) {
-            (Mark::Server, _) => want.key.map(quoted),
-            // A line has the event in this form, whatever the program's path is.
-            (Mark::Hook(event), _) => Some(format!(" hook {} ", event.as_str())),
-            (Mark::Text, ConfigValue::Text(text)) => Some(quoted(text)),
-            _ => None,
+    #[test]
+    fn an_edit_is_undone_to_the_byte() {
+        let check = |before: &str, after: &str| {
+            let edit = Edit::between(before, after);
+            assert_eq!(edit.undone(after).as_deref(), Some(before), "{before:?} {after:?}");
+            edit
         };
-        wanted.is_some_and(|wanted| self.insertions.iter().any(|insertion| insertion.text.contains(&wanted)))
-    }
-
-    fn is_at(&self, location: &ClientPlace) -> bool {
-        self.root == location.root && self.path == location.path
+        assert_eq!(check("a\u{f6}b", "a\u{f6},\u{f6}b").inserted, ",\u{f6}");
+        assert_eq!(check("aa", "aaaa"), Edit { at: 2, removed: String::new(), inserted: "aa".into() });
+        assert_eq!(check("old", "new"), Edit { at: 0, removed: "old".into(), inserted: "new".into() });
+        for (before, after) in [("", "x"), ("x", ""), ("\u{e9}", "\u{e8}"), ("ab", "ba"), ("same", "same")] {
+            check(before, after);
+        }
+        let edit = Edit::between("ab", "a,b");
+        for changed in ["a;b", "", "a", "\u{e9}"] {
+            assert_eq!(edit.undone(changed), None, "{changed:?}");
+        }
+        assert_eq!(Edit { at: usize::MAX, ..edit }.undone("a,b"), None);
     }
 }

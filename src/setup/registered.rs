@@ -1,54 +1,41 @@
 //! Which file of a client is used, and whether what is exactly set-up's in it connects the client.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::Path;
 
-use super::draft::{BOM, Draft};
-use super::json;
-use super::recognised::Recognition;
+use super::Setup;
+use super::draft::Draft;
+use super::recognised::{self, Recognition, presence};
 use super::table::{ClientFile, Content};
-use super::want::{Mark, Presence};
-use super::{Setup, toml_config, yaml};
+use super::want::{Presence, Want};
 use crate::text::own_block;
 
-/// Returns whether a text has a server of this program's, or a hook, of the `wanted` kind.
-pub(super) fn has_part(content: &Content, text: &str, wanted: &dyn Fn(&Mark) -> bool) -> bool {
-    let text = text.strip_prefix(BOM).unwrap_or(text);
-    let is_there = |presence| matches!(presence, Ok(Presence::Present(_)));
-    match content {
-        Content::Json { comments, wants } => wants.iter().any(|want| {
-            let is_part = matches!(want.mark, Mark::Server | Mark::Hook(_));
-            is_part && wanted(&want.mark) && is_there(json::presence(text, *comments, want))
-        }),
-        Content::Toml { program } => {
-            wanted(&Mark::Server) && is_there(toml_config::presence(text, program, Recognition::Runs))
-        }
-        Content::Yaml { program } => {
-            wanted(&Mark::Server) && is_there(yaml::presence(text, program, Recognition::Runs))
-        }
-        _ => false,
-    }
+/// Returns the programs of the entries in a text that connect the client, and are of the `wanted` kind.
+pub(super) fn programs(content: &Content, text: &str, wanted: fn(&Want) -> bool) -> BTreeSet<String> {
+    let Content::Entries(format, wants) = content else { return BTreeSet::new() };
+    let Ok(tree) = format.tree(text) else { return BTreeSet::new() };
+    let program = |want: &Want| match presence(&tree, want, Recognition::Runs) {
+        Ok(Presence::Present(program)) => program,
+        _ => None,
+    };
+    wants.iter().filter(|want| wanted(want)).filter_map(program).collect()
 }
 
 /// Returns whether a text has something of this program's that is switched off.
 pub(super) fn is_off(content: &Content, text: &str) -> bool {
-    let text = text.strip_prefix(BOM).unwrap_or(text);
-    match content {
-        Content::Json { comments, wants } => wants.iter().any(|want| json::is_off(text, *comments, want)),
-        Content::Toml { .. } => toml_config::is_off(text),
-        Content::Yaml { .. } => yaml::is_off(text),
-        _ => false,
-    }
+    let Content::Entries(format, wants) = content else { return false };
+    format.tree(text).is_ok_and(|tree| wants.iter().any(|want| recognised::is_off(&tree, want)))
 }
 
 impl Setup {
     /// Returns whether a file registers the server.
     pub(super) fn has_server(&self, file: &ClientFile) -> bool {
-        self.text(file).is_some_and(|text| has_part(&file.content, &text, &|mark| *mark == Mark::Server))
+        self.text(file).is_some_and(|text| !programs(&file.content, &text, Want::is_server).is_empty())
     }
 
     /// Returns whether a file has the server or a hook.
     pub(super) fn has_any_part(&self, file: &ClientFile) -> bool {
-        self.text(file).is_some_and(|text| has_part(&file.content, &text, &|_| true))
+        self.text(file).is_some_and(|text| !programs(&file.content, &text, |_| true).is_empty())
     }
 
     /// Returns whether a file has the block of instructions.
@@ -58,8 +45,8 @@ impl Setup {
 
     /// Returns the text of a file, if it can be read.
     pub(super) fn text(&self, file: &ClientFile) -> Option<String> {
-        let location = self.bases.locate(file.base, self.chosen(file)).ok()?;
-        Draft::default().file(&location, PathBuf::new()).ok()?.original.clone()
+        let place = self.bases.locate(file.base, self.chosen(file)).ok()?;
+        Draft::default().file(&place, Path::new("")).ok()?.original.clone()
     }
 
     /// Returns which of a file's paths is used.

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::client::SetupClient;
-use super::draft::{ClientPart, Draft};
+use super::draft::Draft;
+use super::format::ConfigFormat;
 use super::hook_line::PROGRAM;
-use super::json;
+use super::lines::split_mark;
 use super::locate::{Base, Bases};
 use super::program::runs;
-use super::registered::is_off;
+use super::registered::{is_off, programs};
 use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
-use super::want::{Presence, Want};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::diagnostics::doctor::{Finding, FindingState};
 use crate::text::printed_command;
@@ -42,30 +42,28 @@ impl ClaudeSettings {
         ];
         let mut found = ClaudeSettings::default();
         for (base, path) in places {
-            let Ok(location) = bases.locate(base, path) else { continue };
-            let mut draft = Draft::default();
-            let Ok(file) = draft.file(&location, location.full()) else { continue };
-            let text = file.original.as_deref().unwrap_or_default().trim_start_matches('\u{feff}');
-            let Ok(settings) = serde_json::from_str::<Value>(text) else { continue };
+            let shown = bases.shown(base, path);
+            let read = |place| Draft::default().file(&place, &shown).ok()?.original.clone();
+            let Some(text) = bases.locate(base, path).ok().and_then(read) else { continue };
+            let Ok(settings) = serde_json::from_str::<Value>(split_mark(&text).1) else { continue };
+            let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap_or_default() };
             // A project may name any plugin so.
             let plugins = settings["enabledPlugins"].as_object().filter(|_| base == Base::ClaudeHome);
             let is_own =
                 |(name, on): &(&String, &Value)| name.starts_with("ralph-memory@") && **on == Value::Bool(true);
             let own = plugins.into_iter().flatten().find(is_own).map(|(name, _)| name.clone());
             found.enabled_plugin = found.enabled_plugin.or(own);
-            let shown = bases.shown(base, path);
             if settings["disableAllHooks"].as_bool() == Some(true) {
                 found.hooks_disabled.get_or_insert_with(|| shown.clone());
             }
-            let mut rejected = settings["disabledMcpjsonServers"].as_array().into_iter().flatten();
-            if rejected.any(|server| server.as_str() == Some(PROGRAM)) {
+            if texts(&settings["disabledMcpjsonServers"]).iter().any(|server| server == PROGRAM) {
                 found.server_disabled.get_or_insert_with(|| shown.clone());
             }
-            let mut allowed = settings["permissions"]["allow"].as_array().into_iter().flatten();
-            found.allows_tools |= allowed.any(|tool| [TOOLS, TOOLS_OF_PLUGIN].map(Some).contains(&tool.as_str()));
+            let allowed = texts(&settings["permissions"]["allow"]);
+            found.allows_tools |= allowed.iter().any(|tool| [TOOLS, TOOLS_OF_PLUGIN].contains(&tool.as_str()));
             let scope = if base == Base::Project { SetupScope::Project } else { SetupScope::User };
-            let is_there = |want: &Want| matches!(json::presence(text, false, want), Ok(Presence::Present(_)));
-            if claude_hooks(scope).iter().any(is_there) {
+            let hooks = Content::Entries(ConfigFormat::Json, claude_hooks(scope));
+            if !programs(&hooks, &text, |_| true).is_empty() {
                 found.with_hooks.push((base, shown));
             }
         }
@@ -96,82 +94,90 @@ impl Setup {
 
     fn finding(&self, client: SetupClient, is_found: bool) -> Option<Finding> {
         let scopes = [SetupScope::Project, SetupScope::User];
-        let tables = scopes.map(|scope| files(client, scope, PROGRAM, SetupOptions::default()));
-        let servers: Vec<&ClientFile> = tables.iter().flatten().filter(|file| self.has_server(file)).collect();
-        let title = client.title();
         for scope in scopes {
             if let Some(danger) = self.dangers(client, scope).first() {
                 let state = if scope == SetupScope::Project { FindingState::Error } else { FindingState::Warning };
                 let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
                 let check = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
-                let hint = format!("{check} says what to do");
-                return Some(finding(state, danger.to_string(), Some(hint)));
+                return Some(finding(state, danger.to_string(), Some(format!("{check} says what to do"))));
             }
         }
-        let settings =
-            if client == SetupClient::Claude { ClaudeSettings::read(&self.bases) } else { ClaudeSettings::default() };
+        let tables: Vec<ClientFile> =
+            scopes.into_iter().flat_map(|scope| files(client, scope, PROGRAM, SetupOptions::default())).collect();
+        let servers: Vec<&ClientFile> = tables.iter().filter(|file| self.has_server(file)).collect();
+        let settings = self.claude_settings(client);
+        let title = client.title();
         if servers.is_empty() && settings.enabled_plugin.is_none() {
-            let detail = format!("{title}: not connected");
             let connect = printed_command("ralph-memory setup CLIENT", &[("CLIENT", client.as_str())]);
             let hint = format!("{connect} connects it");
-            return is_found.then(|| finding(FindingState::Ok, detail, Some(hint)));
+            return is_found.then(|| finding(FindingState::Ok, format!("{title}: not connected"), Some(hint)));
         }
         let mut paths: Vec<String> = servers.iter().map(|file| self.shown(file)).collect();
         paths.extend(settings.enabled_plugin.iter().map(|plugin| format!("plugin {plugin}")));
         let detail = format!("{title}: connected by {}", paths.join(", "));
+        Some(match self.doubt(client, &settings, &tables) {
+            Some((doubt, hint)) => finding(FindingState::Warning, format!("{detail}; {doubt}"), Some(hint)),
+            None => finding(FindingState::Ok, detail, None),
+        })
+    }
+
+    /// Returns what Claude Code's settings say, if it is about that client.
+    pub(super) fn claude_settings(&self, client: SetupClient) -> ClaudeSettings {
+        match client {
+            SetupClient::Claude => ClaudeSettings::read(&self.bases),
+            _ => ClaudeSettings::default(),
+        }
+    }
+
+    /// Returns the files in which something is switched off, with the reason why it is not used, and what to do about it.
+    pub(super) fn unused(
+        &self,
+        scope: SetupScope,
+        table: &[ClientFile],
+        settings: &ClaudeSettings,
+    ) -> Vec<(PathBuf, &'static str, &'static str)> {
+        let off = table.iter().filter(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)));
+        let off: BTreeSet<PathBuf> = off.map(|file| self.bases.shown(file.base, self.chosen(file))).collect();
+        let reason = "the entry of ralph-memory is there, but it is switched off";
+        let in_entry = off.into_iter().map(|path| (path, reason, "switch it on in the client or in this file"));
+        let is_rejected = settings.server_disabled.as_ref().filter(|_| scope == SetupScope::Project);
+        let in_settings = [
+            is_rejected.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used")),
+            settings.hooks_disabled.as_ref().map(|path| (path, "`disableAllHooks` is set, so no hook runs")),
+        ];
+        let in_settings = in_settings.into_iter().flatten();
+        in_entry
+            .chain(in_settings.map(|(path, reason)| (path.clone(), reason, "remove that from these settings")))
+            .collect()
+    }
+
+    /// Returns why a client that is connected may not use the memory, and what to do about it.
+    fn doubt(&self, client: SetupClient, settings: &ClaudeSettings, tables: &[ClientFile]) -> Option<(String, String)> {
         let again = printed_command("ralph-memory setup CLIENT --remove", &[("CLIENT", client.as_str())]);
-        let gone =
-            servers.iter().flat_map(|file| self.programs(file)).find(|program| !runs(program, self.path.as_deref()));
-        if let Some(program) = gone {
+        let texts = || tables.iter().filter_map(|file| Some((file, self.text(file)?)));
+        let mut started = texts().flat_map(|(file, text)| programs(&file.content, &text, |_| true));
+        if let Some(program) = started.find(|program| !runs(program, self.path.as_deref())) {
             let hint = format!("{again}, then set it up again; or install `ralph-memory` in a folder of `PATH`");
-            let detail = format!("{detail}; it runs `{program}`, which is not found");
-            return Some(finding(FindingState::Warning, detail, Some(hint)));
+            return Some((format!("it runs `{program}`, which is not found"), hint));
         }
         let has_plugin = self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) || settings.enabled_plugin.is_some();
-        if has_plugin && !settings.with_hooks.is_empty() && client == SetupClient::Claude {
-            let detail = format!("{detail}; both the plugin and the settings have the hooks, which run twice");
-            return Some(finding(FindingState::Warning, detail, Some(format!("{again}, or remove the plugin"))));
+        if has_plugin && !settings.with_hooks.is_empty() {
+            let doubt = "both the plugin and the settings have the hooks, which run twice";
+            return Some((doubt.to_owned(), format!("{again}, or remove the plugin")));
         }
-        if let Some(off) =
-            tables.iter().flatten().find(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)))
-        {
-            let detail = format!("{detail}; the entry in {} is switched off", self.shown(off));
-            return Some(finding(FindingState::Warning, detail, Some("switch it on in the client".to_owned())));
+        if let Some((path, reason, hint)) = self.unused(SetupScope::Project, tables, settings).into_iter().next() {
+            return Some((format!("{}: {reason}", self.bases.relative(&path).display()), hint.to_owned()));
         }
-        let untrusted = || tables.iter().flatten().find_map(|file| self.untrusted_hooks(file));
-        if let Some((file, events)) = untrusted().filter(|_| client == SetupClient::Codex) {
-            let file = self.bases.relative(&file).display();
-            let detail = format!("{detail}; nobody has trusted the hooks in {file} ({events}), so it skips them");
-            let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
-            return Some(finding(FindingState::Warning, detail, Some(hint.to_owned())));
-        }
-        if settings.server_disabled.is_some() {
-            let detail = format!("{detail}; `disabledMcpjsonServers` names the server, so it is not used");
-            return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));
-        }
-        if settings.hooks_disabled.is_some() {
-            let detail = format!("{detail}; `disableAllHooks` is set, so sessions begin without the memory");
-            return Some(finding(FindingState::Warning, detail, Some("remove it from the settings".to_owned())));
-        }
-        Some(finding(FindingState::Ok, detail, None))
+        let mut hooks = tables.iter().filter(|_| client == SetupClient::Codex);
+        let (file, events) = hooks.find_map(|file| self.untrusted_hooks(file))?;
+        let file = self.bases.relative(&file).display();
+        let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
+        Some((format!("nobody has trusted the hooks in {file} ({events}), so it skips them"), hint.to_owned()))
     }
 
     fn shown(&self, file: &ClientFile) -> String {
         let shown = self.bases.shown(file.base, self.chosen(file));
         self.bases.relative(&shown).display().to_string()
-    }
-
-    /// Returns the programs that the entries in a file run.
-    fn programs(&self, file: &ClientFile) -> BTreeSet<String> {
-        let Ok(location) = self.bases.locate(file.base, self.chosen(file)) else { return BTreeSet::new() };
-        let mut draft = Draft::default();
-        let is_server = matches!(file.content, Content::Json { .. } | Content::Toml { .. } | Content::Yaml { .. });
-        let (shown, client) = (location.full(), SetupClient::AgentsMd);
-        let part = ClientPart { location: &location, shown, client, content: &file.content };
-        if !is_server || draft.add(part).is_err() {
-            return BTreeSet::new();
-        }
-        draft.files.remove(&location).map(|file| file.programs).unwrap_or_default()
     }
 }
 

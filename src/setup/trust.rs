@@ -3,35 +3,32 @@
 //! Codex keeps trust in its settings, under the file and the place of each hook in it. Whether the hash there is still
 //! that of the hook, only Codex knows; the registered lines never change.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::config_tree::ConfigTree;
-use super::draft::{BOM, Draft};
+use super::Setup;
+use super::config_value::ConfigValue;
+use super::format::ConfigFormat;
+use super::lines::split_mark;
 use super::locate::Base;
 use super::table::{ClientFile, Content};
-use super::want::{Mark, Want};
-use super::{Setup, toml_config};
-
-/// Codex's settings, in its folder.
-const CONFIG: &str = "config.toml";
+use super::want::Want;
 
 impl Setup {
     /// Returns a file of Codex's with the names of the events whose hook in it nobody has trusted, if there is one.
     pub(super) fn untrusted_hooks(&self, file: &ClientFile) -> Option<(PathBuf, String)> {
-        let Content::Json { wants, .. } = &file.content else { return None };
-        let hooks: Value = serde_json::from_str(self.text(file)?.trim_start_matches(BOM)).ok()?;
-        let location = self.bases.locate(file.base, self.chosen(file)).ok()?;
+        let hooks: Value = serde_json::from_str(split_mark(&self.text(file)?).1).ok()?;
+        let place = self.bases.locate(file.base, self.chosen(file)).ok()?;
         let shown = self.bases.shown(file.base, self.chosen(file));
-        let paths = [&shown, &location.full()];
+        let paths = [&shown, &place.full()];
         let trusted = self.trusted_hooks();
         let is_trusted =
             |place: &str| paths.iter().any(|path| trusted.contains(&format!("{}:{place}", path.display())));
         let untrusted = |want: &Want| {
-            let Mark::Hook(event) = want.mark else { return None };
             let name = *want.path.last()?;
-            let line = format!(" hook {} --agent codex ", event.as_str());
+            let line = format!(" hook {} --agent codex ", want.event()?.as_str());
             let runs = |handler: &Value| handler["command"].as_str().is_some_and(|command| command.contains(&line));
             let groups = hooks["hooks"][name].as_array()?.iter().enumerate();
             let mut handlers = groups.flat_map(|(group, value)| {
@@ -40,23 +37,19 @@ impl Setup {
             });
             handlers.any(|(place, handler)| runs(handler) && !is_trusted(&place)).then_some(name)
         };
-        let events = wants.iter().filter_map(untrusted).collect::<Vec<_>>().join(", ");
+        let events = file.content.wants().iter().filter_map(untrusted).collect::<Vec<_>>().join(", ");
         (!events.is_empty()).then_some((shown, events))
     }
 
     /// Returns the places of the hooks that a person has trusted.
-    fn trusted_hooks(&self) -> Vec<String> {
-        let read = || {
-            let location = self.bases.locate(Base::CodexHome, CONFIG).ok()?;
-            let text = Draft::default().file(&location, location.full()).ok()?.original.clone()?;
-            toml_config::tree(text.trim_start_matches(BOM)).ok()
-        };
-        let config = read().unwrap_or(ConfigTree::Map(Vec::new()));
+    fn trusted_hooks(&self) -> BTreeSet<String> {
+        let paths = &["config.toml"];
+        let config =
+            ClientFile { base: Base::CodexHome, paths, content: Content::Entries(ConfigFormat::Toml, Vec::new()) };
+        let config =
+            self.text(&config).and_then(|text| ConfigFormat::Toml.tree(&text).ok()).unwrap_or(ConfigValue::Null);
         let states = config.members("hooks").flat_map(|hooks| hooks.members("state"));
-        let places = states.flat_map(|state| match state {
-            ConfigTree::Map(places) => places.as_slice(),
-            _ => &[],
-        });
+        let places = states.flat_map(|state| if let ConfigValue::Map(places) = state { &places[..] } else { &[] });
         let trusted = places.filter(|(_, state)| state.members("trusted_hash").next().is_some());
         trusted.map(|(place, _)| place.clone()).collect()
     }

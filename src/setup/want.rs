@@ -1,30 +1,46 @@
-//! What a file of JSON should contain, and what it has in that place.
+//! What a file should contain, and what it has in that place.
 
 use super::config_value::ConfigValue;
+use super::hook_line::OwnCommand;
 use crate::hook::HookEvent;
 
-/// Something that a file should contain.
+/// Something that a file should contain: a server or a hook, which run a command; a text in a list; or, without a
+/// command, any value under the key. The last is not enough to call a file connected, and goes only with the file.
 #[derive(Debug, Clone)]
 pub(super) struct Want {
     /// The keys that lead to the object or list that gets it.
     pub(super) path: Vec<&'static str>,
     /// Its key; `None` for an element of a list.
     pub(super) key: Option<&'static str>,
+    /// The text of the command stands in it as it is written.
     pub(super) value: ConfigValue,
-    pub(super) mark: Mark,
+    pub(super) command: Option<OwnCommand>,
 }
 
-/// How something of set-up's is recognised.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// A server under this program's name, which runs this program.
-    Server,
-    /// A handler that runs this program's line for the event.
-    Hook(HookEvent),
-    /// A text in a list.
-    Text,
-    /// Any value under the key. It is not enough to call a file wired, and is only removed with the file.
-    Any,
+impl Want {
+    /// Returns whether it is a server under this program's name.
+    pub(super) fn is_server(&self) -> bool {
+        self.command.is_some() && self.event().is_none()
+    }
+
+    /// Returns the event of a hook.
+    pub(super) fn event(&self) -> Option<HookEvent> {
+        self.command.as_ref()?.hook.map(|(event, _)| event)
+    }
+
+    /// Returns whether it only accompanies what connects the client: the version of a file, or its schema.
+    pub(super) fn is_any(&self) -> bool {
+        self.command.is_none() && self.key.is_some()
+    }
+
+    /// Returns what a file without it lacks, in words; `None` if that says nothing to a person.
+    pub(super) fn described(&self) -> Option<String> {
+        match self.event() {
+            Some(event) => Some(format!("the hook `{}`", event.as_str())),
+            None if self.is_server() => Some("the server".to_owned()),
+            None => (!self.is_any()).then(|| "the permission".to_owned()),
+        }
+    }
 }
 
 /// What a file has in the place of a [`Want`].

@@ -20,21 +20,67 @@ use crate::entry::{Difficulty, Outcome};
 
 pub(crate) use self::suggestions::{SuggestedScope, Suggestion};
 
-/// The elements that are read from an agent's text.
-pub(crate) const NAMES: [&str; 9] = [
-    "task-done",
-    "task-failed",
-    "next-model",
-    "journal",
-    "knowledge",
-    "learning",
-    "failure-report",
-    "retry-suggestion",
-    "difficulty-estimate",
+/// An element with which an agent reports.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ReportElement {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it says.
+    pub(crate) kind: ElementKind,
+}
+
+/// What an element says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ElementKind {
+    /// That a task ended so.
+    TaskEnd(Outcome),
+    /// The model that the run's next iteration should have.
+    NextModel,
+    /// Notes for the next agent that works on the task.
+    Notes,
+    /// A fact that holds beyond the task. Knowledge has a title, a learning a category.
+    Fact {
+        /// Whether it is a learning.
+        is_learning: bool,
+    },
+    /// Why the attempt failed.
+    FailureReport,
+    /// A text that becomes the section with this heading in the entry of the attempt.
+    Section(&'static str),
+    /// How hard the task is.
+    Difficulty,
+    /// A list of events. It is the one that is no element, but a block below a heading.
+    Suggestions,
+}
+
+impl ReportElement {
+    const fn new(name: &'static str, kind: ElementKind) -> ReportElement {
+        ReportElement { name, kind }
+    }
+
+    /// Returns whether its content may be any text, that of other elements included.
+    fn holds_any_text(&self) -> bool {
+        matches!(self.kind, ElementKind::Notes | ElementKind::Fact { .. } | ElementKind::Section(_))
+    }
+}
+
+/// The elements that are read from an agent's text. A new one is a row here; one of a new kind is read in `values.rs`.
+pub(crate) static ELEMENTS: [ReportElement; 9] = [
+    ReportElement::new("task-done", ElementKind::TaskEnd(Outcome::Done)),
+    ReportElement::new("task-failed", ElementKind::TaskEnd(Outcome::Failed)),
+    ReportElement::new("next-model", ElementKind::NextModel),
+    ReportElement::new("journal", ElementKind::Notes),
+    ReportElement::new("knowledge", ElementKind::Fact { is_learning: false }),
+    ReportElement::new("learning", ElementKind::Fact { is_learning: true }),
+    ReportElement::new("failure-report", ElementKind::FailureReport),
+    ReportElement::new("retry-suggestion", ElementKind::Section("Retry suggestion")),
+    ReportElement::new("difficulty-estimate", ElementKind::Difficulty),
 ];
 
 /// The heading of the block in which an agent suggests events.
 pub(crate) const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
+
+static SUGGESTIONS: ReportElement = ReportElement::new(SUGGESTIONS_HEADING, ElementKind::Suggestions);
 
 /// How much knowledge is taken from one text, and how many events. An agent that writes more is stuck in a loop of its
 /// own, and a person has to review each fact.
@@ -45,10 +91,8 @@ pub(crate) const MAX_REFUSED: usize = 100;
 /// A value that an agent writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sigil {
-    /// `<task-done>`: the task with this id or title is done.
-    Done(String),
-    /// `<task-failed>`: the task with this id or title failed, and will not be done in this iteration.
-    Failed(String),
+    /// `<task-done>` or `<task-failed>`.
+    End(TaskEnd),
     /// `<next-model>`: the model that the run's next iteration should have.
     NextModel(String),
     /// `<journal>`: notes for the next agent that works on the task.
@@ -57,8 +101,8 @@ pub enum Sigil {
     Knowledge(Noted),
     /// `<failure-report>`.
     FailureReport(FailureReport),
-    /// `<retry-suggestion>`: what to do instead.
-    RetrySuggestion(String),
+    /// An element that becomes a section: its name and its text.
+    Section(&'static str, String),
     /// `<difficulty-estimate>`.
     Difficulty(Difficulty),
     /// An entry of the block under the heading [`SUGGESTIONS_HEADING`].
@@ -140,11 +184,22 @@ impl fmt::Display for Refused {
     }
 }
 
+/// A value that an agent writes, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedSigil {
+    /// The line that it begins in, from 1.
+    pub line: u32,
+    /// Its place, in bytes.
+    pub place: Range<usize>,
+    /// The value.
+    pub sigil: Sigil,
+}
+
 /// The content of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// The sigils with the lines that they begin in, in order.
-    pub sigils: Vec<(u32, Sigil)>,
+    /// The values, in order.
+    pub sigils: Vec<PlacedSigil>,
     /// The refused elements, in order.
     pub refused: Vec<Refused>,
 }
@@ -162,8 +217,8 @@ pub struct ParsedSigils {
     pub knowledge: Vec<Noted>,
     /// Why its task failed.
     pub failure: Option<FailureReport>,
-    /// What to do instead.
-    pub retry_suggestion: Option<String>,
+    /// The texts of sections, each with the name of its element.
+    pub sections: Vec<(&'static str, String)>,
     /// How hard its task is.
     pub difficulty: Option<Difficulty>,
     /// The events that it suggests, in order.
@@ -178,73 +233,53 @@ pub struct ParsedSigils {
 /// An unclosed, empty or invalid element is skipped and reported, and its content is searched for others. The examples
 /// of the instructions are skipped silently.
 pub fn tokens(text: &str) -> Tokens {
-    let (sigils, refused) = placed(text);
-    Tokens { sigils: sigils.into_iter().map(|placed| (placed.line, placed.sigil)).collect(), refused }
-}
-
-/// Returns the sigils of a text, in order, with their places in bytes.
-pub(crate) fn places(text: &str) -> Vec<(Range<usize>, Sigil)> {
-    let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
-    let with_mark = |place: Range<usize>| place.start + mark..place.end + mark;
-    placed(text).0.into_iter().map(|placed| (with_mark(placed.place), placed.sigil)).collect()
-}
-
-/// A sigil, and where it is.
-struct PlacedSigil {
-    line: u32,
-    /// In bytes. A byte order mark does not count.
-    place: Range<usize>,
-    sigil: Sigil,
-    /// Whether nothing but white space is between it and an example of the instructions.
-    is_before_example: bool,
-}
-
-fn placed(text: &str) -> (Vec<PlacedSigil>, Vec<Refused>) {
-    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut sigils: Vec<PlacedSigil> = Vec::new();
-    let mut refused = Vec::new();
+    let (mut sigils, mut refused): (Vec<PlacedSigil>, _) = (Vec::new(), Vec::new());
+    // The ends of tasks with nothing but white space between them and an example of the instructions.
+    let mut ends_before_examples: Vec<(usize, Outcome)> = Vec::new();
     tokens::scan(text, &mut |element| {
-        let (line, place) = (element.line, element.place.clone());
-        let mut add = |sigil| {
-            sigils.push(PlacedSigil { line, place: place.clone(), sigil, is_before_example: false });
-        };
-        if element.name == SUGGESTIONS_HEADING {
-            let (suggestions, invalid) = suggestions::read(element.content.unwrap_or_default(), element.line);
-            for suggestion in suggestions {
-                add(Sigil::Suggestion(suggestion));
-            }
+        let (line, name, place) = (element.line, element.of.name, element.place.clone());
+        if element.of.kind == ElementKind::Suggestions {
+            let (suggestions, invalid) = suggestions::read(element.content.unwrap_or_default(), line);
+            let placed = |suggestion| PlacedSigil { line, place: place.clone(), sigil: Sigil::Suggestion(suggestion) };
+            sigils.extend(suggestions.into_iter().map(placed));
             refused.extend(invalid);
             return true;
         }
         match values::value(&element) {
             Ok(sigil) => {
-                add(sigil);
+                sigils.push(PlacedSigil { line, place, sigil });
                 true
             }
             // The closing tag belongs to it, and it is empty.
             Err(Skip::Example) => {
-                if let Some(before) = sigils.last_mut() {
-                    before.is_before_example |= bare[before.place.end..element.place.start].trim().is_empty();
+                if let Some(PlacedSigil { place: before, sigil: Sigil::End(end), .. }) = sigils.last()
+                    && text[before.end..place.start].trim().is_empty()
+                {
+                    ends_before_examples.push((before.start, end.outcome));
                 }
                 true
             }
             Err(Skip::Prose) => false,
             Err(Skip::Refused(reason)) => {
-                refused.push(Refused { line, name: element.name, reason });
+                refused.push(Refused { line, name, reason });
                 false
             }
         }
     });
     // The instructions show both ways to end the task, each before placeholders; an agent that reports fills in one.
-    let is_end = |placed: &PlacedSigil, is_done: bool| match placed.sigil {
-        Sigil::Done(_) => is_done && placed.is_before_example,
-        Sigil::Failed(_) => !is_done && placed.is_before_example,
-        _ => false,
-    };
-    if [true, false].iter().all(|is_done| sigils.iter().any(|placed| is_end(placed, *is_done))) {
-        sigils.retain(|placed| !is_end(placed, true) && !is_end(placed, false));
+    let is_shown = |outcome| ends_before_examples.iter().any(|(_, of_end)| *of_end == outcome);
+    if is_shown(Outcome::Done) && is_shown(Outcome::Failed) {
+        sigils.retain(|placed| !ends_before_examples.iter().any(|(start, _)| *start == placed.place.start));
     }
-    (sigils, refused)
+    Tokens { sigils, refused }
+}
+
+/// Returns the heading of the section that an element's text becomes.
+pub(crate) fn section_of(element: &str) -> Option<&'static str> {
+    ELEMENTS.iter().find_map(|known| match known.kind {
+        ElementKind::Section(heading) if known.name == element => Some(heading),
+        _ => None,
+    })
 }
 
 /// Returns the statements of an agent's final text.
@@ -255,12 +290,11 @@ pub fn read(text: &str) -> ParsedSigils {
     let Tokens { sigils, refused } = tokens(text);
     let mut said = ParsedSigils { refused, ..ParsedSigils::default() };
     let mut too_many: Option<(Refused, usize)> = None;
-    for (line, sigil) in sigils {
+    for PlacedSigil { line, sigil, .. } in sigils {
         match sigil {
-            Sigil::Done(named) => said.ends.push(TaskEnd { line, outcome: Outcome::Done, named }),
-            Sigil::Failed(named) => said.ends.push(TaskEnd { line, outcome: Outcome::Failed, named }),
-            Sigil::NextModel(model) => first(&mut said.next_model, model),
-            Sigil::Journal(notes) => first(&mut said.notes, notes),
+            Sigil::End(end) => said.ends.push(end),
+            Sigil::NextModel(model) => _ = said.next_model.get_or_insert(model),
+            Sigil::Journal(notes) => _ = said.notes.get_or_insert(notes),
             Sigil::Knowledge(noted) if said.knowledge.len() < MAX_KNOWLEDGE => said.knowledge.push(noted),
             Sigil::Knowledge(noted) => {
                 let reason = String::new();
@@ -268,10 +302,11 @@ pub fn read(text: &str) -> ParsedSigils {
             }
             Sigil::FailureReport(report) => {
                 said.refused.extend(report.missing().map(|reason| Refused { line, name: "failure-report", reason }));
-                first(&mut said.failure, report);
+                said.failure.get_or_insert(report);
             }
-            Sigil::RetrySuggestion(suggestion) => first(&mut said.retry_suggestion, suggestion),
-            Sigil::Difficulty(difficulty) => first(&mut said.difficulty, difficulty),
+            Sigil::Section(name, _) if said.sections.iter().any(|(known, _)| *known == name) => {}
+            Sigil::Section(name, text) => said.sections.push((name, text)),
+            Sigil::Difficulty(difficulty) => _ = said.difficulty.get_or_insert(difficulty),
             Sigil::Suggestion(suggestion) if said.suggestions.len() < MAX_KNOWLEDGE => {
                 said.suggestions.push(suggestion);
             }
@@ -293,10 +328,6 @@ pub fn read(text: &str) -> ParsedSigils {
         }
     }
     said
-}
-
-fn first<T>(kept: &mut Option<T>, said: T) {
-    kept.get_or_insert(said);
 }
 
 impl FailureReport {
@@ -343,5 +374,6 @@ pub fn defuse(text: &str) -> String {
 /// Returns whether the text starts with the name of a sigil, or of its end, in whatever case and after white space.
 fn begins_sigil(text: &str) -> bool {
     let name = text.trim_start().trim_start_matches('/').trim_start();
-    NAMES.iter().any(|known| name.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known)))
+    let begins = |known: &str| name.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
+    ELEMENTS.iter().any(|element| begins(element.name))
 }

@@ -6,6 +6,7 @@ use super::values::is_placeholder;
 use super::{Refused, SUGGESTIONS_HEADING};
 use crate::entry::MAX_SUMMARY;
 use crate::entry::knowledge::EVENTS;
+use crate::text::choice;
 
 /// An event that an agent suggests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +29,14 @@ pub struct Suggestion {
     pub details: Option<Map<String, Value>>,
 }
 
-/// The scope of a suggestion; the reader knows which task or section that is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SuggestedScope {
-    Task,
-    Section,
-    Feature,
-    Project,
+choice! {
+    /// The scope of a suggestion; the reader knows which task or section that is.
+    pub enum SuggestedScope {
+        Task = "task",
+        Section = "section",
+        Feature = "feature",
+        Project = "project",
+    }
 }
 
 /// Reads the content of a block. Invalid entries are refused one by one.
@@ -76,13 +78,7 @@ fn suggestion(value: &Value, line: u32, number: usize) -> Result<Option<Suggesti
     if !EVENTS.contains(&event) {
         return Err(format!("`event_type` is not one of {}", EVENTS.join(", ")));
     }
-    let scope = match text("scope")? {
-        "task" => SuggestedScope::Task,
-        "section" => SuggestedScope::Section,
-        "feature" => SuggestedScope::Feature,
-        "project" => SuggestedScope::Project,
-        _ => return Err("`scope` is not one of task, section, feature, project".to_owned()),
-    };
+    let scope = text("scope")?.parse().map_err(|reason| format!("`scope` is {reason}"))?;
     let importance = match fields.get("importance") {
         None | Some(Value::Null) => None,
         Some(value) => {

@@ -15,7 +15,7 @@ fn refused(text: &str, expected: &[&str]) -> ParsedSigils {
 
 #[test]
 fn every_sigil_is_defused_and_nothing_else() {
-    for name in NAMES {
+    for name in ELEMENTS.iter().map(|element| element.name) {
         assert_eq!(defuse(&format!("a<{name} x=\"y\">b</{name}>")), format!("a&lt;{name} x=\"y\">b&lt;/{name}>"));
     }
     assert_eq!(defuse("## MEMORY_SUGGESTIONS <journal>"), "\\## MEMORY_SUGGESTIONS &lt;journal>");
@@ -29,7 +29,7 @@ fn every_sigil_is_defused_and_nothing_else() {
 
 #[test]
 fn every_name_is_read() {
-    for name in NAMES {
+    for name in ELEMENTS.iter().map(|element| element.name) {
         let content = match name {
             "difficulty-estimate" => "hard",
             "failure-report" => "what_tried: a\nwhy_failed: b",
@@ -37,6 +37,16 @@ fn every_name_is_read() {
         };
         let said = read(&format!("<{name} tags=\"a\" title=\"b\" category=\"pitfall\">{content}</{name}>"));
         assert!(said.refused.is_empty() && said != ParsedSigils::default(), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn every_section_is_one_of_an_attempt() {
+    for element in &ELEMENTS {
+        if let ElementKind::Section(heading) = element.kind {
+            assert_eq!(section_of(element.name), Some(heading));
+            assert!(crate::entry::Sections::default().part(heading).is_some(), "{heading}");
+        }
     }
 }
 
@@ -66,7 +76,7 @@ fn every_element_has_its_value() {
             noted(6, "knowledge", "A title", &["a", "b c"], None, "k"),
             noted(7, "learning", "Use it.", &["x"], Some("pitfall"), "Use it. Or not."),
         ],
-        retry_suggestion: Some("r".into()),
+        sections: vec![("retry-suggestion", "r".into())],
         difficulty: Some(Difficulty::Hard),
         ..ParsedSigils::default()
     };
@@ -278,14 +288,15 @@ proptest! {
         let mut text = PROSE[prose].to_owned();
         let mut expected = Vec::new();
         for (kind, words) in &said {
+            let end = |outcome| TaskEnd { line: 1, outcome, named: "t-1".into() };
             let easy = "<difficulty-estimate>easy</difficulty-estimate>";
             let (written, sigil) = match kind {
                 0 => (format!("<journal>\n{words}\n</journal>"), Sigil::Journal(words.clone())),
                 1 => {
-                    (format!("<retry-suggestion>{words}</retry-suggestion>"), Sigil::RetrySuggestion(words.clone()))
+                    (format!("<retry-suggestion>{words}</retry-suggestion>"), Sigil::Section("retry-suggestion", words.clone()))
                 }
-                2 => ("<task-done>t-1</task-done>".to_owned(), Sigil::Done("t-1".into())),
-                3 => ("<task-failed> t-1</task-failed>".to_owned(), Sigil::Failed("t-1".into())),
+                2 => ("<task-done>t-1</task-done>".to_owned(), Sigil::End(end(Outcome::Done))),
+                3 => ("<task-failed> t-1</task-failed>".to_owned(), Sigil::End(end(Outcome::Failed))),
                 4 => (easy.to_owned(), Sigil::Difficulty(Difficulty::Easy)),
                 _ => ("<next-model>opus</next-model>".to_owned(), Sigil::NextModel("opus".into())),
             };
@@ -293,7 +304,10 @@ proptest! {
             text.push_str(PROSE[(prose + kind) % PROSE.len()]);
             expected.push(sigil);
         }
-        let found: Vec<Sigil> = tokens(&text).sigils.into_iter().map(|(_, sigil)| sigil).collect();
+        let found: Vec<Sigil> = tokens(&text).sigils.into_iter().map(|placed| match placed.sigil {
+            Sigil::End(found) => Sigil::End(TaskEnd { line: 1, ..found }),
+            sigil => sigil,
+        }).collect();
         prop_assert_eq!(found, expected, "{}", text);
     }
 }
@@ -301,6 +315,7 @@ proptest! {
 #[test]
 fn a_learning_needs_tags() {
     let said = tokens("<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>");
-    assert_eq!(said.sigils, [(1, Sigil::Done("t-1".to_owned()))]);
+    let end = TaskEnd { line: 1, outcome: Outcome::Done, named: "t-1".into() };
+    assert_eq!(said.sigils, [PlacedSigil { line: 1, place: 0..28, sigil: Sigil::End(end) }]);
     assert_eq!(said.refused[0].to_string(), "line 2: <learning> without tags");
 }

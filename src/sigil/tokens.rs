@@ -7,20 +7,20 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{NAMES, SUGGESTIONS_HEADING};
+use super::{ELEMENTS, ReportElement, SUGGESTIONS, SUGGESTIONS_HEADING};
+use crate::text::floor;
+use crate::text::lines::CodeFence;
 
 /// The longest opening tag, in bytes.
 const MAX_TAG: usize = 4096;
 /// How many empty lines may be between the heading of suggestions and their fence.
 const MAX_BLANK: usize = 3;
-/// The shortest code fence, in marks.
-const FENCE: usize = 3;
 
 /// An element of a text that is outside of code and quotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Element<'a> {
-    /// One of [`NAMES`], or [`SUGGESTIONS_HEADING`].
-    pub(super) name: &'static str,
+    /// Which element it is.
+    pub(super) of: &'static ReportElement,
     /// The attributes of its opening tag, names in lower case.
     pub(super) attributes: Vec<(String, &'a str)>,
     /// Its content, trimmed; `None` if it is never closed.
@@ -29,7 +29,7 @@ pub(super) struct Element<'a> {
     pub(super) line: u32,
     /// Whether it begins its line.
     pub(super) is_first: bool,
-    /// Where it is, in bytes, up to its content if it is never closed. A byte order mark does not count.
+    /// Where it is, in bytes, up to its content if it is never closed.
     pub(super) place: Range<usize>,
 }
 
@@ -43,13 +43,6 @@ pub(super) fn scan<'a>(text: &'a str, each: &mut dyn FnMut(Element<'a>) -> bool)
 struct SigilLine<'a> {
     start: usize,
     text: &'a str,
-}
-
-/// A code fence: its mark, and the number of marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fence {
-    mark: char,
-    length: usize,
 }
 
 /// Where the tags of one name are, in order.
@@ -79,9 +72,9 @@ struct SigilScanner<'a> {
 impl<'a> SigilScanner<'a> {
     fn new(text: &'a str) -> SigilScanner<'a> {
         // A byte order mark does not belong to the first line.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut start = 0;
-        let lines: Vec<SigilLine<'a>> = text
+        let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut start = text.len() - bare.len();
+        let lines: Vec<SigilLine<'a>> = bare
             .split('\n')
             .map(|line| {
                 let line = SigilLine { start, text: line };
@@ -92,7 +85,7 @@ impl<'a> SigilScanner<'a> {
         let mut closers = vec![[0; 2]; lines.len() + 1];
         for (at, line) in lines.iter().enumerate().rev() {
             closers[at] = closers[at + 1];
-            if let Some(fence) = closing_fence(line.text) {
+            if let Some(fence) = CodeFence::closed_by(line.text) {
                 let longest = &mut closers[at][usize::from(fence.mark == '~')];
                 *longest = fence.length.max(*longest);
             }
@@ -111,7 +104,10 @@ impl<'a> SigilScanner<'a> {
             // A sigil that begins a line is never inside code that a stray backtick opened before it.
             let ends_paragraph = line.is_none_or(|line| {
                 let bare = line.text.trim();
-                bare.is_empty() || bare.starts_with('>') || opening_fence(line.text).is_some() || opens(bare).is_some()
+                bare.is_empty()
+                    || bare.starts_with('>')
+                    || CodeFence::opened_by(line.text).is_some()
+                    || opens(bare).is_some()
             });
             if ends_paragraph {
                 let mut next: HashMap<usize, usize> = HashMap::new();
@@ -142,7 +138,7 @@ impl<'a> SigilScanner<'a> {
                 closed_in = None;
             }
             if closed_in.is_none() {
-                closed_in = opening_fence(line.text).and_then(|fence| self.closing_line(at + 1, fence));
+                closed_in = CodeFence::opened_by(line.text).and_then(|fence| self.closing_line(at + 1, fence));
             }
             let is_quoted = line.text.trim_start().starts_with('>');
             let first = line.text.len() - line.text.trim_start().len();
@@ -163,14 +159,14 @@ impl<'a> SigilScanner<'a> {
                     continue;
                 }
                 rest = start + 1;
-                if let Some((name, length)) = closes(tail) {
-                    let tags = self.tags.entry(name).or_default();
+                if let Some((element, length)) = closes(tail) {
+                    let tags = self.tags.entry(element.name).or_default();
                     tags.closing.push(offset..offset + length);
                     if closed_in.is_none() && !is_quoted && offset >= code_end {
                         tags.clean.push(offset..offset + length);
                     }
-                } else if let Some(name) = opens(tail) {
-                    let tags = self.tags.entry(name).or_default();
+                } else if let Some(element) = opens(tail) {
+                    let tags = self.tags.entry(element.name).or_default();
                     tags.opening.push(offset);
                     if start == first {
                         tags.first.push(offset);
@@ -182,14 +178,11 @@ impl<'a> SigilScanner<'a> {
     }
 
     /// Returns the first line from `at` on that closes a fence, if there is one.
-    fn closing_line(&self, at: usize, fence: Fence) -> Option<usize> {
+    fn closing_line(&self, at: usize, fence: CodeFence) -> Option<usize> {
         if self.closers.get(at)?[usize::from(fence.mark == '~')] < fence.length {
             return None;
         }
-        let closes = |line: &SigilLine<'_>| {
-            closing_fence(line.text).is_some_and(|other| other.mark == fence.mark && other.length >= fence.length)
-        };
-        self.lines[at..].iter().position(closes).map(|found| at + found)
+        self.lines[at..].iter().position(|line| fence.is_closed_by(line.text)).map(|found| at + found)
     }
 
     fn run(mut self, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
@@ -210,7 +203,7 @@ impl<'a> SigilScanner<'a> {
                     at = end;
                     continue;
                 }
-                if let Some(fence) = opening_fence(line) {
+                if let Some(fence) = CodeFence::opened_by(line) {
                     let end = match self.closing_line(at + 1, fence) {
                         Some(closed) => closed + 1,
                         // It was left open, and a sigil follows it.
@@ -240,13 +233,13 @@ impl<'a> SigilScanner<'a> {
     fn look_at_suggestions(&self, at: usize, each: &mut dyn FnMut(Element<'a>) -> bool) -> Option<usize> {
         let is_blank = |at: &usize| self.lines.get(*at).is_some_and(|line| line.text.trim().is_empty());
         let opened = (at + 1..).take(MAX_BLANK + 1).find(|at| !is_blank(at))?;
-        let fence = opening_fence(self.lines.get(opened)?.text)?;
+        let fence = CodeFence::opened_by(self.lines.get(opened)?.text)?;
         let closed = self.closing_line(opened + 1, fence)?;
         let content = &self.text[self.lines[opened + 1].start..self.lines[closed].start];
         let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        let (name, attributes) = (SUGGESTIONS_HEADING, Vec::new());
         let place = self.lines[at].start..self.lines[closed].start;
-        each(Element { name, attributes, content: Some(content.trim()), line, is_first: true, place });
+        let (of, attributes) = (&SUGGESTIONS, Vec::new());
+        each(Element { of, attributes, content: Some(content.trim()), line, is_first: true, place });
         Some(closed + 1)
     }
 
@@ -275,22 +268,22 @@ impl<'a> SigilScanner<'a> {
                 offset += text[offset - start..].bytes().take_while(|byte| *byte == b'`').count();
                 continue;
             }
-            let Some(name) = opens(tail) else {
+            let Some(of) = opens(tail) else {
                 offset += 1;
                 continue;
             };
             let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
             let is_first = text[..offset - start].trim().is_empty();
-            let Some((attributes, length)) = attributes(tail, name, &mut self.steps) else {
+            let Some((attributes, length)) = attributes(tail, of.name, &mut self.steps) else {
                 let place = offset..offset + 1;
-                each(Element { name, attributes: Vec::new(), content: None, line, is_first, place });
+                each(Element { of, attributes: Vec::new(), content: None, line, is_first, place });
                 offset += 1;
                 continue;
             };
             let content = offset + length;
-            let closing = self.closing(name, content, is_first);
+            let closing = self.closing(of, content, is_first);
             let element = Element {
-                name,
+                of,
                 attributes,
                 content: closing.as_ref().map(|closing| self.text[content..closing.start].trim()),
                 line,
@@ -307,13 +300,13 @@ impl<'a> SigilScanner<'a> {
     /// code, or, where another element of the name comes before that, the first one at all. One that
     /// comes only after the next element of the name is not its own, and one in code does not end what
     /// began in the middle of a line, which is prose.
-    fn closing(&self, name: &str, content: usize, is_first: bool) -> Option<Range<usize>> {
-        let tags = self.tags.get(name)?;
+    fn closing(&self, element: &ReportElement, content: usize, is_first: bool) -> Option<Range<usize>> {
+        let tags = self.tags.get(element.name)?;
         let next = |all: &[usize]| all.get(all.partition_point(|at| *at < content)).copied().unwrap_or(usize::MAX);
         let after = |all: &[Range<usize>]| all.get(all.partition_point(|tag| tag.start < content)).cloned();
         let any = after(&tags.closing)?;
         // An element with one short word, or lines of its own form, contains no other element.
-        let other = if is_free(name) { next(&tags.first) } else { next(&tags.opening) };
+        let other = if element.holds_any_text() { next(&tags.first) } else { next(&tags.opening) };
         if any.start > other {
             return None;
         }
@@ -328,29 +321,24 @@ fn is_suggestions_heading(line: &str) -> bool {
     name.len() < line.trim().len() && name.trim() == SUGGESTIONS_HEADING
 }
 
-/// Returns whether an element holds any text, that of others included.
-fn is_free(name: &str) -> bool {
-    matches!(name, "journal" | "knowledge" | "learning" | "retry-suggestion")
+/// Returns the element whose opening tag is at the start of a text.
+fn opens(text: &str) -> Option<&'static ReportElement> {
+    let (element, rest) = named(text.strip_prefix('<')?)?;
+    rest.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')).then_some(element)
 }
 
-/// Returns the name of the opening tag at the start of a text.
-fn opens(text: &str) -> Option<&'static str> {
-    let (name, rest) = named(text.strip_prefix('<')?)?;
-    rest.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')).then_some(name)
-}
-
-/// Returns the name of the closing tag at the start of a text, and its length.
-fn closes(text: &str) -> Option<(&'static str, usize)> {
-    let (name, rest) = named(text.strip_prefix("</")?)?;
+/// Returns the element whose closing tag is at the start of a text, and the length of that.
+fn closes(text: &str) -> Option<(&'static ReportElement, usize)> {
+    let (element, rest) = named(text.strip_prefix("</")?)?;
     let rest = rest.trim_start_matches([' ', '\t']).strip_prefix('>')?;
-    Some((name, text.len() - rest.len()))
+    Some((element, text.len() - rest.len()))
 }
 
-fn named(text: &str) -> Option<(&'static str, &str)> {
-    NAMES.into_iter().find_map(|name| {
-        let start = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name))?;
+fn named(text: &str) -> Option<(&'static ReportElement, &str)> {
+    ELEMENTS.iter().find_map(|element| {
+        let start = text.get(..element.name.len()).filter(|start| start.eq_ignore_ascii_case(element.name))?;
         // `journal` is not the beginning of `journalist`; the next character decides.
-        Some((name, &text[start.len()..]))
+        Some((element, &text[start.len()..]))
     })
 }
 
@@ -401,28 +389,7 @@ fn attribute_value(text: &str) -> Option<(&str, &str)> {
 
 /// Returns the part of a text in which a tag may end.
 fn limited(text: &str) -> &str {
-    let end = (0..=text.len().min(MAX_TAG)).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or(0)]
-}
-
-/// Returns the fence that a line opens. Backticks are followed by none, or it is inline code.
-fn opening_fence(line: &str) -> Option<Fence> {
-    let (fence, rest) = fence(line)?;
-    (fence.mark == '~' || !rest.contains('`')).then_some(fence)
-}
-
-/// Returns the fence that a line could close.
-fn closing_fence(line: &str) -> Option<Fence> {
-    let (fence, rest) = fence(line)?;
-    rest.trim().is_empty().then_some(fence)
-}
-
-fn fence(line: &str) -> Option<(Fence, &str)> {
-    let bare = line.trim_start();
-    let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let rest = bare.trim_start_matches(mark);
-    let length = bare.len() - rest.len();
-    (length >= FENCE).then_some((Fence { mark, length }, rest))
+    &text[..floor(text, MAX_TAG)]
 }
 
 #[cfg(test)]
@@ -433,7 +400,7 @@ mod tests {
     fn found(text: &str) -> Vec<(&'static str, Option<&str>, u32)> {
         let mut found = Vec::new();
         scan(text, &mut |element| {
-            found.push((element.name, element.content, element.line));
+            found.push((element.of.name, element.content, element.line));
             element.content.is_some()
         });
         found

@@ -1,11 +1,12 @@
 //! The meaning of an element: its attributes and content as a value, or why it is refused.
 
 use super::tokens::Element;
-use super::{FailureReport, Noted, Sigil};
+use super::{ElementKind, FailureReport, Noted, Sigil, TaskEnd};
 use crate::entry::Difficulty;
 use crate::entry::knowledge::MAX_QUESTIONS;
 use crate::settings;
-use crate::text::title_of;
+use crate::text::lines::each_once;
+use crate::text::{one_line, title_of};
 
 /// The text in the instructions in place of a difficulty.
 const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";
@@ -33,24 +34,8 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
     let Some(content) = element.content else {
         return if element.is_first { refused("is never closed") } else { Err(Skip::Prose) };
     };
-    let attribute = |name: &str| {
-        element
-            .attributes
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.trim())
-            .filter(|value| !value.is_empty())
-    };
-    // An element without its attributes is refused before its content is read.
-    let tags = attribute("tags").map(tags).unwrap_or_default();
-    let questions = attribute("questions").map(questions).unwrap_or_default();
-    match element.name {
-        "knowledge" | "learning" if questions.len() > MAX_QUESTIONS => return refused("with more than ten questions"),
-        "knowledge" | "learning" if is_placeholder(content) => return Err(Skip::Example),
-        "knowledge" | "learning" if tags.is_empty() => return refused("without tags"),
-        "knowledge" if attribute("title").is_none() => return refused("without a title"),
-        "learning" if attribute("category").is_none() => return refused("without a category"),
-        _ => {}
+    if let ElementKind::Fact { is_learning } = element.of.kind {
+        return fact(element, content, is_learning);
     }
     if content.is_empty() {
         return refused("is empty");
@@ -58,39 +43,54 @@ pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
     if is_placeholder(content) {
         return Err(Skip::Example);
     }
-    match element.name {
-        "task-done" => task(content).map(Sigil::Done),
-        "task-failed" => task(content).map(Sigil::Failed),
-        "next-model" => match word(content) {
+    match element.of.kind {
+        ElementKind::TaskEnd(outcome) => {
+            let named = task(content)?;
+            Ok(Sigil::End(TaskEnd { line: element.line, outcome, named }))
+        }
+        ElementKind::NextModel => match word(content) {
             model if settings::is_model(model) => Ok(Sigil::NextModel(model.to_owned())),
             _ => refused("does not name a model in one word"),
         },
-        "difficulty-estimate" if content == DIFFICULTY_PLACEHOLDER => Err(Skip::Example),
-        "difficulty-estimate" => match Difficulty::parse(&word(content).to_lowercase()) {
+        ElementKind::Difficulty if content == DIFFICULTY_PLACEHOLDER => Err(Skip::Example),
+        ElementKind::Difficulty => match Difficulty::parse(&word(content).to_lowercase()) {
             Some(difficulty) => Ok(Sigil::Difficulty(difficulty)),
             None => refused("is not one of trivial, easy, moderate, hard and blocked"),
         },
-        "retry-suggestion" => Ok(Sigil::RetrySuggestion(content.to_owned())),
-        "journal" => Ok(Sigil::Journal(content.to_owned())),
-        "failure-report" => failure_report(content).map(Sigil::FailureReport),
-        "knowledge" | "learning" => {
-            let (title, category) = if element.name == "knowledge" {
-                let title = attribute("title").unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-                (title, None)
-            } else {
-                let category = attribute("category").unwrap_or_default().to_lowercase();
-                let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
-                if !category.chars().all(is_word) {
-                    return refused("has a category that is not one word");
-                }
-                (title_of(content), Some(category))
-            };
-            let (line, name, body) = (element.line, element.name, content.to_owned());
-            Ok(Sigil::Knowledge(Noted { line, name, title, tags, category, questions, body }))
-        }
-        // A test reads an element of each name.
-        _ => refused("is not read"),
+        ElementKind::Section(_) => Ok(Sigil::Section(element.of.name, content.to_owned())),
+        ElementKind::Notes => Ok(Sigil::Journal(content.to_owned())),
+        ElementKind::FailureReport => failure_report(content).map(Sigil::FailureReport),
+        ElementKind::Fact { .. } | ElementKind::Suggestions => refused("is not read"),
     }
+}
+
+/// Reads a fact. One without its attributes is refused before its content is read.
+fn fact(element: &Element<'_>, content: &str, is_learning: bool) -> Result<Sigil, Skip> {
+    let refused = |reason: &str| Err(Skip::Refused(reason.to_owned()));
+    let attribute = |name: &str| {
+        let of_name = element.attributes.iter().find(|(key, _)| key == name);
+        of_name.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    };
+    let tags = attribute("tags").map(tags).unwrap_or_default();
+    let questions = attribute("questions").map(questions).unwrap_or_default();
+    let title = attribute("title").map(one_line);
+    let category = attribute("category").map(str::to_lowercase);
+    let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    match &category {
+        _ if questions.len() > MAX_QUESTIONS => return refused("with more than ten questions"),
+        _ if is_placeholder(content) => return Err(Skip::Example),
+        _ if tags.is_empty() => return refused("without tags"),
+        _ if !is_learning && title.is_none() => return refused("without a title"),
+        None if is_learning => return refused("without a category"),
+        _ if content.is_empty() => return refused("is empty"),
+        Some(category) if is_learning && !category.chars().all(is_word) => {
+            return refused("has a category that is not one word");
+        }
+        _ => {}
+    }
+    let title = if is_learning { title_of(content) } else { title.unwrap_or_default() };
+    let (line, name, body) = (element.line, element.of.name, content.to_owned());
+    Ok(Sigil::Knowledge(Noted { line, name, title, tags, category: category.filter(|_| is_learning), questions, body }))
 }
 
 /// Returns whether a text is a placeholder, as in the instructions.
@@ -105,7 +105,7 @@ fn word(content: &str) -> &str {
 
 /// Reads the name of a task: its id or its title.
 fn task(content: &str) -> Result<String, Skip> {
-    let name = word(content).split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = one_line(word(content));
     if name.is_empty() || name.chars().count() > MAX_NAME {
         return Err(Skip::Refused("does not contain the id of a task".to_owned()));
     }
@@ -113,21 +113,13 @@ fn task(content: &str) -> Result<String, Skip> {
 }
 
 fn tags(text: &str) -> Vec<String> {
-    let mut tags: Vec<String> = Vec::new();
-    for tag in text.split(',') {
-        let tag = tag.trim().trim_matches(['`', '"', '\'', '[', ']', '#']).trim().to_lowercase();
-        if !tag.is_empty() && !tags.contains(&tag) {
-            tags.push(tag);
-        }
-    }
-    tags
+    each_once(text.split(','), |tag| tag.trim().trim_matches(['`', '"', '\'', '[', ']', '#']).trim().to_lowercase())
 }
 
 /// Returns the questions of an attribute: each ends with its mark, at a line's end or at a semicolon.
 fn questions(text: &str) -> Vec<String> {
     let all = text.split_inclusive(['?', '？']).flat_map(|question| question.split(['\n', ';', '|']));
-    let all = all.map(|question| question.split_whitespace().collect::<Vec<_>>().join(" "));
-    all.filter(|question| question.contains(char::is_alphanumeric)).collect()
+    all.map(one_line).filter(|question| question.contains(char::is_alphanumeric)).collect()
 }
 
 /// Reads the lines of a failure report. What follows a field belongs to it, up to the next line with the form of a field.
@@ -206,12 +198,8 @@ fn category(text: &str) -> String {
 }
 
 fn files(text: &str) -> Vec<String> {
-    let mut files: Vec<String> = Vec::new();
-    for file in text.split([',', '\n']) {
-        let file = file.trim().trim_start_matches(['-', '*', ' ']).trim_matches(['`', '"', '\'', '[', ']']).trim();
-        if !file.is_empty() && !files.iter().any(|known| known == file) {
-            files.push(file.to_owned());
-        }
-    }
-    files
+    let is_mark = ['`', '"', '\'', '[', ']'];
+    each_once(text.split([',', '\n']), |file| {
+        file.trim().trim_start_matches(['-', '*', ' ']).trim_matches(is_mark).trim().to_owned()
+    })
 }

@@ -1,7 +1,9 @@
 //! Words and pieces of text: comparing, cutting, and sanitising for output.
 
+mod choice;
 mod command;
 mod invisible;
+pub(crate) mod lines;
 mod own_block;
 pub(crate) mod title;
 pub(crate) mod words;
@@ -10,8 +12,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use self::invisible::is_invisible;
 
+pub(crate) use self::choice::choice;
 pub(crate) use self::command::acting_in_path;
 pub use self::command::printed_command;
 pub(crate) use self::invisible::invisible;
@@ -58,6 +63,57 @@ pub fn shorten(text: &str, limit: usize) -> String {
         cut = cut.rfind(char::is_whitespace).map_or(cut, |at| &cut[..at]);
     }
     format!("{}…", cut.trim_end())
+}
+
+/// Cuts `text` to at most `limit` characters, also inside a word, marked with `…` if it was cut.
+pub(crate) fn cut(text: &str, limit: usize) -> String {
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// Returns the words of `text` on one line, with one space between them.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a fence of this mark that no line of `text` closes: longer than any run of the mark, and at least three.
+pub(crate) fn fence(text: &str, mark: char) -> String {
+    let longest = text.split(|character| character != mark).map(|run| run.chars().count()).max().unwrap_or(0);
+    mark.to_string().repeat(longest.max(2) + 1)
+}
+
+/// Returns a number and the noun that it counts, such as `1 entry` or `2 entries`.
+///
+/// ```
+/// use ralph_memory::text::count;
+/// assert_eq!((count(1, "entry"), count(0, "entry"), count(2, "file")), ("1 entry".into(), "0 entries".into(), "2 files".into()));
+/// ```
+pub fn count(number: usize, noun: &str) -> String {
+    match (number, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {noun}s"),
+    }
+}
+
+/// Everything that addresses escape, outside of paths.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Escapes a text as one part of an address: of its path or of its query.
+///
+/// ```
+/// assert_eq!(ralph_memory::text::address_part("a/ä b"), "a%2F%C3%A4%20b");
+/// ```
+pub fn address_part(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// Escapes a path as a part of an address: as [`address_part`] does, but for `/`.
+pub fn address_path(path: &str) -> String {
+    path.split('/').map(address_part).collect::<Vec<_>>().join("/")
 }
 
 /// Returns the last place up to `at` bytes at which `text` can be cut.
@@ -229,6 +285,20 @@ mod tests {
         check("an a of no use", "of", 40, "an a of no use");
         check("ä ö ü lang langes Wort", "wort", 9, "…Wort");
         check("Ein Langeswortohneende", "langeswort", 8, "…Langes…");
+    }
+
+    #[test]
+    fn texts_are_cut_folded_and_fenced() {
+        let check = |limit, expected: &str| assert_eq!(cut("größe ist", limit), expected);
+        check(9, "größe ist");
+        check(8, "größe i…");
+        check(7, "größe…");
+        check(1, "…");
+        check(0, "…");
+        assert_eq!(one_line(" a\tb\n\n c "), "a b c");
+        for (text, expected) in [("", "```"), ("a `b` ``c``", "```"), ("x ``` y", "````"), ("`````", "``````")] {
+            assert_eq!(fence(text, '`'), expected, "{text:?}");
+        }
     }
 
     #[test]

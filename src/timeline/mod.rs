@@ -13,7 +13,7 @@ mod totals;
 #[cfg(test)]
 mod tests;
 
-pub use log::{Log, LogFilter, LoggedAttempt};
+pub use log::{Log, LogFilter};
 pub(crate) use log::{iteration, log};
 pub(crate) use overview::overview;
 pub use overview::{Overview, StuckTask};

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::log::{DecodedAttempt, Log, LogFilter, page};
+use super::log::{Log, LogFilter, page, views};
 use super::task::{NextModel, TaskState, next_model, state};
 use crate::catalog::Catalog;
 use crate::entry::Outcome;
-use crate::history::TaskRecord;
+use crate::history::{AttemptSummary, TaskRecord};
 use crate::iterations::{LiveRun, live_runs};
 use crate::journal::{both_areas, problems_of, summaries};
 use crate::text::nfc;
@@ -90,31 +90,35 @@ pub(crate) fn overview(workspace: &Workspace, limit: usize) -> Overview {
     let catalogs = both_areas(workspace);
     let filter = LogFilter { limit: Some(limit.max(MAX_SEARCHED)), ..LogFilter::default() };
     let (attempts, in_all) = page(workspace, &catalogs, &filter);
-    let problems = problems_of(workspace, &catalogs.each_ref());
-    let stuck = stuck(workspace, &catalogs.each_ref(), &attempts[..attempts.len().min(MAX_SEARCHED)]);
-    let attempts = attempts.into_iter().take(limit).map(|attempt| attempt.logged(workspace)).collect();
+    let catalogs = catalogs.each_ref();
+    let problems = problems_of(workspace, &catalogs);
+    let stuck = stuck(workspace, &catalogs, &attempts[..attempts.len().min(MAX_SEARCHED)]);
+    let attempts = views(workspace, &catalogs, &attempts[..attempts.len().min(limit)]);
     Overview { live, stuck, log: Log { attempts, in_all, problems } }
 }
 
 /// Returns the stuck tasks of these attempts, which are given newest first.
-fn stuck(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[DecodedAttempt]) -> Vec<StuckTask> {
+fn stuck(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<StuckTask> {
     let mut seen: HashSet<Cow<'_, str>> = HashSet::new();
     let mut stuck = Vec::new();
     for attempt in attempts {
-        let Some(id) = attempt.head.task_id.as_deref().filter(|id| seen.insert(nfc(id))) else { continue };
+        let Some(id) = attempt.task_id.as_deref().filter(|id| seen.insert(nfc(id))) else { continue };
         // A task that is done is not stuck, whatever came before.
-        if attempt.attempt.outcome == Outcome::Done {
+        if attempt.head.outcome == Outcome::Done {
             continue;
         }
         let heads = summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_task(id));
         let record = TaskRecord::of(&heads);
-        if state(workspace, &record) == TaskState::Stuck {
+        if state(&record) == TaskState::Stuck {
             stuck.push(StuckTask {
                 id: id.to_owned(),
-                title: attempt.head.title.clone(),
-                feature: attempt.head.feature.clone(),
+                title: attempt.task_title.clone(),
+                feature: attempt.feature.clone(),
                 streak: record.streak,
-                reason: attempt.reason(workspace),
+                reason: views(workspace, catalogs, std::slice::from_ref(attempt))
+                    .pop()
+                    .map(|view| view.reason)
+                    .unwrap_or_default(),
                 next_model: next_model(workspace, &record),
             });
         }

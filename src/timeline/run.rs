@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::log::{LoggedAttempt, logged};
+use super::log::views;
 use super::task::knowledge;
 use super::totals::AttemptTotals;
 use crate::entry::knowledge::timestamp;
@@ -10,7 +10,7 @@ use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
 use crate::history::AttemptSummary;
 use crate::iterations::{LiveRun, is_session, unfinished_runs};
-use crate::journal::{self, both_areas, problems_of};
+use crate::journal::{self, IterationView, both_areas, problems_of};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
@@ -56,7 +56,7 @@ pub struct RunView {
     /// Its tasks, in the order in which they were first worked on.
     pub tasks: Vec<TaskInRun>,
     /// Its iterations, oldest first: the last thousand.
-    pub attempts: Vec<LoggedAttempt>,
+    pub attempts: Vec<IterationView>,
     /// What was learned in it.
     pub knowledge: Vec<EntrySummary>,
     /// Problems of the files that were read.
@@ -107,11 +107,7 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     if heads.is_empty() && live.is_empty() {
         return None;
     }
-    let row = |attempt: &AttemptSummary| {
-        catalogs.iter().find_map(|catalog| Some((*catalog, catalog.row_of_id(&attempt.id)?)))
-    };
-    let newest = &heads[heads.len().saturating_sub(MAX_ITERATIONS)..];
-    let attempts = logged(workspace, newest.iter().filter_map(row));
+    let attempts = views(workspace, &catalogs, &heads[heads.len().saturating_sub(MAX_ITERATIONS)..]);
     Some(RunView {
         id: id.to_owned(),
         is_session: is_session(id),
@@ -119,41 +115,31 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
         started_at: heads.iter().map(|attempt| attempt.began_at).min().map(timestamp),
         ended_at: heads.iter().map(AttemptSummary::ended_at).max().map(timestamp),
         totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
-        tasks: tasks(
-            heads.iter().map(|attempt| {
-                (attempt, row(attempt).map(|(catalog, row)| catalog.head(row).title).unwrap_or_default())
-            }),
-        ),
+        tasks: tasks(&heads),
         attempts,
         knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_run(id).into_iter()),
         problems: problems_of(workspace, &catalogs),
     })
 }
 
-/// Returns the tasks of these iterations, which are given oldest first with the titles of their tasks.
-fn tasks<'a>(attempts: impl Iterator<Item = (&'a AttemptSummary, String)>) -> Vec<TaskInRun> {
+/// Returns the tasks of these iterations, which are given oldest first.
+fn tasks(attempts: &[AttemptSummary]) -> Vec<TaskInRun> {
     let mut tasks: Vec<TaskInRun> = Vec::new();
-    for (attempt, title) in attempts {
-        let known = tasks.iter_mut().find(|task| match &task.id {
-            Some(id) => is_same_name(Some(id), attempt.task_id.as_deref()),
-            None => attempt.task_id.is_none() && task.title == title,
+    for AttemptSummary { task_id, task_title, head, .. } in attempts {
+        let at = tasks.iter().position(|task| match &task.id {
+            Some(id) => is_same_name(Some(id), task_id.as_deref()),
+            None => task_id.is_none() && task.title == *task_title,
         });
-        match known {
-            Some(task) => {
-                task.attempts += 1;
-                task.outcome = attempt.head.outcome;
-                if !title.is_empty() {
-                    task.title = title;
-                }
-            }
-            None => {
-                tasks.push(TaskInRun {
-                    id: attempt.task_id.clone(),
-                    title,
-                    attempts: 1,
-                    outcome: attempt.head.outcome,
-                });
-            }
+        let at = at.unwrap_or_else(|| {
+            let (id, title) = (task_id.clone(), task_title.clone());
+            tasks.push(TaskInRun { id, title, attempts: 0, outcome: head.outcome });
+            tasks.len() - 1
+        });
+        let task = &mut tasks[at];
+        task.attempts += 1;
+        task.outcome = head.outcome;
+        if !task_title.is_empty() {
+            task.title.clone_from(task_title);
         }
     }
     tasks

@@ -203,7 +203,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let catalogs = catalogs.each_ref();
     // All of them say what became of a task: two features may have tasks of one title, which are one task.
     let mut attempts = of_feature(workspace.now(), &catalogs, None);
-    let tasks = TaskStates::of(workspace, &attempts);
+    let tasks = task_states(&attempts);
     attempts.retain(|attempt| {
         let is_of_feature = |wanted: &String| is_same_name(attempt.feature.as_deref(), Some(wanted));
         filter.feature.as_ref().is_none_or(is_of_feature) && filter.since.is_none_or(|since| attempt.began_at >= since)
@@ -212,7 +212,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     for attempt in &attempts {
         by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
     }
-    let mut features: Vec<FeatureStats> = by_feature.into_values().map(|attempts| tasks.feature(&attempts)).collect();
+    let mut features: Vec<FeatureStats> = by_feature.into_values().map(|attempts| feature(&tasks, &attempts)).collect();
     features.sort_by(|one, other| {
         let key = |stats: &FeatureStats| (Reverse(stats.last_started_at.clone()), stats.feature.clone());
         key(one).cmp(&key(other))
@@ -220,7 +220,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let mut files = history::touched_files(&attempts);
     files.truncate(MAX_LISTED);
     Stats {
-        total: FeatureStats { feature: None, ..tasks.feature(&attempts.iter().collect::<Vec<_>>()) },
+        total: FeatureStats { feature: None, ..feature(&tasks, &attempts.iter().collect::<Vec<_>>()) },
         features,
         errors: recurring(workspace, &catalogs, &attempts, MAX_LISTED),
         files,
@@ -242,56 +242,50 @@ fn days(attempts: &[AttemptSummary], now: DateTime<Utc>) -> Vec<DayStats> {
     days.into_iter().map(|(date, totals)| DayStats { date, totals }).collect()
 }
 
-/// The states of tasks, with their streaks, by id.
-struct TaskStates(HashMap<String, (TaskState, u32)>);
-
-impl TaskStates {
-    /// Returns the states of the tasks of these attempts, which are given oldest first.
-    fn of(workspace: &Workspace, attempts: &[AttemptSummary]) -> TaskStates {
-        let mut by_task: HashMap<Cow<'_, str>, Vec<&AttemptSummary>> = HashMap::new();
-        for attempt in attempts {
-            if let Some(task) = key(attempt.task_id.as_deref()) {
-                by_task.entry(task).or_default().push(attempt);
-            }
+/// Returns the states of the tasks of these attempts, which are given oldest first, with their streaks, by id.
+fn task_states(attempts: &[AttemptSummary]) -> HashMap<String, (TaskState, u32)> {
+    let mut by_task: HashMap<Cow<'_, str>, Vec<&AttemptSummary>> = HashMap::new();
+    for attempt in attempts {
+        if let Some(task) = key(attempt.task_id.as_deref()) {
+            by_task.entry(task).or_default().push(attempt);
         }
-        let of_task = |(task, attempts): (Cow<'_, str>, Vec<&AttemptSummary>)| {
-            let record = TaskRecord::of(&attempts);
-            (task.into_owned(), (state(workspace, &record), record.streak))
-        };
-        TaskStates(by_task.into_iter().map(of_task).collect())
     }
+    let of_task = |(task, attempts): (Cow<'_, str>, Vec<&AttemptSummary>)| {
+        let record = TaskRecord::of(&attempts);
+        (task.into_owned(), (state(&record), record.streak))
+    };
+    by_task.into_iter().map(of_task).collect()
+}
 
-    /// Returns the statistics of these attempts, which are given oldest first.
-    fn feature(&self, attempts: &[&AttemptSummary]) -> FeatureStats {
-        // Case does not distinguish models; the spelling that most attempts have is shown.
-        let mut models: HashMap<String, (AttemptTotals, BTreeMap<&str, usize>)> = HashMap::new();
-        for attempt in attempts {
-            let Some(model) = attempt.head.model.as_deref() else { continue };
-            let (totals, spellings) = models.entry(model.to_ascii_lowercase()).or_default();
-            totals.add(&attempt.head);
-            *spellings.entry(model).or_default() += 1;
-        }
-        let of_model = |(totals, spellings): (AttemptTotals, BTreeMap<&str, usize>)| {
-            let (spelling, _) = spellings.into_iter().rev().max_by_key(|(_, count)| *count)?;
-            Some(ModelStats { model: spelling.to_owned(), totals })
-        };
-        let mut models: Vec<ModelStats> = models.into_values().filter_map(of_model).collect();
-        models.sort_by(|one, other| (other.totals.attempts, &one.model).cmp(&(one.totals.attempts, &other.model)));
-        let tasks: HashSet<Cow<'_, str>> =
-            attempts.iter().filter_map(|attempt| key(attempt.task_id.as_deref())).collect();
-        let states: Vec<&(TaskState, u32)> = tasks.iter().filter_map(|task| self.0.get(&**task)).collect();
-        let count = |is_so: &dyn Fn(TaskState) -> bool| states.iter().filter(|(state, _)| is_so(*state)).count();
-        FeatureStats {
-            feature: attempts.last().and_then(|attempt| attempt.feature.clone()),
-            totals: AttemptTotals::of(attempts.iter().map(|attempt| &*attempt.head)),
-            tasks: TaskCounts {
-                done: count(&|state| state == TaskState::Done),
-                open: count(&|state| matches!(state, TaskState::Open | TaskState::Failing)),
-                stuck: count(&|state| state == TaskState::Stuck),
-            },
-            streak: states.iter().map(|(_, streak)| *streak).max().unwrap_or_default(),
-            models,
-            last_started_at: attempts.last().map(|attempt| timestamp(attempt.began_at)),
-        }
+/// Returns the statistics of these attempts, which are given oldest first.
+fn feature(states: &HashMap<String, (TaskState, u32)>, attempts: &[&AttemptSummary]) -> FeatureStats {
+    // Case does not distinguish models; the spelling that most attempts have is shown.
+    let mut models: HashMap<String, (AttemptTotals, BTreeMap<&str, usize>)> = HashMap::new();
+    for attempt in attempts {
+        let Some(model) = attempt.head.model.as_deref() else { continue };
+        let (totals, spellings) = models.entry(model.to_ascii_lowercase()).or_default();
+        totals.add(&attempt.head);
+        *spellings.entry(model).or_default() += 1;
+    }
+    let of_model = |(totals, spellings): (AttemptTotals, BTreeMap<&str, usize>)| {
+        let (spelling, _) = spellings.into_iter().rev().max_by_key(|(_, count)| *count)?;
+        Some(ModelStats { model: spelling.to_owned(), totals })
+    };
+    let mut models: Vec<ModelStats> = models.into_values().filter_map(of_model).collect();
+    models.sort_by(|one, other| (other.totals.attempts, &one.model).cmp(&(one.totals.attempts, &other.model)));
+    let tasks: HashSet<Cow<'_, str>> = attempts.iter().filter_map(|attempt| key(attempt.task_id.as_deref())).collect();
+    let states: Vec<&(TaskState, u32)> = tasks.iter().filter_map(|task| states.get(&**task)).collect();
+    let count = |is_so: &dyn Fn(TaskState) -> bool| states.iter().filter(|(state, _)| is_so(*state)).count();
+    FeatureStats {
+        feature: attempts.last().and_then(|attempt| attempt.feature.clone()),
+        totals: AttemptTotals::of(attempts.iter().map(|attempt| &*attempt.head)),
+        tasks: TaskCounts {
+            done: count(&|state| state == TaskState::Done),
+            open: count(&|state| matches!(state, TaskState::Open | TaskState::Failing)),
+            stuck: count(&|state| state == TaskState::Stuck),
+        },
+        streak: states.iter().map(|(_, streak)| *streak).max().unwrap_or_default(),
+        models,
+        last_started_at: attempts.last().map(|attempt| timestamp(attempt.began_at)),
     }
 }

@@ -2,15 +2,16 @@
 
 use serde::Serialize;
 
+use super::log::views;
 use super::totals::AttemptTotals;
 use crate::catalog::{Catalog, RowId};
-use crate::entry::path::display_path;
 use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
-use crate::history::{AttemptSummary, RunRecord, TaskRecord};
+use crate::history::{RunRecord, TaskRecord};
 use crate::iterations::{LiveRun, choose_model, unfinished_runs};
 use crate::journal::{self, IterationView, both_areas, problems_of};
 use crate::queries::summaries;
+use crate::strategy::STUCK_AFTER;
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
@@ -43,7 +44,7 @@ pub enum TaskState {
     Open,
     /// It failed since it was last done.
     Failing,
-    /// It failed so often in a row that agents are warned: see the setting `strategy.stuck_after`.
+    /// It failed so often in a row that agents are warned.
     Stuck,
 }
 
@@ -137,11 +138,11 @@ pub struct TaskView {
 }
 
 /// Returns the state of a task.
-pub(super) fn state(workspace: &Workspace, record: &TaskRecord) -> TaskState {
+pub(super) fn state(record: &TaskRecord) -> TaskState {
     match record.streak {
         0 if record.done_at > 0 => TaskState::Done,
         0 => TaskState::Open,
-        _ if record.rung >= workspace.settings.stuck_after => TaskState::Stuck,
+        _ if record.rung >= STUCK_AFTER => TaskState::Stuck,
         _ => TaskState::Failing,
     }
 }
@@ -163,14 +164,9 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
         return None;
     }
     let record = TaskRecord::of(&heads);
-    let state = state(workspace, &record);
-    let view = |AttemptSummary { id, .. }: &AttemptSummary| {
-        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-        Some(IterationView::new(id.clone(), display_path(&path), journal::attempt_at(workspace, &path)?))
-    };
-    let attempts: Vec<IterationView> =
-        heads[heads.len().saturating_sub(MAX_ATTEMPTS)..].iter().filter_map(view).collect();
-    let title = attempts.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
+    let state = state(&record);
+    let attempts = views(workspace, &catalogs, &heads[heads.len().saturating_sub(MAX_ATTEMPTS)..]);
+    let title = heads.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
     let title = title.or(live.first().map(|run| &run.task_title)).cloned().unwrap_or_default();
     Some(TaskView {
         id: id.to_owned(),

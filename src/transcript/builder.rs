@@ -13,7 +13,7 @@ use super::tail::Tail;
 use super::{MAX_TEXT, Transcript};
 use crate::entry::attempt::{MAX_LIST, MAX_SECTION_BYTES};
 use crate::secret::redact;
-use crate::text::floor;
+use crate::text::{cut, floor};
 
 /// The longest error or decision, in characters.
 const MAX_ITEM: usize = 300;
@@ -289,14 +289,6 @@ fn headline(text: &str) -> String {
     let first = lines.next().unwrap_or_default();
     let second = lines.next().filter(|_| is_exit_code(first)).map(|line| format!(": {line}")).unwrap_or_default();
     format!("{first}{second}").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn cut(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(limit - 1).collect();
-    format!("{}…", kept.trim_end())
 }
 
 /// Returns the decision in a line of an agent's text, without the words that mark it: the line begins, after the mark of a

@@ -1,6 +1,6 @@
 //! An agent's final message without its sigils, which the journal has in other places.
 
-use crate::sigil::{NAMES, SUGGESTIONS_HEADING};
+use crate::sigil::{ELEMENTS, SUGGESTIONS_HEADING};
 
 /// Returns a text without its sigils and their content, and without the block of suggestions. An unclosed one stays,
 /// like everything else.
@@ -8,7 +8,7 @@ pub(crate) fn without_sigils(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut kept = String::with_capacity(text.len());
     // If a search for an end fails, later searches for it fail as well.
-    let mut is_unclosed = [false; NAMES.len()];
+    let mut is_unclosed = [false; ELEMENTS.len()];
     let mut at = 0;
     while let Some(found) = lower[at..].find('<') {
         let start = at + found;
@@ -37,11 +37,11 @@ pub(crate) fn without_sigils(text: &str) -> String {
 fn element(lower: &str, start: usize, is_unclosed: &mut [bool]) -> Option<usize> {
     let inner = &lower[start + 1..];
     let is_end = |rest: &str| rest.starts_with(|next: char| next == '>' || next.is_whitespace());
-    let index = NAMES.iter().position(|name| inner.strip_prefix(name).is_some_and(is_end))?;
+    let index = ELEMENTS.iter().position(|known| inner.strip_prefix(known.name).is_some_and(is_end))?;
     if is_unclosed[index] {
         return None;
     }
-    let closing = format!("</{}>", NAMES[index]);
+    let closing = format!("</{}>", ELEMENTS[index].name);
     let Some(found) = inner.find(&closing) else {
         is_unclosed[index] = true;
         return None;

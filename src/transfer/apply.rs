@@ -231,7 +231,7 @@ impl<'a> Import<'a> {
             }
             let mut kept: Vec<String> = present.iter().filter(|item| !is_gone(item)).cloned().collect();
             kept.extend(new.iter().filter(|item| !present.contains(item)).cloned());
-            changes.push(if kept.is_empty() { Change::Remove(key) } else { Change::SetItems(key, kept) });
+            changes.push(if kept.is_empty() { Change::Remove(key) } else { Change::Set(key, kept.into()) });
         }
         let old = before.word("category");
         let has_new = knowledge.details.as_ref().is_some_and(|details| details[IMPORTED].get("category").is_some());

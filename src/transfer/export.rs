@@ -114,7 +114,7 @@ impl ExportStream<'_> {
         }
         let split = frontmatter::split(&text).ok();
         let body = split.as_ref().map_or(0, |split| split.body);
-        let fields = split.and_then(|split| frontmatter::read(&text[split.head]));
+        let fields = split.and_then(|split| frontmatter::parse(&text[split.head]).ok());
         let id = Id::of_path(path);
         let kind = id.as_ref().map(|id| id.kind().as_str());
         Some(Ok(json!({

@@ -45,7 +45,7 @@ impl ImportFile {
     pub(super) fn parts(&self) -> std::result::Result<(Fields, &str, u32), &'static str> {
         let Ok(split) = frontmatter::split(&self.text) else { return Ok((Fields::new(), &self.text, 0)) };
         let head = &self.text[split.head.clone()];
-        let fields = frontmatter::read(head).or_else(|| frontmatter::read(&with_quoted_globs(head)));
+        let fields = frontmatter::parse(head).or_else(|_| frontmatter::parse(&with_quoted_globs(head))).ok();
         let fields = fields.or_else(|| head.trim().is_empty().then(Fields::new));
         let reason = "its frontmatter is not valid YAML; fix it, and import again";
         Ok((fields.ok_or(reason)?, &self.text[split.body..], split.body_line.saturating_sub(1)))

@@ -113,7 +113,7 @@ fn read(text: &str, source: ImportSource) -> Option<(String, Map<String, Value>,
         return None;
     }
     let split = frontmatter::split(text).ok()?;
-    let fields = frontmatter::read(&text[split.head])?;
+    let fields = frontmatter::parse(&text[split.head]).ok()?;
     let imported = fields.get("details")?.get(IMPORTED)?.as_object()?;
     let word = |name: &str| imported.get(name).and_then(Value::as_str);
     let (key, hash) = (word("id")?, word("hash")?);

@@ -103,7 +103,7 @@ fn database(
 fn attempt(row: &SqlRow, names: &Names, database: &str, place: &str) -> std::result::Result<Attempt, String> {
     let missing = |name: &str| format!("it has no `{name}`");
     let outcome = text(row, "outcome").ok_or_else(|| missing("outcome"))?;
-    let outcome = Outcome::parse(&outcome).ok_or_else(|| format!("its outcome `{outcome}` is unknown"))?;
+    let outcome = Outcome::in_file(&outcome).ok_or_else(|| format!("its outcome `{outcome}` is unknown"))?;
     let run_id = text(row, "run_id").ok_or_else(|| missing("run_id"))?;
     let number = row.get("iteration").and_then(Value::as_u64).ok_or_else(|| missing("iteration"))?;
     let number = u32::try_from(number).map_err(|_| format!("its number {number} is too high"))?;

@@ -245,7 +245,7 @@ mod tests {
                 let told = Arc::clone(&told);
                 move |activity: Activity| told.lock().unwrap().push((activity.work, activity.step))
             });
-            impatient.workspace.settings.lock_timeout_ms = 0;
+            impatient.workspace.lock_timeout = std::time::Duration::ZERO;
             assert!(impatient.wait_for_entries().is_err());
             assert_eq!(
                 *told.lock().unwrap(),

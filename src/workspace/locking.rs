@@ -143,9 +143,9 @@ mod tests {
         assert_eq!(memory.lock_timeout(), Duration::from_secs(30));
         memory.workspace.is_hurried = true;
         assert!(memory.lock_timeout() <= Duration::from_millis(200));
-        memory.workspace.settings.lock_timeout_ms = 5;
+        memory.workspace.lock_timeout = Duration::from_millis(5);
         assert_eq!(memory.lock_timeout(), Duration::from_millis(5));
-        memory.workspace.settings.lock_timeout_ms = 30_000;
+        memory.workspace.lock_timeout = Duration::from_secs(30);
         let held = memory.store.lock(Duration::ZERO).unwrap();
         let Err(crate::Error::Locked { .. }) = memory.lock_entries() else { panic!("it is free") };
         drop(held);

@@ -33,6 +33,8 @@ pub(crate) use init::{CONFIG, init};
 pub(crate) use locking::EntryLock;
 pub use merge_driver::MergeDriverRegistration;
 
+/// How long a writing call waits for another one.
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a call waits for a lock at most while a client waits for this process.
 const HURRIED_TIMEOUT: Duration = Duration::from_millis(150);
 
@@ -44,6 +46,8 @@ pub struct Workspace {
     pub(crate) settings_problems: Vec<Problem>,
     pub(crate) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
     pub(crate) observer: Option<Observer>,
+    /// How long a writing call waits for another one.
+    pub(crate) lock_timeout: Duration,
     /// Whether a client waits for this process: it waits for a lock only briefly, for git and the index's lock not at
     /// all, and a search neither builds nor extends the index.
     pub(crate) is_hurried: bool,
@@ -79,7 +83,6 @@ impl Workspace {
 
     /// Returns how long a call waits for a lock.
     pub(crate) fn lock_timeout(&self) -> Duration {
-        let timeout = Duration::from_millis(self.settings.lock_timeout_ms);
-        if self.is_hurried { timeout.min(HURRIED_TIMEOUT) } else { timeout }
+        if self.is_hurried { self.lock_timeout.min(HURRIED_TIMEOUT) } else { self.lock_timeout }
     }
 }

@@ -5,7 +5,7 @@ use super::activity::Ongoing;
 use crate::catalog::Catalog;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::display_path;
-use crate::entry::{Id, MAX_FILE_BYTES, place};
+use crate::entry::{MAX_FILE_BYTES, place};
 use crate::error::{Error, Findings, MAX_OF_FILE, Problem, Result, Severity};
 use crate::secret::{self, Secret};
 use crate::text::{floor, invisible};
@@ -13,7 +13,7 @@ use crate::text::{floor, invisible};
 impl Workspace {
     /// Refuses knowledge that contains a secret.
     pub(crate) fn refuse_secrets(&self, knowledge: &Knowledge) -> Result<()> {
-        fields(knowledge).iter().try_for_each(|(what, text)| self.refuse_secrets_in(what, text))
+        knowledge.texts().iter().try_for_each(|(what, text)| self.refuse_secrets_in(what, text))
     }
 
     /// Refuses a text that contains a secret.
@@ -74,46 +74,9 @@ impl Workspace {
     }
 }
 
-/// Returns the texts of knowledge, each with its name. A field that is added to [`Knowledge`] does not compile until it is listed here.
-fn fields(knowledge: &Knowledge) -> [(&'static str, String); 12] {
-    let Knowledge {
-        title,
-        tags,
-        body,
-        category,
-        feature,
-        scope,
-        importance: _,
-        source: _,
-        task_id,
-        run_id,
-        expires_at: _,
-        supersedes,
-        files,
-        questions,
-        details,
-    } = knowledge;
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let details = details.as_ref().map(|details| serde_json::Value::from(details.clone()).to_string());
-    [
-        ("title", title.clone()),
-        ("body", body.clone()),
-        ("tags", tags.join("\n")),
-        ("scope", scope.to_string()),
-        ("task_id", text(task_id)),
-        ("run_id", text(run_id)),
-        ("supersedes", supersedes.iter().map(Id::as_str).collect::<Vec<_>>().join("\n")),
-        ("files", files.join("\n")),
-        ("questions", questions.join("\n")),
-        ("details", details.unwrap_or_default()),
-        ("category", text(category)),
-        ("feature", text(feature)),
-    ]
-}
-
 /// Returns the place of the first invisible character of knowledge, and the character.
 fn first_invisible(knowledge: &Knowledge) -> Option<(String, String)> {
-    fields(knowledge).iter().find_map(|(what, text)| {
+    knowledge.texts().iter().find_map(|(what, text)| {
         let (at, character) = invisible(text).next()?;
         let (line, column) = place(text, at);
         let reason = format!("U+{:04X} is an invisible character", u32::from(character));

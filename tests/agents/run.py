@@ -199,7 +199,7 @@ def first_session(place, report):
     ended, requests = place.session([
         Call("search_memory", {"query": "which port do the tests need"}),
         Call("add_knowledge", {"title": "Where fixtures come from", "tags": ["fixtures"], "body": ADDED}),
-        Call("record_attempt", {"task": OTHER_TASK, "outcome": "failed", "tried": OTHER_TRIED, "why_failed": OTHER_WHY}),
+        Call("record_attempt", {"task": OTHER_TASK, "outcome": "failed", "what_tried": OTHER_TRIED, "why_failed": OTHER_WHY}),
         Say(LEARNING)], "Look around")
     found = places_of(requests, TRIED)
     check("session 1, start", "the briefing holds the failed attempt, once", len(found) == 1, listed(found))
@@ -257,7 +257,7 @@ def unaware(place, report):
 def fails_as_told(place, why, report):
     def fail(request):
         told = request.holds("Record what failed with `record_attempt`")
-        return Call("record_attempt", {"task": OTHER_TASK, "outcome": "failed", "tried": OTHER_TRIED, "why_failed": why}) if told else Say("It did not help.")
+        return Call("record_attempt", {"task": OTHER_TASK, "outcome": "failed", "what_tried": OTHER_TRIED, "why_failed": why}) if told else Say("It did not help.")
 
     def end(request):
         told = request.holds("If refused, end with `<failure-report>` (lines `what_tried:`, `why_failed:`)")
@@ -294,7 +294,7 @@ def orders(place, report):
         program = shutil.which("ralph-memory", path=place.env["PATH"])
         asked = [Call("command", {"command": f"{program} context --task '{task if asks != 0 else 'Look around'}'"})] * (asks or 1)
         steps = [Call("build_context", {"task": task})] if asks is None else asked
-        steps = steps + [Call("record_attempt", {"task": task, "outcome": "failed", "tried": tried, "why_failed": why})] * by_tool
+        steps = steps + [Call("record_attempt", {"task": task, "outcome": "failed", "what_tried": tried, "why_failed": why})] * by_tool
         _, requests = place.session([*steps, Say(failure(task, tried, why) if by_message else "It did not help.")], *filter(None, [place.client.unasked]), "Go on")
         shown = any(request.holds(f"**Title:** {task if asks != 0 else 'Look around'}") for request in requests[1:])
         made = place.entries("journal", why)

@@ -100,7 +100,7 @@ fn messages() -> Vec<Value> {
         call("read_entry", json!({"id": "knowledge/wal-mode", "from": 2})),
         call("add_knowledge", json!({"title": "Frames", "tags": ["a"], "body": "b"})),
         call("build_context", json!({"task": "wal", "max_characters": 9000})),
-        call("record_attempt", json!({"task": "wal", "outcome": "failed", "tried": "a", "why_failed": "b"})),
+        call("record_attempt", json!({"task": "wal", "outcome": "failed", "what_tried": "a", "why_failed": "b"})),
         call("search_feature_memory", json!({"query": "wal", "feature": "db", "min_score": 0.5})),
         call("get_recent_iterations", json!({"count": 2})),
         call("get_feature_files", json!({"feature": "db"})),

@@ -109,8 +109,8 @@ impl Place<'_> {
     }
 
     fn memory(&self) -> Memory {
-        let variables = [("RALPH_MEMORY_LOCK__TIMEOUT_MS", "20")];
-        let memory = Memory::open_for_user(Some(&self.root()), &self.root(), None, variables.into_iter()).unwrap();
+        let memory = Memory::open_for_user(Some(&self.root()), &self.root(), None, [].into_iter()).unwrap();
+        let memory = memory.with_lock_timeout(Duration::from_millis(20));
         let (home, tmp) = (self.base.join("home"), self.base.join("tmp"));
         memory.keeping_in(StateFolders::of_user(&|name| match name {
             "HOME" => Some(home.clone().into()),
@@ -133,7 +133,7 @@ impl Place<'_> {
 
     fn command(&self, arguments: &[String]) -> Command {
         let mut command = Command::new(self.program);
-        command.args(arguments).current_dir(self.root()).env_clear().env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "20");
+        command.arg("--lock-timeout=20").args(arguments).current_dir(self.root()).env_clear();
         command.env("HOME", self.base.join("home")).env("TMPDIR", self.base.join("tmp"));
         command.stdin(Stdio::from(File::open(self.base.join("answer")).unwrap()));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -11,7 +11,7 @@ use crate::support::TestBase;
 /// The commands that answer nothing that a program reads as JSON.
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
-const PARTS: [&str; 26] = [
+const PARTS: [&str; 24] = [
     "operation",
     "answer",
     "attempt",
@@ -22,12 +22,10 @@ const PARTS: [&str; 26] = [
     "feature-stats",
     "found-entry",
     "full-entry",
-    "iteration",
     "link",
     "listed-entry",
     "live-action",
     "live-run",
-    "logged-attempt",
     "merged",
     "model-stats",
     "moved",
@@ -119,7 +117,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("show-run", 0, &["show", attempt["run_id"].as_str().unwrap()]);
     ask("log", 0, &["log"]);
     ask("log", 0, &["log", "--outcome", "done"]);
-    ask("log-full", 0, &["log", "--full"]);
+    ask("log", 0, &["log", "--full"]);
     ask("stats", 0, &["stats"]);
     ask("list", 0, &["list", "--unused", "--sort", "title"]);
     ask("edit", 0, &["edit", "bench", "--supersedes", "make"]);
@@ -204,7 +202,7 @@ fn every_command_has_a_schema() {
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
         .map(|name| {
-            ["-tags", "-cancel", "-briefing", "-export", "-task", "-run", "-full", "-follow", "-list", "-clear"]
+            ["-tags", "-cancel", "-briefing", "-export", "-task", "-run", "-follow", "-list", "-clear"]
                 .iter()
                 .find_map(|form| name.strip_suffix(form))
                 .unwrap_or(name)

@@ -145,9 +145,7 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
         "{SAID}\n<knowledge tags=\"key\" title=\"The key\">\nIt is {secret}.\n</knowledge>\nI used {secret} here.\n"
     );
     let more = ["--agent-exit", "0", "--verify-exit", "3", "--verify-command", "make check", "--verify-ms", "7"];
-    let record = |base: &TestBase| {
-        base.with([&["record"][..], &more].concat()).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").input(&said).run()
-    };
+    let record = |base: &TestBase| base.with([&["record"][..], &more].concat()).lock_timeout(1).input(&said).run();
     begin(&whole);
     record(&whole).says(0, "recorded journal/");
     begin(&base);
@@ -250,7 +248,7 @@ fn an_attempt_is_kept_in_the_temporary_folder_if_the_user_folder_is_read_only() 
     let temporary = base.home().join("tmp");
     fs::create_dir(&temporary).unwrap();
     let with = |arguments: &[&str]| {
-        let ran = base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").env("TMPDIR", &temporary);
+        let ran = base.with(arguments).lock_timeout(1).env("TMPDIR", &temporary);
         ran.env("XDG_STATE_HOME", base.home().join("state")).input(SAID).run()
     };
     with(&["context", "--task", "Write the greeting", "--task-id", TASK, "--run", "run-1"])
@@ -281,13 +279,8 @@ fn a_custom_loop_gets_its_attempt_back() {
     let base = TestBase::new();
     let state = base.home().join("state");
     let open = || {
-        let memory = Memory::open_for_user(
-            Some(&base.root()),
-            &base.root(),
-            None,
-            [("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1")].into_iter(),
-        );
-        memory.unwrap().keeping_in(StateFolders::new([state.clone()]))
+        let memory = Memory::open(&base.root()).unwrap().with_lock_timeout(Duration::from_millis(1));
+        memory.keeping_in(StateFolders::new([state.clone()]))
     };
     let task = Task { id: Some(TASK.to_owned()), ..Task::new("Write the greeting") };
     let memory = open();
@@ -310,13 +303,8 @@ fn a_custom_loop_gets_its_attempt_back() {
         matches!(&error, Error::NotRecorded { source, .. } if matches!(**source, Error::Locked { .. })),
         "{error:?}"
     );
-    let without = Memory::open_for_user(
-        Some(&base.root()),
-        &base.root(),
-        None,
-        [("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1")].into_iter(),
-    );
-    assert!(matches!(without.unwrap().finish(&iteration, &report), Err(Error::Locked { .. })));
+    let without = Memory::open(&base.root()).unwrap().with_lock_timeout(Duration::from_millis(1));
+    assert!(matches!(without.finish(&iteration, &report), Err(Error::Locked { .. })));
     drop(lock);
     let waiting = memory.kept_attempts();
     assert_eq!((waiting.len(), waiting[0].path()), (1, kept.as_path()));
@@ -334,7 +322,7 @@ fn other_files_are_not_mistaken_for_saved_attempts() {
     let base = TestBase::new();
     begin(&base);
     let lock = locked(&base);
-    let ran = base.with(["record"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").input(SAID).run();
+    let ran = base.with(["record"]).lock_timeout(1).input(SAID).run();
     assert_eq!(ran.code, Some(5), "{ran}");
     drop(lock);
     let text = fs::read_to_string(kept(&base)).unwrap();

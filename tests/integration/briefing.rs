@@ -246,7 +246,7 @@ fn knowledge_of_a_file_that_is_gone_is_unverified() {
 #[test]
 fn decisions_over_the_limits_of_the_settings_are_not_shown() {
     let base = TestBase::new();
-    base.write(".ralph/config.toml", "format = 1\nevents.per_project = 0\n");
+    base.write(".ralph/config.toml", "format = 1\nevents.limits = { per_project = 0 }\n");
     memory(&base).note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap();
     assert_eq!(memory(&base).briefing(&BriefingRequest::default()).unwrap().text, "");
 }

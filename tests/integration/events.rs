@@ -135,7 +135,7 @@ fn a_task_sees_the_results_of_others_in_its_section() {
     assert_eq!(same.context.matches("The header is X-Session.").count(), 1, "{}", same.context);
     assert!(events(&base).is_empty());
     // The limits apply to both together.
-    base.write(".ralph/config.toml", "format = 1\n[events]\nper_section = 1\n");
+    base.write(".ralph/config.toml", "format = 1\n[events]\nlimits = { per_section = 1 }\n");
     let capped = self::memory(&base).begin(&task("Paint kitchens", "auth"), &Run::named("run-5")).unwrap();
     assert_eq!(capped.context.matches("Add the login: ").count(), 1, "{}", capped.context);
     assert!(capped.context.contains(approved), "the newest is told: {}", capped.context);

@@ -248,12 +248,12 @@ fn a_lock_that_stays_taken_is_5() {
     let lock = File::options().write(true).truncate(true).open(base.at(".ralph/state/lock")).unwrap();
     lock.lock().unwrap();
     fs::write(base.at(".ralph/state/lock"), "pid 4711 on somewhere (ralph-memory add)\n").unwrap();
-    let run = |arguments: &[&str]| base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run();
+    let run = |arguments: &[&str]| base.with(arguments).lock_timeout(1).run();
     assert_snapshot!(without_times(&run(&["add", "Other", "--tags", "a", "--body", "b"])), @"
     exit 5
     --- stderr
     error: `[TEMP]/project/.ralph/state/lock` was still locked after [N] ms by pid 4711 on somewhere (ralph-memory add)
-    hint: another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS
+    hint: another command is writing; wait for it, and run the command again
     ");
     run(&["edit", "t", "--supersedes", "bench"]).says(5, "state/lock");
     run(&["restore", "bench"]).says(5, "state/lock");
@@ -269,7 +269,7 @@ fn a_cache_that_stays_locked_stops_only_the_index() {
     base.run(["index"]).says(0, "the index has ");
     let lock = File::options().write(true).open(base.at(".ralph/cache/lock")).unwrap();
     lock.lock().unwrap();
-    let run = |arguments: &[&str]| base.with(arguments).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").run();
+    let run = |arguments: &[&str]| base.with(arguments).lock_timeout(1).run();
     run(&["index", "--rebuild"]).says(5, "cache/lock");
     assert_eq!(run(&ADD).answer(0), "created knowledge/t\n");
     assert!(run(&["search", "T"]).answer(0).contains("knowledge/t"));

@@ -96,7 +96,9 @@ fn values(argument: &str, writes: bool) -> Vec<Value> {
         "files" if !writes => marked(&|mark| json!([format!("src/{mark}.rs")])),
         "files" => vec![json!(["src/shared.rs"])],
         "tags" => vec![json!(["login"]), json!(["retry", "login"])],
-        "body" | "description" | "tried" | "why_failed" | "suggestion" | "notes" => vec![json!("The login times out.")],
+        "body" | "description" | "what_tried" | "why_failed" | "retry_suggestion" | "notes" => {
+            vec![json!("The login times out.")]
+        }
         "error" => vec![json!("TimeoutError: the login did not answer")],
         "outcome" => vec![json!("failed"), json!("done"), json!("partial")],
         "category" => vec![json!("pitfall"), json!("other")],

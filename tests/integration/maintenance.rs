@@ -132,7 +132,7 @@ fn unused_knowledge_is_archived_once_use_is_recorded_long_enough() {
 
 #[test]
 fn events_over_the_limits_are_archived() {
-    let it = Garden::new("[events]\nper_project = 3\nper_task = 1\n");
+    let it = Garden::new("[events]\nlimits = { per_project = 3, per_task = 1 }\n");
     for (number, importance) in [(0, 50), (1, 90), (2, 50), (3, 50), (4, 10)] {
         let event = Event { importance: Some(importance), ..Event::new("decision", format!("Decision {number}.")) };
         it.memory.note(&event).unwrap();
@@ -287,7 +287,7 @@ proptest! {
     /// hold, and history is the same.
     #[test]
     fn maintenance_never_loses_a_statement(steps in steps()) {
-        let it = Garden::new("[maintenance]\nlearnings = 4\n[events]\nper_project = 2\nper_section = 1\nper_task = 1\nin_all = 4\n");
+        let it = Garden::new("[maintenance]\nlearnings = 4\n[events]\nlimits = { per_project = 2, per_section = 1, per_task = 1, in_all = 4 }\n");
         let mut statements = Vec::new();
         let counter = Rc::new(Cell::new(0));
         let number = || { counter.set(counter.get() + 1); counter.get() };

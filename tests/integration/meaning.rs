@@ -18,6 +18,9 @@ use crate::test_cases::cases;
 
 const URL: &str = "RALPH_MEMORY_OLLAMA__URL";
 const SHARED: &str = "RALPH_MEMORY_QDRANT__URL";
+/// The two ways to divide vectors among collections.
+const SHARED_COLLECTION: &str = "{ per_feature = false }";
+const PER_FEATURE: &str = "{ per_feature = true }";
 
 /// A memory with three entries, of which words find one by "database" and none by "latency".
 fn base() -> TestBase {
@@ -118,7 +121,7 @@ fn the_first_entry_of_a_feature_creates_its_collection() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let there = |arguments: &[&str]| {
         let run = shared(base.with(arguments), &ollama, &server);
-        run.env("RALPH_MEMORY_QDRANT__COLLECTIONS", "per-feature").run()
+        run.env("RALPH_MEMORY_QDRANT__COLLECTION", PER_FEATURE).run()
     };
     there(&["index", "--remote"]).answer(0);
     let fact = ["Sessions", "--tags", "auth", "--feature", "sign-in", "--body", "The password is checked twice."];
@@ -246,8 +249,6 @@ fn secrets_are_never_sent() {
 fn without_an_address_or_weight_no_request_is_sent() {
     let (base, ollama) = (base(), Standin::start());
     base.run(["search", "bench", "--json"]).json(0);
-    let run = base.with(["search", "bench", "--json", "--semantic-weight", "0"]).env(URL, &ollama.url);
-    run.run().json(0);
     let off = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_SEMANTIC__WEIGHT", "0");
     off.run().json(0);
     // A file that comes with a repository names no address.
@@ -255,8 +256,8 @@ fn without_an_address_or_weight_no_request_is_sent() {
     let (code, ..) = problem(&base.run(["search", "bench", "--json"]), 0);
     assert_eq!(code, "address-in-project");
     assert_eq!(ollama.knobs.n_calls.load(Ordering::SeqCst), 0);
-    let usage = base.run(["search", "bench", "--semantic-weight", "1"]);
-    usage.refuses(2, "invalid value '1' for '--semantic-weight <SHARE>': not a number from 0 to 0.99");
+    let too_much = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_SEMANTIC__WEIGHT", "1").run();
+    too_much.refuses(2, "`semantic.weight` must be a number from 0 to 0.99");
 }
 
 #[test]
@@ -300,15 +301,14 @@ fn a_run_reports_semantic_search_once() {
 fn a_slow_server_suspends_requests() {
     let (base, ollama) = (base(), Standin::start());
     ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
-    let slow =
-        |now: &str| search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "100").now(now);
+    let slow = |now: &str| search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "100").now(now);
     let begun = Instant::now();
     let (code, message, hint) = problem(&slow("2026-11-20T10:00:00Z").run(), 0);
     assert_eq!(
         (code.as_str(), message.as_str()),
         ("semantic-off", "it did not answer within 100 ms; words alone count")
     );
-    assert!(hint.contains("ollama.query_timeout_ms"), "{hint}");
+    assert!(hint.contains("ollama.timeout_ms"), "{hint}");
     let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
     let n_first = n_calls();
     let (code, message, _) = problem(&slow("2026-11-20T10:00:20Z").run(), 0);
@@ -323,7 +323,7 @@ fn a_slow_server_suspends_requests() {
     ollama.knobs.delay_ms.store(0, Ordering::SeqCst);
     let doctor = base.with(["doctor"]).env(URL, &ollama.url).now("2026-11-20T10:01:15Z").run();
     assert!(doctor.stdout.contains("RAG: active (ollama nomic-embed-text 96d)"), "{doctor}");
-    let answer = slow("2026-11-20T10:01:20Z").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "30000").run().json(0);
+    let answer = slow("2026-11-20T10:01:20Z").env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "30000").run().json(0);
     assert_eq!(answer["problems"].as_array().unwrap().len(), 0, "{answer}");
     assert!(begun.elapsed() < Duration::from_secs(50), "nobody waited for a whole answer");
 }
@@ -345,7 +345,7 @@ fn told(memory: &Memory) -> Vec<String> {
 #[test]
 fn a_process_respects_a_newer_suspension() {
     let (base, ollama, seconds) = (base(), Standin::start(), Arc::new(AtomicU64::new(1_800_000_000)));
-    let variables = [(URL, ollama.url.as_str()), ("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "100")];
+    let variables = [(URL, ollama.url.as_str()), ("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "100")];
     let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
     ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
     let first = opened(&base, &variables, &seconds);
@@ -378,14 +378,14 @@ fn others_write_while_one_waits() {
     let (base, ollama) = (base(), Standin::start());
     ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
     let waiting = base.with(["add", "Waits", "--tags", "x", "--body", "b"]).env(URL, &ollama.url);
-    let mut waiting = waiting.env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "600000").command().spawn().unwrap();
+    let mut waiting = waiting.env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "600000").command().spawn().unwrap();
     let begun = Instant::now();
     while ollama.knobs.n_calls.load(Ordering::SeqCst) == 0 {
         assert!(begun.elapsed() < Duration::from_secs(50), "it asks the server");
         std::thread::yield_now();
     }
     let other = base.with(["add", "Other", "--tags", "y", "--body", "Not alike."]);
-    other.env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "0").run().answer(0);
+    other.lock_timeout(0).run().answer(0);
     assert!(waiting.try_wait().unwrap().is_none(), "it waits still");
     waiting.kill().unwrap();
     waiting.wait().unwrap();
@@ -545,7 +545,7 @@ fn texts_sent_one_by_one_share_a_time_out() {
     ollama.knobs.quick.store(2, Ordering::SeqCst);
     ollama.knobs.delay_ms.store(600, Ordering::SeqCst);
     let patient = |now: &str| {
-        let run = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__QUERY_TIMEOUT_MS", "1500").now(now);
+        let run = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "1500").now(now);
         run.run()
     };
     let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
@@ -701,14 +701,14 @@ fn a_shared_server_finds_the_same_as_local_vectors() {
     let (base, ollama, server) = (base(), Standin::start(), qdrant::Standin::start(None));
     let here = |query: &str| search(&base, &ollama.url, query).run();
     // Entries without a feature lie in the same place in both.
-    for (mode, n_new) in [("shared", 4), ("per-feature", 1)] {
+    for (mode, n_new) in [(SHARED_COLLECTION, 4), (PER_FEATURE, 1)] {
         base.write(
             ".ralph/knowledge/login.md",
             "---\ntitle: \"Sessions\"\ntags: [auth]\nfeature: sign-in\n---\n\nThe password is checked twice.\n",
         );
         let there = |arguments: &[&str]| {
             let run = shared(base.with(arguments), &ollama, &server);
-            run.env("RALPH_MEMORY_QDRANT__COLLECTIONS", mode).run()
+            run.env("RALPH_MEMORY_QDRANT__COLLECTION", mode).run()
         };
         let filled = there(&["index", "--remote"]).answer(0);
         assert_eq!(filled, format!("the index has 4 entries\nthe server has 4 entries, {n_new} new\n"), "{mode}");
@@ -795,11 +795,11 @@ fn written_entries_are_shared() {
 /// A fresh server is asked, and written to, before anything else is done there.
 #[test]
 fn a_fresh_server_is_filled_by_what_is_written_and_searched() {
-    for mode in ["shared", "per-feature"] {
+    for mode in [SHARED_COLLECTION, PER_FEATURE] {
         let (base, ollama, server) = (TestBase::new(), Standin::start(), qdrant::Standin::start(None));
         let there = |arguments: &[&str]| {
             let run = shared(base.with(arguments), &ollama, &server);
-            run.env("RALPH_MEMORY_QDRANT__COLLECTIONS", mode).run()
+            run.env("RALPH_MEMORY_QDRANT__COLLECTION", mode).run()
         };
         let found = |query: &str, code: i32| {
             let answer = there(&["search", query, "--json"]).json(code);
@@ -880,10 +880,10 @@ proptest! {
                 format!("---\ntitle: Entry {number}\ntags: [{}]\n{feature}---\n\n{body}.\n", WORDS[words[0]]),
             );
         }
-        let mode = if per_feature { "per-feature" } else { "shared" };
+        let mode = if per_feature { PER_FEATURE } else { SHARED_COLLECTION };
         let query = text(&query);
         let run = |arguments: &[&str], qdrant: Option<&str>| {
-            let mut run = base.with(arguments).env("RALPH_MEMORY_QDRANT__COLLECTIONS", mode);
+            let mut run = base.with(arguments).env("RALPH_MEMORY_QDRANT__COLLECTION", mode);
             if let Some(qdrant) = qdrant {
                 run = run.env(URL, &ollama.url).env(SHARED, qdrant).env("RALPH_MEMORY_QDRANT__TIMEOUT_MS", "2000");
             }

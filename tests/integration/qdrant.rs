@@ -21,7 +21,7 @@ pub(crate) struct Home {
 
 impl Home {
     /// Finds a server for a test with this name.
-    fn new(test: &str, mode: &str) -> Home {
+    fn new(test: &str, per_feature: bool) -> Home {
         let unique = format!("ralph-memory-{test}-{}", process::id());
         let key = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (standin, url, api_key) = if let Some(url) = key("QDRANT_URL") {
@@ -34,9 +34,8 @@ impl Home {
         let settings = settings::QdrantSettings {
             url,
             api_key,
-            collections: settings::CollectionLayout::parse(mode).unwrap(),
             project: unique.clone(),
-            collection: unique,
+            collection: settings::CollectionSettings { name: unique, per_feature },
             timeout_ms: 30_000,
             ..settings::QdrantSettings::default()
         };
@@ -84,7 +83,7 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         let own = self.features.iter().map(|feature| collection_of(feature));
-        for name in own.chain([self.settings.collection.clone()]) {
+        for name in own.chain([self.settings.collection.name.clone()]) {
             self.raw("DELETE", &format!("/collections/{name}"), &Value::Null);
         }
     }
@@ -140,7 +139,7 @@ fn made_of(prepared: &CollectionsReport) -> Vec<&str> {
 
 #[test]
 fn vectors_are_kept_in_one_collection_for_all_features() {
-    let home = Home::new("shared", "shared");
+    let home = Home::new("shared", false);
     let qdrant = home.open();
     assert!(!qdrant.check().unwrap().is_prepared);
     // Nothing is there yet, which is no failure.
@@ -149,14 +148,14 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     // The first write creates the collection, and as the settings want it.
     qdrant.put(&[point("knowledge/first", 0, 1, [1.0, 0.0, 0.0, 0.0], None)], Timeouts::Query).unwrap();
     assert_eq!(made_of(&qdrant.prepare(4, &[None]).unwrap()), [""; 0]);
-    home.raw("DELETE", &format!("/collections/{}", home.settings.collection), &Value::Null);
+    home.raw("DELETE", &format!("/collections/{}", home.settings.collection.name), &Value::Null);
 
     // Created once, from the settings; the second time everything exists.
     let features = [None, Some("login"), Some("search")];
-    assert_eq!(made_of(&qdrant.prepare(4, &features).unwrap()), [home.settings.collection.as_str()]);
+    assert_eq!(made_of(&qdrant.prepare(4, &features).unwrap()), [home.settings.collection.name.as_str()]);
     assert_eq!(made_of(&qdrant.prepare(4, &features).unwrap()), [""; 0]);
     assert!(qdrant.check().unwrap().is_prepared);
-    let there = home.raw("GET", &format!("/collections/{}", home.settings.collection), &Value::Null);
+    let there = home.raw("GET", &format!("/collections/{}", home.settings.collection.name), &Value::Null);
     let there = &there["result"];
     assert_eq!(there["config"]["params"]["vectors"]["size"], 4);
     assert_eq!(there["config"]["params"]["vectors"]["distance"], "Cosine");
@@ -244,7 +243,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     wrong.vector.pop();
     assert!(qdrant.put(&[wrong], Timeouts::Batch).unwrap_err().is_wrong_dimension());
     let prepared = qdrant.prepare(3, &[None]).unwrap();
-    let collection = home.settings.collection.clone();
+    let collection = home.settings.collection.name.clone();
     let wrong = format!("collection `{collection}` takes vectors of 4 dimensions, not of 3");
     assert_eq!((prepared.differences, prepared.is_unusable), (vec![wrong], true));
     assert_eq!(qdrant.recreate(3, &[None]).unwrap(), refused(&collection));
@@ -260,7 +259,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
 
 #[test]
 fn vectors_are_kept_in_a_collection_for_each_feature() {
-    let mut home = Home::new("each", "per-feature");
+    let mut home = Home::new("each", true);
     let (login, search, others) = (home.feature("login"), home.feature("search"), home.feature("others"));
     let (login, search, others) = (login.as_str(), search.as_str(), others.as_str());
     let qdrant = home.open();
@@ -269,7 +268,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
         assert_eq!(nearest(&qdrant, &x, 5, 0.0, feature, None).unwrap(), []);
     }
 
-    let base = home.settings.collection.clone();
+    let base = home.settings.collection.name.clone();
     let mut names = [base.clone(), collection_of(login)];
     names.sort();
     assert_eq!(made_of(&qdrant.prepare(4, &[Some(login)]).unwrap()), names);
@@ -320,7 +319,8 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
 
     // A point in an unsearched collection is listed, and storing or removing it fixes that.
-    let shared = settings::QdrantSettings { collections: settings::CollectionLayout::Shared, ..home.settings.clone() };
+    let shared = settings::CollectionSettings { per_feature: false, ..home.settings.collection.name.clone() };
+    let shared = settings::QdrantSettings { collection: shared, ..home.settings.clone() };
     let shared = QdrantClient::new(&shared, "all-minilm").unwrap();
     shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Timeouts::Batch).unwrap();
     assert_eq!(stored(&qdrant)[0], "knowledge/astray#0/1 astray");
@@ -349,8 +349,8 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
 
 #[test]
 fn differences_from_the_settings_are_reported() {
-    let home = Home::new("differs", "shared");
-    let name = &home.settings.collection;
+    let home = Home::new("differs", false);
+    let name = &home.settings.collection.name;
     let path = format!("/collections/{name}");
     let qdrant = home.open();
     home.raw("PUT", &path, &json!({ "vectors": { "size": 4, "distance": "Dot" }, "bogus": 1 }));
@@ -373,24 +373,25 @@ fn differences_from_the_settings_are_reported() {
     let prepared = qdrant.recreate(4, &[None]).unwrap();
     assert_eq!(made_of(&prepared), [name.as_str()]);
     // Slow settings do not disable the collection.
-    let settings = settings::QdrantSettings { m: 32, ..home.settings.clone() };
+    let settings = settings::HnswSettings { m: 32, ..home.settings.hnsw };
+    let settings = settings::QdrantSettings { hnsw: settings, ..home.settings.clone() };
     let prepared = QdrantClient::new(&settings, "all-minilm").unwrap().prepare(4, &[None]).unwrap();
     assert_eq!((prepared.differences.len(), prepared.is_unusable), (1, false));
 }
 
 #[test]
 fn several_may_prepare_at_the_same_time() {
-    let home = Home::new("race", "shared");
+    let home = Home::new("race", false);
     let made: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| home.open().prepare(4, &[None]).unwrap())).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap().created).collect()
     });
-    assert_eq!(made, [home.settings.collection.as_str()]);
+    assert_eq!(made, [home.settings.collection.name.as_str()]);
 }
 
 #[test]
 fn a_project_without_a_name_has_its_own_entries() {
-    let home = Home::new("nameless", "shared");
+    let home = Home::new("nameless", false);
     let settings = settings::QdrantSettings { project: String::new(), ..home.settings.clone() };
     let nameless = QdrantClient::new(&settings, "all-minilm").unwrap();
     let named = home.open();

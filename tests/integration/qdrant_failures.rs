@@ -76,7 +76,7 @@ fn a_slow_server_takes_at_most_the_time_of_one_call() {
     let standin = Standin::start(None);
     let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
     let features: Vec<Option<&str>> = names.iter().map(|name| Some(name.as_str())).collect();
-    let slow = |settings: &mut settings::QdrantSettings| settings.collections = settings::CollectionLayout::PerFeature;
+    let slow = |settings: &mut settings::QdrantSettings| settings.collection.per_feature = true;
     open(&standin.url, slow).prepare(4, &features).unwrap();
     standin.knobs.delay_ms.store(60, Ordering::SeqCst);
     let qdrant = open(&standin.url, |settings| {
@@ -102,8 +102,8 @@ fn another_projects_feature_collection_is_not_used() {
     let standin = Standin::start(None);
     let project = |name: &'static str| {
         open(&standin.url, move |settings| {
-            settings.collections = settings::CollectionLayout::PerFeature;
-            settings.collection = name.to_owned();
+            settings.collection.per_feature = true;
+            settings.collection.name = name.to_owned();
             settings.project = name.to_owned();
         })
     };
@@ -278,9 +278,9 @@ fn too_many_collections_are_refused() {
     let names: Vec<_> = (0..300).map(|number| json!({ "name": format!("feature-{number:016x}") })).collect();
     let body = json!({ "result": { "collections": names } }).to_string();
     *standin.knobs.instead.lock().unwrap() = Some((200, body));
-    let qdrant = open(&standin.url, |settings| settings.collections = settings::CollectionLayout::PerFeature);
+    let qdrant = open(&standin.url, |settings| settings.collection.per_feature = true);
     let trouble = nearest(&qdrant, &X, 5, 0.0, None, None).unwrap_err();
-    assert!(trouble.to_string().contains("set `qdrant.collections` to `shared`"), "{trouble}");
+    assert!(trouble.to_string().contains("switch `per_feature` of `qdrant.collection` off"), "{trouble}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_failure_by_the_title_and_with_one_field_keeps_its_text() {
                   <task-failed>Fix the login</task-failed>";
     record(&base, LOGIN, answer, &[]).says(0, "(failed)");
     let attempt = &base.run(["log", "--json", "--full"]).json(0)["attempts"][0];
-    let texts = ["what_was_tried", "why_it_failed", "notes"].map(|key| attempt[key].as_str().unwrap().to_owned());
+    let texts = ["what_tried", "why_failed", "notes"].map(|key| attempt[key].as_str().unwrap().to_owned());
     assert_eq!(texts, ["the seven gates", "", "Next step: the eighth"]);
     let prompt = base.with(["context", "-q", "--task", "Fix the login", "--task-id", "login"]).now(LATER).run();
     assert!(prompt.stdout.contains("- **Approach:** the seven gates\n"), "{prompt}");

@@ -534,7 +534,7 @@ fn no_page_waits_for_a_server_that_does_not_answer() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let mut command = base.with(["serve", "--json", "--port", "0"]).env("RALPH_MEMORY_OLLAMA__URL", &address).command();
-    command.env("RALPH_MEMORY_OLLAMA__CHECK_TIMEOUT_MS", "60000");
+    command.env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "60000");
     let server = PageProcess::of(command);
     let health = server.page("health");
     assert!(health.contains("the servers are being asked"), "{health}");
@@ -727,18 +727,20 @@ fn a_page_follows_the_settings_and_says_when_there_is_no_memory() {
     let base = TestBase::new();
     let task = Task::new("Sort the index");
     let memory = base.memory();
-    for _ in 0..2 {
+    let fail = || {
         let report = Report { text: format!("<task-failed>{}</task-failed>", task.own_id()), ..Report::default() };
         memory.finish(&memory.begin(&task, &memory.new_run()).unwrap(), &report).unwrap();
-    }
+    };
+    fail();
+    fail();
     let server = PageProcess::start(&base);
-    assert!(!server.page("").contains("2 failures in a row"));
-    base.write(".ralph/config.toml", "[strategy]\nstuck_after = 2\n");
-    assert!(server.page("").contains("2 failures in a row"));
-    base.write(".ralph/config.toml", "[strategy]\nstuck_after = \"two\"\n");
+    assert!(!server.page("").contains("failures in a row"));
+    fail();
+    assert!(server.page("").contains("3 failures in a row"));
+    base.write(".ralph/config.toml", "[search]\nlimit = \"two\"\n");
     let broken = server.get("");
     assert_ne!(broken.status, 200);
-    assert!(broken.body.contains("stuck_after"), "{}", broken.body);
+    assert!(broken.body.contains("search.limit"), "{}", broken.body);
     fs::rename(base.at(".ralph"), base.at("elsewhere")).unwrap();
     for page in ["", "entries", "health", "search?q=index"] {
         let answer = server.get(page);

@@ -84,6 +84,105 @@ fn configurations_of_all_forms_survive() {
     assert!(outcome.files >= 200 && kinds.iter().all(|kind| *kind > 5), "{outcome:?}");
 }
 
+/// Files of others, each with the client whose set-up edits it, the file, its text, and what a removal without the record
+/// leaves where that is not the same text.
+#[rustfmt::skip]
+const FORMS: &[(&str, &str, &str, Option<&str>)] = &[
+    ("cursor", ".cursor/mcp.json", "{}", Some("{\n}")),
+    ("cursor", ".cursor/mcp.json", "{ }\n", Some("{\n }\n")),
+    ("cursor", ".cursor/mcp.json", "\n\n", Some("\n\n{\n}\n")),
+    ("cursor", ".cursor/mcp.json", "// nothing yet\n", Some("// nothing yet\n{\n}\n")),
+    ("cursor", ".cursor/mcp.json", "{\n}\n", Some("gone")),
+    ("cursor", ".cursor/mcp.json", "{ // nothing yet\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{ /* nothing yet */ }\n", Some("{ /* nothing yet */\n }\n")),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {}}\n", Some("{}\n")),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\":{\"a\":{\"command\":\"b\"}}}", None),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"b\"}, },}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"b\"} // mine\r\n\t}\r\n}\r\n", None),
+    ("cursor", ".cursor/mcp.json", "{\n    \"mcpServers\": {\n        \"a\": {\"command\": \"b\"}, // mine\n        // the end\n    },\n\n    \"z\": 1e5\n}", None),
+    ("cursor", ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"b\"} /* mine */ /* too */\n  }\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\"z\": [1, 2],\n \"mcpServers\": {\"a\": {}}, \"y\": null}\n", None),
+    ("cursor", ".cursor/mcp.json", "\u{feff}{\n  \"a\": \"\\u00e9 // \\\" }\"\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\n  \"twice\": 1,\n  \"twice\": 2\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\"a\": {\"mcpServers\": {\"other\": 1}}, \"mcpServers\": {\n}}\n", Some("{\"a\": {\"mcpServers\": {\"other\": 1}}}\n")),
+    ("zed", ".config/zed/settings.json", "// Zed settings\n//\n{\n  \"ui_font_size\": 16,\n  \"theme\": {\n    \"mode\": \"system\",\n  },\n}\n", None),
+    ("claude", ".claude/settings.json", "{\"hooks\": {\"Stop\": []}, \"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n", Some("{\"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n")),
+    ("claude", ".claude/settings.json", "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"tidy\"}]}\n    ]\n  }\n}\n", None),
+    ("kiro", ".kiro/hooks/ralph-memory.json", "{\"version\": \"v1\"}\n", None),
+    ("kiro", ".kiro/hooks/ralph-memory.json", "{\n  \"hooks\": [\n    1\n  ],\n  \"version\": \"v1\"\n}\n", None),
+    ("devin", ".devin/hooks.v1.json", "{\"Stop\": [{\"hooks\": []}]}", None),
+    ("amp", ".amp/settings.json", "{\"amp.mcpServers\": {}, \"amp.notifications\": true}", Some("{\"amp.notifications\": true}")),
+    ("gemini", ".gemini/settings.json", "{\n\n  \"theme\": \"x\"\n\n}\n\n", None),
+    ("opencode", "opencode.jsonc", "{\n  // mine\n  \"mcp\": {\n  }\n}\n", Some("{\n  // mine\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n")),
+    ("codex", ".codex/config.toml", "", Some("gone")),
+    ("codex", ".codex/config.toml", "model = \"x\"", Some("model = \"x\"\n")),
+    ("codex", ".codex/config.toml", "model = \"x\"\n\n\n", None),
+    ("codex", ".codex/config.toml", "# mine\r\n[mcp_servers]\r\n[mcp_servers.a] # b\r\ncommand = 'c'\r\n", None),
+    ("codex", ".codex/config.toml", "day = 1979-05-27\npi = 3.14\n[[list]]\na = 1\n", None),
+    ("goose", ".config/goose/config.yaml", "", Some("gone")),
+    ("goose", ".config/goose/config.yaml", "a: 1 # one", Some("a: 1 # one\n")),
+    ("goose", ".config/goose/config.yaml", "extensions:\n", Some("gone")),
+    ("goose", ".config/goose/config.yaml", "a: 1\nextensions:\n    b:\n        cmd: c\n\n# the end\nz: [1, 2.5, ~]\n", None),
+    ("gemini", "GEMINI.md", "", Some("gone")),
+    ("gemini", "GEMINI.md", "# Rules", Some("# Rules\n")),
+    ("gemini", "GEMINI.md", "# Rules\r\n\r\n- one\r\n\r\n\r\n", None),
+    ("gemini", "GEMINI.md", "\u{feff}# Rules\n", None),
+];
+
+#[test]
+fn a_file_gets_its_bytes_back() {
+    for (client, path, text, without_record) in FORMS {
+        let base = TestBase::new();
+        let is_of_home = path.starts_with(".config");
+        let at = if is_of_home { base.home().join(path) } else { base.at(path) };
+        let run = |arguments: &[&str]| {
+            let scope = ["--scope", if is_of_home { "user" } else { "project" }];
+            assert_eq!(setup(&base, &[&[*client], arguments, &scope[..]].concat()).code, Some(0), "{path} {text:?}");
+        };
+        let write = || {
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            fs::write(&at, text).unwrap();
+        };
+        let read = || fs::read_to_string(&at).unwrap_or_else(|_| "gone".to_owned());
+        write();
+        let before = base.files("");
+        // In two steps, the second of which adds to what the first has left.
+        run(&[]);
+        assert_ne!(&read(), text, "{path}");
+        run(&["--each-prompt"]);
+        run(&["--remove"]);
+        assert_eq!((&read().as_str(), base.files("")), (text, before), "{path}");
+        run(&["--each-prompt"]);
+        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        run(&["--remove"]);
+        assert_eq!(read(), without_record.unwrap_or(text), "{path} {text:?}");
+    }
+}
+
+/// Seen: the second set-up forgot what the first one had put into a file that somebody has changed between them, so a
+/// removal left it.
+#[test]
+fn what_two_set_ups_added_goes_whatever_was_changed_between_them() {
+    for is_changed_again in [false, true] {
+        let base = TestBase::new();
+        let mut text = "{\n  \"env\": {}\n}\n".to_owned();
+        base.write(".claude/settings.json", &text);
+        let mut change = |mine: &str| {
+            text = text.replacen('{', mine, 1);
+            base.write(".claude/settings.json", base.read(".claude/settings.json").replacen('{', mine, 1));
+        };
+        setup(&base, &["claude"]).says(0, "edited   .claude/settings.json");
+        change("{\n  \"one\": 1,");
+        setup(&base, &["claude", "--each-prompt", "--allow-tools"]).says(0, "edited   .claude/settings.json");
+        if is_changed_again {
+            change("{\n  \"two\": 2,");
+        }
+        let ran = setup(&base, &["claude", "--remove"]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
+        assert_eq!(base.read(".claude/settings.json"), text);
+    }
+}
+
 #[test]
 fn the_integrations_are_what_set_up_writes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -13,7 +13,6 @@ use crate::standin::ollama::Standin;
 use crate::support::{Run, TestBase};
 
 const WAITING: &str = "Waiting for another process to finish writing";
-const TIMEOUT: &str = "RALPH_MEMORY_LOCK__TIMEOUT_MS";
 
 /// Takes the lock of the entries, as another process would have it.
 fn held(base: &TestBase) -> File {
@@ -31,7 +30,7 @@ fn add(base: &TestBase) -> Run<'_> {
 fn a_wait_is_shown_and_leaves_no_trace() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
     terminal.wait_for(WAITING);
     drop(lock);
     let (status, screen, _) = terminal.end();
@@ -44,7 +43,7 @@ fn a_wait_is_shown_and_leaves_no_trace() {
 fn an_error_replaces_the_line() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
     terminal.wait_for(WAITING);
     // It checks the lock again, and there is none. A rename cannot meet a file that the program creates meanwhile.
     fs::rename(base.at(".ralph"), base.at("gone")).unwrap();
@@ -58,7 +57,7 @@ fn an_error_replaces_the_line() {
 fn an_interrupt_erases_the_line() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
     terminal.wait_for(WAITING);
     terminal.signal(Signal::INT);
     let (status, screen, _) = terminal.end();
@@ -73,14 +72,14 @@ fn an_interrupt_erases_the_line() {
 fn a_paused_terminal_blocks_no_other_process() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).env(TIMEOUT, "600000").command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
     terminal.wait_for(WAITING);
     terminal.pause();
     drop(lock);
     let is_written = || base.at(".ralph/knowledge/benches-need-nightly.md").exists();
     let n_looks = (0..500).take_while(|_| !is_written() && base.run(["list"]).code == Some(0)).count();
     assert!(is_written(), "after {n_looks} looks");
-    let other = base.with(["add", "Other", "--tags", "x", "--body", "Other."]).env(TIMEOUT, "60000").run();
+    let other = base.with(["add", "Other", "--tags", "x", "--body", "Other."]).lock_timeout(60000).run();
     assert_eq!(other.code, Some(0), "{other}");
     terminal.signal(Signal::TERM);
     assert_eq!(terminal.ended().signal(), Some(Signal::TERM.as_raw()));
@@ -96,7 +95,7 @@ fn embedded_entries_are_counted() {
     ollama.knobs.quick.store(1, Ordering::SeqCst);
     ollama.knobs.delay_ms.store(3_600_000, Ordering::SeqCst);
     let index = base.with(["index"]).env("RALPH_MEMORY_OLLAMA__URL", &ollama.url);
-    let mut terminal = Terminal::start(index.env("RALPH_MEMORY_OLLAMA__EMBED_TIMEOUT_MS", "600000").command());
+    let mut terminal = Terminal::start(index.env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "600000").command());
     terminal.wait_for("Embedding 0 of 3 entries");
     drop(ollama);
     let (status, screen, _) = terminal.end();
@@ -191,7 +190,7 @@ fn no_progress_without_a_terminal_or_with_quiet() {
     let base = TestBase::new();
     let lock = held(&base);
     // Longer than it takes until something would be shown.
-    let add = || add(&base).env(TIMEOUT, "800");
+    let add = || add(&base).lock_timeout(800);
     let piped = add().run();
     assert_eq!((piped.code, piped.stdout.as_str()), (Some(5), ""));
     assert!(piped.stderr.starts_with("error: ") && !piped.stderr.contains(['\r', '\u{1b}']), "{piped}");

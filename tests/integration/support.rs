@@ -131,6 +131,7 @@ impl TestBase {
             variables: Vec::new(),
             folder: self.root(),
             now: NOW.to_owned(),
+            lock_timeout: None,
         }
     }
 }
@@ -144,6 +145,7 @@ pub(crate) struct Run<'a> {
     variables: Vec<(String, OsString)>,
     folder: PathBuf,
     now: String,
+    lock_timeout: Option<u64>,
 }
 
 impl Run<'_> {
@@ -171,10 +173,18 @@ impl Run<'_> {
         self
     }
 
+    /// Lets it wait so many milliseconds for another process that writes.
+    pub(crate) fn lock_timeout(mut self, milliseconds: u64) -> Self {
+        self.lock_timeout = Some(milliseconds);
+        self
+    }
+
     /// Returns the command, for what this cannot do.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.args(["--now", &self.now]).args(&self.arguments).current_dir(&self.folder).env_clear();
+        command.args(["--now", &self.now]);
+        command.args(self.lock_timeout.map(|timeout| format!("--lock-timeout={timeout}")));
+        command.args(&self.arguments).current_dir(&self.folder).env_clear();
         command.env("HOME", self.base.home()).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -284,7 +294,6 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             Some("undo") if has("--clear") => "undo-clear",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",
             Some("log") if has("--follow") => "log-follow",
-            Some("log") if has("--full") => "log-full",
             Some("show") if answer.get("task").is_some() => "show-task",
             Some("show") if answer.get("run").is_some() => "show-run",
             Some("doctor") if has("--register-merge-driver") => "doctor-register-merge-driver",

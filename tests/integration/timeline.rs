@@ -429,7 +429,7 @@ fn a_context_takes_its_task_with_or_without_an_option() {
     let of = |arguments: &[&str]| base.run([arguments, &["-q"]].concat()).answer(0);
     assert_eq!(of(&["context", "Draw the map"]), of(&["context", "--task", "Draw the map"]));
     assert_eq!(
-        of(&["prime", "Draw the map", "--feature", "map"]),
+        of(&["context", "Draw the map", "--feature", "map"]),
         of(&["context", "--task", "Draw the map", "--feature", "map"])
     );
     base.run(["context", "Draw", "--task", "Draw"]).refuses(2, "cannot be used with");

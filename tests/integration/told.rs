@@ -185,7 +185,7 @@ impl Trial {
                 if is_done {
                     attempt["notes"] = text.as_str().into();
                 } else {
-                    attempt["tried"] = text.as_str().into();
+                    attempt["what_tried"] = text.as_str().into();
                     attempt["why_failed"] = format!("why {text}").into();
                 }
                 let answer = self.servers[session].call("record_attempt", &attempt);
@@ -284,7 +284,7 @@ fn an_output_that_claims_nothing_keeps_what_its_agent_told_by_a_tool() {
         assert_eq!(outcomes(&base, TASKS[0]), expected, "{tool} {said} {more:?}");
     };
     let done = json!({"task": TASKS[0], "outcome": "done"});
-    let failed = json!({"task": TASKS[0], "outcome": "failed", "tried": "a", "why_failed": "b"});
+    let failed = json!({"task": TASKS[0], "outcome": "failed", "what_tried": "a", "why_failed": "b"});
     let (passed, refuted) = (["--verify-exit", "0"], ["--verify-exit", "1"]);
     check(done.clone(), "All is well.", &[], &["done"]);
     check(done.clone(), "All is well.", &passed, &["done"]);
@@ -302,9 +302,9 @@ fn attempts_that_wait_for_the_lock_do_not_replace_each_other() {
     base.run(["record", "--task", "Take the lock", "--outcome", "failed"]).says(0, "recorded");
     let lock = fs::File::open(base.at(".ralph/state/lock")).unwrap();
     lock.lock().unwrap();
-    let mut server = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY_LOCK__TIMEOUT_MS", "1").command());
+    let mut server = Agent::greeted(base.with(["mcp"]).lock_timeout(1).command());
     for tried in ["a", "b", "b"] {
-        let attempt = json!({"task": TASKS[0], "outcome": "failed", "tried": tried, "why_failed": "c"});
+        let attempt = json!({"task": TASKS[0], "outcome": "failed", "what_tried": tried, "why_failed": "c"});
         assert_eq!(server.call("record_attempt", &attempt)["isError"], true);
     }
     assert_eq!(base.kept().len(), 2);
@@ -324,7 +324,7 @@ fn attempts_that_wait_for_the_lock_do_not_replace_each_other() {
 fn a_message_that_completed_an_attempt_is_not_recorded_again_after_a_kill() {
     let base = TestBase::new();
     let mut server = session(&base, 0);
-    let attempt = json!({"task": TASKS[0], "outcome": "failed", "tried": "a", "why_failed": "why a"});
+    let attempt = json!({"task": TASKS[0], "outcome": "failed", "what_tried": "a", "why_failed": "why a"});
     assert_ne!(server.call("record_attempt", &attempt)["isError"], true);
     let lock = fs::File::open(base.at(".ralph/state/lock")).unwrap();
     lock.lock().unwrap();
@@ -359,7 +359,7 @@ fn a_note_is_forgotten_after_a_week() {
 fn long_titles_displace_no_note() {
     let base = TestBase::new();
     let mut server = session(&base, 0);
-    let attempt = json!({"task": TASKS[0], "outcome": "failed", "tried": "a", "why_failed": "why a"});
+    let attempt = json!({"task": TASKS[0], "outcome": "failed", "what_tried": "a", "why_failed": "why a"});
     assert_ne!(server.call("record_attempt", &attempt)["isError"], true);
     let long = " \u{1f98a}\"".repeat(700);
     for number in 0..25 {

@@ -93,8 +93,8 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
             called(base, "add_knowledge", &arguments)
         }
         15 => {
-            let arguments = serde_json::json!({"task": title(first), "outcome": "failed", "tried": "To do it.",
-                "why_failed": format!("It ended with {second}."), "suggestion": "Another way."});
+            let arguments = serde_json::json!({"task": title(first), "outcome": "failed", "what_tried": "To do it.",
+                "why_failed": format!("It ended with {second}."), "retry_suggestion": "Another way."});
             called(base, "record_attempt", &arguments)
         }
         16 => failed(memory.fix().map(drop)),

@@ -42,7 +42,7 @@ call 'r.structuredContent.entries[0].id === "knowledge/wal-mode"' search_memory 
 call 'r.structuredContent.body.startsWith("Readers")' read_entry '{"id":"knowledge/wal-mode"}'
 call 'r.structuredContent.action === "created"' add_knowledge '{"title":"Locks","tags":["sqlite"],"body":"One for each file."}'
 call 'r.structuredContent.context.includes("the table was locked")' build_context '{"task":"Add the tables","task_id":"t-1"}'
-call 'r.structuredContent.attempt === 2' record_attempt '{"task":"Add the tables","task_id":"t-1","outcome":"failed","tried":"A lock","why_failed":"It waits."}'
+call 'r.structuredContent.attempt === 2' record_attempt '{"task":"Add the tables","task_id":"t-1","outcome":"failed","what_tried":"A lock","why_failed":"It waits."}'
 call 'r.structuredContent.entries[0].score === 1' search_feature_memory '{"query":"readers","feature":"storage","limit":3,"min_score":0.5}'
 call 'r.structuredContent.iterations[0].outcome === "failed"' get_recent_iterations '{"feature":"storage","count":2}'
 call 'Array.isArray(r.structuredContent.files)' get_feature_files '{"feature":"storage"}'

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError
 use std::time::{Duration, Instant};
 use std::{mem, thread};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ralph_memory::memory::{Activity, Step, Work};
 use ralph_memory::runner::Interrupt;
 use ralph_memory::text::duration;
@@ -331,12 +331,7 @@ fn words(work: Work) -> (&'static str, &'static str) {
 
 /// Returns a number with a comma every three digits.
 pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = (0..digits.len())
-        .filter(|at| *at == 0 || (digits.len() - at).is_multiple_of(3))
-        .map(|at| &digits[at..at + if at == 0 { (digits.len() - 1) % 3 + 1 } else { 3 }])
-        .collect();
-    groups.join(",")
+    HumanCount(number as u64).to_string()
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl Advice {
             Error::NoOperation { number } => person(no_operation(*number)),
             Error::ChangedSince { by, .. } => person(changed_since(*by)),
             Error::Locked { .. } => both(
-                "another command is writing; wait for it, or raise the time-out with RALPH_MEMORY_LOCK__TIMEOUT_MS",
+                "another command is writing; wait for it, and run the command again",
                 "another process is writing; call again in a few seconds",
             ),
             Error::ForeignOwner { path, .. } => foreign_owner(path),
@@ -92,7 +92,7 @@ impl Advice {
 fn simple(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::NewerFormat { .. } => "install a newer ralph-memory",
-        Error::Settings { .. } => "`.ralph/config.toml` lists every setting with its default",
+        Error::Settings { .. } => "`ralph-memory help settings` lists every setting with its default",
         Error::NothingToRedo => "`undo --redo` brings back what `undo` took back, until the next change",
         Error::NotUndoable { .. } => "`ralph-memory undo --list` numbers the other operations",
         Error::TitleTaken { .. } => "choose another title; if that entry says the same, archive one of the two",

@@ -1,50 +1,72 @@
-//! The answers that several commands share.
+//! What the answers of several commands, of the MCP server and of the page share.
 //!
-//! `docs/src/reference/json.md` explains them, and `docs/json-schema.json` is their schema.
+//! `docs/src/reference/json.md` explains the shapes of `--json`, and `docs/json-schema.json` is their schema.
 
 use std::io;
 
 use ralph_memory::entry::EntrySummary;
-use ralph_memory::entry::timestamp;
-use ralph_memory::memory::{Iteration, Written};
+use ralph_memory::memory::{EntryView, Written};
 use ralph_memory::text::{for_terminal, printed_command, with_invisible_shown};
 use ralph_memory::{Id, Memory};
-use serde::Serialize;
+use serde_json::Value;
 
 use crate::ui::{ID, Ui, count};
 
 /// The longest line that an entry is listed with, in characters.
 const EXCERPT: usize = 200;
+/// The heading of the elements of a report that were refused, or not written as they should be.
+pub(crate) const REPORT_PROBLEMS: &str = "Problems in the report";
+/// The texts of an attempt, by their keys, with their headings.
+const TEXTS: [(&str, &str); 9] = [
+    ("feedback", "Feedback"),
+    ("notes", "Notes"),
+    ("summary", "Summary"),
+    ("what_tried", "What was tried"),
+    ("why_failed", "Why it failed"),
+    ("error_output", "Error output"),
+    ("retry_suggestion", "Suggestion"),
+    ("decisions", "Decisions"),
+    ("errors", "Errors"),
+];
+/// The lists of an attempt's files, by their keys, with what became of the files.
+const FILES: [(&str, &str); 4] =
+    [("created", "created"), ("modified", "changed"), ("read", "read"), ("relevant", "named")];
 
-/// An entry in a list.
-#[derive(Serialize)]
-pub(crate) struct ListedEntry {
-    #[serde(flatten)]
-    pub(crate) entry: EntrySummary,
-    /// The line of its text that matches the query best, else its first line.
-    pub(crate) excerpt: String,
-}
-
-/// Returns the entries as a list shows them. `query` has the words of a search, if there was one.
-pub(crate) fn listed<'a>(
-    memory: &Memory,
-    entries: impl Iterator<Item = &'a EntrySummary> + Clone,
-    query: &str,
-) -> Vec<ListedEntry> {
-    let excerpts = memory.excerpts(entries.clone(), query, EXCERPT);
-    entries.zip(excerpts).map(|(entry, excerpt)| ListedEntry { entry: entry.clone(), excerpt }).collect()
-}
-
-/// Returns the same for an agent, with invisible characters made visible. Programs get texts unchanged.
-pub(crate) fn listed_for_agent(memory: &Memory, entries: &[EntrySummary], query: &str) -> Vec<ListedEntry> {
-    let mut listed = listed(memory, entries.iter(), query);
-    for ListedEntry { entry, excerpt } in &mut listed {
-        let texts = [&mut entry.title, excerpt].into_iter().chain(&mut entry.tags);
-        for text in texts.chain(&mut entry.category).chain(&mut entry.feature) {
-            *text = with_invisible_shown(text);
-        }
+/// Adds to each entry the line of its text that matches a query best, or its first line if the query is empty.
+pub(crate) fn with_excerpts(memory: &Memory, mut entries: Vec<EntryView>, query: &str) -> Vec<EntryView> {
+    let excerpts = memory.excerpts(entries.iter().map(|entry| &entry.summary), query, EXCERPT);
+    for (entry, excerpt) in entries.iter_mut().zip(excerpts) {
+        entry.excerpt = Some(excerpt);
     }
-    listed
+    entries
+}
+
+/// Returns entries as a list for an agent shows them, with invisible characters made visible. Programs get texts
+/// unchanged.
+pub(crate) fn listed_for_agent(memory: &Memory, entries: Vec<EntrySummary>, query: &str) -> anyhow::Result<Value> {
+    let entries = with_excerpts(memory, entries.into_iter().map(EntryView::from).collect(), query);
+    let mut listed = serde_json::to_value(entries)?;
+    each_text(&mut listed, usize::MAX, &with_invisible_shown);
+    Ok(listed)
+}
+
+/// Changes every text of an answer, and shortens each list to this many items.
+pub(crate) fn each_text(value: &mut Value, most: usize, change: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(values) => {
+            values.truncate(most);
+            for value in values {
+                each_text(value, most, change);
+            }
+        }
+        Value::Object(fields) => {
+            for value in fields.values_mut() {
+                each_text(value, most, change);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Prints what became of an entry.
@@ -78,42 +100,25 @@ pub(crate) fn show_written(ui: &mut Ui<'_>, written: &Written) -> io::Result<()>
     Ok(())
 }
 
-/// An iteration that has begun.
-#[derive(Serialize)]
-pub(crate) struct Begun<'a> {
-    /// The id that its entry in the journal gets.
-    pub(crate) id: String,
-    pub(crate) run_id: &'a str,
-    pub(crate) iteration: u32,
-    pub(crate) task_id: String,
-    pub(crate) task_title: &'a str,
-    pub(crate) feature: Option<&'a str>,
-    pub(crate) section: Option<&'a str>,
-    pub(crate) files: &'a [String],
-    pub(crate) attempt: usize,
-    pub(crate) model: &'a str,
-    pub(crate) rationale: &'a str,
-    pub(crate) started_at: String,
-    /// The git tree of the work tree at that time.
-    pub(crate) tree: Option<&'a str>,
-}
-
-impl Begun<'_> {
-    pub(crate) fn of(iteration: &Iteration) -> Begun<'_> {
-        Begun {
-            id: iteration.id(),
-            run_id: &iteration.run_id,
-            iteration: iteration.number,
-            task_id: iteration.task_id(),
-            task_title: &iteration.task.title,
-            feature: iteration.task.feature.as_deref(),
-            section: iteration.task.section.as_deref(),
-            files: &iteration.task.files,
-            attempt: iteration.attempt,
-            model: &iteration.model,
-            rationale: &iteration.rationale,
-            started_at: timestamp(iteration.started_at),
-            tree: iteration.tree.as_deref(),
-        }
-    }
+/// Returns what an attempt says, from its view as JSON: each section that is not empty, with its heading.
+pub(crate) fn sections(attempt: &Value) -> Vec<(&'static str, String)> {
+    let text = |key: &str| attempt[key].as_str().unwrap_or_default().trim();
+    let lines = |list: &Value, separator: &str| {
+        let lines: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        lines.join(separator)
+    };
+    let files = FILES.map(|(key, what)| (what, lines(&attempt["files"][key], ", ")));
+    let files = files.iter().filter(|(_, paths)| !paths.is_empty()).map(|(what, paths)| format!("{what}: {paths}"));
+    let validation = &attempt["validation"];
+    let verified = validation["exit_code"].as_i64().map(|exit_code| {
+        let end = if exit_code == 0 { "succeeded".to_owned() } else { format!("failed with exit code {exit_code}:") };
+        format!("`{}` {end}\n{}", validation["command"].as_str().unwrap_or_default(), text("validation_output"))
+    });
+    let texts = TEXTS.iter().map(|(key, heading)| (*heading, text(key).to_owned()));
+    let rest = [
+        ("Verification", verified.unwrap_or_default()),
+        ("Files", files.collect::<Vec<_>>().join("\n")),
+        (REPORT_PROBLEMS, lines(&attempt["refused"], "\n")),
+    ];
+    texts.chain(rest).filter(|(_, text)| !text.is_empty()).collect()
 }

@@ -11,15 +11,16 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, complete, completions, consolidate, context, doctor, edit, export, hook, import, index, init,
-    list, log, man, mcp, merge_driver, prune, record, restore, run as run_command, search, setup, show, stats, status,
-    undo, watch,
+    add, archive, check, complete, completions, consolidate, context, doctor, edit, export, help, hook, import, index,
+    init, list, log, man, mcp, merge_driver, prune, record, restore, run as run_command, search, setup, show, stats,
+    status, undo, watch,
 };
 use crate::error::{self, ErrorReport};
 use crate::exit::Exit;
-use crate::groups;
+use crate::groups::{self, HelpText};
 use crate::pager::Pager;
 use crate::session::{Globals, ShownGlobals};
+use crate::suggestions;
 use crate::ui::Ui;
 
 const AFTER_HELP: &str = "\
@@ -27,7 +28,10 @@ Answers go to standard output, everything else to standard error. With --json
 the answer is one object with schema_version 1; where a command fails, it has
 error: {message, causes, hint, exit_code}.
 
-Settings: .ralph/config.toml lists them all. Your own are in the file that
+Commands: ralph-memory help COMMAND explains one, help --all lists those that
+other programs call, too.
+
+Settings: ralph-memory help settings lists them all. Your own are in the file that
 RALPH_MEMORY_CONFIG names, else in ralph-memory/config.toml below XDG_CONFIG_HOME
 or ~/.config; the project's win over yours, and variables like
 RALPH_MEMORY_SEARCH__LIMIT over both.
@@ -45,7 +49,7 @@ Exit codes:
 
 /// The memory of a coding-agent loop: what was tried and learned, as markdown files in the project
 #[derive(Debug, Parser)]
-#[command(name = "ralph-memory", version, arg_required_else_help = true, after_help = AFTER_HELP)]
+#[command(name = "ralph-memory", version, arg_required_else_help = true, disable_help_subcommand = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(flatten)]
     globals: Globals,
@@ -63,7 +67,6 @@ enum Command {
     List(list::ListArgs),
     Log(log::LogArgs),
     Stats(stats::StatsArgs),
-    #[command(visible_alias = "prime")]
     Context(context::ContextArgs),
     Record(record::RecordArgs),
     Run(run_command::RunArgs),
@@ -86,6 +89,8 @@ enum Command {
     Hook(hook::HookArgs),
     MergeDriver(merge_driver::MergeDriverArgs),
     Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    Help(help::HelpArgs),
     #[command(hide = true)]
     Complete(complete::CompleteArgs),
     Man(man::ManArgs),
@@ -128,7 +133,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
             }
             result
         }
-        Err(error) => return refuse(&mut ui, &error, &arguments),
+        Err(error) => return refuse(&mut ui, error, &arguments),
     };
     let result = result.and_then(|exit| Ok(ui.out.flush().map(|()| exit)?));
     result.unwrap_or_else(|error| fail(&mut ui, &error))
@@ -200,6 +205,7 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::Hook(args) => Ok(hook::run(ui, globals, &args)),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
+        Command::Help(args) => help::run(ui, &args, <Cli as clap::CommandFactory>::command()),
         Command::Complete(args) => {
             complete::run(ui, globals, &args, <Cli as clap::CommandFactory>::command());
             Ok(Exit::Done)
@@ -218,13 +224,12 @@ fn without_hidden() -> clap::Command {
 }
 
 /// Shows clap's message: help, the version, or why it does not understand the arguments.
-fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
+fn refuse(ui: &mut Ui<'_>, mut error: clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
-    let text = error.render();
-    let (mut plain, mut styled) = (text.to_string(), text.ansi().to_string());
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
-        (plain, styled) = (groups::grouped(&plain), groups::grouped(&styled));
-    }
+    let mut program = <Cli as clap::CommandFactory>::command();
+    let named = named_command(&program, arguments);
+    let tip = to_err.then(|| tip(&mut error, &mut program, named.as_deref())).flatten();
+    let HelpText { plain, styled } = message(&error, &mut program, named.as_deref());
     // The message repeats arguments, which may come from anywhere.
     let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
@@ -238,25 +243,46 @@ fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit 
     if to_err && let Some(hint) = record::rescue(arguments) {
         ui.note(&format!("hint: {hint}"));
     }
-    if calls_hook(arguments) {
+    // At some events, a client whose hook ends with exit code 2 drops the prompt, or lets the agent go on for ever.
+    if named.as_deref() == Some("hook") {
         return Exit::Done;
     }
     if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
         // The usage below it is for people.
         let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = message.join(" ").trim_start_matches("error: ").to_owned();
-        let hint = Some("`ralph-memory help` lists the commands, and `--help` their options".to_owned());
+        let usual = || "`ralph-memory help` lists the commands, and `--help` their options".to_owned();
+        let hint = Some(tip.unwrap_or_else(usual));
         let report = ErrorReport { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };
         let _ = ui.json_error(&report).and_then(|()| ui.out.flush());
     }
     if to_err { Exit::Usage } else { Exit::Done }
 }
 
-/// Returns whether the arguments are a call of a hook, right or wrong. At some events, a client whose hook ends with exit
-/// code 2 drops the prompt, or lets the agent go on for ever.
-fn calls_hook(arguments: &[OsString]) -> bool {
-    let lenient = <Cli as clap::CommandFactory>::command().ignore_errors(true);
-    lenient.try_get_matches_from(arguments).is_ok_and(|matches| matches.subcommand_name() == Some("hook"))
+/// Returns the text of clap's message, or better help where it asks for help.
+fn message(error: &clap::Error, program: &mut clap::Command, named: Option<&str>) -> HelpText {
+    let text = error.render();
+    match (error.kind(), named) {
+        (ErrorKind::DisplayHelp, Some(name)) => help::of_command(program, name),
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, None) => {
+            Some(groups::grouped(&text, false))
+        }
+        _ => None,
+    }
+    .unwrap_or_else(|| HelpText { plain: text.to_string(), styled: text.ansi().to_string() })
+}
+
+/// Puts the tip for people who come from other programs into clap's message, and returns it.
+fn tip(error: &mut clap::Error, program: &mut clap::Command, named: Option<&str>) -> Option<String> {
+    program.build();
+    let command = named.and_then(|name| program.find_subcommand(name)).unwrap_or(program);
+    suggestions::improve(error, command)
+}
+
+/// Returns the command that arguments name, right or wrong.
+fn named_command(program: &clap::Command, arguments: &[OsString]) -> Option<String> {
+    let lenient = program.clone().ignore_errors(true).disable_help_flag(true);
+    lenient.try_get_matches_from(arguments).ok()?.subcommand_name().map(str::to_owned)
 }
 
 /// Returns the value of `--color` in a command line that clap does not understand, or that asks for help.

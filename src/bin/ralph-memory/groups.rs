@@ -4,25 +4,38 @@
 
 use std::collections::HashMap;
 
+use clap::builder::StyledStr;
 use console::strip_ansi_codes;
 
 /// The heading of clap's list.
 const HEADING: &str = "Commands:";
 
 /// The groups, in the order of the help, with their commands.
-pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
     ("Set up", &["init", "setup", "import", "export"]),
-    ("Find and read", &["search", "show", "list", "context"]),
-    ("Write and edit", &["add", "edit", "archive", "restore", "undo"]),
-    ("See what happened", &["log", "stats", "status", "serve"]),
-    ("Run agents", &["run", "record", "mcp", "hook"]),
-    ("Maintain", &["check", "doctor", "prune", "consolidate", "index", "watch", "merge-driver"]),
-    ("More", &["completions", "man", "help"]),
+    ("Find", &["search", "show", "list", "log", "stats", "serve"]),
+    ("Write", &["add", "edit", "archive", "restore", "undo"]),
+    ("Agents", &["context", "record", "run"]),
+    ("Care", &["check", "tidy"]),
+    PLUMBING,
 ];
+/// What other programs call, which only `help --all` lists.
+const PLUMBING: (&str, &[&str]) =
+    ("Plumbing", &["mcp", "hook", "index", "watch", "merge-driver", "completions", "man"]);
 
-/// Returns clap's help of the program with its list of commands in groups. Help of a command has no such list, and stays
-/// as it is.
-pub(crate) fn grouped(help: &str) -> String {
+/// Help, plain and with colours.
+pub(crate) struct HelpText {
+    pub(crate) plain: String,
+    pub(crate) styled: String,
+}
+
+/// Returns clap's help of the program with its list of commands in groups, those of [`PLUMBING`] only with `all`.
+pub(crate) fn grouped(help: &StyledStr, all: bool) -> HelpText {
+    let [plain, styled] = [help.to_string(), help.ansi().to_string()].map(|help| grouped_text(&help, all));
+    HelpText { plain, styled }
+}
+
+fn grouped_text(help: &str, all: bool) -> String {
     let mut lines = help.split_inclusive('\n');
     let is_heading = |line: &&str| strip_ansi_codes(line).trim_end() == HEADING;
     let before: String = lines.by_ref().take_while(|line| !is_heading(line)).collect();
@@ -38,7 +51,7 @@ pub(crate) fn grouped(help: &str) -> String {
         commands.entry(name.clone()).or_default().push_str(line);
     }
     let mut text = before;
-    for (title, members) in GROUPS {
+    for (title, members) in GROUPS.into_iter().filter(|group| all || *group != PLUMBING) {
         let members: String = members.iter().filter_map(|member| commands.remove(*member)).collect();
         if !members.is_empty() {
             text.push_str(&heading.replace(HEADING, &format!("{title}:")));
@@ -57,25 +70,36 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
+    /// Commands that become a part of another one.
+    const MERGING: [&str; 8] = ["consolidate", "doctor", "note", "promote", "prune", "rename", "status", "supersede"];
+
     #[test]
     fn every_visible_command_is_in_one_group() {
         let mut program = Cli::command();
         program.build();
-        let mut visible: Vec<&str> =
-            program.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
+        let visible = program.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+        let mut visible: Vec<&str> = visible.filter(|command| !MERGING.contains(command)).collect();
         visible.sort_unstable();
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, members)| members.iter().copied()).collect();
         grouped.retain(|command| cfg!(feature = "page") || *command != "serve");
+        grouped.retain(|command| *command != "tidy" || visible.contains(command));
         grouped.sort_unstable();
         assert_eq!(grouped, visible);
+        let listed: Vec<&str> =
+            GROUPS.iter().filter(|group| **group != PLUMBING).flat_map(|(_, members)| *members).copied().collect();
+        assert!(listed.len() <= 20, "{listed:?}");
     }
 
     #[test]
     fn groups_keep_every_line_of_the_help() {
         for width in [40, 80, 200] {
-            let help = Cli::command().term_width(width).render_help();
-            for help in [help.to_string(), help.ansi().to_string()] {
-                let grouped = grouped(&help);
+            let help = Cli::command().mut_subcommands(|command| {
+                let is_hidden = command.is_hide_set() || MERGING.contains(&command.get_name());
+                command.hide(is_hidden)
+            });
+            let help = help.term_width(width).render_help();
+            let all = grouped(&help, true);
+            for (help, grouped) in [(help.to_string(), all.plain), (help.ansi().to_string(), all.styled)] {
                 let mut lines: Vec<String> = grouped.lines().map(|line| strip_ansi_codes(line).into_owned()).collect();
                 for (title, _) in GROUPS {
                     let heading = format!("{title}:");
@@ -95,9 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn other_help_stays_as_it_is() {
-        let help = Cli::command().find_subcommand_mut("list").unwrap().render_help().to_string();
-        assert_eq!(grouped(&help), help);
-        assert_eq!(grouped(""), "");
+    fn plumbing_is_listed_only_on_request() {
+        let help = Cli::command().render_help();
+        for (all, expected) in [(false, 0), (true, 1)] {
+            let plain = grouped(&help, all).plain;
+            assert_eq!(plain.matches("\nPlumbing:\n").count(), expected, "{plain}");
+            assert_eq!(plain.matches("\n  merge-driver ").count(), expected, "{plain}");
+            assert!(plain.contains("\nWrite:\n  add ") && plain.contains("\nExit codes:\n"), "{plain}");
+        }
     }
 }

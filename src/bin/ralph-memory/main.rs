@@ -24,6 +24,7 @@ mod report;
 mod serve;
 mod session;
 mod shell_words;
+mod suggestions;
 mod table;
 mod ui;
 mod wrap;

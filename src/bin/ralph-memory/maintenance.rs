@@ -5,7 +5,7 @@ use std::io;
 use ralph_memory::memory::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};
 use serde::Serialize;
 
-use crate::ui::{ID, Ui};
+use crate::ui::{ID, Ui, count};
 
 #[derive(Serialize)]
 struct MaintenanceOutput<'a> {
@@ -49,15 +49,14 @@ pub(crate) fn show(ui: &mut Ui<'_>, report: &MaintenanceReport, dry_run: bool) -
 
 /// Returns the numbers of archived and merged entries, in a line.
 pub(crate) fn sum(report: &MaintenanceReport, dry_run: bool) -> String {
-    let entries = |number: usize| if number == 1 { "1 entry".to_owned() } else { format!("{number} entries") };
     let n_merged: usize = report.merged.iter().map(|merged| merged.ids.len()).sum();
     let n_archived = report.moved.iter().filter(|moved| moved.reason.is_some()).count();
     let mut parts = Vec::new();
     if n_merged > 0 {
-        parts.push(format!("{} merged into {}", entries(n_merged), report.merged.len()));
+        parts.push(format!("{} merged into {}", count(n_merged, "entry"), report.merged.len()));
     }
     if n_archived > 0 {
-        parts.push(format!("{} archived", entries(n_archived)));
+        parts.push(format!("{} archived", count(n_archived, "entry")));
     }
     let done = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") };
     if dry_run { format!("{done} (dry run: nothing was changed)") } else { done }

@@ -9,7 +9,7 @@ use ralph_memory::entry::{Outcome, is_task_id, parse_time};
 use ralph_memory::settings::ProgressKind;
 use ralph_memory::settings::Strategy;
 use ralph_memory::transcript;
-use ralph_memory::{Id, Scope, Source};
+use ralph_memory::{Id, Kind, Scope, Source};
 
 /// Reads a point in time: a date or RFC 3339.
 pub(crate) fn time(text: &str) -> Result<DateTime<Utc>, String> {
@@ -31,35 +31,40 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
 }
 
 /// Reads the kind of an entry.
-pub(crate) fn kind(text: &str) -> Result<ralph_memory::Kind, String> {
-    [ralph_memory::Kind::Knowledge, ralph_memory::Kind::Journal]
-        .into_iter()
-        .find(|kind| kind.as_str() == text)
-        .ok_or_else(|| "neither `knowledge` nor `journal`".to_owned())
+pub(crate) fn kind(text: &str) -> Result<Kind, String> {
+    word(text, [Kind::Knowledge, Kind::Journal], Kind::as_str)
 }
 
 /// Reads who wrote an entry.
 pub(crate) fn source(text: &str) -> Result<Source, String> {
-    let names: Vec<&str> = Source::ALL.iter().map(|source| source.as_str()).collect();
-    Source::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
+    word(text, Source::ALL, Source::as_str)
 }
 
 /// Reads a strategy.
 pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
-    let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.as_str()).collect();
-    Strategy::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
+    text.parse()
 }
 
 /// Reads a way to report progress.
 pub(crate) fn progress(text: &str) -> Result<ProgressKind, String> {
-    let names: Vec<&str> = ProgressKind::ALL.iter().map(|kind| kind.as_str()).collect();
-    ProgressKind::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
+    text.parse()
 }
 
 /// Reads how an attempt ended.
 pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
-    let names: Vec<&str> = Outcome::ALL.iter().map(|outcome| outcome.as_str()).collect();
-    Outcome::parse(text).ok_or_else(|| format!("not one of {}", names.join(", ")))
+    word(text, Outcome::ALL, Outcome::as_str)
+}
+
+/// Reads one of a few words.
+fn word<Choice: Copy>(
+    text: &str,
+    all: impl AsRef<[Choice]>,
+    as_str: fn(Choice) -> &'static str,
+) -> Result<Choice, String> {
+    let all = all.as_ref();
+    let names: Vec<&str> = all.iter().map(|one| as_str(*one)).collect();
+    let found = all.iter().copied().find(|one| as_str(*one) == text);
+    found.ok_or_else(|| format!("not one of {}", names.join(", ")))
 }
 
 /// The format of an agent's output.
@@ -243,20 +248,6 @@ pub(crate) fn dollars(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "not an amount of US dollars (2.50) over 0".to_owned())
 }
 
-/// Reads a weight.
-pub(crate) fn weight(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|weight| (0.0..=100.0).contains(weight))
-        .ok_or_else(|| "not a number from 0 to 100".to_owned())
-}
-
-/// Reads the share of semantic similarity in a score.
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=0.99).contains(share));
-    share.ok_or_else(|| "not a number from 0 to 0.99".to_owned())
-}
-
 /// How the id of a task is written.
 const TASK_ID: &str = "an id has 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter, a digit or `_`";
 
@@ -339,7 +330,6 @@ mod tests {
         assert!(importance("100").is_ok() && importance("101").is_err() && importance("300").is_err());
         assert!(status("-1").is_ok() && status("x").is_err());
         assert!(question("How?").is_ok() && question(" ").is_err());
-        assert!(weight("0").is_ok() && weight("100").is_ok() && weight("-0.1").is_err() && weight("NaN").is_err());
         assert!(scope("task:t-1").is_ok() && scope("section:the login").is_ok());
         assert!(scope("task:").is_err() && scope("task:a b").is_err() && scope("all").is_err());
         assert!(kind("journal").is_ok() && kind("Journal").is_err());

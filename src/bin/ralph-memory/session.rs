@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 use clap::{Args, ColorChoice};
@@ -26,6 +26,9 @@ pub(crate) struct Globals {
     /// The time to use instead of the clock
     #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
     now: Option<DateTime<Utc>>,
+    /// How long a command waits for another one that writes, in milliseconds
+    #[arg(long, global = true, hide = true, value_name = "MS")]
+    lock_timeout: Option<u64>,
     /// The feature of the agent that a server answers.
     #[arg(skip)]
     feature: Option<String>,
@@ -175,7 +178,7 @@ impl Globals {
         let folder = folder.filter(|_| !self.names_place());
         let start = folder.map_or_else(working_folder, |folder| Ok(folder.to_owned()))?;
         let memory = Memory::open_without_settings(self.shown.root.as_deref(), &start)?;
-        Ok(self.with_clock(memory.keeping_in(state_folders())))
+        Ok(self.configured(memory.keeping_in(state_folders())))
     }
 
     /// Opens the memory in the named folder, else in the nearest one upward from `start`.
@@ -198,10 +201,14 @@ impl Globals {
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let memory =
             Memory::open_for_user(self.shown.root.as_deref(), start, user, variables)?.keeping_in(state_folders());
-        Ok(self.with_clock(memory))
+        Ok(self.configured(memory))
     }
 
-    fn with_clock(&self, memory: Memory) -> Memory {
+    fn configured(&self, memory: Memory) -> Memory {
+        let memory = match self.lock_timeout {
+            Some(timeout) => memory.with_lock_timeout(Duration::from_millis(timeout)),
+            None => memory,
+        };
         match self.now {
             Some(now) => memory.with_clock(move || SystemTime::from(now)),
             None => memory,

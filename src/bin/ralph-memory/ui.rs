@@ -1,13 +1,14 @@
 //! Where output goes: data to standard output, everything else to standard error.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
 use ralph_memory::entry::Outcome;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
+pub(crate) use ralph_memory::text::count;
 use ralph_memory::text::dollars;
 use ralph_memory::text::for_terminal;
 use ralph_memory::transcript::AgentSpending;
@@ -114,6 +115,24 @@ impl Ui<'_> {
         self.hanging(13, format_args!("  {name}  {value}"))
     }
 
+    /// Writes a line for each of these names and values that is not empty.
+    pub(crate) fn fields(&mut self, fields: &[(&str, String)]) -> io::Result<()> {
+        fields
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .try_for_each(|(name, value)| self.field(name, PLAIN, value))
+    }
+
+    /// Asks a person on the terminal; everything but `y` and `yes` means no.
+    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
+        self.out.flush()?;
+        write!(self.err, "{question} [y/N] ")?;
+        self.err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+    }
+
     /// Writes a text of lines, safe for a terminal.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         write!(self.out, "{}", for_terminal(text))
@@ -203,11 +222,6 @@ pub(crate) fn outcome_style(outcome: Outcome) -> Style {
         Outcome::Blocked => ATTENTION,
         Outcome::Partial | Outcome::Interrupted => QUIET,
     }
-}
-
-/// Returns a number and the name of what it counts.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Returns the text without characters that a terminal acts on. A line break would let an entry forge lines of this

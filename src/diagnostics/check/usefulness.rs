@@ -73,6 +73,7 @@ mod tests {
             id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(),
             run_id: "run-1".into(),
             task_id: Some(format!("t-{day}")),
+            task_title: String::new(),
             feature: None,
             started_at,
             began_at: started_at,

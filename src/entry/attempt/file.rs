@@ -1,15 +1,14 @@
 //! Journal files: how an attempt is prepared, written, and read back to the byte.
 
-use std::fmt::Write as _;
+use serde_json::json;
 
 use super::fingerprint::error_fingerprint;
 use super::{Account, Attempt, AttemptHead, Files, NO_REPORT, Outcome, Sections, Validation};
-use crate::entry::edit::list;
-use crate::entry::frontmatter::{double_quote, quote};
-use crate::entry::knowledge::timestamp;
+use crate::entry::fields::{self, ATTEMPT};
 use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
 use crate::secret::redact;
-use crate::text::{floor, with_invisible_shown};
+use crate::text::lines::each_once;
+use crate::text::{floor, for_terminal, one_line, shorten};
 
 /// The largest section, in bytes.
 pub(crate) const MAX_SECTION_BYTES: usize = 16 * 1024;
@@ -49,7 +48,6 @@ pub(crate) fn prepare_text(text: &str, keep: Keep, allowed: &[String]) -> String
 }
 
 fn prepare(text: &str, keep: Keep, limit: usize, allowed: &[String]) -> String {
-    let mut safe = String::with_capacity(text.len().min(2 * limit));
     // Escaping only makes text longer, so anything cut here would be cut below.
     let most = 8 * limit;
     let text = without_blank_ends(text);
@@ -58,21 +56,7 @@ fn prepare(text: &str, keep: Keep, limit: usize, allowed: &[String]) -> String {
         Keep::End => &text[ceil(text, text.len().saturating_sub(most))..],
     };
     // Before the cut below, which could leave half a secret.
-    let text = with_invisible_shown(&redact(text, allowed));
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\r' => {
-                characters.next_if_eq(&'\n');
-                safe.push('\n');
-            }
-            '\n' | '\t' => safe.push(character),
-            _ if character.is_control() => {
-                let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
-            }
-            _ => safe.push(character),
-        }
-    }
+    let safe = for_terminal(&redact(text, allowed).replace("\r\n", "\n").replace('\r', "\n"));
     let safe = without_blank_ends(&safe);
     if safe.len() <= limit {
         return safe.to_owned();
@@ -108,46 +92,18 @@ fn ceil(text: &str, at: usize) -> usize {
 /// Returns a text in the form of a frontmatter value: one line, control characters as `\u{1b}`, at most so many
 /// characters.
 fn line(text: &str, limit: usize) -> String {
-    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    cut(&without_controls(&folded), limit)
+    shorten(&for_terminal(&one_line(text)), limit)
 }
 
 /// Does the same for a path, whose spaces are significant.
 fn path(text: &str) -> String {
-    cut(&without_controls(text), MAX_ITEM)
-}
-
-fn without_controls(text: &str) -> String {
-    let text = with_invisible_shown(text);
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
-}
-
-fn cut(text: &str, limit: usize) -> String {
-    let text = text.trim();
-    if text.chars().count() <= limit {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(limit - 1).collect();
-    format!("{}…", kept.trim_end())
+    shorten(for_terminal(text).replace('\n', "\\u{a}").replace('\t', "\\u{9}").trim(), MAX_ITEM)
 }
 
 /// Returns the items in the form of a list: each once, none empty, the first [`MAX_LIST`].
 fn items(all: &[String], fit: impl Fn(&str) -> String) -> Vec<String> {
-    let mut items: Vec<String> = Vec::new();
-    for item in all {
-        let item = fit(item);
-        if items.len() < MAX_LIST && !item.is_empty() && !items.contains(&item) {
-            items.push(item);
-        }
-    }
+    let mut items = each_once(all, fit);
+    items.truncate(MAX_LIST);
     items
 }
 
@@ -173,7 +129,7 @@ impl Attempt {
             duration_ms: validation.duration_ms.min(i64::MAX.unsigned_abs()),
             exit_code: validation.exit_code,
         });
-        // Each field is named, here and in `frontmatter`, so that the compiler asks about a new one.
+        // Each field is named, so that the compiler asks about a new one.
         let mut prepared = Attempt {
             run_id: line(&self.run_id, MAX_TEXT),
             task_id: some_line(self.task_id.as_ref()),
@@ -236,61 +192,17 @@ impl Attempt {
     }
 
     fn frontmatter(&self) -> String {
-        let AttemptHead {
-            iteration,
-            outcome,
-            section,
-            error_category,
-            model,
-            model_rationale,
-            tree,
-            difficulty,
-            next_model,
-            duration_secs,
-            cost_usd,
-            tokens_in,
-            tokens_out,
-            files,
-            validation,
-            context,
-            refused,
-            error_fingerprint: _,
-            account: _,
-        } = &self.head;
-        let mut text = String::new();
-        let mut key = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                text.push_str(&format!("{name}: {value}\n"));
-            }
-        };
-        let word = |text: Option<&String>| text.map(|text| quote(text));
-        let sentence = |text: Option<&String>| text.map(|text| double_quote(text));
-        let number = |number: Option<f64>| number.map(|number| format!("{number:?}"));
-        key("run_id", Some(quote(&self.run_id)));
-        key("iteration", Some(iteration.to_string()));
-        key("task_id", word(self.task_id.as_ref()));
-        key("task_title", Some(&self.task_title).filter(|title| !title.is_empty()).map(|title| double_quote(title)));
-        key("feature", word(self.feature.as_ref()));
-        key("section", word(section.as_ref()));
-        key("outcome", Some(outcome.as_str().to_owned()));
-        key("error_category", word(error_category.as_ref()));
-        key("model", word(model.as_ref()));
-        key("model_rationale", sentence(model_rationale.as_ref()));
-        key("tree", word(tree.as_ref()));
-        key("difficulty", difficulty.map(|difficulty| difficulty.as_str().to_owned()));
-        key("next_model", word(next_model.as_ref()));
-        key("source", Some(self.source.as_str().to_owned()));
-        key("started_at", Some(double_quote(&timestamp(self.started_at))));
-        key("duration_secs", number(*duration_secs));
-        key("cost_usd", number(*cost_usd));
-        key("tokens_in", tokens_in.map(|tokens| tokens.to_string()));
-        key("tokens_out", tokens_out.map(|tokens| tokens.to_string()));
-        key("files", file_lists(files));
-        key("validation", validation.as_ref().map(verification));
-        let ids: Vec<String> = context.iter().map(Id::to_string).collect();
-        key("context", Some(&ids).filter(|ids| !ids.is_empty()).map(|ids| list(ids)));
-        key("refused", Some(refused).filter(|refused| !refused.is_empty()).map(|refused| list(refused)));
-        text
+        let Attempt { run_id, task_id, task_title, feature, source, started_at, head, sections: _ } = self;
+        let mut values = fields::object(head);
+        values.extend(fields::object(&json!({
+            "run_id": run_id,
+            "task_id": task_id,
+            "task_title": task_title,
+            "feature": feature,
+            "source": source,
+            "started_at": started_at,
+        })));
+        fields::frontmatter(&ATTEMPT, values)
     }
 
     /// Reads a journal file; `None` if it is not an attempt, or lacks a required value.
@@ -370,27 +282,6 @@ impl Sections {
     }
 }
 
-/// Writes the verification as a mapping on one line.
-fn verification(validation: &Validation) -> String {
-    let Validation { command, exit_code, duration_ms } = validation;
-    format!("{{command: {}, exit_code: {exit_code}, duration_ms: {duration_ms}}}", double_quote(command))
-}
-
-fn file_lists(files: &Files) -> Option<String> {
-    let lists = [
-        ("created", &files.created),
-        ("modified", &files.modified),
-        ("read", &files.read),
-        ("relevant", &files.relevant),
-    ];
-    let lists: Vec<String> = lists
-        .into_iter()
-        .filter(|(_, paths)| !paths.is_empty())
-        .map(|(name, paths)| format!("{name}: {}", list(paths)))
-        .collect();
-    (!lists.is_empty()).then(|| format!("{{{}}}", lists.join(", ")))
-}
-
 fn unique(ids: &[Id]) -> Vec<Id> {
     let mut unique: Vec<Id> = Vec::new();
     // An id that reads back as another one cannot occur.
@@ -400,14 +291,4 @@ fn unique(ids: &[Id]) -> Vec<Id> {
         }
     }
     unique
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_trimmed_and_its_line_ends_are_unified() {
-        assert_eq!(prepare_text("\n a\r\nb\rc\u{1b}[31m \n", Keep::Start, &[]), " a\nb\nc\\u{1b}[31m");
-    }
 }

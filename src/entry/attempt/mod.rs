@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
 use crate::secret::redact;
+use crate::text::choice;
 
 #[cfg(any(test, feature = "runner"))]
 pub(crate) use file::{Keep, prepare_text};
@@ -23,46 +24,37 @@ pub(crate) use fingerprint::error_line;
 /// The reason of a failure without a report.
 pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
 
-/// How an attempt ended.
-///
-/// ```
-/// use ralph_memory::entry::Outcome;
-/// let outcome = Outcome::parse("retried");
-/// assert_eq!(outcome, Some(Outcome::Retried));
-/// assert!(Outcome::Retried.is_failure_of_task());
-/// assert_eq!(Outcome::Interrupted.is_success(), None, "it does not count for the run's success rate");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// The agent reported success, and verification, if there was any, agreed.
-    Done,
-    /// The agent reported failure.
-    Failed,
-    /// The agent reported neither.
-    Blocked,
-    /// The agent reported success, and verification disagreed.
-    Retried,
-    /// The agent could not run, or crashed.
-    Error,
-    /// Part of the task was done; only a caller says so.
-    Partial,
-    /// The run was stopped from outside.
-    Interrupted,
+choice! {
+    /// How an attempt ended.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Outcome;
+    /// let outcome = Outcome::parse("retried");
+    /// assert_eq!(outcome, Some(Outcome::Retried));
+    /// assert!(Outcome::Retried.is_failure_of_task());
+    /// assert_eq!(Outcome::Interrupted.is_success(), None, "it does not count for the run's success rate");
+    /// ```
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Outcome {
+        /// The agent reported success, and verification, if there was any, agreed.
+        Done = "done",
+        /// The agent reported failure.
+        Failed = "failed",
+        /// The agent reported neither.
+        #[default]
+        Blocked = "blocked",
+        /// The agent reported success, and verification disagreed.
+        Retried = "retried",
+        /// The agent could not run, or crashed.
+        Error = "error",
+        /// Part of the task was done; only a caller says so.
+        Partial = "partial",
+        /// The run was stopped from outside.
+        Interrupted = "interrupted",
+    }
 }
 
 impl Outcome {
-    /// All outcomes, in the order in which they are documented.
-    pub const ALL: [Outcome; 7] = [
-        Outcome::Done,
-        Outcome::Failed,
-        Outcome::Blocked,
-        Outcome::Retried,
-        Outcome::Error,
-        Outcome::Partial,
-        Outcome::Interrupted,
-    ];
-
     /// Returns whether it lengthens the task's streak of failures. `Done` alone ends it.
     pub fn is_failure_of_task(self) -> bool {
         matches!(self, Outcome::Failed | Outcome::Blocked | Outcome::Retried)
@@ -78,30 +70,13 @@ impl Outcome {
         }
     }
 
-    /// Returns the word for it in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Done => "done",
-            Outcome::Failed => "failed",
-            Outcome::Blocked => "blocked",
-            Outcome::Retried => "retried",
-            Outcome::Error => "error",
-            Outcome::Partial => "partial",
-            Outcome::Interrupted => "interrupted",
-        }
-    }
-
-    /// Returns the outcome for a word in a file, aliases included.
-    pub fn parse(text: &str) -> Option<Outcome> {
-        Some(match text {
-            "done" | "success" => Outcome::Done,
-            "failed" | "failure" => Outcome::Failed,
-            "blocked" | "no_sigil" => Outcome::Blocked,
-            "retried" => Outcome::Retried,
-            "error" => Outcome::Error,
-            "partial" => Outcome::Partial,
-            "interrupted" => Outcome::Interrupted,
-            _ => return None,
+    /// Returns the outcome for a word in a file, other programs' words included.
+    pub(crate) fn in_file(word: &str) -> Option<Outcome> {
+        Outcome::parse(match word {
+            "success" => "done",
+            "failure" => "failed",
+            "no_sigil" => "blocked",
+            _ => word,
         })
     }
 }
@@ -118,43 +93,22 @@ pub(crate) enum Account {
     Told,
 }
 
-/// How hard the agent found the task.
-///
-/// ```
-/// use ralph_memory::entry::Difficulty;
-/// assert!(Difficulty::Easy < Difficulty::Hard);
-/// assert_eq!(Difficulty::ALL.map(Difficulty::as_str), ["trivial", "easy", "moderate", "hard", "blocked"]);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Difficulty {
-    Trivial,
-    Easy,
-    Moderate,
-    Hard,
-    Blocked,
-}
-
-impl Difficulty {
-    /// All of them, the easiest first.
-    pub const ALL: [Difficulty; 5] =
-        [Difficulty::Trivial, Difficulty::Easy, Difficulty::Moderate, Difficulty::Hard, Difficulty::Blocked];
-
-    /// Returns the word for it in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Difficulty::Trivial => "trivial",
-            Difficulty::Easy => "easy",
-            Difficulty::Moderate => "moderate",
-            Difficulty::Hard => "hard",
-            Difficulty::Blocked => "blocked",
-        }
-    }
-
-    /// Returns the difficulty for a word in a file.
-    pub fn parse(text: &str) -> Option<Difficulty> {
-        Difficulty::ALL.into_iter().find(|difficulty| difficulty.as_str() == text)
+choice! {
+    /// How hard the agent found the task.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Difficulty;
+    /// assert!(Difficulty::Easy < Difficulty::Hard);
+    /// assert_eq!(Difficulty::WORDS, ["trivial", "easy", "moderate", "hard", "blocked"]);
+    /// ```
+    #[derive(PartialOrd, Ord)]
+    #[expect(missing_docs, reason = "the names say it")]
+    pub enum Difficulty {
+        Trivial = "trivial",
+        Easy = "easy",
+        Moderate = "moderate",
+        Hard = "hard",
+        Blocked = "blocked",
     }
 }
 
@@ -243,7 +197,7 @@ pub struct Validation {
 /// assert_eq!((head.iteration, head.tokens()), (1, Some(1_000)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttemptHead {
     /// `iteration`: its number in the run, from 1.
     pub iteration: u32,
@@ -272,44 +226,28 @@ pub struct AttemptHead {
     /// `tokens_out`.
     pub tokens_out: Option<u64>,
     /// `files`.
+    #[serde(default)]
     pub files: Files,
     /// `validation`.
     pub validation: Option<Validation>,
     /// `context`: the knowledge that its context included.
+    #[serde(default)]
     pub context: Vec<Id>,
     /// `refused`: the sigils of the agent that were refused.
+    #[serde(default)]
     pub refused: Vec<String>,
     /// A hash of its error, equal for two attempts whose errors differ only in paths, numbers and addresses; `None` if
     /// there is no error text.
     pub error_fingerprint: Option<u64>,
     /// How much its body says.
+    #[serde(default)]
     pub(crate) account: Account,
 }
 
 impl AttemptHead {
     /// Returns a head with only these values.
     pub(crate) fn new(iteration: u32, outcome: Outcome) -> AttemptHead {
-        AttemptHead {
-            iteration,
-            outcome,
-            section: None,
-            error_category: None,
-            model: None,
-            model_rationale: None,
-            tree: None,
-            difficulty: None,
-            next_model: None,
-            duration_secs: None,
-            cost_usd: None,
-            tokens_in: None,
-            tokens_out: None,
-            files: Files::default(),
-            validation: None,
-            context: Vec::new(),
-            refused: Vec::new(),
-            error_fingerprint: None,
-            account: Account::Silent,
-        }
+        AttemptHead { iteration, outcome, ..AttemptHead::default() }
     }
 
     /// Returns its tokens, in and out, if it reports them.

@@ -3,9 +3,8 @@
 //! Text of an agent is in blockquotes, so nothing in it can look like a heading or an open fence of the file itself.
 //! Text that a person edited may lack them.
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
-
 use super::Sections;
+use crate::entry::outline::headings;
 use crate::text::fold;
 
 /// The headings, and the part that belongs to each.
@@ -28,20 +27,27 @@ impl Sections {
     /// the first one counts.
     pub(crate) fn read(body: &str) -> Sections {
         let mut sections = Sections::default();
-        let headings = headings(body);
-        let end = headings.first().map_or(body.len(), |heading| heading.start);
+        let mut headings = headings(body);
+        headings.retain(|heading| heading.level <= 2);
+        let end = headings.first().map_or(body.len(), |heading| heading.range.start);
         sections.notes = unquoted(&body[..end]);
         for (at, heading) in headings.iter().enumerate() {
-            let end = headings.get(at + 1).map_or(body.len(), |next| next.start);
-            let part = PARTS.iter().find(|(name, _)| heading.level == HeadingLevel::H2 && fold(name) == heading.name);
+            let end = headings.get(at + 1).map_or(body.len(), |next| next.range.start);
+            let title = fold(&heading.title);
+            let part = PARTS.iter().find(|(name, _)| heading.level == 2 && fold(name) == title);
             if let Some((_, part)) = part {
                 let part = part(&mut sections);
                 if part.is_empty() {
-                    *part = unquoted(&body[heading.end..end]);
+                    *part = unquoted(&body[heading.range.end..end]);
                 }
             }
         }
         sections
+    }
+
+    /// Returns the text below a heading.
+    pub(crate) fn part(&mut self, heading: &str) -> Option<&mut String> {
+        PARTS.iter().find(|(name, _)| *name == heading).map(|(_, part)| part(self))
     }
 
     /// Writes the body of a journal file.
@@ -58,45 +64,6 @@ impl Sections {
         }
         body
     }
-}
-
-/// A heading of the file itself, of the first or second level.
-struct Heading {
-    level: HeadingLevel,
-    /// Its text, folded.
-    name: String,
-    start: usize,
-    end: usize,
-}
-
-fn headings(body: &str) -> Vec<Heading> {
-    let mut headings: Vec<Heading> = Vec::new();
-    let mut depth = 0usize;
-    let mut is_inside = false;
-    // Without extensions: neither a table nor a footnote is a heading.
-    for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
-        match event {
-            Event::Start(Tag::Heading { level: level @ (HeadingLevel::H1 | HeadingLevel::H2), .. }) if depth == 0 => {
-                headings.push(Heading { level, name: String::new(), start: range.start, end: range.end });
-                (depth, is_inside) = (1, true);
-            }
-            Event::Start(_) => depth += 1,
-            Event::End(tag) => {
-                depth = depth.saturating_sub(1);
-                if let (TagEnd::Heading(_), Some(heading), true) = (tag, headings.last_mut(), is_inside) {
-                    heading.name = fold(&heading.name);
-                    is_inside = false;
-                }
-            }
-            Event::Text(text) | Event::Code(text) if is_inside => {
-                if let Some(heading) = headings.last_mut() {
-                    heading.name.push_str(&text);
-                }
-            }
-            _ => {}
-        }
-    }
-    headings
 }
 
 /// Puts `>` before every line.

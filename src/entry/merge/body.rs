@@ -228,30 +228,9 @@ mod tests {
         check("", "", "\nC.\n", "\nC.\n");
         // A fence is a block, whatever is inside.
         check(base, "\nA.\n\n```\nx\n\ny\n```\n", "\nA.\n\n- i\n- j\n", "\nA.\n\n```\nx\n\ny\n```\n\n- i\n- j\n");
-        let (merged, _) = merge(
-            "
-A.
-", "
-A.
-
-B.
-", "
-A.
-
-C.
-", 7, "
-",
-        );
-        assert_eq!(
-            merged,
-            "
-A.
-
-B.
-
-C.
-"
-        );
+        let crlf = |text: &str| text.replace('\n', "\r\n");
+        let [base, ours, theirs, expected] = ["\nA.\n", "\nA.\n\nB.\n", "\nA.\n\nC.\n", "\nA.\n\nB.\n\nC.\n"].map(crlf);
+        assert_eq!(merge(&base, &ours, &theirs, 7, "\r\n"), (expected, 0));
     }
 
     #[test]

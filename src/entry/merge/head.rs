@@ -5,15 +5,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::CONFLICT;
-use crate::entry::edit::{self, Change, list};
+use crate::entry::edit::{self, Change};
+use crate::entry::fields;
 use crate::entry::frontmatter::{self, Fields};
 use crate::entry::guard::{self, Key, Style};
-use crate::entry::written::FINGERPRINTS;
 use crate::entry::{MAX_FRONTMATTER_BYTES, Source, parse_time};
 use crate::text::fold;
 
-/// The keys whose values are sets.
-const SETS: [&str; 6] = ["tags", "files", "questions", "supersedes", FINGERPRINTS, ALIASES];
 /// The key of former ids and titles.
 const ALIASES: &str = "aliases";
 /// The keys that say where it was learned.
@@ -40,12 +38,7 @@ impl<'a> Version<'a> {
     pub(super) fn read(text: &'a str) -> Option<Version<'a>> {
         let split = frontmatter::split(text).ok()?;
         let head = &text[split.head.clone()];
-        let keys = guard::scan(head).ok().filter(|_| head.len() <= MAX_FRONTMATTER_BYTES)?;
-        let fields = frontmatter::parse(head).ok()?;
-        let is_twice = |(at, key): (usize, &Key)| keys[..at].iter().any(|first| first.name == key.name);
-        if keys.iter().enumerate().any(is_twice) {
-            return None;
-        }
+        let (fields, keys) = (frontmatter::parse(head).ok()?, guard::scan(head).ok()?);
         Some(Version {
             before: &text[..split.head.start],
             head,
@@ -74,7 +67,7 @@ impl<'a> Version<'a> {
     fn shown(&self, name: &str) -> Option<String> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         let text = &self.head[key.value.clone()];
-        let is_block = matches!(key.style, Style::BlockList { .. } | Style::BlockMap | Style::BlockScalar);
+        let is_block = matches!(key.style, Style::BlockList | Style::BlockMap | Style::BlockScalar);
         let is_one_line = !is_block && !text.contains(['\n', '\r']);
         if is_one_line { Some(text.to_owned()) } else { self.value(name).map(Value::to_string) }
     }
@@ -103,7 +96,7 @@ impl<'a> Version<'a> {
     /// Returns the comment behind the value of a key.
     fn beside(&self, name: &str) -> Option<&'a str> {
         let key = self.keys.iter().find(|key| key.name == name)?;
-        let comment = self.head[key.value.end.max(key.colon_end)..self.end(key)].trim();
+        let comment = self.head[key.end()..self.end(key)].trim();
         comment.starts_with('#').then_some(comment)
     }
 
@@ -116,31 +109,28 @@ impl<'a> Version<'a> {
 
     /// Returns the comments within values of several lines.
     fn inner_comments(&self) -> Vec<&'a str> {
-        let is_collection = |key: &&Key| {
-            matches!(key.style, Style::FlowList { .. } | Style::FlowMap | Style::BlockList { .. } | Style::BlockMap)
-        };
+        let is_collection =
+            |key: &&Key| matches!(key.style, Style::FlowList | Style::FlowMap | Style::BlockList | Style::BlockMap);
         let values = self.keys.iter().filter(is_collection).map(|key| &self.head[key.colon_end..key.value.end]);
         values.filter(|value| value.contains('\n')).flat_map(str::lines).filter_map(comment).collect()
     }
 
     fn end(&self, key: &Key) -> usize {
-        let value_end = key.value.end.max(key.colon_end);
-        self.head[value_end..].find('\n').map_or(self.head.len(), |at| value_end + at + 1)
+        self.head[key.end()..].find('\n').map_or(self.head.len(), |at| key.end() + at + 1)
     }
 }
 
 /// The merge result for a key.
 enum Decision {
-    /// It stays as ours has it.
-    Ours,
-    /// It becomes theirs, or is removed if they have none.
-    Theirs,
+    /// It is as one side has it.
+    Version {
+        /// Whether that is their side: if they have none, it is removed.
+        is_theirs: bool,
+        /// Whether the other side's value is kept as a comment.
+        keeps_other: bool,
+    },
     /// It is a list of these items.
     Items(Vec<String>),
-    /// Ours stays, and theirs is kept as a comment.
-    OursOver,
-    /// Theirs counts, and ours is kept as a comment.
-    TheirsOver,
 }
 
 /// Returns the merged frontmatter; `None` if it would not read back as intended.
@@ -160,28 +150,21 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
         }
         let decision = decide(name, base, ours, theirs);
         let (own, other) = (ours.lines(name).unwrap_or_default(), theirs.lines(name).unwrap_or_default());
-        match &decision {
-            Decision::Ours | Decision::OursOver => push(&mut head, own, newline),
-            Decision::Theirs | Decision::TheirsOver => push(&mut head, other, newline),
-            // Our version is changed below, in its own style.
-            Decision::Items(_) => push(&mut head, if own.is_empty() { other } else { own }, newline),
-        }
-        let lost = match &decision {
-            Decision::OursOver => theirs.shown(name),
-            Decision::TheirsOver => ours.shown(name),
-            _ => None,
+        // A list is changed below, in the style of our version.
+        let (is_theirs, keeps_other) = match decision {
+            Decision::Version { is_theirs, keeps_other } => (is_theirs || own.is_empty(), keeps_other),
+            Decision::Items(_) => (own.is_empty(), false),
         };
-        if let Some(lost) = lost {
+        push(&mut head, if is_theirs { other } else { own }, newline);
+        let (kept, dropped) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
+        if let Some(lost) = dropped.shown(name).filter(|_| keeps_other) {
             push(&mut head, &format!("{CONFLICT}{name}: {lost}\n"), newline);
         }
-        let is_theirs = own.is_empty() || matches!(decision, Decision::Theirs | Decision::TheirsOver);
-        let (kept, dropped) = if is_theirs { (theirs, ours) } else { (ours, theirs) };
         if dropped.beside(name) != kept.beside(name) {
             push_new(&mut head, dropped.beside(name).unwrap_or_default(), &old, newline);
         }
         match decision {
-            Decision::Ours | Decision::OursOver => expected.push((name, ours.value(name).cloned())),
-            Decision::Theirs | Decision::TheirsOver => expected.push((name, theirs.value(name).cloned())),
+            Decision::Version { .. } => expected.push((name, kept.value(name).cloned())),
             Decision::Items(items) => lists.push((name, items)),
         }
         // Comments and blank lines below one of our keys stay where they are.
@@ -195,7 +178,7 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
     }
     if let Some(lost) = lost_title(base, ours, theirs) {
         // Links may use it.
-        let mut items = edit::list_items(frontmatter::read(&head)?.get(ALIASES));
+        let mut items = edit::list_items(frontmatter::parse(&head).ok()?.get(ALIASES));
         if !items.contains(&lost) {
             items.push(lost);
             head = with_items(&head, ALIASES, &items, newline)?;
@@ -203,7 +186,7 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
         }
     }
     push_inner(&mut head, base, ours, theirs);
-    let fields = frontmatter::read(&head)?;
+    let fields = frontmatter::parse(&head).ok()?;
     let is_as_expected = expected.iter().all(|(name, value)| fields.get(*name) == value.as_ref());
     (is_as_expected && head.len() <= MAX_FRONTMATTER_BYTES).then_some(head)
 }
@@ -211,11 +194,8 @@ pub(super) fn merge(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Ver
 /// Returns the title of the side that loses it, if the other title is not the same but for case and spaces.
 fn lost_title(base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Option<String> {
     let (own, other) = (ours.title(), theirs.title());
-    let lost = match decide("title", base, ours, theirs) {
-        Decision::OursOver if !other.is_empty() => other.clone(),
-        Decision::TheirsOver if !own.is_empty() => own.clone(),
-        _ => return None,
-    };
+    let Decision::Version { is_theirs, keeps_other: true } = decide("title", base, ours, theirs) else { return None };
+    let lost = Some(if is_theirs { own.clone() } else { other.clone() }).filter(|lost| !lost.is_empty())?;
     (fold(&own) != fold(&other)).then_some(lost)
 }
 
@@ -258,48 +238,46 @@ fn push(head: &mut String, text: &str, newline: &str) {
 }
 
 fn decide(name: &str, base: Option<&Version<'_>>, ours: &Version<'_>, theirs: &Version<'_>) -> Decision {
+    let take = |is_theirs| Decision::Version { is_theirs, keeps_other: false };
     let (old, own, other) = (base.and_then(|base| base.value(name)), ours.value(name), theirs.value(name));
     if own == other {
-        return if ours.lines(name).is_some() { Decision::Ours } else { Decision::Theirs };
+        return take(ours.lines(name).is_none());
     }
     if other == old && base.is_some() {
-        return Decision::Ours;
+        return take(false);
     }
-    if own == old && base.is_some() {
-        // If both sides have a list, it is changed in our style.
-        if !(SETS.contains(&name) && own.is_some() && other.is_some()) {
-            return Decision::Theirs;
-        }
+    // If both sides have a list, it is changed in our style.
+    if own == old && base.is_some() && !(fields::is_set(name) && own.is_some() && other.is_some()) {
+        return take(true);
     }
     let (Some(own), Some(other)) = (own, other) else {
         // A key that one side removed and the other changed, or that only one has, stays.
-        return if own.is_some() { Decision::Ours } else { Decision::Theirs };
+        return take(own.is_none());
     };
-    if SETS.contains(&name) {
+    if fields::is_set(name) {
         return Decision::Items(merged_items(old, own, other));
     }
     let time = |value: &Value| value.as_str().and_then(parse_time);
     if UPDATED.contains(&name) {
-        return if time(other) > time(own) { Decision::Theirs } else { Decision::Ours };
+        return take(time(other) > time(own));
     }
     if CREATED.contains(&name) {
-        let is_earlier = time(other).is_some_and(|other| time(own).is_none_or(|own| other < own));
-        return if is_earlier { Decision::Theirs } else { Decision::Ours };
+        return take(time(other).is_some_and(|other| time(own).is_none_or(|own| other < own)));
     }
     if ORIGIN.contains(&name) {
         // What two work trees learned was learned first by the earlier one, whichever is merged into the other.
         let order = |version: &Version<'_>| (version.recency(), version.value("run_id").map(Value::to_string));
-        return if order(theirs) < order(ours) { Decision::Theirs } else { Decision::Ours };
+        return take(order(theirs) < order(ours));
     }
     if name == "source" && [own, other].iter().any(|source| is_person(source)) {
         // An agent's text that a person wrote as well is the person's.
-        return if is_person(own) { Decision::Ours } else { Decision::Theirs };
+        return take(!is_person(own));
     }
-    if theirs.recency() > ours.recency() { Decision::TheirsOver } else { Decision::OursOver }
+    Decision::Version { is_theirs: theirs.recency() > ours.recency(), keeps_other: true }
 }
 
 fn is_person(source: &Value) -> bool {
-    source.as_str().and_then(Source::parse).is_some_and(Source::is_person)
+    source.as_str().and_then(Source::in_file).is_some_and(Source::is_person)
 }
 
 /// Returns our items, then their additional ones, without those that one of the two removed.
@@ -318,25 +296,11 @@ fn merged_items(old: Option<&Value>, own: &Value, other: &Value) -> Vec<String> 
 
 /// Returns the frontmatter with these items in the list of this name. A list that only grows keeps its style.
 fn with_items(head: &str, name: &str, items: &[String], newline: &str) -> Option<String> {
-    let name = SETS.into_iter().find(|set| *set == name)?;
-    let own = edit::list_items(frontmatter::read(head)?.get(name));
-    let mut head = match items.strip_prefix(own.as_slice()) {
-        Some([]) => head.to_owned(),
-        Some(more) => {
-            let file = format!("---{newline}{head}---{newline}");
-            let edited = edit::apply(&file, &[Change::AddItems(name, more.to_vec())]).ok()?;
-            edited[3 + newline.len()..edited.len() - 3 - newline.len()].to_owned()
-        }
-        None => {
-            let mut head = head.to_owned();
-            let keys = guard::scan(&head).ok()?;
-            edit::set(&mut head, keys.iter().find(|key| key.name == name), name, &list(items), newline);
-            head
-        }
+    let name = fields::find(name)?.name;
+    let own = edit::list_items(frontmatter::parse(head).ok()?.get(name));
+    let change = match items.strip_prefix(own.as_slice()) {
+        Some(more) => Change::AddItems(name, more.to_vec()),
+        None => Change::Set(name, items.into()),
     };
-    if !head.ends_with('\n') {
-        head.push_str(newline);
-    }
-    let found = edit::list_items(frontmatter::read(&head)?.get(name));
-    (found == items).then_some(head)
+    edit::head_with(head, &[change], newline).ok()
 }

@@ -14,50 +14,31 @@ const INVISIBLE_HINT: &str = "delete it, since nobody can review it; it is shown
 impl EntryReader<'_> {
     /// Reports values that lost in a merge and are kept in comments.
     pub(super) fn look_for_lost_values(&mut self, body_start: usize) {
-        let head = &self.text[self.head_start..body_start];
-        let mut at = self.head_start;
-        let mut lost = Vec::new();
-        for line in head.split_inclusive('\n') {
-            if line.starts_with(merge::CONFLICT) {
-                lost.push(at);
-            }
-            at += line.len();
-        }
-        for at in lost {
-            self.report(
-                Severity::Warning,
-                "merge-conflict",
-                Some(at),
-                "two versions were merged, and the value above replaced this one",
-                "decide between the two and delete the comment",
-            );
+        let head = &self.text[self.frontmatter.start..body_start];
+        let lost = head.match_indices(merge::CONFLICT).filter(|(at, _)| *at == 0 || head[..*at].ends_with('\n'));
+        let message = "two versions were merged, and the value above replaced this one";
+        let hint = "decide between the two and delete the comment";
+        for at in lost.map(|(at, _)| self.frontmatter.start + at).collect::<Vec<_>>() {
+            self.report(Severity::Warning, "merge-conflict", Some(at), message, hint);
         }
     }
 
+    /// Reports the first control character of a body.
     pub(super) fn look_for_controls(&mut self, body: &str, body_start: usize) {
-        if let Some(offset) =
-            body.find(|character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
-        {
-            self.report(
-                Severity::Warning,
-                "control-character",
-                Some(body_start + offset),
-                "the body has a control character here",
-                "delete it: terminals act on it, and it is shown escaped",
-            );
+        let is_refused = |character: char| character.is_control() && !matches!(character, '\n' | '\r' | '\t');
+        if let Some(at) = body.find(is_refused) {
+            let message = "the body has a control character here";
+            let hint = "delete it: terminals act on it, and it is shown escaped";
+            self.report(Severity::Warning, "control-character", Some(body_start + at), message, hint);
         }
     }
 
     /// Reports a conflict marker in a body.
     pub(super) fn look_for_markers(&mut self, body: &str, body_start: usize) {
-        if let Some(offset) = guard::conflict_marker(body) {
-            self.report(
-                Severity::Error,
-                "merge-conflict",
-                Some(body_start + offset),
-                "a merge left its conflict marker here",
-                "decide between the two versions and delete the marker lines; if it is an example, indent it",
-            );
+        if let Some(at) = guard::conflict_marker(body) {
+            let message = "a merge left its conflict marker here";
+            let hint = "decide between the two versions and delete the marker lines; if it is an example, indent it";
+            self.report(Severity::Error, "merge-conflict", Some(body_start + at), message, hint);
         }
     }
 

@@ -1,22 +1,24 @@
 //! Reads one file. It never fails, and returns the problems that it met.
 
-mod attempt;
 mod lookout;
 mod misspelt;
 mod reader;
 
+use std::cell::OnceCell;
+
+use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use self::reader::EntryReader;
 use super::body::{self, MAX_LINKS};
-use super::frontmatter::{self, Fault, Fields, Missing};
-use super::guard::{self, Key, Refusal};
-use super::written::{FINGERPRINTS, author, fingerprint};
-use super::{Entry, Head, Id, Kind, MAX_FRONTMATTER_BYTES, Outcome, Scope, Sections, is_task_id};
+use super::fields::{ATTEMPT, KNOWLEDGE};
+use super::frontmatter::{self, Fields, Missing};
+use super::guard::Fault;
+use super::written::{author, fingerprint};
+use super::{Entry, Head, Id, Kind, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
-pub use self::reader::parse_time;
 use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
@@ -25,7 +27,8 @@ use crate::text::{fold_tag, nfc};
 /// is read anyway: the whole file, if the frontmatter cannot be separated from it.
 pub fn read(path: &str, bytes: &[u8]) -> Entry {
     let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
-    let mut reader = EntryReader { path, head: Head::empty(kind), keys: Vec::new(), head_start: 0, text: "" };
+    let (head, frontmatter, keys) = (Head::empty(kind), 0..0, OnceCell::new());
+    let mut reader = EntryReader { path, head, frontmatter, text: "", keys };
     let lossy;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -33,27 +36,23 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
             lossy = String::from_utf8_lossy(bytes);
             let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
             reader.text = &valid;
-            reader.report(
-                Severity::Error,
-                "not-utf8",
-                Some(valid.len()),
-                "this byte is not UTF-8",
-                "save the file as UTF-8",
-            );
+            let (message, hint) = ("this byte is not UTF-8", "save the file as UTF-8");
+            reader.report(Severity::Error, "not-utf8", Some(valid.len()), message, hint);
             return reader.measured(&lossy, 1);
         }
     };
     reader.text = text;
     reader.look_for_invisible();
-    let (head_range, body_start, body_line) = match frontmatter::split(text) {
-        Ok(split) => (split.head, split.body, split.body_line),
+    let split = match frontmatter::split(text) {
+        Ok(split) => split,
         Err(missing) => {
             reader.report_missing(missing);
             return reader.measured(text, 1);
         }
     };
-    reader.head_start = head_range.start;
-    if let Some(fields) = reader.fields(&text[head_range]) {
+    let body_start = split.body;
+    reader.frontmatter = split.head;
+    if let Some(fields) = reader.fields() {
         match kind {
             Kind::Knowledge => reader.knowledge(&fields),
             Kind::Journal => reader.attempt(&fields),
@@ -73,7 +72,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     }
     reader.look_for_markers(body, body_start);
     reader.look_for_lost_values(body_start);
-    reader.measured(body, body_line)
+    reader.measured(body, split.body_line)
 }
 
 /// Returns a hash of a body's words in lower case (XXH3, 64 bits), and their number.
@@ -105,179 +104,76 @@ impl EntryReader<'_> {
     }
 
     fn report_missing(&mut self, missing: Missing) {
-        if self.text.trim().is_empty() {
-            self.report(
-                Severity::Error,
+        let is_empty = self.text.trim().is_empty();
+        let (code, message, hint) = match missing {
+            _ if is_empty => ("no-frontmatter", "the file is empty", "write an entry into it, or delete it"),
+            Missing::Absent => (
                 "no-frontmatter",
-                Some(0),
-                "the file is empty",
-                "write an entry into it, or delete it",
-            );
-            return;
-        }
-        match missing {
-            Missing::Absent => self.report(
-                Severity::Error,
-                "no-frontmatter",
-                Some(0),
                 "the first line is not `---`, so the file has no frontmatter",
                 "begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`",
             ),
-            Missing::Unclosed => self.report(
-                Severity::Error,
+            Missing::Unclosed => (
                 "frontmatter-unclosed",
-                Some(0),
                 "the frontmatter that opens here is never closed",
                 "put a line `---` after its last key",
             ),
-        }
+        };
+        self.report(Severity::Error, code, Some(0), message, hint);
     }
 
     /// Returns the content of the frontmatter, or reports why it is unreadable.
-    fn fields(&mut self, head: &str) -> Option<Fields> {
-        if head.len() > MAX_FRONTMATTER_BYTES {
-            let message = format!("the frontmatter has {} bytes; the limit is {MAX_FRONTMATTER_BYTES}", head.len());
-            self.report(
-                Severity::Error,
-                "frontmatter-too-large",
-                Some(self.head_start),
-                &message,
-                "move the long values into the body",
-            );
-            return None;
-        }
-        match guard::scan(head) {
-            Ok(keys) => self.keys = keys,
-            Err((refusal, offset)) => {
-                self.report_refusal(refusal, self.head_start + offset);
-                return None;
-            }
-        }
-        // The parser refuses these too, but gives the start of the mapping as the place.
-        let second = |(index, key): (usize, &Key)| {
-            self.keys[..index].iter().any(|first| first.name == key.name).then(|| (key.name.clone(), key.start))
-        };
-        if let Some((name, start)) = self.keys.iter().enumerate().find_map(second) {
-            let message = format!("the key `{name}` is here for the second time");
-            self.report(
-                Severity::Error,
-                "duplicate-key",
-                Some(self.head_start + start),
-                &message,
-                "keep one of the two lines",
-            );
-            return None;
-        }
+    fn fields(&mut self) -> Option<Fields> {
+        let head = &self.text[self.frontmatter.clone()];
         match frontmatter::parse(head) {
             Ok(fields) => {
                 self.look_for_escaped(head, &fields);
                 Some(fields)
             }
-            Err(Fault { offset, message }) => {
-                let (code, hint) = if message.contains("mapping values are not allowed") {
-                    ("yaml", "put the value in double quotes: a colon and a space inside it begin another value")
-                } else if message.contains("cannot start any token") {
-                    ("yaml", "put the value in double quotes, and indent with spaces, not tabs")
-                } else {
-                    ("yaml", "put the value in double quotes, or close the quote or bracket that is open")
-                };
-                let offset = self.head_start + offset.unwrap_or(0);
-                self.report(
-                    Severity::Error,
-                    code,
-                    Some(offset),
-                    &format!("the frontmatter is not valid YAML: {message}"),
-                    hint,
-                );
+            Err(Fault { code, offset, message, hint }) => {
+                self.report(Severity::Error, code, Some(self.frontmatter.start + offset), &message, hint);
                 None
             }
         }
     }
 
-    fn report_refusal(&mut self, refusal: Refusal, offset: usize) {
-        let quoting = "put the value in double quotes";
-        let (code, message, hint) = match refusal {
-            Refusal::Anchor => {
-                ("yaml-anchor", "a YAML anchor (`&`) begins here, and entries may not have any".to_owned(), quoting)
-            }
-            Refusal::Alias => {
-                ("yaml-alias", "a YAML alias (`*`) begins here, and entries may not have any".to_owned(), quoting)
-            }
-            Refusal::Tag => {
-                ("yaml-tag", "a YAML tag (`!`) begins here, and entries may not have any".to_owned(), quoting)
-            }
-            Refusal::TooDeep => (
-                "yaml-too-deep",
-                format!("collections are nested more than {} levels deep", guard::MAX_DEPTH),
-                "flatten the value, or move it into the body",
-            ),
-            Refusal::Control(character) => (
-                "control-character",
-                format!("the frontmatter has a control character (U+{:04X})", u32::from(character)),
-                "delete it",
-            ),
-            Refusal::ConflictMarker => (
-                "merge-conflict",
-                "a merge left its conflict marker here".to_owned(),
-                "decide between the two versions and delete the marker lines",
-            ),
-        };
-        self.report(Severity::Error, code, Some(offset), &message, hint);
-    }
-
+    /// Reads the frontmatter of knowledge.
     fn knowledge(&mut self, fields: &Fields) {
         self.head.valid = true;
-        self.shared_fields(fields);
-        self.head.title = self.text(fields, "title").unwrap_or_default();
-        for tag in self.list(fields, "tags") {
-            let tag = fold_tag(&tag);
-            if !self.head.tags.contains(&tag) {
-                self.head.tags.push(tag);
+        let values = self.values(fields, &KNOWLEDGE);
+        self.take(values.clone());
+        let mut tags: Vec<String> = Vec::new();
+        for tag in self.head.tags.iter().map(|tag| fold_tag(tag)) {
+            if !tags.contains(&tag) {
+                tags.push(tag);
             }
         }
-        self.head.category = self.text(fields, "category");
-        self.scope(fields);
+        self.head.tags = tags;
+        self.check_scope();
         if let Some(id) = self.head.task_id.clone().filter(|id| !is_task_id(id)) {
             self.bad_value("task_id", &format!("cannot be the id of a task: `{id}`"), TASK_ID);
         }
-        if let Some(importance) = self.number::<u8>(fields, "importance", "a whole number from 0 to 100") {
-            if importance <= 100 {
-                self.head.importance = importance;
-            } else {
-                self.bad_value(
-                    "importance",
-                    &format!("is over 100: `{importance}`"),
-                    "write a whole number from 0 to 100",
-                );
-            }
-        }
-        self.head.created_at = self.time(fields, &["created_at", "created"]);
-        self.head.updated_at = self.time(fields, &["updated_at", "modified"]);
-        self.head.expires_at = self.time(fields, &["expires_at"]);
-        for id in self.list(fields, "supersedes") {
-            match Id::parse(&id) {
-                Some(id) => self.head.supersedes.push(id),
-                None => self.bad_value(
-                    "supersedes",
-                    &format!("is not the id of an entry: `{id}`"),
-                    "write ids, as in `[knowledge/old-way]`",
-                ),
-            }
-        }
-        self.head.aliases = self.list(fields, "aliases");
-        self.head.files = self.list(fields, "files");
-        self.head.questions = self.list(fields, "questions");
-        self.head.fingerprints = self.list(fields, FINGERPRINTS);
-        if fields.get("details").is_some_and(|details| !details.is_object()) {
-            self.bad_value("details", "is not a mapping, so it is ignored", "write keys and values below it, indented");
-        }
-        self.look_for_misspelt();
-        if self.head.title.is_empty() {
-            self.missing("title", "add a line `title: \"…\"` that says in a few words what the entry is about");
-        }
-        if self.head.tags.is_empty() {
-            self.missing("tags", "add a line `tags: [word, …]` with at least one lowercase keyword");
-        }
+        self.look_for_misspelt(fields);
+        self.require(&values, &KNOWLEDGE);
+    }
+
+    /// Reads the frontmatter of an attempt.
+    fn attempt(&mut self, fields: &Fields) {
+        self.head.valid = true;
+        let mut values = self.values(fields, &ATTEMPT);
+        self.require(&values, &ATTEMPT);
+        // Its own values, among them a mapping of files, are not those of the entry.
+        let (names, of_entry) = (["task_title", "started_at"], ["title", "created_at"]);
+        let shared = ["run_id", "task_id", "feature", "source"].into_iter().map(|name| (name, name));
+        let shared = names.into_iter().zip(of_entry).chain(shared);
+        self.take(shared.filter_map(|(name, of_entry)| Some((of_entry.to_owned(), values.remove(name)?))).collect());
+        self.head.attempt = serde_json::from_value(Value::Object(values)).ok();
+    }
+
+    /// Takes these values over.
+    fn take(&mut self, values: Map<String, Value>) {
+        let read: Head = serde_json::from_value(Value::Object(values)).unwrap_or_default();
+        let Head { kind, valid, problems, more_warnings, .. } = std::mem::take(&mut self.head);
+        self.head = Head { kind, valid, problems, more_warnings, ..read };
     }
 }
 
@@ -285,9 +181,7 @@ impl EntryReader<'_> {
 const TASK_ID: &str = "an id has 1 to 64 letters, digits, `.`, `_` and `-`; correct it, or delete the line";
 
 impl EntryReader<'_> {
-    fn scope(&mut self, fields: &Fields) {
-        let Some(scope) = self.text(fields, "scope") else { return };
-        self.head.scope = Scope::from(scope);
+    fn check_scope(&mut self) {
         match &self.head.scope {
             Scope::Unknown(scope) => {
                 let message = format!("is unknown: `{scope}`, so no task is shown the entry");
@@ -431,6 +325,6 @@ mod tests {
         assert_eq!((head.kind, head.title.as_str()), (Kind::Journal, "Add tables"));
         let head = read("journal/run-1/1.md", b"---\nrun_id: x\niteration: many\n---\n").head;
         let codes: Vec<_> = head.problems.iter().map(|problem| problem.code.as_str()).collect();
-        assert_eq!(codes, ["bad-value", "missing-started_at", "missing-iteration", "missing-outcome"]);
+        assert_eq!(codes, ["bad-value", "missing-iteration", "missing-outcome", "missing-started_at"]);
     }
 }

@@ -1,22 +1,28 @@
 //! Reads values of frontmatter, and reports problems at their places.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeZone as _, Utc};
-use serde_json::Value;
+use std::cell::OnceCell;
+use std::ops::Range;
 
+use serde_json::{Map, Value, json};
+
+use crate::entry::fields::{EntryField, FieldKind};
 use crate::entry::frontmatter::Fields;
-use crate::entry::guard::Key;
+use crate::entry::guard::{self, Key};
 use crate::entry::path::display_path;
 use crate::entry::place::place;
-use crate::entry::{Head, Source};
+use crate::entry::time::parse_time;
+use crate::entry::{Head, Id};
 use crate::error::{MAX_OF_FILE, Problem, Severity};
 
 /// An entry that is being read.
 pub(super) struct EntryReader<'a> {
     pub(super) path: &'a str,
     pub(super) head: Head,
-    pub(super) keys: Vec<Key>,
-    pub(super) head_start: usize,
+    /// The place of the frontmatter.
+    pub(super) frontmatter: Range<usize>,
     pub(super) text: &'a str,
+    /// The keys of the frontmatter, once somebody asks for their places.
+    pub(super) keys: OnceCell<Vec<Key>>,
 }
 
 impl EntryReader<'_> {
@@ -27,36 +33,135 @@ impl EntryReader<'_> {
             self.head.more_warnings += 1;
             return;
         }
-        let (line, column) = offset.map_or((None, None), |offset| {
-            let (line, column) = place(self.text, offset);
-            (Some(line), Some(column))
-        });
         let problem = Problem::new(severity, display_path(self.path), code, message, hint);
-        self.head.problems.push(Problem { line, column, ..problem });
+        self.head.problems.push(match offset {
+            Some(offset) => {
+                let (line, column) = place(self.text, offset);
+                problem.at(line, column)
+            }
+            None => problem,
+        });
+    }
+
+    /// Returns the top-level keys.
+    pub(super) fn keys(&self) -> &[Key] {
+        self.keys.get_or_init(|| guard::scan(&self.text[self.frontmatter.clone()]).unwrap_or_default())
     }
 
     /// Returns where the value of a key begins, as an offset in the file.
     pub(super) fn place_of(&self, key: &str) -> Option<usize> {
-        let found = self.keys.iter().find(|known| known.name == key)?;
-        Some(self.head_start + if found.value.is_empty() { found.start } else { found.value.start })
+        self.keys().iter().find(|known| known.name == key).map(|key| self.frontmatter.start + key.place())
     }
 
     pub(super) fn bad_value(&mut self, key: &str, message: &str, hint: &str) {
         self.report(Severity::Warning, "bad-value", self.place_of(key), &format!("`{key}` {message}"), hint);
     }
 
+    /// Returns the values of the fields of a table, and reports those that no such field can have.
+    pub(super) fn values(&mut self, fields: &Fields, table: &[EntryField]) -> Map<String, Value> {
+        let mut values = Map::new();
+        for field in table {
+            let found = field.names().find_map(|name| Some((name, fields.get(name)?)));
+            if let Some(value) = found.and_then(|(key, value)| self.value(field.kind, key, value)) {
+                values.insert(field.name.to_owned(), value);
+            }
+        }
+        values
+    }
+
+    /// Reports the required fields of a table that have no value.
+    pub(super) fn require(&mut self, values: &Map<String, Value>, table: &[EntryField]) {
+        for EntryField { name, required, .. } in table {
+            let is_there = values.get(*name).is_some_and(|value| *value != json!([]));
+            let Some(hint) = required.filter(|_| !is_there) else { continue };
+            let place = self.place_of(name);
+            let message = if place.is_some() { "is empty" } else { "is missing" };
+            let offset = place.unwrap_or(self.frontmatter.start.min(self.text.len()));
+            let (code, message) = (format!("missing-{name}"), format!("`{name}` {message}"));
+            self.report(Severity::Error, &code, Some(offset), &message, hint);
+            self.head.valid = false;
+        }
+    }
+
+    /// Returns the value of a field, times in seconds.
+    fn value(&mut self, kind: FieldKind, key: &str, value: &Value) -> Option<Value> {
+        match kind {
+            FieldKind::Text | FieldKind::Word | FieldKind::Scope => self.text(key, value).map(Value::from),
+            FieldKind::List => Some(Value::from(self.list(key, value))),
+            FieldKind::Ids => Some(Value::from(self.ids(key, value))),
+            FieldKind::Choice(parse, words) => {
+                let hint = format!("use one of {}", words.join(", "));
+                self.parsed(key, value, "is unknown", &hint, |word| parse(word).map(Value::from))
+            }
+            FieldKind::Time => {
+                let hint = "write it as in `\"2026-02-17T12:00:00Z\"`";
+                let seconds = |text: &str| parse_time(text).map(|time| Value::from(time.timestamp()));
+                self.parsed(key, value, "is not a time", hint, seconds)
+            }
+            FieldKind::Whole(most) => {
+                let range = if most <= 100 { format!(" from 0 to {most}") } else { String::new() };
+                let number = |text: &str| text.parse().ok().filter(|number: &u64| *number <= most).map(Value::from);
+                let (message, hint) = (format!("is not a whole number{range}"), format!("write a whole number{range}"));
+                self.parsed(key, value, &message, &hint, number)
+            }
+            FieldKind::Amount => {
+                let is_good = |number: &f64| number.is_finite() && *number >= 0.0;
+                let number = |text: &str| text.parse().ok().filter(is_good).map(Value::from);
+                self.parsed(key, value, "is not a number from 0 on", "write a number from 0 on", number)
+            }
+            FieldKind::Files => {
+                let files = self.mapping(key, value, "write it as in `{modified: [src/lib.rs]}`")?;
+                let lists = ["created", "modified", "read", "relevant"].map(|name| {
+                    (
+                        name.to_owned(),
+                        Value::from(files.get(name).map(|list| self.list(name, list)).unwrap_or_default()),
+                    )
+                });
+                Some(Value::Object(lists.into_iter().collect()))
+            }
+            FieldKind::Validation => {
+                let hint = "write it as in `{command: \"cargo test\", exit_code: 0, duration_ms: 12}`";
+                let mapping = self.mapping(key, value, hint)?;
+                let exit_code = mapping.get("exit_code").and_then(Value::as_i64);
+                let Some(exit_code) = exit_code.and_then(|code| i32::try_from(code).ok()) else {
+                    self.bad_value(key, "has no exit code", hint);
+                    return None;
+                };
+                let command = mapping.get("command").and_then(Value::as_str).unwrap_or_default().trim();
+                let duration_ms = mapping.get("duration_ms").and_then(Value::as_u64).unwrap_or_default();
+                Some(json!({"command": command, "exit_code": exit_code, "duration_ms": duration_ms}))
+            }
+            FieldKind::Mapping => {
+                self.mapping(key, value, "write keys and values below it, indented").cloned().map(Value::Object)
+            }
+        }
+    }
+
+    /// Returns what a function makes of a single text, and reports a text of which it makes nothing.
+    fn parsed(
+        &mut self,
+        key: &str,
+        value: &Value,
+        message: &str,
+        hint: &str,
+        parse: impl FnOnce(&str) -> Option<Value>,
+    ) -> Option<Value> {
+        let text = self.text(key, value)?;
+        let parsed = parse(&text);
+        if parsed.is_none() {
+            self.bad_value(key, &format!("{message}: `{text}`"), hint);
+        }
+        parsed
+    }
+
     /// Returns a value that is a single text, trimmed and not empty.
-    pub(super) fn text(&mut self, fields: &Fields, key: &str) -> Option<String> {
-        let text = match fields.get(key)? {
+    fn text(&mut self, key: &str, value: &Value) -> Option<String> {
+        let text = match value {
             Value::String(text) => text.trim().to_owned(),
-            Value::Number(number) => number.to_string(),
-            Value::Bool(truth) => truth.to_string(),
-            _ => {
-                self.bad_value(
-                    key,
-                    "is not a single text, so it is ignored",
-                    "write the value on one line, in double quotes",
-                );
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                let hint = "write the value on one line, in double quotes";
+                self.bad_value(key, "is not a single text, so it is ignored", hint);
                 return None;
             }
         };
@@ -64,100 +169,49 @@ impl EntryReader<'_> {
     }
 
     /// Returns a list of text: a YAML list, or a string split at commas.
-    pub(super) fn list(&mut self, fields: &Fields, key: &str) -> Vec<String> {
-        let Some(value) = fields.get(key) else { return Vec::new() };
-        let items: Vec<String> = match value {
-            Value::String(text) => text.split(',').map(str::to_owned).collect(),
-            Value::Number(_) | Value::Bool(_) => vec![value.to_string()],
-            Value::Array(items) => {
-                let mut texts = Vec::new();
-                for item in items {
+    fn list(&mut self, key: &str, value: &Value) -> Vec<String> {
+        let hint = "write a list of words, as in `[a, b]`";
+        let mut items: Vec<String> = Vec::new();
+        match value {
+            Value::String(text) => items.extend(text.split(',').map(str::to_owned)),
+            Value::Number(_) | Value::Bool(_) => items.push(value.to_string()),
+            Value::Array(all) => {
+                for item in all {
                     match item {
-                        Value::String(text) => texts.push(text.clone()),
-                        Value::Number(_) | Value::Bool(_) => texts.push(item.to_string()),
+                        Value::String(text) => items.push(text.clone()),
+                        Value::Number(_) | Value::Bool(_) => items.push(item.to_string()),
                         Value::Null => {}
-                        _ => self.bad_value(
-                            key,
-                            "has an item that is not text, so that item is ignored",
-                            "write a list of words, as in `[a, b]`",
-                        ),
+                        Value::Array(_) | Value::Object(_) => {
+                            self.bad_value(key, "has an item that is not text, so that item is ignored", hint);
+                        }
                     }
                 }
-                texts
             }
-            _ => {
-                self.bad_value(key, "is not a list, so it is ignored", "write a list of words, as in `[a, b]`");
-                Vec::new()
-            }
-        };
+            Value::Null | Value::Object(_) => self.bad_value(key, "is not a list, so it is ignored", hint),
+        }
         items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
     }
 
-    pub(super) fn time(&mut self, fields: &Fields, keys: &[&str]) -> Option<DateTime<Utc>> {
-        let key = keys.iter().find(|key| fields.contains_key(**key))?;
-        let text = self.text(fields, key)?;
-        let time = parse_time(&text);
-        if time.is_none() {
-            self.bad_value(key, &format!("is not a time: `{text}`"), "write it as in `\"2026-02-17T12:00:00Z\"`");
-        }
-        time
-    }
-
-    pub(super) fn number<T: std::str::FromStr>(&mut self, fields: &Fields, key: &str, what: &str) -> Option<T> {
-        let text = self.text(fields, key)?;
-        let number = text.parse().ok();
-        if number.is_none() {
-            self.bad_value(key, &format!("is not {what}: `{text}`"), &format!("write {what}"));
-        }
-        number
-    }
-
-    pub(super) fn shared_fields(&mut self, fields: &Fields) {
-        self.head.feature = self.text(fields, "feature");
-        self.head.task_id = self.text(fields, "task_id");
-        self.head.run_id = self.text(fields, "run_id");
-        if let Some(source) = self.text(fields, "source") {
-            match Source::parse(&source) {
-                Some(source) => self.head.source = source,
+    /// Returns a list of ids of entries, as text.
+    fn ids(&mut self, key: &str, value: &Value) -> Vec<String> {
+        let mut ids = Vec::new();
+        for item in self.list(key, value) {
+            match Id::parse(&item) {
+                Some(id) => ids.push(id.to_string()),
                 None => self.bad_value(
-                    "source",
-                    &format!("is unknown: `{source}`"),
-                    "use one of human, agent, coder, reviewer, orchestrator, coordinator",
+                    key,
+                    &format!("is not the id of an entry: `{item}`"),
+                    "write ids, as in `[knowledge/old-way]`",
                 ),
             }
         }
+        ids
     }
 
-    pub(super) fn missing(&mut self, key: &str, hint: &str) {
-        let offset = self.place_of(key).unwrap_or(self.head_start.min(self.text.len()));
-        let message =
-            if self.place_of(key).is_some() { format!("`{key}` is empty") } else { format!("`{key}` is missing") };
-        self.report(Severity::Error, &format!("missing-{key}"), Some(offset), &message, hint);
-        self.head.valid = false;
-    }
-}
-
-/// Reads a time as people write it: RFC 3339, or a date with or without a time of day, taken as UTC.
-///
-/// ```
-/// use ralph_memory::entry::parse_time;
-/// let text = |time| parse_time(time).map(|time| time.to_rfc3339());
-/// assert_eq!(text("2026-02-17T12:00:00+01:00").as_deref(), Some("2026-02-17T11:00:00+00:00"));
-/// assert_eq!(text("2026-02-17 12:00").as_deref(), Some("2026-02-17T12:00:00+00:00"));
-/// assert_eq!(text("2026-02-17").as_deref(), Some("2026-02-17T00:00:00+00:00"));
-/// assert_eq!(text("yesterday"), None);
-/// ```
-pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
-    let text = text.trim();
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.with_timezone(&Utc));
-    }
-    let without_zone = text.strip_suffix('Z').unwrap_or(text);
-    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"] {
-        if let Ok(time) = NaiveDateTime::parse_from_str(without_zone, format) {
-            return Some(Utc.from_utc_datetime(&time));
+    fn mapping<'v>(&mut self, key: &str, value: &'v Value, hint: &str) -> Option<&'v Map<String, Value>> {
+        if !value.is_object() {
+            self.bad_value(key, "is not a mapping, so it is ignored", hint);
         }
+        value.as_object()
     }
-    let date = NaiveDate::parse_from_str(without_zone, "%Y-%m-%d").ok()?;
-    Some(Utc.from_utc_datetime(&date.and_hms_opt(0, 0, 0)?))
 }

@@ -161,7 +161,7 @@ impl<'a> Cluster<'a> {
             Change::AddItems("files", word()),
             Change::AddItems("questions", word()),
             Change::AddItems("supersedes", word()),
-            Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".to_owned()),
+            Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".into()),
         ];
         edit::apply(text, &changes).is_ok()
     }
@@ -216,7 +216,7 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
         Change::AddItems("supersedes", supersedes),
     ];
     changes.retain(|change| !matches!(change, Change::AddItems(_, items) if items.is_empty()));
-    changes.push(Change::Set(edit::updated_key(&newest.text), timestamp(now)));
+    changes.push(Change::Set(edit::updated_key(&newest.text), timestamp(now).into()));
     changes.push(Change::Body(body));
     edit::apply(&newest.text, &changes).and_then(|new| written::signed(&newest.text, new, false)).ok()
 }

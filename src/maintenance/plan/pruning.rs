@@ -11,7 +11,18 @@ use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Kind, Outcome};
 use crate::history::{self, AttemptSummary, Usage};
 use crate::retrieve::beyond_caps;
-use crate::settings::{EventCaps, MaintenanceRules};
+use crate::settings::EventCaps;
+
+/// Days after which the attempts at a finished task are archived.
+const DONE_DAYS: u32 = 7;
+/// Days after which knowledge is old.
+const KNOWLEDGE_DAYS: u32 = 90;
+/// Old knowledge that was in no context for this many days is archived.
+const UNUSED_DAYS: u32 = 30;
+/// The same, for old knowledge that a successful attempt had in its context.
+const USEFUL_DAYS: u32 = 365;
+/// Days after which a superseded entry is archived.
+const SUPERSEDED_DAYS: u32 = 30;
 
 /// Why an entry goes to the archive.
 ///
@@ -109,10 +120,9 @@ pub(crate) fn plan_prune(
     live: &[PruneCandidate],
     facts: &PruneFacts,
     now: DateTime<Utc>,
-    rules: &MaintenanceRules,
     caps: EventCaps,
 ) -> Vec<PruneDecision> {
-    let done = done_tasks(facts, now, rules);
+    let done = done_tasks(facts, now);
     let is_over = |item: &PruneCandidate| item.head.is_expired(now) || facts.superseded.contains_key(&item.id);
     let is_event = |item: &PruneCandidate| {
         item.head.kind == Kind::Knowledge && class(item.head.category.as_deref()) == Class::Event
@@ -130,16 +140,13 @@ pub(crate) fn plan_prune(
         }
         if let Some(by) = facts.superseded.get(&item.id) {
             let since = by.iter().map(|replacement| replacement.written).min().flatten();
-            return since
-                .is_some_and(|since| is_past(since, rules.superseded_days, now))
-                .then_some(PruneReason::Superseded);
+            return since.is_some_and(|since| is_past(since, SUPERSEDED_DAYS, now)).then_some(PruneReason::Superseded);
         }
         if beyond.contains(&item.id) {
             return Some(PruneReason::BeyondCaps);
         }
-        let is_old = item.head.recency().is_some_and(|at| is_past(at, rules.knowledge_days, now));
-        (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item, rules)))
-            .then_some(PruneReason::Unused)
+        let is_old = item.head.recency().is_some_and(|at| is_past(at, KNOWLEDGE_DAYS, now));
+        (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item))).then_some(PruneReason::Unused)
     };
     let live: Vec<&PruneCandidate> = live.iter().filter(|item| item.head.valid).collect();
     let mut reasons: HashMap<&Id, PruneReason> =
@@ -180,7 +187,7 @@ fn is_past(time: DateTime<Utc>, days: u32, now: DateTime<Utc>) -> bool {
 }
 
 /// Returns the tasks whose last attempt with a result succeeded, and that had no attempt for some days since.
-fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>, rules: &MaintenanceRules) -> HashSet<&'a str> {
+fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>) -> HashSet<&'a str> {
     let mut last: HashMap<&str, (bool, DateTime<Utc>)> = HashMap::new();
     for past in &facts.attempts {
         let Some(task) = facts.tasks.get(&past.id) else { continue };
@@ -191,7 +198,7 @@ fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>, rules: &Maintenance
         }
     }
     last.into_iter()
-        .filter(|(_, (is_done, ended_at))| *is_done && is_past(*ended_at, rules.done_days, now))
+        .filter(|(_, (is_done, ended_at))| *is_done && is_past(*ended_at, DONE_DAYS, now))
         .map(|(task, _)| task)
         .collect()
 }
@@ -215,10 +222,10 @@ impl RecordedUse {
 
     /// Returns whether an entry could have been used in the days before the newest attempt, and was not. An entry that
     /// has helped gets more days: the task that needs it may be rare.
-    fn is_unused(&self, item: &PruneCandidate, rules: &MaintenanceRules) -> bool {
+    fn is_unused(&self, item: &PruneCandidate) -> bool {
         let used = self.usage.get(&item.id);
         let has_helped = used.is_some_and(|used| used.succeeded > 0);
-        let days = if has_helped { rules.useful_days } else { rules.unused_days };
+        let days = if has_helped { USEFUL_DAYS } else { UNUSED_DAYS };
         let Some(begin) = self.newest.checked_sub_signed(TimeDelta::days(days.into())) else { return false };
         let was_there = item.head.recency().is_some_and(|at| at < begin);
         let last_used = used.and_then(|used| used.last_used);
@@ -252,6 +259,7 @@ mod tests {
                 id: id.clone(),
                 run_id: "run-1".into(),
                 task_id: None,
+                task_title: String::new(),
                 feature: None,
                 started_at: at(day),
                 began_at: at(day),
@@ -266,7 +274,7 @@ mod tests {
 
     #[track_caller]
     fn check(live: &[PruneCandidate], facts: &PruneFacts, now: &str, expected: &[(&str, PruneReason)]) {
-        let found = plan_prune(live, facts, at(now), &MaintenanceRules::default(), EventCaps::default());
+        let found = plan_prune(live, facts, at(now), EventCaps::default());
         let found: Vec<(&str, PruneReason)> = found.iter().map(|moved| (moved.id.stem(), moved.reason)).collect();
         assert_eq!(found, expected);
     }

@@ -23,8 +23,8 @@ pub struct CollectionsReport {
     /// Whether nothing can be stored or found in one of them before it is [recreated](QdrantClient::recreate): it is for
     /// other vectors.
     pub is_unusable: bool,
-    /// The collection that cannot stay, and how many points of other projects its deletion would delete. Set another
-    /// name in `qdrant.collection`, or delete it by hand. Nothing was done.
+    /// The collection that cannot stay, and how many points of other projects its deletion would delete. Give
+    /// `qdrant.collection` another `name`, or delete it by hand. Nothing was done.
     pub shared: Option<(String, u64)>,
 }
 
@@ -138,7 +138,7 @@ impl QdrantClient {
 
     /// Creates a collection; returns whether this call did.
     fn create(&self, time: &TimeLimit, name: &str, dimensions: usize) -> Result<bool, RequestError> {
-        let graph = &self.settings;
+        let graph = self.settings.hnsw;
         let body = json!({
             "vectors": { "size": dimensions, "distance": DISTANCE, "on_disk": graph.on_disk },
             "hnsw_config": { "m": graph.m, "ef_construct": graph.ef_construct, "on_disk": graph.on_disk },
@@ -174,7 +174,7 @@ impl QdrantClient {
                 prepared.differences.push(format!("collection `{name}` has `{key}` {found}, not {wanted}"));
             }
         };
-        let (wanted, graph) = (&self.settings, &there["config"]["hnsw_config"]);
+        let (wanted, graph) = (self.settings.hnsw, &there["config"]["hnsw_config"]);
         differ("hnsw_config.m", json!(wanted.m), &graph["m"]);
         differ("hnsw_config.ef_construct", json!(wanted.ef_construct), &graph["ef_construct"]);
         let on_disk = json!(wanted.on_disk);

@@ -21,6 +21,7 @@ use uuid::Uuid;
 use super::http::{JsonServer, RequestError, TimeLimit, Timeouts, take};
 use crate::entry::Id;
 use crate::settings;
+use crate::text::address_part;
 
 pub use collections::CollectionsReport;
 pub use points::PointQuery;
@@ -88,7 +89,7 @@ pub struct StoredPoint {
     pub feature: Option<String>,
     /// The model that made the vector, without `:latest`; compare it with [`QdrantClient::model`].
     pub model: String,
-    /// Whether it is in the collection in which it is searched. It is not after `qdrant.collections` was changed: then
+    /// Whether it is in the collection in which it is searched. It is not after `qdrant.collection` was changed: then
     /// store its entry again, or remove it.
     pub is_in_place: bool,
 }
@@ -110,10 +111,10 @@ impl QdrantClient {
         }
         let key = (!settings.api_key.is_empty()).then(|| ("api-key", settings.api_key.clone()));
         let mut settings = settings.clone();
-        if settings.collection.is_empty() {
-            settings.collection = settings::QdrantSettings::default().collection;
+        if settings.collection.name.is_empty() {
+            settings.collection.name = settings::CollectionSettings::default().name;
         }
-        let server = JsonServer::new(settings.url.trim_end_matches('/'), key);
+        let server = JsonServer::new(&settings.url, key);
         Some(QdrantClient { server, settings, model: without_latest(model).to_owned() })
     }
 
@@ -129,12 +130,12 @@ impl QdrantClient {
 
     /// Returns whether each feature has a collection of its own.
     pub fn is_per_feature(&self) -> bool {
-        self.settings.collections == settings::CollectionLayout::PerFeature
+        self.settings.collection.per_feature
     }
 
     /// Returns the collection of all features, or of the entries without one.
     fn collection(&self) -> &str {
-        &self.settings.collection
+        &self.settings.collection.name
     }
 
     /// Returns a text that distinguishes the places of vectors on one server.
@@ -211,7 +212,7 @@ impl QdrantClient {
             if features.len() > MAX_FEATURES {
                 return Err(RequestError::Broken(format!(
                     "it has {} collections of features, and at most {MAX_FEATURES} can be searched: \
-                     set `qdrant.collections` to `shared`",
+                     switch `per_feature` of `qdrant.collection` off",
                     features.len()
                 )));
             }
@@ -269,15 +270,7 @@ fn is_of_feature(name: &str) -> bool {
 
 /// Returns the path of a collection, escaped: its name comes from the settings and can have a `/`.
 fn path(collection: &str) -> String {
-    let mut path = "/collections/".to_owned();
-    for byte in collection.bytes() {
-        if byte.is_ascii_alphanumeric() || b"._-".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            path.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    path
+    format!("/collections/{}", address_part(collection))
 }
 
 #[cfg(test)]

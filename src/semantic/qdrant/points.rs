@@ -251,7 +251,7 @@ impl QdrantClient {
                 // The server returns what is better than the threshold; what is as good counts, too. Infinity becomes
                 // null, which is no threshold.
                 "score_threshold": min_score.next_down(),
-                "params": { "hnsw_ef": self.settings.hnsw_ef },
+                "params": { "hnsw_ef": self.settings.hnsw.ef },
                 "with_payload": FIELDS_OF_MATCH,
             });
             let n_chunks = n_entries.saturating_mul(CHUNKS);

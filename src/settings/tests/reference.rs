@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::ALL;
+use super::super::all;
 
 /// The page, relative to the root of the repository; the tables are between two comments.
 const PAGE: &str = "docs/src/reference/settings.md";
@@ -12,7 +12,7 @@ const END: &str = "<!-- settings: end -->\n";
 fn tables() -> String {
     let mut text = String::new();
     let mut table = "";
-    for setting in &ALL {
+    for setting in all() {
         let own_table = setting.key.split('.').next().unwrap();
         if own_table != table {
             let _ = write!(text, "\n## {own_table}\n\n| key | default | meaning |\n|---|---|---|\n");

@@ -307,8 +307,8 @@ mod tests {
         check("add --tags=a,sq", Some((Named::Tag, "--tags=a,", "sq")));
         check("search x --for-feature l", Some((Named::Feature, "", "l")));
         check("log --task t", Some((Named::Task, "", "t")));
-        check("prime --task t", None);
-        check("prime --task-id t", Some((Named::Task, "", "t")));
+        check("context --task t", None);
+        check("context --task-id t", Some((Named::Task, "", "t")));
         check("log --run r", Some((Named::Run, "", "r")));
         check("show -- -x", Some((Named::Anything, "", "-x")));
         for nothing in ["", "li", "list --ta", "list --limit 1", "nonsense --tag x", "add Title", "list --tags x"] {

@@ -6,8 +6,9 @@ use ralph_memory::context::{BriefingRequest, Context, SuccessRate};
 use ralph_memory::settings::Strategy;
 use ralph_memory::{Budget, Id, Memory, Request, Task};
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::answers::{self, ListedEntry};
+use crate::answers::listed_for_agent;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::session::{Globals, run_of_environment, session_of_environment};
@@ -117,8 +118,8 @@ struct ContextAnswer<'a> {
     model: &'a str,
     rationale: &'a str,
     success_rate: SuccessRate,
-    entries: Vec<ListedEntry>,
-    left_out: Vec<ListedEntry>,
+    entries: Value,
+    left_out: Value,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyhow::Result<Exit> {
@@ -140,9 +141,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
     }
     let Context { task_id, attempt, model, rationale, success_rate, .. } = &context;
     if ui.json {
-        let (entries, left_out) = (memory.summaries(&context.entries), memory.summaries(&context.left_out));
-        let [entries, left_out] =
-            [&entries, &left_out].map(|list| answers::listed_for_agent(&memory, list, &request.task.title));
+        let listed = |ids: &[Id]| listed_for_agent(&memory, memory.summaries(ids), &request.task.title);
+        let (entries, left_out) = (listed(&context.entries)?, listed(&context.left_out)?);
         let (prompt, attempt, success_rate) = (&context.text, *attempt, *success_rate);
         let answer = ContextAnswer { prompt, task_id, attempt, model, rationale, success_rate, entries, left_out };
         ui.json(answer, &context.problems)?;
@@ -158,16 +158,16 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
 #[derive(Serialize)]
 struct BriefingAnswer<'a> {
     briefing: &'a str,
-    entries: Vec<ListedEntry>,
-    attempts: Vec<ListedEntry>,
+    entries: Value,
+    attempts: Value,
 }
 
 /// Prints the briefing of a session.
 fn brief(ui: &mut Ui<'_>, memory: &Memory, budget: Option<Budget>) -> anyhow::Result<Exit> {
     let briefing = memory.briefing(&BriefingRequest { budget, by_tools: false })?;
     if ui.json {
-        let listed = |ids: &[Id]| answers::listed_for_agent(memory, &memory.summaries(ids), "");
-        let (entries, attempts) = (listed(&briefing.entries), listed(&briefing.attempts));
+        let listed = |ids: &[Id]| listed_for_agent(memory, memory.summaries(ids), "");
+        let (entries, attempts) = (listed(&briefing.entries)?, listed(&briefing.attempts)?);
         ui.json(BriefingAnswer { briefing: &briefing.text, entries, attempts }, &briefing.problems)?;
     } else {
         ui.text(&briefing.text)?;

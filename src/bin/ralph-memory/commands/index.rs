@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::session::Globals;
-use crate::ui::Ui;
+use crate::ui::{Ui, count};
 
 /// Update the search index, and the vectors if there is an Ollama server; searching needs neither
 #[derive(Debug, clap::Args)]
@@ -69,18 +69,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyho
             &problems,
         )?;
     } else {
-        ui.line(format_args!("the index has {}", entries(index.entries)))?;
+        ui.line(format_args!("the index has {}", count(index.entries, "entry")))?;
         if let Some(EmbedReport { entries: known, new, removed, .. }) = &vectors {
             let place = if args.remote { "the server has" } else { "there are vectors of" };
             let removed = if *removed > 0 { format!(", {removed} removed") } else { String::new() };
-            ui.line(format_args!("{place} {}, {new} new{removed}", entries(*known)))?;
+            ui.line(format_args!("{place} {}, {new} new{removed}", count(*known, "entry")))?;
         }
         ui.problems(&problems);
     }
     // An explicit request must succeed or fail.
     Ok(if args.remote && !problems.is_empty() { Exit::No } else { Exit::Done })
-}
-
-fn entries(n: usize) -> String {
-    format!("{n} {}", if n == 1 { "entry" } else { "entries" })
 }

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use clap::ValueEnum;
-use ralph_memory::memory::{EntryFilter, EntrySort, Useless};
-use ralph_memory::{Kind, Scope};
-use serde::Serialize;
-
-use crate::answers::{self, ListedEntry};
+use crate::answers::with_excerpts;
 use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, Ui};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use ralph_memory::memory::{EntryFilter, EntrySort, EntryView, Useless};
+use ralph_memory::{Kind, Scope};
+use serde::Serialize;
 
 /// List entries, or their tags
 #[derive(Debug, clap::Args)]
@@ -51,9 +50,9 @@ pub(crate) struct ListArgs {
     /// Only knowledge that attempts at three or more tasks had in their contexts and failed, and that none had that succeeded
     #[arg(long)]
     never_helped: bool,
-    /// The order [default: by path]
-    #[arg(long, value_name = "ORDER")]
-    sort: Option<SortName>,
+    /// The order: last `updated` or `created` first, by `title`, most `used` first, or by `importance` [default: by path]
+    #[arg(long, value_name = "ORDER", value_parser = PossibleValuesParser::new(EntrySort::WORDS).try_map(|word| word.parse::<EntrySort>()))]
+    sort: Option<EntrySort>,
     /// Turn the order around
     #[arg(long)]
     reverse: bool,
@@ -65,42 +64,10 @@ pub(crate) struct ListArgs {
     tags: bool,
 }
 
-/// The orders of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SortName {
-    /// Last changed first
-    Updated,
-    /// Last created first
-    Created,
-    /// By title
-    Title,
-    /// Most often included in a context first
-    Used,
-    /// Most important first
-    Importance,
-}
-
-impl From<SortName> for EntrySort {
-    fn from(name: SortName) -> EntrySort {
-        match name {
-            SortName::Updated => EntrySort::Updated,
-            SortName::Created => EntrySort::Created,
-            SortName::Title => EntrySort::Title,
-            SortName::Used => EntrySort::Used,
-            SortName::Importance => EntrySort::Importance,
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct Entries {
-    entries: Vec<ListedEntry>,
+    entries: Vec<EntryView>,
     entry_count: usize,
-}
-
-#[derive(Serialize)]
-struct TagCounts<'a> {
-    tag_counts: &'a BTreeMap<String, usize>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow::Result<Exit> {
@@ -118,7 +85,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
             (_, true) => Some(Useless::NeverHelped),
             (false, false) => None,
         },
-        sort: args.sort.map(EntrySort::from),
+        sort: args.sort,
         reverse: args.reverse,
         limit: None,
     };
@@ -128,10 +95,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
     listed.entries.truncate(args.limit.filter(|limit| *limit > 0).unwrap_or(in_all));
     if ui.json {
         if args.tags {
-            ui.json(TagCounts { tag_counts: &listed.tags }, &listed.problems)?;
+            ui.json(BTreeMap::from([("tag_counts", listed.tags)]), &listed.problems)?;
         } else {
-            let entries = answers::listed(&memory, listed.entries.iter(), "");
-            ui.json(Entries { entries, entry_count: in_all }, &listed.problems)?;
+            let entries = listed.entries.into_iter().map(EntryView::from).collect();
+            ui.json(Entries { entries: with_excerpts(&memory, entries, ""), entry_count: in_all }, &listed.problems)?;
         }
         return Ok(Exit::Done);
     }

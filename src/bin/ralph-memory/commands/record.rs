@@ -343,8 +343,8 @@ fn which(error: Error) -> anyhow::Error {
 
 fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
     if ui.json {
-        let answer =
-            RecordAnswer { attempt: recorded.view(), knowledge: &recorded.knowledge, refused: &recorded.refused };
+        let Recorded { knowledge, refused, .. } = recorded;
+        let answer = RecordAnswer { attempt: recorded.view(), knowledge, refused };
         ui.json(answer, &recorded.problems)?;
         return Ok(Exit::Done);
     }

@@ -1,13 +1,11 @@
 //! `search`: finds entries.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use ralph_memory::memory::Explained;
-use ralph_memory::memory::Usage;
+use ralph_memory::memory::EntryView;
 use ralph_memory::{Hit, Kind, Query, Scope};
-use serde::Serialize;
 
-use crate::answers::{self, ListedEntry};
+use crate::answers::with_excerpts;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::session::Globals;
@@ -57,34 +55,6 @@ pub(crate) struct SearchArgs {
     /// Show the parts of each score
     #[arg(long)]
     explain: bool,
-    /// The weight of words compared with the points for tags; with 0, only the points count
-    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true, value_parser = parse::weight)]
-    text_weight: Option<f64>,
-    /// The share of meaning in a score, from 0 (no server is asked) to 0.99 [default: the setting `semantic.weight`]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = parse::share)]
-    semantic_weight: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct SearchAnswer<'a> {
-    entries: Vec<SearchMatch<'a>>,
-}
-
-/// An entry that matches and, if requested, its score and the outcomes of the contexts that included it.
-#[derive(Serialize)]
-struct SearchMatch<'a> {
-    #[serde(flatten)]
-    listed: ListedEntry,
-    score: f64,
-    similarity: Option<f64>,
-    #[serde(flatten)]
-    explained: Option<Explanation<'a>>,
-}
-
-#[derive(Serialize)]
-struct Explanation<'a> {
-    explanation: &'a [Explained],
-    usage: Option<&'a Usage>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyhow::Result<Exit> {
@@ -103,62 +73,53 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyho
         in_feature: args.feature,
         scope: args.scope,
         archived: args.archived,
-        text_weight: args.text_weight,
-        semantic_weight: args.semantic_weight,
         ..Query::default()
     };
     let found = memory.search(&query, args.limit.unwrap_or(memory.settings().search_limit))?;
-    let usage = if args.explain { memory.usage() } else { HashMap::new() };
-    let entries = found.hits.iter().map(|hit| &hit.entry);
+    let mut usage = if args.explain { memory.usage() } else { HashMap::new() };
+    let view = |hit: Hit| {
+        let usage = usage.remove(&hit.entry.id);
+        let explanation = if args.explain { hit.explanation.clone() } else { Vec::new() };
+        EntryView { usage, explanation, ..EntryView::from(hit) }
+    };
+    let mut entries: Vec<EntryView> = found.hits.into_iter().map(view).collect();
+    let is_empty = entries.is_empty();
     if ui.json {
-        let listed = answers::listed(&memory, entries, &query.text);
-        let matches = found.hits.iter().zip(listed).map(|(hit, listed)| SearchMatch {
-            listed,
-            score: hit.score,
-            similarity: hit.similarity,
-            explained: args
-                .explain
-                .then(|| Explanation { explanation: &hit.explanation, usage: usage.get(&hit.entry.id) }),
-        });
-        ui.json(SearchAnswer { entries: matches.collect() }, &found.problems)?;
+        let entries = with_excerpts(&memory, entries, &query.text);
+        ui.json(BTreeMap::from([("entries", entries)]), &found.problems)?;
     } else {
         // Many hits are read by a program, or for their titles.
-        let excerpts = memory.excerpts(entries.take(MAX_EXCERPTS), &query.text, EXCERPT_WIDTH);
-        for (index, hit) in found.hits.iter().enumerate() {
-            show(ui, index + 1, hit, excerpts.get(index).map_or("", String::as_str))?;
-            if args.explain {
-                explain(ui, hit, usage.get(&hit.entry.id))?;
-            }
+        let summaries = entries.iter().take(MAX_EXCERPTS).map(|entry| &entry.summary);
+        let excerpts = memory.excerpts(summaries, &query.text, EXCERPT_WIDTH);
+        entries.iter_mut().zip(excerpts).for_each(|(entry, excerpt)| entry.excerpt = Some(excerpt));
+        for (index, entry) in entries.iter().enumerate() {
+            show(ui, index + 1, entry)?;
         }
-        if found.hits.is_empty() {
+        if is_empty {
             ui.note("nothing found");
         }
         ui.problems(&found.problems);
     }
-    Ok(if found.hits.is_empty() { Exit::No } else { Exit::Done })
+    Ok(if is_empty { Exit::No } else { Exit::Done })
 }
 
-fn show(ui: &mut Ui<'_>, rank: usize, hit: &Hit, excerpt: &str) -> anyhow::Result<()> {
-    let entry = &hit.entry;
+fn show(ui: &mut Ui<'_>, rank: usize, view: &EntryView) -> anyhow::Result<()> {
+    let entry = &view.summary;
     let title = if entry.title.is_empty() { "(no title)" } else { &entry.title };
     let title = ui.styled(TITLE, title);
     let id = ui.styled(ID, entry.id.as_str());
     let tags = if entry.tags.is_empty() { String::new() } else { format!("  [{}]", entry.tags.join(", ")) };
     let tags = ui.styled(QUIET, &tags);
-    ui.hanging(3, format_args!("{rank}. {title}  {:.2}", hit.score))?;
+    ui.hanging(3, format_args!("{rank}. {title}  {:.2}", view.score.unwrap_or_default()))?;
     ui.line(format_args!("   {id}{tags}"))?;
-    if !excerpt.is_empty() {
+    if let Some(excerpt) = view.excerpt.as_ref().filter(|excerpt| !excerpt.is_empty()) {
         let excerpt = ui.styled(PLAIN, excerpt);
         ui.line(format_args!("   {excerpt}"))?;
     }
-    Ok(())
-}
-
-fn explain(ui: &mut Ui<'_>, hit: &Hit, usage: Option<&Usage>) -> anyhow::Result<()> {
-    for part in &hit.explanation {
+    for part in &view.explanation {
         ui.line(format_args!("   {:>8.3} {}", part.value, part.part))?;
     }
-    if let Some(usage) = usage {
+    if let Some(usage) = &view.usage {
         ui.line(format_args!("   {}", used(usage)))?;
     }
     Ok(())

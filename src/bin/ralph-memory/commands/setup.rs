@@ -1,6 +1,6 @@
 //! `setup`: connects the memory to the clients of coding agents.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -66,7 +66,8 @@ pub(crate) struct SetupArgs {
 }
 
 fn client() -> impl clap::builder::TypedValueParser<Value = SetupClient> {
-    PossibleValuesParser::new(SetupClient::ALL.map(SetupClient::as_str)).try_map(|name| name.parse::<SetupClient>())
+    PossibleValuesParser::new(SetupClient::ALL.map(SetupClient::as_str))
+        .try_map(|name| SetupClient::ALL.into_iter().find(|client| client.as_str() == name).ok_or("it is no client"))
 }
 
 fn scope() -> impl clap::builder::TypedValueParser<Value = SetupScope> {
@@ -105,7 +106,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         show_diffs(ui, &plan)?;
     }
     let writes =
-        !args.dry_run && !plan.is_empty() && (is_named || args.yes || asks && confirmed(ui, "Make these changes?")?);
+        !args.dry_run && !plan.is_empty() && (is_named || args.yes || asks && ui.confirm("Make these changes?")?);
     let is_pending = !args.dry_run && !writes && !plan.is_empty();
     // What is printed after the files are written; an error ends the command before that.
     let done = plan.clone();
@@ -228,7 +229,7 @@ fn plan(
     let with_tools = setup.plan(clients, args.scope, SetupOptions { allow_tools: true, ..options })?;
     let is_new = with_tools.files.iter().any(|file| file.lacks.iter().any(|lack| lack == "the permission"));
     let question = "Let Claude Code call the memory's tools without asking each time?";
-    Ok(if is_new && confirmed(ui, question)? { with_tools } else { plan })
+    Ok(if is_new && ui.confirm(question)? { with_tools } else { plan })
 }
 
 /// Says what is missing.
@@ -317,14 +318,4 @@ fn show_problems(ui: &mut Ui<'_>, problems: &[Problem]) {
             ui.problems(std::slice::from_ref(problem));
         }
     }
-}
-
-/// Asks a person.
-fn confirmed(ui: &mut Ui<'_>, question: &str) -> io::Result<bool> {
-    ui.out.flush()?;
-    write!(ui.err, "{question} [y/N] ")?;
-    ui.err.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }

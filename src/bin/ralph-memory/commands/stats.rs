@@ -1,10 +1,7 @@
 //! `stats`: sums over the journal, by feature and model, with recurring errors and the files touched most.
 
-use ralph_memory::memory::{
-    AttemptTotals, DayStats, FeatureStats, ModelStats, RecurringError, Stats, StatsFilter, TouchedFile,
-};
+use ralph_memory::memory::{AttemptTotals, FeatureStats, ModelStats, RecurringError, Stats, StatsFilter, TouchedFile};
 use ralph_memory::text::dollars;
-use serde::Serialize;
 
 use crate::activity::grouped;
 use crate::commands::log::{minute, seconds};
@@ -13,7 +10,7 @@ use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
 use crate::table::{Align, table};
-use crate::ui::{PLAIN, Ui};
+use crate::ui::Ui;
 
 /// How many errors and files are printed; JSON has more.
 const MAX_SHOWN: usize = 10;
@@ -34,23 +31,13 @@ pub(crate) struct StatsArgs {
     since: Option<Since>,
 }
 
-#[derive(Serialize)]
-struct StatsAnswer<'a> {
-    total: &'a FeatureStats,
-    features: &'a [FeatureStats],
-    errors: &'a [RecurringError],
-    files: &'a [TouchedFile],
-    days: &'a [DayStats],
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &StatsArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let since = args.since.map(|since| since.from(globals.now()));
     let stats = memory.stats(&StatsFilter { feature: args.feature.clone(), since });
     check_whole(&stats.problems)?;
     if ui.json {
-        let Stats { total, features, errors, files, days, .. } = &stats;
-        ui.json(StatsAnswer { total, features, errors, files, days }, &stats.problems)?;
+        ui.json(&stats, &stats.problems)?;
         return Ok(Exit::Done);
     }
     if stats.total.totals.attempts == 0 {
@@ -84,9 +71,7 @@ fn total(ui: &mut Ui<'_>, stats: &Stats) -> anyhow::Result<()> {
         ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
         ("days", days),
     ];
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     Ok(())
 }
 

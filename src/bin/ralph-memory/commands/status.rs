@@ -1,10 +1,9 @@
 //! `status`: counts of entries, attempts and runs.
 
 use ralph_memory::entry::timestamp;
-use ralph_memory::memory::{Iteration, MemoryStatus};
+use ralph_memory::memory::{Iteration, LiveRun, MemoryStatus};
 use serde::Serialize;
 
-use crate::answers::Begun;
 use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::session::Globals;
@@ -21,7 +20,7 @@ pub(crate) struct StatusArgs {}
 struct StatusAnswer<'a> {
     #[serde(flatten)]
     status: &'a MemoryStatus,
-    open: Vec<Begun<'a>>,
+    open: Vec<LiveRun>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> anyhow::Result<Exit> {
@@ -30,7 +29,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> any
     check_whole(&status.problems)?;
     let open = memory.open_iterations();
     if ui.json {
-        ui.json(StatusAnswer { status: &status, open: open.iter().map(Begun::of).collect() }, &status.problems)?;
+        ui.json(StatusAnswer { status: &status, open: memory.live_runs() }, &status.problems)?;
         return Ok(Exit::Done);
     }
     let counts = &status.counts;
@@ -65,9 +64,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &StatusArgs) -> any
         ("not indexed", unless_none(counts.not_indexed, format!("{}, but searches find them", counts.not_indexed))),
         ("problems", unless_none(counts.errors + counts.warnings, problems)),
     ];
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     for iteration in &open {
         let Iteration { run_id, number, task, started_at, .. } = iteration;
         let begun = timestamp(*started_at);

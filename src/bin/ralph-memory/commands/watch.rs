@@ -91,8 +91,8 @@ fn text(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
     match watched {
         WatchEvent::Ready { entries, folders, polling } => {
             let how = if *polling { ", by checking every second" } else { "" };
-            let noun = if *entries == 1 { "entry" } else { "entries" };
-            ui.note(&format!("watching {entries} {noun} in {}{how}; Ctrl-C ends it", count(*folders, "folder")));
+            let (entries, folders) = (count(*entries, "entry"), count(*folders, "folder"));
+            ui.note(&format!("watching {entries} in {folders}{how}; Ctrl-C ends it"));
         }
         WatchEvent::Changed(changes) => {
             for (what, paths) in [("indexed", &changes.indexed), ("removed", &changes.removed)] {

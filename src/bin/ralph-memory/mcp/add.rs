@@ -2,94 +2,63 @@
 
 use ralph_memory::{Id, Knowledge, Memory, Scope, Source};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::agent_tool::{AgentTool, Answer};
+use super::agent_tool::AgentTool;
 use super::refusal::unfit;
-use super::shown::{self, ToolProblem};
+use super::shown::inline;
 use crate::{parse, project_paths};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Add {
-    /// Short and descriptive: the subject, and what is the case.
+    /// The subject, and what is the case.
     #[schemars(length(min = 1, max = 200))]
     title: String,
-    /// One to ten lowercase keywords, such as names of tools, modules and technologies.
+    /// Lowercase keywords.
     #[schemars(length(min = 1, max = 10))]
     tags: Vec<String>,
-    /// Markdown: one fact, what it follows from, what to do; at most 500 words.
+    /// Markdown, at most 500 words: the fact, its reason, what to do.
     #[schemars(length(min = 1, max = 100_000))]
     body: String,
-    /// `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`,
-    /// `debugging_technique` or `other`. Leave it out for plain knowledge.
+    /// `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`, `debugging_technique` or `other`.
     #[schemars(length(max = 100))]
     category: Option<String>,
-    /// The feature that it is about; raises it for tasks of that feature.
+    /// The feature it is about.
     #[schemars(length(max = 200))]
     feature: Option<String>,
-    /// Who sees it: `project` (the default), `feature:NAME`, `section:ID` or `task:ID`.
+    /// Who sees it: `project`, `feature:NAME`, `section:ID` or `task:ID`.
     #[schemars(length(max = 200))]
     scope: Option<String>,
-    /// From 0 to 100; 50 by default.
+    /// 50 by default.
     #[schemars(range(min = 0, max = 100))]
     importance: Option<u8>,
-    /// Project paths that it is about; when they change much, it is marked as unverified.
+    /// Project paths it is about.
     #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
-    /// One to three questions that it answers, in the words of someone who has the problem; searches match them.
+    /// In the words of someone with the problem.
     #[schemars(length(max = 10))]
     questions: Option<Vec<String>>,
-    /// The ids of entries that it replaces, since they are no longer true.
+    /// Ids of entries it replaces.
     #[schemars(length(max = 20))]
     supersedes: Option<Vec<String>>,
-    /// The task at which you learned it.
+    /// Where you learned it.
     #[schemars(length(max = 64))]
     task_id: Option<String>,
 }
 
-/// The result
-#[derive(Debug, Serialize)]
-pub(super) struct AddAnswer {
-    /// The entry's id
-    id: String,
-    /// `created`, `updated` (an entry with this title now has your text), or `unchanged` (it has this content already)
-    action: String,
-    /// Its file in the project, which is reviewed and committed with the code
-    path: String,
-    /// The entries most similar to a new one: if it replaces one of them, write it again with that id in `supersedes`
-    similar: Vec<String>,
-    /// Problems that a person should see
-    problems: Vec<ToolProblem>,
-}
-
-impl Answer for AddAnswer {
-    fn markdown(&self) -> String {
-        let AddAnswer { id, action, path, similar, problems } = self;
-        let mut text = format!("{action} {} in {path}.\n", shown::code(id));
-        if !similar.is_empty() {
-            let similar = shown::codes(similar);
-            let hint = "if it replaces one of them, call add_knowledge again with that id in `supersedes`";
-            text.push_str(&format!("The most similar entries are {similar}: {hint}.\n"));
-        }
-        text + &shown::problem_list(problems)
-    }
-}
-
 impl AgentTool for Add {
     const NAME: &'static str = "add_knowledge";
-    const TITLE: &'static str = "Write knowledge down";
-    const DESCRIPTION: &'static str = "Writes one fact into the project's memory, as a markdown file that people review \
-        and commit: a pitfall, a convention, how a tool behaves here, the reason of a decision. Call it once for \
-        each fact that the next person or agent would otherwise have to find out again. Call search_memory first. \
-        With the title of an agent's entry you update it; anything else is a new entry, and the answer lists similar \
-        ones. What people wrote stays until they agree. Do not write down what the code or its documentation says, \
-        progress, guesses or secrets: what looks like a secret is refused.";
+    const TITLE: &'static str = "Add knowledge";
+    const DESCRIPTION: &'static str = "Writes one fact into a file that people review: a pitfall, a convention, how \
+        a tool behaves here, the reason of a decision. Call search_memory first. With the title of an agent's entry \
+        you update it; what people wrote stays. No progress, guesses or secrets, and nothing that the code or its \
+        docs say.";
     const READS_ONLY: bool = false;
     const OF_FEATURE: bool = true;
-    type Answer = AddAnswer;
 
-    fn call(self, memory: &Memory) -> anyhow::Result<AddAnswer> {
+    fn call(self, memory: &Memory) -> anyhow::Result<Value> {
         let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let task_id = some(self.task_id).map(|id| parse::task_id(&id)).transpose();
         if let Some(Err(reason)) =
@@ -120,13 +89,19 @@ impl AgentTool for Add {
             ..Knowledge::new(self.title, self.tags, self.body)
         };
         let added = memory.add(&knowledge)?;
-        Ok(AddAnswer {
-            id: shown::id(&added.id),
-            action: added.action.as_str().to_owned(),
-            path: shown::line(added.path.as_str()),
-            similar: added.similar.iter().map(shown::id).collect(),
-            problems: shown::troubles(&added.problems),
-        })
+        let mut answer = serde_json::to_value(&added)?;
+        answer["problems"] = serde_json::to_value(&added.problems)?;
+        Ok(answer)
+    }
+
+    fn markdown(answer: &Value) -> String {
+        let [action, id, path, similar] = ["action", "id", "path", "similar"].map(|key| inline(&answer[key]));
+        let mut text = format!("{action} {id} in {path}.\n");
+        if !similar.is_empty() {
+            let hint = "if it replaces one of them, call add_knowledge again with that id in `supersedes`";
+            text.push_str(&format!("The most similar entries are {similar}: {hint}.\n"));
+        }
+        text
     }
 }
 

@@ -3,14 +3,15 @@
 use std::sync::OnceLock;
 
 use ralph_memory::entry::{Files, Outcome};
-use ralph_memory::memory::Report;
+use ralph_memory::memory::{Recorded, Report};
 use ralph_memory::{Memory, Task};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::agent_tool::{AgentTool, Answer};
+use super::agent_tool::AgentTool;
 use super::refusal::unfit;
-use super::shown::{self, ToolProblem};
+use super::shown::inline;
 use crate::{parse, project_paths, session};
 
 /// The name of the client, as it says.
@@ -21,94 +22,68 @@ static SESSION: OnceLock<String> = OnceLock::new();
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordAttempt {
-    /// The task, in a line, as in `build_context`.
+    /// As in `build_context`.
     #[schemars(length(min = 1, max = 500))]
     task: String,
-    /// Its id, if it has one; by default it is made of the title.
+    /// Made of the title by default.
     #[schemars(length(max = 64))]
     task_id: Option<String>,
-    /// The feature that it belongs to.
+    /// The task's feature.
     #[schemars(length(max = 200))]
     feature: Option<String>,
     /// How it ended.
-    outcome: AttemptOutcome,
-    /// What you tried. Required unless it is done.
+    #[schemars(with = "String", extend("enum" = ["done", "failed", "blocked", "partial"]))]
+    outcome: Outcome,
+    /// Required unless done, as is `why_failed`.
     #[schemars(length(max = 4_000))]
-    tried: Option<String>,
-    /// The cause, not the symptom. Required unless it is done.
+    what_tried: Option<String>,
+    /// The cause, not the symptom.
     #[schemars(length(max = 4_000))]
     why_failed: Option<String>,
-    /// Its most telling lines, word for word.
+    /// Its most telling lines.
     #[schemars(length(max = 4_000))]
     error: Option<String>,
     /// What to do instead.
     #[schemars(length(max = 4_000))]
-    suggestion: Option<String>,
-    /// Notes for the next agent.
+    retry_suggestion: Option<String>,
+    /// For the next agent.
     #[schemars(length(max = 10_000))]
     notes: Option<String>,
-    /// Project paths that you changed.
+    /// Project paths you changed.
     #[schemars(length(max = 200))]
     files: Option<Vec<String>>,
-}
-
-/// How an attempt ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum AttemptOutcome {
-    Done,
-    Failed,
-    Blocked,
-    Partial,
-}
-
-/// The result
-#[derive(Debug, Serialize)]
-pub(super) struct AttemptRecorded {
-    /// The entry's id
-    id: String,
-    /// Its file in the project, which is reviewed and committed with the code
-    path: String,
-    /// The number of this attempt at the task, from 1
-    attempt: usize,
-    /// Problems that a person should see
-    problems: Vec<ToolProblem>,
-}
-
-impl Answer for AttemptRecorded {
-    fn markdown(&self) -> String {
-        let AttemptRecorded { id, path, attempt, problems } = self;
-        let problems = shown::problem_list(problems);
-        format!("Recorded attempt {attempt} at the task as {} in {path}.\n{problems}", shown::code(id))
-    }
 }
 
 impl AgentTool for RecordAttempt {
     const NAME: &'static str = "record_attempt";
     const TITLE: &'static str = "Record an attempt";
-    const DESCRIPTION: &'static str = "Records in the project's journal how your attempt at a task ended, so that no \
-        later session repeats an approach that failed. Call it when you finish a task or give an approach up. \
-        `ralph-memory run` records your attempt itself: this tool then refuses.";
+    const DESCRIPTION: &'static str = "Records how your attempt at a task ended, so that nobody repeats what \
+        failed. Call it when you finish or give up. In `ralph-memory run`, which records it itself, it refuses.";
     const READS_ONLY: bool = false;
     const IDEMPOTENT: bool = false;
     const OF_FEATURE: bool = true;
-    type Answer = AttemptRecorded;
 
-    fn call(mut self, memory: &Memory) -> anyhow::Result<AttemptRecorded> {
-        let id = match self.task_id.as_deref().filter(|id| !id.trim().is_empty()) {
-            None => Task::id_of_title(&self.task),
-            Some(id) => parse::task_id(id)
-                .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title"))?,
-        };
+    fn call(mut self, memory: &Memory) -> anyhow::Result<Value> {
+        let id = task_id(self.task_id.as_deref(), &self.task)?;
         let task = Task { id: Some(id), feature: self.feature.take(), ..Task::new(self.task.trim()) };
         let files = project_paths::of_agent(memory, self.files.take())?;
-        let recorded = memory.record(Some(&task), Some(&session_run(memory)), &self.report(files)?)?;
-        Ok(AttemptRecorded {
-            id: shown::id(&recorded.id),
-            path: shown::line(&recorded.path),
-            attempt: recorded.number,
-            problems: shown::troubles(&recorded.problems),
-        })
+        let Recorded { id, path, number, problems, .. } =
+            memory.record(Some(&task), Some(&session_run(memory)), &self.report(files)?)?;
+        Ok(json!({"id": id, "path": path, "attempt": number, "problems": problems}))
+    }
+
+    fn markdown(answer: &Value) -> String {
+        let [number, id, path] = ["attempt", "id", "path"].map(|key| inline(&answer[key]));
+        format!("Recorded attempt {number} at the task as {id} in {path}.\n")
+    }
+}
+
+/// Returns the id of a task: the one that is given, else that of its title.
+pub(super) fn task_id(given: Option<&str>, title: &str) -> anyhow::Result<String> {
+    match given.filter(|id| !id.trim().is_empty()) {
+        None => Ok(Task::id_of_title(title)),
+        Some(id) => parse::task_id(id)
+            .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title")),
     }
 }
 
@@ -128,24 +103,18 @@ impl RecordAttempt {
     /// Returns the report. Its texts are taken as they are: nothing in them is an element or a key.
     fn report(self, files: Vec<String>) -> anyhow::Result<Report> {
         let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).unwrap_or_default();
-        let (tried, why) = (given(self.tried), given(self.why_failed));
-        if self.outcome != AttemptOutcome::Done && (tried.is_empty() || why.is_empty()) {
-            let hint = "say in `tried` what you did, and in `why_failed` why it did not work";
-            return Err(unfit("an attempt that is not done needs `tried` and `why_failed`", hint));
+        let (tried, why) = (given(self.what_tried), given(self.why_failed));
+        if self.outcome != Outcome::Done && (tried.is_empty() || why.is_empty()) {
+            let hint = "say in `what_tried` what you did, and in `why_failed` why it did not work";
+            return Err(unfit("an attempt that is not done needs `what_tried` and `why_failed`", hint));
         }
-        let outcome = match self.outcome {
-            AttemptOutcome::Done => Outcome::Done,
-            AttemptOutcome::Failed => Outcome::Failed,
-            AttemptOutcome::Blocked => Outcome::Blocked,
-            AttemptOutcome::Partial => Outcome::Partial,
-        };
         Ok(Report {
-            outcome: Some(outcome),
+            outcome: Some(self.outcome),
             files: Files { modified: files, ..Files::default() },
             tried,
             why,
             error_output: given(self.error),
-            retry_suggestion: given(self.suggestion),
+            retry_suggestion: given(self.retry_suggestion),
             notes: given(self.notes),
             ..Report::default()
         })

@@ -107,7 +107,7 @@ fn recall(globals: &Globals, task: &str, feature: Option<String>) -> Result<Stri
         let line = task.split_whitespace().collect::<Vec<_>>().join(" ");
         let title = ralph_memory::text::shorten(&line, TITLE);
         let context = Build::of(task.to_owned(), feature).context_of(title, &memory)?;
-        // Sigils are for the agent of a loop, whose own prompt explains them.
+        // Elements of a report are for the agent of a loop, whose own prompt explains them.
         Ok(context.text[..context.notes_end].trim_end().to_owned())
     };
     let notes = build().map_err(|error| ErrorData::internal_error(refusal::describe(&error), None))?;

@@ -122,25 +122,22 @@ impl ServerHandler for McpServer {
         if let Some(client) = context.client_info() {
             note_client(&client.name);
         }
-        let name = request.name.clone();
-        let turn = if tools::writes(&name) {
-            self.writing.acquire().await.ok()
-        } else if tools::ranks(&name) {
-            self.ranking.acquire().await.ok()
-        } else {
-            None
+        let tool = tools::all().into_iter().find(|entry| entry.tool.name == request.name).ok_or_else(|| {
+            let names: Vec<String> = tools::all().iter().map(|entry| entry.tool.name.to_string()).collect();
+            let message = format!("there is no tool `{}`; there are {}", shown::line(&request.name), names.join(", "));
+            ErrorData::invalid_params(message, None)
+        })?;
+        let turns = [(tool.writes, &self.writing), (tool.ranks, &self.ranking)];
+        let turn = match turns.into_iter().find(|(takes, _)| *takes) {
+            Some((_, turns)) => turns.acquire().await.ok(),
+            None => None,
         };
         if context.ct.is_cancelled() {
             // Nobody reads this answer. A cancelled call writes nothing.
             return Err(ErrorData::internal_error("the call was cancelled before it began", None));
         }
-        let called =
-            move |globals: &Globals| tools::call(globals, &request.name, request.arguments.unwrap_or_default());
-        let mut result = self.apart(called).await?.ok_or_else(|| {
-            let names: Vec<String> = tools::all().iter().map(|entry| entry.tool.name.to_string()).collect();
-            let message = format!("there is no tool `{}`; there are {}", shown::line(&name), names.join(", "));
-            ErrorData::invalid_params(message, None)
-        })?;
+        let arguments = request.arguments.unwrap_or_default();
+        let mut result = self.apart(move |globals| tools::call(globals, &tool, arguments)).await?;
         drop(turn);
         if context.client_info().is_some_and(|client| TEXT_ONLY.contains(&client.name.as_str())) {
             result.structured_content = None;

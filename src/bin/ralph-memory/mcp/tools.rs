@@ -3,9 +3,9 @@
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
-use super::agent_tool::{AgentTool, Answer as _};
+use super::agent_tool::AgentTool;
 use super::refusal::{self, unfit};
-use super::{add, attempt, build, feature, read, schema, search};
+use super::{add, attempt, build, feature, read, schema, search, shown};
 use crate::session::Globals;
 
 /// A tool, and how it is called.
@@ -13,6 +13,10 @@ pub(super) struct ListedTool {
     pub(super) tool: Tool,
     call: fn(&Globals, JsonObject) -> anyhow::Result<CallToolResult>,
     of_feature: bool,
+    /// Whether it ranks entries.
+    pub(super) ranks: bool,
+    /// Whether it writes.
+    pub(super) writes: bool,
 }
 
 /// Returns the tools, always in the same order.
@@ -32,15 +36,14 @@ pub(super) fn all() -> Vec<ListedTool> {
 
 fn entry<T: AgentTool>() -> ListedTool {
     // Agents pay for the list in every session. Answers explain themselves, so they have no schema here.
-    let annotations = ToolAnnotations::new()
-        .read_only(T::READS_ONLY)
-        // Replaced texts go to the archive first.
-        .destructive(false)
-        .idempotent(T::IDEMPOTENT)
-        .open_world(false);
+    let mut annotations = ToolAnnotations::new().read_only(T::READS_ONLY).open_world(false);
+    if !T::READS_ONLY {
+        // The others mean nothing for a tool that reads. A replaced text can be restored.
+        annotations = annotations.destructive(false).idempotent(T::IDEMPOTENT);
+    }
     let tool =
         Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>()).with_title(T::TITLE).with_annotations(annotations);
-    ListedTool { tool, call: called::<T>, of_feature: T::OF_FEATURE }
+    ListedTool { tool, call: called::<T>, of_feature: T::OF_FEATURE, ranks: T::RANKS, writes: !T::READS_ONLY }
 }
 
 fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<CallToolResult> {
@@ -51,9 +54,11 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
     })?;
     let memory = globals.open_for_agent()?;
     let _operation = memory.operation(T::NAME);
-    let answer = arguments.call(&memory)?;
-    let mut result = CallToolResult::structured(serde_json::to_value(&answer)?);
-    result.content = vec![ContentBlock::text(answer.markdown())];
+    let mut answer = arguments.call(&memory)?;
+    shown::make_safe(&mut answer, T::SAFE_TEXT);
+    let text = T::markdown(&answer) + &shown::problem_list(&answer);
+    let mut result = CallToolResult::structured(answer);
+    result.content = vec![ContentBlock::text(text)];
     Ok(result)
 }
 
@@ -75,22 +80,11 @@ pub(super) fn within_feature(globals: &Globals, arguments: &mut JsonObject, fill
     Ok(())
 }
 
-/// Returns whether a tool writes.
-pub(super) fn writes(name: &str) -> bool {
-    [add::Add::NAME, attempt::RecordAttempt::NAME].contains(&name)
-}
-
-/// Returns whether a tool ranks entries, for which it may ask a server for the embedding of a text.
-pub(super) fn ranks(name: &str) -> bool {
-    [search::Search::NAME, search::SearchFeature::NAME, build::Build::NAME].contains(&name)
-}
-
-/// Calls a tool; `None` if there is no tool of that name. A failure is reported in the result, where the agent sees it.
-pub(super) fn call(globals: &Globals, name: &str, mut arguments: JsonObject) -> Option<CallToolResult> {
-    let entry = all().into_iter().find(|entry| entry.tool.name == name)?;
+/// Calls a tool. A failure is reported in the result, where the agent sees it.
+pub(super) fn call(globals: &Globals, tool: &ListedTool, mut arguments: JsonObject) -> CallToolResult {
     let called =
-        within_feature(globals, &mut arguments, entry.of_feature).and_then(|()| (entry.call)(globals, arguments));
-    Some(called.unwrap_or_else(|error| CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))])))
+        within_feature(globals, &mut arguments, tool.of_feature).and_then(|()| (tool.call)(globals, arguments));
+    called.unwrap_or_else(|error| CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))]))
 }
 
 #[cfg(test)]
@@ -99,14 +93,6 @@ mod tests {
 
     /// The limit of a description, in bytes: clients cut more than that.
     const MAX_DESCRIPTION: usize = 2048;
-
-    #[test]
-    fn tools_that_write_are_known() {
-        for entry in all() {
-            let reads_only = entry.tool.annotations.and_then(|annotations| annotations.read_only_hint);
-            assert_eq!(reads_only, Some(!writes(&entry.tool.name)), "{}", entry.tool.name);
-        }
-    }
 
     #[test]
     fn descriptions_are_short_enough_for_every_client() {

@@ -20,13 +20,15 @@ use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc as queue, oneshot};
 
-use super::request_id::IdScan;
+use super::request_id::request_id;
 use super::server::{MAX_CALLS, McpServer};
 use crate::exit::Exit;
 use crate::session::Globals;
 
 /// The longest line that is read, in bytes: an entry's mebibyte with every character escaped.
 const MAX_LINE: usize = 8 << 20;
+/// How much of the start and of the end of a longer line is searched for the request's id, in bytes.
+const MAX_ID: usize = 4096;
 /// The limit of requests that wait for an answer, in bytes. More stays in the pipe.
 const MAX_WAITING: usize = 32 << 20;
 /// How many requests are open at a time. Others wait.
@@ -113,10 +115,10 @@ impl Backlog {
 fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<WireLine>, backlog: &Backlog) {
     let mut line = Vec::new();
     // A line that cannot be read is also the end: nothing can follow it.
-    while let Ok(Some((length, id))) = read_line(input, &mut line) {
+    while let Ok(Some(length)) = read_line(input, &mut line) {
         let message = if length > MAX_LINE {
             let error = format!("the message has {length} bytes; the limit is {MAX_LINE}");
-            Err((ErrorData::invalid_request(error, None), id))
+            Err((ErrorData::invalid_request(error, None), request_id(&line[..MAX_ID], &line[MAX_ID..])))
         } else if line.trim_ascii().is_empty() {
             continue;
         } else {
@@ -130,35 +132,29 @@ fn read_all(input: &mut impl BufRead, lines: &queue::UnboundedSender<WireLine>, 
     }
 }
 
-/// Reads a line without its end, and returns its length. Of a line over the limit only the request's id is kept, if
-/// there is one. `None` at the end.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<(usize, Option<RequestId>)>> {
+/// Reads a line without its end, and returns its length. Of a line over the limit the start and the end are kept. `None`
+/// at the end.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     line.clear();
     let mut length = 0;
-    let mut scan: Option<IdScan> = None;
     loop {
         let available = match input.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             available => available?,
         };
-        if available.is_empty() {
-            // The last line may have no line end.
-            return Ok((length > 0).then_some((length, scan.and_then(IdScan::found))));
-        }
         let end = available.iter().position(|byte| *byte == b'\n');
+        let is_over = end.is_some() || available.is_empty();
         let taken = end.unwrap_or(available.len());
         length += taken;
-        if length <= MAX_LINE {
-            line.extend_from_slice(&available[..taken]);
-        } else {
-            // The part that was kept is released, too.
-            let scan = scan.get_or_insert_default();
-            scan.take(&std::mem::take(line));
-            scan.take(&available[..taken]);
+        line.extend_from_slice(&available[..taken]);
+        if length > MAX_LINE {
+            line.drain(MAX_ID..line.len() - MAX_ID);
+            line.shrink_to(16 * MAX_ID);
         }
         input.consume(taken + usize::from(end.is_some()));
-        if end.is_some() {
-            return Ok(Some((length, scan.and_then(IdScan::found))));
+        if is_over {
+            // The last line may have no line end.
+            return Ok((end.is_some() || length > 0).then_some(length));
         }
     }
 }
@@ -173,7 +169,7 @@ fn parse(line: &[u8]) -> Result<Incoming, (ErrorData, Option<RequestId>)> {
             Ok(_) => ErrorData::invalid_request(message, None),
             Err(error) => ErrorData::parse_error(format!("this is not JSON: {error}"), None),
         };
-        (error, IdScan::of(line))
+        (error, request_id(line, line))
     })
 }
 
@@ -308,11 +304,12 @@ mod tests {
         let long = vec![b'x'; MAX_LINE + 1];
         let input = [b"one\r\n\n".as_slice(), &long, b"\ntwo\nlast"].concat();
         let (mut rest, mut line, mut read) = (input.as_slice(), Vec::new(), Vec::new());
-        while let Some((length, _)) = read_line(&mut rest, &mut line).unwrap() {
+        while let Some(length) = read_line(&mut rest, &mut line).unwrap() {
             read.push((length, String::from_utf8(line.clone()).unwrap()));
         }
         let some = |text: &str| (text.len(), text.to_owned());
-        assert_eq!(read, [some("one\r"), some(""), (MAX_LINE + 1, String::new()), some("two"), some("last")]);
+        let ends = (MAX_LINE + 1, "x".repeat(2 * MAX_ID));
+        assert_eq!(read, [some("one\r"), some(""), ends, some("two"), some("last")]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use ralph_memory::Problem;
 use ralph_memory::error::Severity;
+use ralph_memory::text::address_path;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -117,24 +118,11 @@ fn finding<'a>(problem: &'a Problem, rules: &[&Problem]) -> SarifFinding<'a> {
         message: SarifText { text: format!("{}; {}", problem.message, problem.hint) },
         locations: [Location {
             physical_location: PhysicalLocation {
-                artifact_location: ArtifactLocation { uri: uri(&problem.path), uri_base_id: "%SRCROOT%" },
+                artifact_location: ArtifactLocation { uri: address_path(&problem.path), uri_base_id: "%SRCROOT%" },
                 region: problem.line.map(|start_line| Region { start_line, start_column: problem.column }),
             },
         }],
     }
-}
-
-/// Writes a relative path as a URI reference.
-fn uri(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
 }
 
 #[cfg(test)]
@@ -183,7 +171,7 @@ mod tests {
 
     #[test]
     fn paths_are_references() {
-        assert_eq!(uri(".ralph/knowledge/größe 100%.md"), ".ralph/knowledge/gr%C3%B6%C3%9Fe%20100%25.md");
-        assert_eq!(uri("a:b?c#d"), "a%3Ab%3Fc%23d");
+        assert_eq!(address_path(".ralph/knowledge/größe 100%.md"), ".ralph/knowledge/gr%C3%B6%C3%9Fe%20100%25.md");
+        assert_eq!(address_path("a:b?c#d"), "a%3Ab%3Fc%23d");
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use ralph_memory::Id;
+use ralph_memory::text::address_part;
 
 /// A group of pages, one for each name.
 #[derive(Debug, Clone, Copy)]
@@ -51,22 +52,9 @@ pub(super) fn with_query(page: &str, fields: &[(&str, &str)]) -> String {
     let given = fields.iter().filter(|(_, value)| !value.is_empty());
     for (index, (name, value)) in given.enumerate() {
         let mark = if index == 0 { '?' } else { '&' };
-        let _ = write!(address, "{mark}{name}={}", encoded(value));
+        let _ = write!(address, "{mark}{name}={}", address_part(value));
     }
     address
-}
-
-/// Returns the text for a query of an address.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

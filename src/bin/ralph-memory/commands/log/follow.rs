@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use clap::builder::styling::Style;
 use ralph_memory::memory::{
-    EntryFilter, IterationView, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, LoggedAttempt, WatchEvent,
-    WatchMode,
+    EntryFilter, IterationView, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, WatchEvent, WatchMode,
 };
 use ralph_memory::transcript::AgentSpending;
 use ralph_memory::{Id, Kind, Memory};
@@ -31,10 +31,7 @@ const SPENDING_EVERY: u64 = 10;
 #[serde(tag = "event", rename_all = "lowercase")]
 enum LogEvent<'a> {
     /// An attempt is in the journal.
-    Attempt { attempt: &'a LoggedAttempt },
-    /// The same, with `--full`.
-    #[serde(rename = "attempt")]
-    FullAttempt { attempt: &'a IterationView },
+    Attempt { attempt: &'a IterationView },
     /// An iteration began.
     Started { live: &'a LiveRun },
     /// It does something else now.
@@ -123,7 +120,7 @@ impl Follower<'_, '_> {
             return Err(NothingFound { message: format!("there is no run `{run}`"), hint }.into());
         }
         for attempt in log.attempts.iter().rev() {
-            self.attempt(attempt)?;
+            self.event(&LogEvent::Attempt { attempt })?;
         }
         self.ui.problems(&log.problems);
         // What ended before is not news.
@@ -196,9 +193,8 @@ impl Follower<'_, '_> {
         let n_new = usize::try_from(run.n_actions.saturating_sub(n_printed)).unwrap_or(usize::MAX);
         let actions = &run.actions[run.actions.len().saturating_sub(n_new)..];
         if n_new > actions.len() && !self.ui.json {
-            let place = self.ui.styled(ID, &place(run_id, iteration));
-            let text = self.ui.styled(QUIET, &format!("… {} more", grouped(n_new - actions.len())));
-            self.ui.line(format_args!("{place}  {text}"))?;
+            let more = format!("… {} more", grouped(n_new - actions.len()));
+            self.happened(run_id, iteration, QUIET, &more)?;
         }
         for (at, action) in actions.iter().enumerate() {
             let number = run.n_actions - (actions.len() - at - 1) as u64;
@@ -250,19 +246,10 @@ impl Follower<'_, '_> {
         for attempt in self.memory.log(filter).attempts.iter().rev() {
             let is_wanted = before.is_none_or(|before| attempt.iteration < before);
             if is_wanted && self.known.insert(attempt.id.clone()) {
-                self.attempt(attempt)?;
+                self.event(&LogEvent::Attempt { attempt })?;
             }
         }
         Ok(())
-    }
-
-    fn attempt(&mut self, attempt: &LoggedAttempt) -> anyhow::Result<()> {
-        let view = (self.is_full && self.ui.json).then(|| self.memory.iteration(&attempt.id)).flatten();
-        match &view {
-            _ if !self.ui.json => show(self.ui, self.memory, attempt, self.is_full),
-            Some(attempt) => self.event(&LogEvent::FullAttempt { attempt }),
-            None => self.event(&LogEvent::Attempt { attempt }),
-        }
     }
 
     fn event(&mut self, event: &LogEvent<'_>) -> anyhow::Result<()> {
@@ -270,41 +257,42 @@ impl Follower<'_, '_> {
             self.ui.json(event, &[])?;
             return Ok(());
         }
-        match event {
+        let (run_id, iteration, style, text) = match *event {
+            LogEvent::Attempt { attempt } => return show(self.ui, attempt, self.is_full),
             LogEvent::Started { live } => {
+                let model = self.ui.styled(QUIET, live.model.as_deref().unwrap_or_default());
                 let title = self.ui.styled(TITLE, &live.task_title);
                 let place = self.ui.styled(ID, &place(&live.run_id, live.iteration));
-                let model = self.ui.styled(QUIET, live.model.as_deref().unwrap_or_default());
                 self.ui.hanging(4, format!("{place}  {title}  {model}").trim_end())?;
+                return Ok(());
             }
-            LogEvent::Phase { run_id, iteration, phase } => {
-                // The attempt or the next iteration says more.
-                if !matches!(phase, LivePhase::Between | LivePhase::Open | LivePhase::Lost) {
-                    let place = self.ui.styled(ID, &place(run_id, *iteration));
-                    self.ui.line(format_args!("{place}  {}", phase.as_str()))?;
-                }
-            }
+            // The attempt or the next iteration says more.
+            LogEvent::Phase { phase: LivePhase::Between | LivePhase::Open | LivePhase::Lost, .. } => return Ok(()),
+            LogEvent::Phase { run_id, iteration, phase } => (run_id, iteration, PLAIN, phase.as_str().to_owned()),
             LogEvent::Action { run_id, iteration, action, .. } => {
-                let place = self.ui.styled(ID, &place(run_id, *iteration));
-                let text = match action.kind {
-                    LiveActionKind::Tool => self.ui.styled(QUIET, &format!("→ {}", action.text)),
-                    LiveActionKind::Failure => self.ui.styled(ERROR, &format!("failed: {}", action.text)),
-                    _ => self.ui.styled(PLAIN, &action.text),
+                let (style, text) = match action.kind {
+                    LiveActionKind::Tool => (QUIET, format!("→ {}", action.text)),
+                    LiveActionKind::Failure => (ERROR, format!("failed: {}", action.text)),
+                    _ => (PLAIN, action.text.clone()),
                 };
-                self.ui.hanging(4, format_args!("{place}  {text}"))?;
+                (run_id, iteration, style, text)
             }
             LogEvent::Spending { run_id, iteration, spending } => {
-                let place = self.ui.styled(ID, &place(run_id, *iteration));
-                let text = self.ui.styled(QUIET, &format!("{} so far", spent(*spending)));
-                self.ui.hanging(4, format_args!("{place}  {text}"))?;
+                (run_id, iteration, QUIET, format!("{} so far", spent(spending)))
             }
             LogEvent::Ended { run_id, lost } => {
-                let place = self.ui.styled(ID, run_id);
-                let how = if *lost { "lost: its process ended without finishing the iteration" } else { "ended" };
-                self.ui.line(format_args!("{place}  {how}"))?;
+                let how = if lost { "lost: its process ended without finishing the iteration" } else { "ended" };
+                (run_id, None, PLAIN, how.to_owned())
             }
-            LogEvent::Attempt { .. } | LogEvent::FullAttempt { .. } => {}
-        }
+        };
+        self.happened(run_id, iteration, style, &text)
+    }
+
+    /// Prints what happened in an iteration, in a line.
+    fn happened(&mut self, run_id: &str, iteration: Option<u32>, style: Style, text: &str) -> anyhow::Result<()> {
+        let place = self.ui.styled(ID, &place(run_id, iteration));
+        let text = self.ui.styled(style, text);
+        self.ui.hanging(4, format_args!("{place}  {text}"))?;
         Ok(())
     }
 }

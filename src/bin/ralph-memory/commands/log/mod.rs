@@ -4,12 +4,11 @@ mod follow;
 
 use std::time::Duration;
 
-use ralph_memory::Memory;
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{IterationView, Log, LogFilter, LoggedAttempt};
+use ralph_memory::memory::{IterationView, Log, LogFilter};
 use ralph_memory::text::{dollars, duration};
-use serde::Serialize;
 
+use crate::answers;
 use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
@@ -18,8 +17,6 @@ use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
 
 /// How many attempts are listed by default.
 const LIMIT: usize = 20;
-/// The heading of the elements of a report that were refused, or not written as they should be.
-pub(crate) const REPORT_PROBLEMS: &str = "Problems in the report";
 /// The width of an outcome, in columns.
 const OUTCOME: usize = 11;
 /// The width of what is before a title: a time, an outcome, and the spaces behind them.
@@ -61,7 +58,7 @@ pub(crate) struct LogArgs {
     /// The most attempts to list; 0 for all
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, default_value_t = LIMIT)]
     limit: usize,
-    /// Show all of each attempt: what was tried, why it failed, verification, notes
+    /// Show all of each attempt: what was tried, why it failed, verification, notes; `--json` always does
     #[arg(long)]
     full: bool,
     /// Keep printing what runs do, and each attempt as it ends, until Ctrl-C or, with `--run`, the end of that run
@@ -89,18 +86,6 @@ impl LogArgs {
     }
 }
 
-#[derive(Serialize)]
-struct LogAnswer<'a> {
-    attempts: &'a [LoggedAttempt],
-    attempt_count: usize,
-}
-
-#[derive(Serialize)]
-struct FullLogAnswer {
-    attempts: Vec<IterationView>,
-    attempt_count: usize,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let filter = args.filter(globals);
@@ -109,20 +94,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow:
     }
     let log = memory.log(&filter);
     check_whole(&log.problems)?;
-    if ui.json && args.full {
-        let attempts = log.attempts.iter().filter_map(|attempt| memory.iteration(&attempt.id)).collect();
-        ui.json(FullLogAnswer { attempts, attempt_count: log.in_all }, &log.problems)?;
-    } else if ui.json {
-        ui.json(LogAnswer { attempts: &log.attempts, attempt_count: log.in_all }, &log.problems)?;
+    if ui.json {
+        ui.json(&log, &log.problems)?;
     } else {
-        text(ui, &memory, &log, args.full)?;
+        text(ui, &log, args.full)?;
     }
     Ok(Exit::Done)
 }
 
-fn text(ui: &mut Ui<'_>, memory: &Memory, log: &Log, is_full: bool) -> anyhow::Result<()> {
+fn text(ui: &mut Ui<'_>, log: &Log, is_full: bool) -> anyhow::Result<()> {
     for attempt in &log.attempts {
-        show(ui, memory, attempt, is_full)?;
+        show(ui, attempt, is_full)?;
     }
     let more = log.in_all - log.attempts.len();
     if log.in_all == 0 {
@@ -135,18 +117,17 @@ fn text(ui: &mut Ui<'_>, memory: &Memory, log: &Log, is_full: bool) -> anyhow::R
 }
 
 /// Prints an attempt, or all of it.
-fn show(ui: &mut Ui<'_>, memory: &Memory, attempt: &LoggedAttempt, is_full: bool) -> anyhow::Result<()> {
-    let view = is_full.then(|| memory.iteration(&attempt.id)).flatten();
-    line(ui, attempt, view.is_none())?;
-    if let Some(view) = view {
-        sections(ui, &view)?;
+fn show(ui: &mut Ui<'_>, attempt: &IterationView, is_full: bool) -> anyhow::Result<()> {
+    line(ui, attempt, !is_full)?;
+    if is_full {
+        sections(ui, attempt)?;
         ui.line("")?;
     }
     Ok(())
 }
 
 /// Prints an attempt in two lines; its reason, and what was wrong with its report, below them.
-pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) -> anyhow::Result<()> {
+pub(crate) fn line(ui: &mut Ui<'_>, attempt: &IterationView, with_reason: bool) -> anyhow::Result<()> {
     let title = match &attempt.task_id {
         None if attempt.task_title.is_empty() => "(no task)",
         Some(_) if attempt.task_title.is_empty() => "(no title)",
@@ -182,44 +163,11 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &LoggedAttempt, with_reason: bool) 
 }
 
 /// Prints what an attempt says, section by section.
-pub(crate) fn sections(ui: &mut Ui<'_>, view: &IterationView) -> anyhow::Result<()> {
-    let verified = view.validation.as_ref().map(|validation| {
-        let end = if validation.exit_code == 0 {
-            "succeeded".to_owned()
-        } else {
-            format!("failed with exit code {}", validation.exit_code)
-        };
-        format!("`{}` {end}\n{}", validation.command, view.validation_output)
-    });
-    let files = [
-        ("created", &view.files.created),
-        ("changed", &view.files.modified),
-        ("read", &view.files.read),
-        ("named", &view.files.relevant),
-    ];
-    let files: Vec<String> = files
-        .into_iter()
-        .filter(|(_, paths)| !paths.is_empty())
-        .map(|(what, paths)| format!("{what}: {}", paths.join(", ")))
-        .collect();
-    let sections = [
-        ("Notes", view.notes.clone()),
-        ("Summary", view.summary.clone()),
-        ("What was tried", view.what_was_tried.clone()),
-        ("Why it failed", view.why_it_failed.clone()),
-        ("Error output", view.error_output.clone()),
-        ("Retry suggestion", view.retry_suggestion.clone()),
-        ("Decisions", view.decisions.clone()),
-        ("Errors", view.errors.clone()),
-        ("Verification", verified.unwrap_or_default()),
-        ("Feedback", view.feedback.clone()),
-        ("Files", files.join("\n")),
-        (REPORT_PROBLEMS, view.refused.join("\n")),
-    ];
-    for (name, text) in sections.iter().filter(|(_, text)| !text.trim().is_empty()) {
+pub(crate) fn sections(ui: &mut Ui<'_>, attempt: &IterationView) -> anyhow::Result<()> {
+    for (name, text) in answers::sections(&serde_json::to_value(attempt)?) {
         let name = ui.styled(QUIET, name);
         ui.line(format_args!("\n    {name}"))?;
-        for line in text.trim().lines() {
+        for line in text.lines() {
             let line = ui.styled(PLAIN, line);
             ui.line(format_args!("      {line}").to_string().trim_end())?;
         }

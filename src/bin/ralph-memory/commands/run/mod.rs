@@ -228,9 +228,7 @@ fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
         let command = record_command(memory.root(), kept.path());
         ui.warn(&format!("warning: an attempt is not in the journal; {command} records it"));
     }
-    let settings = memory.settings();
-    let fixed = Some(settings.fixed_model.clone()).filter(|model| !model.is_empty());
-    for odd in agent.odd_models(&[settings.models.clone(), fixed.into_iter().collect()].concat()) {
+    for odd in agent.odd_models(&memory.settings().models) {
         ui.warn(&format!("warning: {odd}"));
     }
 }

@@ -1,19 +1,15 @@
 //! An entry in full: its fields, its links both ways and its body.
 
+use std::collections::BTreeMap;
+
 use ralph_memory::memory::{EntryLink, EntryView, ShowResult};
 use ralph_memory::{Id, Kind};
-use serde::Serialize;
 
-use crate::ui::{ID, PLAIN, TITLE, Ui, used};
-
-#[derive(Serialize)]
-struct ShowAnswer<'a> {
-    entry: &'a EntryView,
-}
+use crate::ui::{ID, TITLE, Ui, used};
 
 pub(super) fn show(ui: &mut Ui<'_>, shown: &ShowResult) -> anyhow::Result<()> {
     if ui.json {
-        ui.json(ShowAnswer { entry: &shown.entry }, &shown.problems)?;
+        ui.json(BTreeMap::from([("entry", &shown.entry)]), &shown.problems)?;
     } else {
         head(ui, &shown.entry)?;
         let body = shown.entry.body.trim_matches(['\n', '\r']);
@@ -39,7 +35,8 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
     };
     let archived = if entry.summary.archived { " (archived)" } else { "" };
     // Default values are not shown.
-    let importance = if entry.importance == 50 { String::new() } else { entry.importance.to_string() };
+    let importance = entry.summary.importance;
+    let importance = if importance == 50 { String::new() } else { importance.to_string() };
     let said =
         |key: &str| entry.frontmatter.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
     let attempt = |key: &str| if entry.summary.kind == Kind::Journal { said(key) } else { String::new() };
@@ -70,9 +67,7 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         ("used", entry.usage.as_ref().map(used).unwrap_or_default()),
     ];
     ui.field("id", ID, entry.summary.id.as_str())?;
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     Ok(())
 }
 

@@ -1,24 +1,20 @@
 //! A run: its tasks, its iterations, and what was learned in it.
 
+use std::collections::BTreeMap;
+
 use ralph_memory::memory::RunView;
 use ralph_memory::text::dollars;
-use serde::Serialize;
 
 use super::task::{counted, live};
 use crate::activity::grouped;
 use crate::commands::log::{line, minute, seconds};
 use crate::commands::stats::tokens;
 use crate::table::{Align, table};
-use crate::ui::{PLAIN, TITLE, Ui};
-
-#[derive(Serialize)]
-struct ShownRun<'a> {
-    run: &'a RunView,
-}
+use crate::ui::{TITLE, Ui};
 
 pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
     if ui.json {
-        ui.json(ShownRun { run }, &run.problems)?;
+        ui.json(BTreeMap::from([("run", run)]), &run.problems)?;
         return Ok(());
     }
     let title = ui.styled(TITLE, &run.id);
@@ -38,9 +34,7 @@ pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
         ("learned", learned.join(", ")),
         ("not shown", if n_before == 0 { String::new() } else { format!("the first {n_before} iterations") }),
     ];
-    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields)?;
     let rows: Vec<[String; 4]> = run
         .tasks
         .iter()

@@ -1,33 +1,27 @@
 //! A task: its state, and its attempts one below the other.
 
+use std::collections::BTreeMap;
+
 use ralph_memory::Id;
 use ralph_memory::memory::{AttemptTotals, IterationView, LivePhase, LiveRun, TaskState, TaskView};
 use ralph_memory::text::dollars;
 use ralph_memory::text::printed_command;
-use serde::Serialize;
 
 use crate::activity::grouped;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style, spent};
-
-#[derive(Serialize)]
-struct ShownTask<'a> {
-    task: &'a TaskView,
-}
+use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent};
 
 pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
     if ui.json {
-        ui.json(ShownTask { task }, &task.problems)?;
+        ui.json(BTreeMap::from([("task", task)]), &task.problems)?;
         return Ok(());
     }
     let title = if task.title.is_empty() { "(no title)" } else { &task.title };
     let title = ui.styled(TITLE, title);
     ui.line(title)?;
     ui.field("task", ID, &task.id)?;
-    for (name, value) in fields(task).iter().filter(|(_, value)| !value.is_empty()) {
-        ui.field(name, PLAIN, value)?;
-    }
+    ui.fields(&fields(task))?;
     let n_before = task.totals.attempts - task.attempts.len();
     for (at, attempt) in task.attempts.iter().enumerate() {
         show_attempt(ui, n_before + at + 1, attempt)?;

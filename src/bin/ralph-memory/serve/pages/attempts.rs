@@ -1,7 +1,7 @@
 //! Attempts, as several pages show them: in a table, in a chart, and in full.
 
 use maud::{Markup, html};
-use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LivePhase, LiveRun, LoggedAttempt};
+use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LivePhase, LiveRun};
 
 use super::super::charts::{columns, outcome_class};
 use super::super::html::{
@@ -10,29 +10,29 @@ use super::super::html::{
 };
 use super::super::links::{NamedPage, entry_address};
 use super::super::markdown::{LineBreaks, Targets, rendered};
-use crate::commands::log::REPORT_PROBLEMS;
+use crate::answers::REPORT_PROBLEMS;
 use crate::ui::spent;
 
 /// How many files of an attempt are listed.
 const MAX_FILES: usize = 200;
 
 /// Returns attempts as a table, each with its run.
-pub(super) fn attempt_table(caption: &str, attempts: &[LoggedAttempt]) -> Markup {
-    let run = |attempt: &LoggedAttempt| html! { (named_link(NamedPage::Run, &attempt.run_id, &attempt.run_id)) " " };
+pub(super) fn attempt_table(caption: &str, attempts: &[IterationView]) -> Markup {
+    let run = |attempt: &IterationView| html! { (named_link(NamedPage::Run, &attempt.run_id, &attempt.run_id)) " " };
     table_with(caption, "Run", attempts, &run)
 }
 
 /// Returns the attempts of one run as a table.
-pub(super) fn iteration_table(caption: &str, attempts: &[LoggedAttempt]) -> Markup {
+pub(super) fn iteration_table(caption: &str, attempts: &[IterationView]) -> Markup {
     table_with(caption, "Iteration", attempts, &|_| html! {})
 }
 
-fn table_with(caption: &str, last: &str, attempts: &[LoggedAttempt], run: &dyn Fn(&LoggedAttempt) -> Markup) -> Markup {
+fn table_with(caption: &str, last: &str, attempts: &[IterationView], run: &dyn Fn(&IterationView) -> Markup) -> Markup {
     let rows: Vec<Markup> = attempts.iter().map(|attempt| row(attempt, &run(attempt))).collect();
     stacking_table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", last], &rows)
 }
 
-fn row(attempt: &LoggedAttempt, run: &Markup) -> Markup {
+fn row(attempt: &IterationView, run: &Markup) -> Markup {
     let feature = attempt.feature.as_deref();
     html! {
         tr role="row" {
@@ -88,9 +88,9 @@ pub(super) fn figures(totals: &AttemptTotals) -> Markup {
 }
 
 /// Returns a chart of how long attempts took, in the colours of their outcomes, oldest first. A table of the same page has the numbers.
-pub(super) fn duration_chart(attempts: &[LoggedAttempt]) -> Markup {
+pub(super) fn duration_chart(attempts: &[IterationView]) -> Markup {
     let known = attempts.iter().filter_map(|attempt| Some((attempt, attempt.duration_secs?)));
-    let part = |(attempt, seconds): (&LoggedAttempt, f64)| vec![(outcome_class(attempt.outcome), seconds.max(0.1))];
+    let part = |(attempt, seconds): (&IterationView, f64)| vec![(outcome_class(attempt.outcome), seconds.max(0.1))];
     let drawn: Vec<Vec<(&str, f64)>> = known.map(part).collect();
     let summary = format!(
         "Duration of {}, oldest first, by outcome; the table has the numbers",

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};
 use ralph_memory::context::{BriefingRequest, Request};
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{LogFilter, LoggedAttempt};
+use ralph_memory::memory::{IterationView, LogFilter};
 use ralph_memory::text::estimate_tokens;
 use ralph_memory::{Budget, Context, Id, Task};
 use serde::Deserialize;
@@ -95,7 +95,7 @@ fn of_task(context: &PageContext<'_>, request: &Request) -> Markup {
 /// Returns the tasks that were worked on last and are not done, each with the context of its next attempt.
 fn open_tasks(context: &PageContext<'_>) -> Markup {
     let log = context.memory.log(&LogFilter { limit: Some(MAX_SEARCHED), ..LogFilter::default() });
-    let mut last: Vec<(&str, &LoggedAttempt)> = Vec::new();
+    let mut last: Vec<(&str, &IterationView)> = Vec::new();
     for attempt in &log.attempts {
         let id = attempt.task_id.as_deref();
         last.extend(id.filter(|id| last.iter().all(|(known, _)| known != id)).map(|id| (id, attempt)));
@@ -103,7 +103,7 @@ fn open_tasks(context: &PageContext<'_>) -> Markup {
     last.retain(|(_, attempt)| attempt.outcome != Outcome::Done);
     last.truncate(MAX_OPEN);
     let address =
-        |id: &str, attempt: &LoggedAttempt| context_address(id, &attempt.task_title, attempt.feature.as_deref(), None);
+        |id: &str, attempt: &IterationView| context_address(id, &attempt.task_title, attempt.feature.as_deref(), None);
     html! {
         @if !last.is_empty() {
             h2 { "Tasks that are not done" }

@@ -84,13 +84,7 @@ const SORTS: [(&str, &str); 5] =
     [("", "Last change"), ("created", "Creation"), ("title", "Title"), ("used", "Use"), ("importance", "Importance")];
 
 fn sort(name: &str) -> EntrySort {
-    match name {
-        "created" => EntrySort::Created,
-        "title" => EntrySort::Title,
-        "used" => EntrySort::Used,
-        "importance" => EntrySort::Importance,
-        _ => EntrySort::Updated,
-    }
+    EntrySort::parse(name).unwrap_or(EntrySort::Updated)
 }
 
 /// Returns the kind that a form names.

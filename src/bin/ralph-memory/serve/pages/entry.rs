@@ -128,7 +128,7 @@ fn facts(entry: &EntryView) -> Markup {
                 (fact("Changed", html! { (ShownTime(time)) }))
             }
             @if let Some(time) = &entry.expires_at { (fact("Expires", html! { (ShownTime(time)) })) }
-            @if summary.kind == Kind::Knowledge { (fact("Importance", html! { (entry.importance) " of 100" })) }
+            @if summary.kind == Kind::Knowledge { (fact("Importance", html! { (summary.importance) " of 100" })) }
             @for (label, ids) in [
                 ("Replaces", &entry.supersedes),
                 ("Replaced by", &entry.superseded_by),

@@ -34,7 +34,7 @@ pub(in crate::serve) struct TimelineArgs {
 impl TimelineArgs {
     fn filter(&self, page: usize) -> LogFilter {
         let text = |field: &str| given(field).map(str::to_owned);
-        let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == self.outcome);
+        let outcome = Outcome::parse(&self.outcome);
         LogFilter {
             task_id: text(&self.task),
             run_id: text(&self.run),
@@ -99,7 +99,7 @@ pub(in crate::serve) fn timeline(context: &PageContext<'_>, args: &TimelineArgs)
 }
 
 fn filters(args: &TimelineArgs) -> Markup {
-    let names = Outcome::ALL.map(|outcome| (outcome.as_str(), outcome.as_str()));
+    let names = Outcome::WORDS.iter().map(|word| (*word, *word));
     let outcomes: Vec<(&str, &str)> = [("", "All")].into_iter().chain(names).collect();
     html! {
         form.filters action="timeline" method="get" {

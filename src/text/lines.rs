@@ -1,0 +1,51 @@
+//! Lists of lines, and the code fences that lines open and close.
+
+/// The shortest code fence, in marks.
+const SHORTEST: usize = 3;
+
+/// Returns the items that a function makes of all, each once, without empty ones.
+pub(crate) fn each_once<T: AsRef<str>>(all: impl IntoIterator<Item = T>, item: impl Fn(&str) -> String) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for item in all.into_iter().map(|one| item(one.as_ref())) {
+        if !item.is_empty() && !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    items
+}
+
+/// A code fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CodeFence {
+    /// A backtick or a tilde.
+    pub(crate) mark: char,
+    /// The number of marks.
+    pub(crate) length: usize,
+}
+
+impl CodeFence {
+    /// Returns the fence that a line opens. Behind backticks there are none, or they are inline code.
+    pub(crate) fn opened_by(line: &str) -> Option<CodeFence> {
+        let (fence, rest) = CodeFence::at_start(line)?;
+        (fence.mark == '~' || !rest.contains('`')).then_some(fence)
+    }
+
+    /// Returns the longest fence of its mark that a line could close.
+    pub(crate) fn closed_by(line: &str) -> Option<CodeFence> {
+        let (fence, rest) = CodeFence::at_start(line)?;
+        rest.trim().is_empty().then_some(fence)
+    }
+
+    /// Returns whether a line closes this fence.
+    pub(crate) fn is_closed_by(self, line: &str) -> bool {
+        CodeFence::closed_by(line).is_some_and(|other| other.mark == self.mark && other.length >= self.length)
+    }
+
+    fn at_start(line: &str) -> Option<(CodeFence, &str)> {
+        let bare = line.trim_start();
+        let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+        let rest = bare.trim_start_matches(mark);
+        let length = bare.len() - rest.len();
+        (length >= SHORTEST).then_some((CodeFence { mark, length }, rest))
+    }
+}
