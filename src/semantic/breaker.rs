@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,7 @@ impl CircuitBreaker {
     }
 
     /// Returns why requests are suspended, if they are.
-    pub(super) fn suspended(&self, workspace: &Workspace) -> Option<Problem> {
+    fn suspended(&self, workspace: &Workspace) -> Option<Problem> {
         let now = workspace.now();
         let effective = |suspension: Suspension| {
             let left = suspension.until - now;
@@ -73,8 +74,26 @@ impl CircuitBreaker {
         ))
     }
 
+    /// Makes a call with requests, unless they are suspended. Returns its result unless a server fails, and the problems
+    /// that were not shown yet.
+    pub(super) fn guard<T>(
+        &self,
+        workspace: &Workspace,
+        call: impl FnOnce(&mut Vec<Problem>) -> Result<T, ServerFailure>,
+    ) -> (Option<T>, Vec<Problem>) {
+        if let Some(problem) = self.suspended(workspace) {
+            return (None, self.warn_once(vec![problem]));
+        }
+        let (started, mut problems) = (Instant::now(), Vec::new());
+        let result = call(&mut problems).map_err(|failure| {
+            self.trip(workspace, &failure, started.elapsed());
+            problems.push(failure.problem());
+        });
+        (result.ok(), self.warn_once(problems))
+    }
+
     /// Suspends requests after a failure that took this long.
-    pub(super) fn trip(&self, workspace: &Workspace, failure: &ServerFailure, waited: std::time::Duration) {
+    fn trip(&self, workspace: &Workspace, failure: &ServerFailure, waited: std::time::Duration) {
         if !matches!(failure.error, RequestError::TimedOut(_)) && waited <= SLOW_FAILURE {
             return;
         }
@@ -124,7 +143,7 @@ impl CircuitBreaker {
     }
 
     /// Returns the problems that were not shown yet. The same server with another hint is another problem.
-    pub(super) fn warn_once(&self, problems: Vec<Problem>) -> Vec<Problem> {
+    fn warn_once(&self, problems: Vec<Problem>) -> Vec<Problem> {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let key = |problem: &Problem| format!("{} {} {}", problem.code, problem.path, problem.hint);
         problems.into_iter().filter(|problem| reported.insert(key(problem))).collect()

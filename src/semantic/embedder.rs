@@ -5,11 +5,11 @@
 //! has all of its vectors or none.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 
 use chrono::{DateTime, TimeDelta};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::FOLDER;
 use super::breaker::CircuitBreaker;
 use super::chunk::{Chunk, EntryChunks};
 use super::failure::{EmbedStop, ServerFailure};
@@ -21,6 +21,7 @@ use super::vectors::{QueryVector, VectorCache, VectorRecord, VectorScan};
 use crate::catalog::{Area, Catalog};
 use crate::entry::path::display_path;
 use crate::error::{Error, Problem, Result};
+use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
 
 /// How many entries are embedded before their vectors are written: an interrupted call loses no more.
@@ -44,12 +45,12 @@ const REFUSED_FOR: TimeDelta = TimeDelta::hours(1);
 /// Embeds entries, and keeps their vectors in the cache.
 #[derive(Debug)]
 pub(super) struct Embedder {
-    ollama: OllamaClient,
-    cache: VectorCache,
+    pub(super) ollama: OllamaClient,
+    pub(super) cache: VectorCache,
     /// The fingerprints of the files that the model refused, each with the second in which it did.
     refused: SealedList,
     /// The command that embeds entries without a vector.
-    command: &'static str,
+    pub(super) command: &'static str,
 }
 
 /// The vectors of some files.
@@ -73,14 +74,6 @@ impl Embedder {
         Embedder { ollama, cache, refused, command }
     }
 
-    pub(super) fn ollama(&self) -> &OllamaClient {
-        &self.ollama
-    }
-
-    pub(super) fn cache(&self) -> &VectorCache {
-        &self.cache
-    }
-
     /// Returns the fingerprints of the files that the model refused within the last hour.
     pub(super) fn recently_refused(&self, workspace: &Workspace) -> HashSet<u64> {
         let now = workspace.now();
@@ -93,8 +86,14 @@ impl Embedder {
         files.filter_map(|(file, at)| counts(at).then_some(file)).collect()
     }
 
-    pub(super) fn command(&self) -> &'static str {
-        self.command
+    /// Sends requests to the server.
+    pub(super) fn ask<T>(
+        &self,
+        workspace: &Workspace,
+        requests: impl FnOnce(&OllamaClient) -> Result<T, RequestError>,
+    ) -> Result<T, ServerFailure> {
+        let _asking = workspace.doing(Work::AskingOllama, None);
+        requests(&self.ollama).map_err(|error| self.ollama.failure(error))
     }
 
     /// Embeds all entries that have no vector, archived ones included. What was embedded before a failure is kept.
@@ -116,19 +115,21 @@ impl Embedder {
     ) -> Result<(), EmbedStop> {
         let catalogs = [Area::Live, Area::Archive].map(|area| workspace.catalog(area));
         let mut scan = self.cache.scan(&workspace.store, None);
-        let n_indexable = paths(&catalogs, &|_| true).len();
-        report.entries = paths(&catalogs, &|file| scan.best.contains_key(&file)).len();
+        let files = indexable(&catalogs);
+        let pending = |scan: &VectorScan| -> Vec<String> {
+            let pending = files.iter().filter(|(_, file)| !scan.best.contains_key(file));
+            pending.map(|(path, _)| path.clone()).collect()
+        };
+        report.entries = files.len() - pending(&scan).len();
         let probe = self.probe(workspace)?;
         breaker.reset(workspace);
-        if self.forget_other_model(workspace, &probe)? {
+        if self.forget_other_model(workspace, &probe, false)? {
             scan = VectorScan::default();
         }
-        let pending = paths(&catalogs, &|file| !scan.best.contains_key(&file));
-        report.entries = n_indexable - pending.len();
+        let pending = pending(&scan);
+        report.entries = files.len() - pending.len();
         self.embed_groups(workspace, Work::Embedding, &pending, probe.len(), report, &mut |embedded| {
-            let lock = workspace.wait_for_cache()?;
-            let added = self.cache.add(&workspace.store, &lock, &embedded.records);
-            Ok(added.map_err(|source| cache_error(workspace, source))?)
+            Ok(self.change_cache(workspace, &|lock| self.cache.add(&workspace.store, lock, &embedded.records))?)
         })?;
         Ok(self.compact(workspace, &catalogs, &scan)?)
     }
@@ -147,8 +148,9 @@ impl Embedder {
         for group in pending.chunks(GROUP) {
             contents.extend(contents_of(&EntryChunks::read_all(workspace, group)));
         }
-        let known = self.cached_texts(workspace, &contents, Some(dimensions));
-        let mut refused = Vec::new();
+        let known =
+            self.cache.with_contents(&workspace.store, Some(dimensions), &|content| contents.contains(&content));
+        let (now, mut refused) = (workspace.now().timestamp(), Vec::new());
         let mut ongoing = workspace.doing(work, Some(pending.len()));
         let result = pending.chunks(GROUP).try_for_each(|group| {
             let embedded = self.embed_files(EntryChunks::read_all(workspace, group), &known, Timeouts::Batch)?;
@@ -156,11 +158,10 @@ impl Embedder {
             report.entries += embedded.files.len();
             report.new += embedded.files.len();
             report.problems.extend(embedded.problems);
-            refused.extend(embedded.refused);
+            refused.extend(embedded.refused.into_iter().map(|file| (file, now)));
             ongoing.advance(group.len());
             Ok(())
         });
-        let refused = refused_now(workspace, &refused);
         if result.is_ok() {
             self.refused.replace(workspace, &refused);
         } else {
@@ -176,9 +177,14 @@ impl Embedder {
         if scan.records <= COMPACT_FROM || scan.best.len() <= 2 * existing.len() {
             return Ok(());
         }
-        let lock = workspace.wait_for_cache()?;
         let keeps = |file| existing.contains(&file) || file == PROBE_FILE;
-        self.cache.compact(&workspace.store, &lock, &keeps).map_err(|source| cache_error(workspace, source))
+        self.change_cache(workspace, &|lock| self.cache.compact(&workspace.store, lock, &keeps))
+    }
+
+    fn change_cache(&self, workspace: &Workspace, change: &dyn Fn(&Lock) -> io::Result<()>) -> Result<()> {
+        let lock = workspace.wait_for_cache()?;
+        let path = || workspace.store.cache().join(self.cache.path());
+        change(&lock).map_err(|source| Error::Io { action: "write", path: path(), source })
     }
 
     /// Embeds a few files during another call, and keeps the vectors in the cache.
@@ -189,14 +195,15 @@ impl Embedder {
         dimensions: Option<usize>,
     ) -> Result<EmbeddedFiles, ServerFailure> {
         let files = EntryChunks::read_all(workspace, paths);
-        let known = self.cached_texts(workspace, &contents_of(&files).collect(), dimensions);
+        let contents: HashSet<u64> = contents_of(&files).collect();
+        let known = self.cache.with_contents(&workspace.store, dimensions, &|content| contents.contains(&content));
         let embedding = workspace.doing(Work::Embedding, Some(paths.len()));
         let embedded = self.embed_files(files, &known, Timeouts::Query)?;
         drop(embedding);
         self.keep(workspace, &embedded.records);
-        if !embedded.refused.is_empty() {
-            self.refused.append(workspace, &refused_now(workspace, &embedded.refused));
-        }
+        let now = workspace.now().timestamp();
+        let refused: Vec<(u64, i64)> = embedded.refused.iter().map(|file| (*file, now)).collect();
+        self.refused.append(workspace, &refused);
         Ok(embedded)
     }
 
@@ -209,54 +216,38 @@ impl Embedder {
 
     /// Returns the vector of a query.
     pub(super) fn embed_query(&self, workspace: &Workspace, text: &str) -> Result<Vec<f32>, ServerFailure> {
-        let _asking = workspace.doing(Work::AskingOllama, None);
-        self.ollama.embed_query(text).map_err(|error| self.ollama.failure(error))
+        self.ask(workspace, |ollama| ollama.embed_query(text))
     }
 
     /// Returns the vector that the model gives for a text that never changes.
     pub(super) fn probe(&self, workspace: &Workspace) -> Result<Vec<f32>, ServerFailure> {
-        let _asking = workspace.doing(Work::AskingOllama, None);
-        let limit = self.ollama.time_limit(Timeouts::Batch);
-        self.ollama.embed_document(PROBE, &limit).map_err(|error| self.ollama.failure(error))
+        self.ask(workspace, |ollama| ollama.embed_document(PROBE, &ollama.time_limit(Timeouts::Batch)))
     }
 
     /// Notes the vector of the probe. Where the model gave another one before, or vectors of other dimensions, clears
-    /// the cache, since vectors of two models of one name cannot be compared; returns whether it did.
-    pub(super) fn forget_other_model(&self, workspace: &Workspace, probe: &[f32]) -> Result<bool> {
+    /// the cache, since vectors of two models of one name cannot be compared; returns whether that is so. With `always`
+    /// it clears the cache in any case.
+    pub(super) fn forget_other_model(&self, workspace: &Workspace, probe: &[f32], always: bool) -> Result<bool> {
         let store = &workspace.store;
         let content = xxh3_64(PROBE.as_bytes());
         let known = self.cache.with_contents(store, None, &|known| known == content).remove(&content);
         let query = QueryVector::new(probe);
         let is_same =
             |known: &VectorRecord| known.dimensions() == probe.len() && known.similarity(&query) >= SAME_MODEL;
-        if known.as_ref().is_some_and(is_same) {
+        if !always && known.as_ref().is_some_and(is_same) {
             return Ok(false);
         }
-        let lock = workspace.wait_for_cache()?;
-        let is_other = known.is_some() || self.cache.dimensions(store).is_some_and(|known| known != probe.len());
-        let cleared = if is_other { self.cache.clear(store, &lock) } else { Ok(()) };
-        let record = VectorRecord::new(PROBE_FILE, content, 0, 1, probe);
-        let noted = cleared.and_then(|()| self.cache.add(store, &lock, &[record]));
-        noted.map_err(|source| cache_error(workspace, source))?;
+        let is_other = known.map_or_else(
+            || self.cache.dimensions(store).is_some_and(|known| known != probe.len()),
+            |known| !is_same(&known),
+        );
+        self.change_cache(workspace, &|lock| {
+            if is_other || always {
+                self.cache.clear(store, lock)?;
+            }
+            self.cache.add(store, lock, &[VectorRecord::new(PROBE_FILE, content, 0, 1, probe)])
+        })?;
         Ok(is_other)
-    }
-
-    /// Clears the cache, and notes the vector of the probe.
-    pub(super) fn clear(&self, workspace: &Workspace, probe: &[f32]) -> Result<()> {
-        let lock = workspace.wait_for_cache()?;
-        self.cache.clear(&workspace.store, &lock).map_err(|source| cache_error(workspace, source))?;
-        drop(lock);
-        self.forget_other_model(workspace, probe).map(|_| ())
-    }
-
-    /// Returns the vectors that the cache has for texts with these hashes, by hash.
-    fn cached_texts(
-        &self,
-        workspace: &Workspace,
-        contents: &HashSet<u64>,
-        dimensions: Option<usize>,
-    ) -> HashMap<u64, VectorRecord> {
-        self.cache.with_contents(&workspace.store, dimensions, &|content| contents.contains(&content))
     }
 
     /// Returns the vectors of files, and which files cannot have any. `known` are those of texts that need not be sent.
@@ -354,18 +345,11 @@ fn contents_of(files: &[EntryChunks]) -> impl Iterator<Item = u64> {
     files.iter().flat_map(|file| &file.chunks).map(|chunk| chunk.content)
 }
 
-/// Returns files that are refused in this second, as the list has them.
-fn refused_now(workspace: &Workspace, files: &[u64]) -> Vec<(u64, i64)> {
-    let now = workspace.now().timestamp();
-    files.iter().map(|file| (*file, now)).collect()
-}
-
-/// Returns the paths of the entries whose fingerprint is wanted and that the index holds.
-fn paths(catalogs: &[Catalog], is_wanted: &dyn Fn(u64) -> bool) -> Vec<String> {
+/// Returns the paths and the fingerprints of the entries that the index holds.
+fn indexable(catalogs: &[Catalog]) -> Vec<(String, u64)> {
     let of = |catalog: &Catalog| {
         let rows = catalog.rows().filter(|row| catalog.is_indexable(*row));
-        let rows = rows.filter(|row| is_wanted(catalog.fingerprint(*row)));
-        rows.map(|row| catalog.path(row)).collect::<Vec<_>>()
+        rows.map(|row| (catalog.path(row), catalog.fingerprint(row))).collect::<Vec<_>>()
     };
     catalogs.iter().flat_map(of).collect()
 }
@@ -373,8 +357,4 @@ fn paths(catalogs: &[Catalog], is_wanted: &dyn Fn(u64) -> bool) -> Vec<String> {
 /// Returns whether the model may have refused a text; else the server is at fault.
 fn may_be_the_text(error: &RequestError) -> bool {
     matches!(error, RequestError::Refused { status: 400 | 413 | 500, .. } | RequestError::Broken(_))
-}
-
-fn cache_error(workspace: &Workspace, source: std::io::Error) -> Error {
-    Error::Io { action: "write", path: workspace.store.cache().join(FOLDER), source }
 }

@@ -30,7 +30,7 @@ const MAX_MANIFEST: u64 = 64 * 1024 * 1024;
 /// Keeps the points on a Qdrant server in step with the files.
 #[derive(Debug)]
 pub(super) struct RemoteSync {
-    qdrant: QdrantClient,
+    pub(super) qdrant: QdrantClient,
     /// The entries that the server had when this project last stored there, with the fingerprints of their files. Of two
     /// lines of an entry the last counts. Points of these entries are removed from the server when no file has them any
     /// more, so only lines that were written here count.
@@ -57,24 +57,24 @@ impl RemoteSync {
         RemoteSync { qdrant, manifest }
     }
 
-    pub(super) fn qdrant(&self) -> &QdrantClient {
-        &self.qdrant
-    }
-
     /// Returns the fingerprints of the files that were stored on the server, by the entries' ids.
     pub(super) fn manifest(&self, workspace: &Workspace) -> HashMap<String, u64> {
         self.manifest.read(workspace).into_iter().collect()
     }
 
-    /// Describes a failure of the server.
-    pub(super) fn failure(&self, error: RequestError) -> ServerFailure {
-        self.qdrant.failure(error)
+    /// Sends requests to the server.
+    pub(super) fn ask<T>(
+        &self,
+        workspace: &Workspace,
+        requests: impl FnOnce(&QdrantClient) -> Result<T, RequestError>,
+    ) -> Result<T, ServerFailure> {
+        let _asking = workspace.doing(Work::AskingQdrant, None);
+        requests(&self.qdrant).map_err(|error| self.qdrant.failure(error))
     }
 
     /// Stores the vectors of a few files during another call.
     pub(super) fn store_now(&self, workspace: &Workspace, embedded: &EmbeddedFiles) -> Result<(), ServerFailure> {
-        let _asking = workspace.doing(Work::AskingQdrant, None);
-        self.qdrant.put(&points(embedded), Timeouts::Query).map_err(|error| self.failure(error))?;
+        self.ask(workspace, |qdrant| qdrant.put(&points(embedded), Timeouts::Query))?;
         self.manifest.append(workspace, &fingerprints(embedded));
         Ok(())
     }
@@ -130,33 +130,24 @@ impl RemoteSync {
         before: &HashMap<String, u64>,
         report: &mut EmbedReport,
     ) -> Result<(), EmbedStop> {
-        let failed = |error| self.failure(error);
         let probe = embedder.probe(workspace)?;
         breaker.reset(workspace);
-        let is_other_model = embedder.forget_other_model(workspace, &probe)?;
-        if rebuild && !is_other_model {
-            // Where the model's probe was not noted before, its vectors may be those of another one.
-            embedder.clear(workspace, &probe)?;
-        }
+        let is_other_model = embedder.forget_other_model(workspace, &probe, rebuild)?;
         let live = workspace.catalog(Area::Live);
         let rows: Vec<RowId> = live.rows().filter(|row| live.is_indexable(*row)).collect();
         let features: BTreeSet<Option<String>> = rows.iter().map(|row| live.head(*row).feature).collect();
         let features: Vec<Option<&str>> = features.iter().map(Option::as_deref).collect();
-        let asking = workspace.doing(Work::AskingQdrant, None);
-        if !self.prepare_collections(rebuild, probe.len(), &features, report)? {
+        if !self.prepare_collections(workspace, rebuild, probe.len(), &features, report)? {
             return Ok(());
         }
-        let stored = self.qdrant.stored().map_err(failed)?;
-        drop(asking);
+        let stored = self.ask(workspace, QdrantClient::stored)?;
         let mut comparison = self.compare(workspace, &live, &rows, before, stored, is_other_model);
-        let asking = workspace.doing(Work::AskingQdrant, None);
-        self.qdrant.remove(&comparison.gone).map_err(failed)?;
-        drop(asking);
+        self.ask(workspace, |qdrant| qdrant.remove(&comparison.gone))?;
         report.removed = comparison.gone.len();
         report.entries = comparison.current.len();
         let (pending, current) = (&comparison.pending, &mut comparison.current);
         let store = &mut |embedded: &EmbeddedFiles| {
-            self.qdrant.put(&points(embedded), Timeouts::Batch).map_err(failed)?;
+            self.ask(workspace, |qdrant| qdrant.put(&points(embedded), Timeouts::Batch))?;
             current.extend(fingerprints(embedded));
             embedder.keep(workspace, &embedded.records);
             Ok(())
@@ -173,17 +164,14 @@ impl RemoteSync {
     /// the settings. Returns whether they are usable.
     fn prepare_collections(
         &self,
+        workspace: &Workspace,
         rebuild: bool,
         dimensions: usize,
         features: &[Option<&str>],
         report: &mut EmbedReport,
     ) -> Result<bool, ServerFailure> {
-        let prepared = if rebuild {
-            self.qdrant.recreate(dimensions, features)
-        } else {
-            self.qdrant.prepare(dimensions, features)
-        };
-        let prepared = prepared.map_err(|error| self.failure(error))?;
+        let prepare = if rebuild { QdrantClient::recreate } else { QdrantClient::prepare };
+        let prepared = self.ask(workspace, |qdrant| prepare(qdrant, dimensions, features))?;
         if let Some((collection, others)) = prepared.shared {
             let hint = if self.qdrant.is_per_feature() {
                 "give `qdrant.collection` a `name` of this project's own, and switch its `per_feature` off"

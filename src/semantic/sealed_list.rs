@@ -37,8 +37,10 @@ impl SealedList {
 
     /// Adds items.
     pub(super) fn append<T: Serialize>(&self, workspace: &Workspace, items: &[T]) {
-        let append = |bytes: Vec<u8>| workspace.store.append_cache(&self.name)?.write_all(&bytes);
-        let _ = sealed(workspace, items).and_then(append);
+        if !items.is_empty() {
+            let append = |bytes: Vec<u8>| workspace.store.append_cache(&self.name)?.write_all(&bytes);
+            let _ = sealed(workspace, items).and_then(append);
+        }
     }
 
     /// Makes these items the whole list.

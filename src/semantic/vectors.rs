@@ -16,7 +16,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -266,13 +266,16 @@ impl VectorCache {
             return;
         }
         let size = OVERHEAD + dimensions;
-        let mut buffer = vec![0; (BUFFER / size).max(1) * size];
+        let whole = (BUFFER / size).max(1) * size;
+        let mut buffer = Vec::with_capacity(whole);
         loop {
-            let n = fill(&mut file, &mut buffer);
-            for (head, numbers) in buffer[..n].chunks_exact(size).filter_map(|bytes| intact(bytes, key)) {
+            buffer.clear();
+            // A read that fails ends the file.
+            let result = (&file).take(whole as u64).read_to_end(&mut buffer);
+            for (head, numbers) in buffer.chunks_exact(size).filter_map(|bytes| intact(bytes, key)) {
                 visit(&head, numbers);
             }
-            if n < buffer.len() {
+            if result.is_err() || buffer.len() < whole {
                 return;
             }
         }
@@ -310,25 +313,10 @@ fn header(dimensions: usize, key: u64) -> Vec<u8> {
 
 /// Returns the dimensions of the records that follow, and leaves the file at the first of them.
 fn read_header(file: &mut File, key: u64) -> Option<usize> {
-    file.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = [0; HEADER];
     file.read_exact(&mut bytes).ok()?;
     let dimensions = u32::from_ne_bytes(*bytes[12..].first_chunk()?) as usize;
     (header(dimensions, key) == bytes && dimensions > 0 && dimensions <= 8_192).then_some(dimensions)
-}
-
-/// Reads until the buffer is full or the file ends, and returns how much it holds. A read that fails ends the file.
-fn fill(file: &mut File, buffer: &mut [u8]) -> usize {
-    let mut n = 0;
-    while n < buffer.len() {
-        match file.read(&mut buffer[n..]) {
-            Ok(0) => break,
-            Ok(more) => n += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-    }
-    n
 }
 
 #[cfg(test)]

@@ -319,7 +319,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     assert_eq!((count(&collection_of(login)), count(&collection_of(search))), (Some(0), Some(2)));
 
     // A point in an unsearched collection is listed, and storing or removing it fixes that.
-    let shared = settings::CollectionSettings { per_feature: false, ..home.settings.collection.name.clone() };
+    let shared = settings::CollectionSettings { per_feature: false, ..home.settings.collection.clone() };
     let shared = settings::QdrantSettings { collection: shared, ..home.settings.clone() };
     let shared = QdrantClient::new(&shared, "all-minilm").unwrap();
     shared.put(&[point("knowledge/astray", 0, 1, x, Some(login))], Timeouts::Batch).unwrap();

@@ -200,7 +200,13 @@ impl QdrantClient {
         self.remove_but(time, collection, &entries, &kept)
     }
 
-    /// Removes all points of entries but some.
+    /// Removes all points of entries from a collection, which need not exist.
+    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), RequestError> {
+        let mut groups = entries.chunks(MAX_NAMED);
+        groups.try_for_each(|group| self.remove_but(&self.time_limit(Timeouts::Batch), collection, group, &[]))
+    }
+
+    /// Removes all points of entries but some from a collection, which need not exist.
     fn remove_but(
         &self,
         time: &TimeLimit,
@@ -212,19 +218,10 @@ impl QdrantClient {
             return Ok(());
         }
         let filter = json!({ "must": [self.own(), is_any("entry", entries)], "must_not": [{ "has_id": kept }] });
-        self.delete(time, collection, &filter)
-    }
-
-    /// Removes all points of entries from a collection, which need not exist.
-    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), RequestError> {
-        for entries in entries.chunks(MAX_NAMED) {
-            let filter = json!({ "must": [self.own(), is_any("entry", entries)] });
-            match self.delete(&self.time_limit(Timeouts::Batch), collection, &filter) {
-                Err(error) if error.is_missing_collection() => return Ok(()),
-                result => result?,
-            }
+        match self.delete(time, collection, &filter) {
+            Err(error) if error.is_missing_collection() => Ok(()),
+            result => result,
         }
-        Ok(())
     }
 
     /// Finds the best chunk of each entry in a collection: of those that match best, and of those that are named and in
