@@ -117,18 +117,19 @@ impl CircuitBreaker {
         *self.suspension.lock().unwrap_or_else(PoisonError::into_inner) = suspension;
     }
 
-    /// Adds why a call for vectors ended early, if it did.
+    /// Makes a call for vectors, and reports why it ended early, if it did.
     ///
     /// # Errors
     ///
-    /// Those of the cache.
+    /// [`Error::Locked`](crate::error::Error::Locked) and [`Error::Io`](crate::error::Error::Io) where the cache cannot
+    /// be written.
     pub(super) fn conclude(
         &self,
         workspace: &Workspace,
-        mut report: EmbedReport,
-        result: Result<(), EmbedStop>,
+        call: impl FnOnce(&mut EmbedReport) -> Result<(), EmbedStop>,
     ) -> Result<EmbedReport> {
-        match result {
+        let mut report = EmbedReport::default();
+        match call(&mut report) {
             Ok(()) => {}
             Err(EmbedStop::Server(failure)) => report.problems.extend(self.report(workspace, &failure)),
             Err(EmbedStop::Cache(error)) => return Err(error),

@@ -97,17 +97,7 @@ impl Embedder {
     }
 
     /// Embeds all entries that have no vector, archived ones included. What was embedded before a failure is kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`] and [`Error::Io`] where the cache cannot be written.
-    pub(super) fn embed_all(&self, workspace: &Workspace, breaker: &CircuitBreaker) -> Result<EmbedReport> {
-        let mut report = EmbedReport::default();
-        let result = self.embed_entries(workspace, breaker, &mut report);
-        breaker.conclude(workspace, report, result)
-    }
-
-    fn embed_entries(
+    pub(super) fn embed_all(
         &self,
         workspace: &Workspace,
         breaker: &CircuitBreaker,

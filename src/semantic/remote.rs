@@ -19,7 +19,7 @@ use super::sealed_list::SealedList;
 use super::vectors::VectorRecord;
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::Id;
-use crate::error::{Problem, Result};
+use crate::error::Problem;
 use crate::workspace::{Work, Workspace};
 
 /// The fingerprint in the manifest of an entry whose points are those of another text than its file's.
@@ -104,32 +104,16 @@ impl RemoteSync {
 
     /// Stores missing and different points, and removes those that were stored from here and are in no file any more.
     /// With `rebuild`, first deletes this project's points, and embeds all of it again.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`] and [`Error::Io`] where the cache cannot be written.
     pub(super) fn synchronize(
         &self,
         workspace: &Workspace,
         embedder: &Embedder,
         breaker: &CircuitBreaker,
         rebuild: bool,
-    ) -> Result<EmbedReport> {
-        let before = self.manifest(workspace);
-        let mut report = EmbedReport { entries: before.len(), ..EmbedReport::default() };
-        let result = self.update(workspace, embedder, breaker, rebuild, &before, &mut report);
-        breaker.conclude(workspace, report, result)
-    }
-
-    fn update(
-        &self,
-        workspace: &Workspace,
-        embedder: &Embedder,
-        breaker: &CircuitBreaker,
-        rebuild: bool,
-        before: &HashMap<String, u64>,
         report: &mut EmbedReport,
     ) -> Result<(), EmbedStop> {
+        let before = &self.manifest(workspace);
+        report.entries = before.len();
         let probe = embedder.probe(workspace)?;
         breaker.reset(workspace);
         let is_other_model = embedder.forget_other_model(workspace, &probe, rebuild)?;

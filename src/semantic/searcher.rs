@@ -64,13 +64,15 @@ impl Searcher {
 
     /// Embeds all entries that have no vector.
     pub(super) fn embed_all(&self, workspace: &Workspace) -> Result<EmbedReport> {
-        self.embedder.embed_all(workspace, &self.breaker)
+        self.breaker.conclude(workspace, |report| self.embedder.embed_all(workspace, &self.breaker, report))
     }
 
     /// Updates the Qdrant server from the files, if there is one.
     pub(super) fn synchronize(&self, workspace: &Workspace, rebuild: bool) -> Option<Result<EmbedReport>> {
         let remote = self.remote.as_ref()?;
-        Some(remote.synchronize(workspace, &self.embedder, &self.breaker, rebuild))
+        Some(self.breaker.conclude(workspace, |report| {
+            remote.synchronize(workspace, &self.embedder, &self.breaker, rebuild, report)
+        }))
     }
 
     /// Embeds entries that a call has written, and returns the problems.
