@@ -49,20 +49,6 @@ struct Window {
     next: u64,
 }
 
-impl Clone for Heads {
-    fn clone(&self) -> Heads {
-        Heads {
-            number: self.number,
-            key: self.key,
-            // Without the file, heads are read from the entry files.
-            file: self.file.as_ref().and_then(|file| file.try_clone().ok()),
-            window: Mutex::default(),
-            fresh: self.fresh.clone(),
-            damaged: AtomicBool::new(self.is_damaged()),
-        }
-    }
-}
-
 impl Heads {
     /// Opens the file of this number; if it is missing, so are all records in it.
     pub(super) fn open(store: &Store, area: Area, number: u32, key: u64) -> Heads {
@@ -82,20 +68,26 @@ impl Heads {
 
     /// Returns the head of a row, if its record is sound.
     pub(super) fn get(&self, row: &Row, path: &str) -> Option<Head> {
-        let (at, len) = (row.head_at as usize, row.head_len as usize);
+        let len = row.head_len as usize;
         if len == 0 || len > MAX_HEAD {
             return None;
         }
-        let head = if row.has(FRESH) {
-            decode(self.fresh.get(at..at + CHECKSUM + len)?, row, path, self.key)
-        } else {
-            let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-            self.file.as_ref().and_then(|file| decode(window.record(file, at as u64, len)?, row, path, self.key))
-        };
+        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
+        let record = self.record(&mut window, row).and_then(|record| sound(record, row, path, self.key));
+        let head = record.and_then(|encoded| postcard::from_bytes(encoded).ok());
         if head.is_none() {
             self.damaged.store(true, Ordering::Relaxed);
         }
         head
+    }
+
+    /// Returns the record of a row.
+    fn record<'a>(&'a self, window: &'a mut Window, row: &Row) -> Option<&'a [u8]> {
+        let (at, len) = (row.head_at as usize, row.head_len as usize);
+        if row.has(FRESH) {
+            return self.fresh.get(at..at + CHECKSUM + len);
+        }
+        window.record(self.file.as_ref()?, at as u64, len)
     }
 
     /// Keeps a head in memory and lets the row point at it. A head that cannot be kept is read
@@ -163,14 +155,8 @@ impl Heads {
         for folder in 0..table.folders.len() {
             for row in table.rows_of(folder) {
                 let row = &table.rows[row];
-                let (at, len) = (row.head_at as usize, row.head_len as usize);
-                let record = match &self.file {
-                    _ if len == 0 => None,
-                    _ if row.has(FRESH) => self.fresh.get(at..at + CHECKSUM + len),
-                    Some(file) => window.record(file, at as u64, len),
-                    None => None,
-                };
                 let path = format!("{}/{}", table.folder_path(folder), table.name(row));
+                let record = if row.head_len > 0 { self.record(&mut window, row) } else { None };
                 let encoded = record.and_then(|record| sound(record, row, &path, self.key));
                 places.push(encoded.and_then(|_| u32::try_from(bytes.len()).ok()));
                 if let Some(encoded) = encoded {
@@ -211,22 +197,14 @@ impl Window {
     }
 
     fn fill(&mut self, file: &File, at: u64, wanted: usize) -> Option<()> {
+        let left = usize::try_from(file.metadata().ok()?.len().saturating_sub(at)).ok()?;
         self.at = at;
-        self.bytes.resize(wanted, 0);
-        let mut filled = 0;
-        while filled < wanted {
-            match file.read_at(&mut self.bytes[filled..], at + filled as u64) {
-                Ok(0) => break,
-                Ok(n_read) => filled += n_read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    self.bytes.clear();
-                    return None;
-                }
-            }
+        self.bytes.resize(wanted.min(left), 0);
+        let read = file.read_exact_at(&mut self.bytes, at).ok();
+        if read.is_none() {
+            self.bytes.clear();
         }
-        self.bytes.truncate(filled);
-        Some(())
+        read
     }
 }
 
@@ -245,10 +223,6 @@ pub(super) fn numbers(store: &Store, area: Area) -> Vec<u32> {
 fn inode(file: &File) -> io::Result<(u64, u64)> {
     let metadata = file.metadata()?;
     Ok((metadata.dev(), metadata.ino()))
-}
-
-fn decode(record: &[u8], row: &Row, path: &str, key: u64) -> Option<Head> {
-    postcard::from_bytes(sound(record, row, path, key)?).ok()
 }
 
 /// Returns the head's bytes if the record belongs to the row.

@@ -6,7 +6,7 @@ use std::io;
 use rustix::io::Errno;
 
 use super::Area;
-use super::table::{Code, FolderRow, fingerprint, is_racy};
+use super::table::{Code, FolderRow, NotAnEntry, fingerprint, is_racy};
 use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
 
@@ -30,8 +30,8 @@ pub(super) struct Listing {
     pub(super) files: Vec<(String, Seen)>,
     /// The subfolders, by name.
     pub(super) folders: Vec<String>,
-    /// Problems that are not entries, by name.
-    pub(super) odd: Vec<(String, Code)>,
+    /// What is not an entry, and a problem.
+    pub(super) not_entries: Vec<NotAnEntry>,
 }
 
 /// Returns the paths at which something else is instead of the area's folders. A missing folder is not a problem.
@@ -65,7 +65,7 @@ pub(super) fn open_and_list(store: &Store, path: &str, area: Area, start: i64) -
         Ok((stat, folder)) => Some(list(&folder, stat, path, area, start)),
         Err(error) if is_no_folder(&error) => None,
         Err(error) => Some(Listing {
-            row: FolderRow { again: true, unreadable: os_number(&error), ..FolderRow::default() },
+            row: FolderRow { again: 1, unreadable: os_number(&error), ..FolderRow::default() },
             ..Listing::default()
         }),
     }
@@ -93,16 +93,19 @@ pub(super) fn is_no_folder(error: &io::Error) -> bool {
 /// Lists a folder. Its stat was taken before, so that a name which appears meanwhile shows as a difference the next
 /// time.
 pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, start: i64) -> Listing {
-    let row = FolderRow { stat: fingerprint(&stat), again: is_racy(&stat, start), ..FolderRow::default() };
+    let row = FolderRow { stat: fingerprint(&stat), again: is_racy(&stat, start).into(), ..FolderRow::default() };
     let mut listing = Listing { row, ..Listing::default() };
     let is_deepest = path.matches('/').count() - area.depth() >= MAX_DEPTH;
     // In the open folder: by now another one may be at its path.
     let found = match folder.listing() {
         Ok(found) => found,
         Err(error) => {
-            (listing.row.again, listing.row.unreadable) = (true, os_number(&error));
+            (listing.row.again, listing.row.unreadable) = (1, os_number(&error));
             return listing;
         }
+    };
+    let mut refuse = |name: &str, code: Code| {
+        listing.not_entries.push(NotAnEntry { path: format!("{path}/{name}"), code });
     };
     for (name, kind) in found {
         let (is_folder, is_link) = (kind == FileKind::Folder, kind == FileKind::Link);
@@ -112,7 +115,7 @@ pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, star
         }
         let Some(name) = name.to_str() else {
             if is_entry || is_folder {
-                listing.odd.push((name.to_string_lossy().into_owned(), Code::NameNotUtf8));
+                refuse(&name.to_string_lossy(), Code::NameNotUtf8);
             }
             continue;
         };
@@ -120,22 +123,21 @@ pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, star
             // Links are never followed. One whose name could be a folder's is reported, since a folder full of entries
             // may be missing; other files are not reported.
             if !name.contains(['.', '#', '~']) {
-                listing.odd.push((name.to_owned(), Code::Link));
+                refuse(name, Code::Link);
             }
             continue;
         }
         let seen = if is_entry { folder.stat_of(name).map(Some) } else { Ok(None) };
         match seen {
             Ok(Some(stat)) if stat.kind != FileKind::Folder => listing.files.push((name.to_owned(), Seen::Stat(stat))),
-            Ok(_) if is_deepest => listing.odd.push((name.to_owned(), Code::TooDeep)),
+            Ok(_) if is_deepest => refuse(name, Code::TooDeep),
             Ok(_) => listing.folders.push(name.to_owned()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => listing.row.again = true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => listing.row.again = 1,
             Err(_) => listing.files.push((name.to_owned(), Seen::Refused)),
         }
     }
     listing.files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     listing.folders.sort_unstable();
-    listing.odd.sort_unstable();
     listing
 }
 

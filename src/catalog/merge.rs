@@ -3,12 +3,12 @@
 //! A folder exists if its parent exists and was not listed, or was listed with it. The rest of the table is carried
 //! over row by row. This file opens nothing but folders.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use super::listing::{Listing, Seen, open_and_list};
 use super::scan::Scan;
-use super::table::{AGAIN, FolderRow, GONE, IN_INDEX, Odd, Row, Table, fingerprint, id_hash, number};
+use super::table::{AGAIN, FolderRow, GONE, IN_INDEX, NotAnEntry, Row, fingerprint, id_hash, number};
 use crate::store::Store;
 
 /// The sources of the new table's folders: the number in the old one, and the current content, if it was listed.
@@ -33,10 +33,9 @@ pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option
         let Some((place, place_len)) = place else { continue };
         (row.path, row.path_len) = (place, place_len);
         row.first = number(scan.catalog.table.rows.len());
-        row.again |= restless.contains(&path);
+        row.again |= u8::from(restless.contains(&path));
         let is_same = |before: FolderRow| FolderRow { first: 0, ..before } == FolderRow { first: 0, ..row };
         scan.catalog.changed |= !before_row.is_some_and(is_same);
-        let folder = number(scan.catalog.table.folders.len());
         scan.catalog.table.folders.push(row);
         let old_rows = before.map_or(&[][..], |before| &old.rows[range(before)]);
         if let Some(before) = before {
@@ -44,12 +43,11 @@ pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option
         }
         if let Some(listing) = listing {
             merge(scan, &path, old_rows, listing.files);
-            let odd = listing.odd.into_iter().map(|(name, code)| Odd { folder, name, code });
-            scan.catalog.table.odd.extend(odd);
+            scan.catalog.table.not_entries.extend(listing.not_entries);
         } else {
             scan.catalog.table.rows.extend(old_rows.iter().filter(|row| !row.has(GONE)));
-            let odd = old.odd.iter().filter(|odd| before == Some(odd.folder as usize));
-            scan.catalog.table.odd.extend(odd.map(|odd| Odd { folder, ..odd.clone() }));
+            let is_here = |other: &&NotAnEntry| other.path.rsplit_once('/').is_some_and(|(folder, _)| folder == path);
+            scan.catalog.table.not_entries.extend(old.not_entries.iter().filter(is_here).cloned());
         }
     }
     for (folder, _) in is_used.iter().enumerate().filter(|&(_, &is_used)| !is_used) {
@@ -59,76 +57,47 @@ pub(super) fn rebuild(scan: &mut Scan, store: &Store, looked: Vec<(usize, Option
             remove(scan, &path, row);
         }
     }
-    scan.catalog.changed |= scan.catalog.table.odd != old.odd;
+    scan.catalog.table.not_entries.sort_unstable();
+    scan.catalog.changed |= scan.catalog.table.not_entries != old.not_entries;
 }
 
-/// Finds all folders of the new table, and those of them that must be listed again.
+/// Finds all folders of the new table, from the first ones downwards, and those of them that must be listed again.
 fn plan(scan: &Scan, store: &Store, looked: Vec<(usize, Option<Listing>)>) -> (Plan, HashSet<String>) {
     let (area, start, table) = (scan.catalog.area, scan.start, &scan.catalog.table);
-    let mut listings = HashMap::new();
-    let mut lost = BTreeSet::new();
-    for (folder, listing) in looked {
-        if let Some(listing) = listing {
-            listings.insert(folder, listing);
-        } else {
-            lost.insert(folder);
+    let mut looked: HashMap<usize, Option<Listing>> = looked.into_iter().collect();
+    let mut below: HashMap<&str, Vec<usize>> = HashMap::new();
+    for folder in 0..table.folders.len() {
+        if let Some((above, _)) = table.folder_path(folder).rsplit_once('/') {
+            below.entry(above).or_default().push(folder);
         }
     }
-    // The listing of the parent shows why a folder cannot be opened.
-    let mut queue: Vec<usize> = lost.iter().copied().collect();
-    while let Some(folder) = queue.pop() {
-        let above = table.folder_path(folder).rsplit_once('/').and_then(|(above, _)| table.folder_at(above));
-        let Some(above) = above.filter(|above| !listings.contains_key(above) && !lost.contains(above)) else {
-            continue;
-        };
-        if let Some(listing) = open_and_list(store, table.folder_path(above), area, start) {
-            listings.insert(above, listing);
-        } else {
-            lost.insert(above);
-            queue.push(above);
-        }
-    }
-    let is_alive = alive(table, &listings, &lost);
-
-    // Folders to list for the first time, or because they could not be opened a moment ago.
-    let mut queue: Vec<String> = area.roots().map(str::to_owned).to_vec();
-    for (&folder, listing) in listings.iter().filter(|&(&folder, _)| is_alive[folder]) {
-        queue.extend(listing.folders.iter().map(|name| format!("{}/{name}", table.folder_path(folder))));
-    }
-    queue.retain(|path| !table.folder_at(path).is_some_and(|folder| is_alive[folder]));
     let mut plan = Plan::new();
     let mut restless = HashSet::new();
+    let mut queue: Vec<String> = area.roots().map(str::to_owned).to_vec();
     while let Some(path) = queue.pop() {
-        if let Some(listing) = open_and_list(store, &path, area, start) {
-            queue.extend(listing.folders.iter().map(|name| format!("{path}/{name}")));
-            let before = table.folder_at(&path);
-            plan.insert(path, (before, Some(listing)));
-        } else if let Some((above, _)) = path.rsplit_once('/') {
-            // It disappeared, or was replaced, just now.
-            restless.insert(above.to_owned());
+        let before = table.folder_at(&path);
+        let below = below.get(path.as_str()).map_or(&[][..], Vec::as_slice);
+        // The listing of a folder shows why one in it cannot be opened.
+        let is_lost = below.iter().any(|folder| matches!(looked.get(folder), Some(None)));
+        let listing = match before.map(|folder| looked.remove(&folder)) {
+            Some(None) if !is_lost => None,
+            Some(Some(Some(listing))) => Some(listing),
+            _ => {
+                let Some(listing) = open_and_list(store, &path, area, start) else {
+                    // It disappeared, or was replaced, just now.
+                    restless.extend(path.rsplit_once('/').map(|(above, _)| above.to_owned()));
+                    continue;
+                };
+                Some(listing)
+            }
+        };
+        match &listing {
+            Some(listing) => queue.extend(listing.folders.iter().map(|name| format!("{path}/{name}"))),
+            None => queue.extend(below.iter().map(|folder| table.folder_path(*folder).to_owned())),
         }
-    }
-    for folder in (0..is_alive.len()).filter(|&folder| is_alive[folder]) {
-        plan.insert(table.folder_path(folder).to_owned(), (Some(folder), listings.remove(&folder)));
+        plan.insert(path, (before, listing));
     }
     (plan, restless)
-}
-
-/// Returns for each folder of the old table whether it is still there.
-fn alive(table: &Table, listings: &HashMap<usize, Listing>, lost: &BTreeSet<usize>) -> Vec<bool> {
-    let mut numbers = HashMap::with_capacity(table.folders.len());
-    let mut alive = Vec::with_capacity(table.folders.len());
-    for folder in 0..table.folders.len() {
-        let path = table.folder_path(folder);
-        let above = path.rsplit_once('/').and_then(|(above, name)| Some((*numbers.get(above)?, name)));
-        let is_there = above.is_none_or(|(above, name): (usize, &str)| {
-            let has = |listing: &Listing| listing.folders.binary_search_by(|folder| folder.as_str().cmp(name)).is_ok();
-            alive[above] && listings.get(&above).is_none_or(has)
-        });
-        alive.push(is_there && !lost.contains(&folder));
-        numbers.insert(path, folder);
-    }
-    alive
 }
 
 /// Adds the rows of a folder that was listed.
@@ -164,6 +133,6 @@ fn remove(scan: &mut Scan, path: &str, row: &Row) {
     scan.catalog.changed = true;
     scan.touched.push(row.id);
     if row.has(IN_INDEX) {
-        scan.catalog.ghosts.insert(format!("{path}/{}", scan.catalog.table.name(row)), row.hash);
+        scan.catalog.stale.insert(format!("{path}/{}", scan.catalog.table.name(row)), row.hash);
     }
 }

@@ -41,11 +41,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
-use crate::store::Store;
+use crate::store::{Anchor, Store};
 
 use self::heads::Heads;
-use self::manifest::{Ghosts, Manifest};
-use self::table::{AGAIN, Code, EVENT, FRESH, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table};
+use self::manifest::{ManifestFile, StaleDocuments};
+use self::table::{AGAIN, Code, EVENT, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table};
 
 /// The folder of the catalogs, below the cache folder.
 pub(crate) const FOLDER: &str = "catalog-v2";
@@ -92,14 +92,14 @@ impl Area {
 /// All entries of one [`Area`].
 ///
 /// Functions that take a `RowId` panic if it is not below [`Catalog::len`].
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Catalog {
     area: Area,
     /// The folder that holds `.ralph/`.
     root: PathBuf,
     table: Table,
     heads: Heads,
-    ghosts: Ghosts,
+    stale: StaleDocuments,
     index_id: Option<String>,
     index_is_known: bool,
     /// Whether a manifest was loaded or saved under `index_id`.
@@ -258,7 +258,7 @@ impl Catalog {
     ///
     /// The list is complete only while [`Catalog::index_is_known`].
     pub fn stale_paths(&self) -> Vec<String> {
-        self.ghosts.keys().cloned().collect()
+        self.stale.keys().cloned().collect()
     }
 
     /// Returns whether the catalog knows the content of the committed index. If not, there was no manifest for it, and
@@ -325,35 +325,24 @@ impl Catalog {
         }
         let is_same_index = self.index_id.as_deref() == Some(index_id);
         let index_is_known = all_indexed || is_same_index && self.index_is_known;
-        let is_news = all_indexed && !(self.index_is_known && self.ghosts.is_empty() && self.n_pending() == 0);
+        let is_news = all_indexed && !(self.index_is_known && self.stale.is_empty() && self.n_pending() == 0);
         if is_same_index && !is_news && !self.changed_since_manifest() {
             return Ok(());
         }
         let (old_heads, key) = (self.heads.number, store.make_anchor()?.key());
         self.heads.save(store, self.area, &mut self.table, key)?;
-        let ghosts = if all_indexed { Ghosts::new() } else { std::mem::take(&mut self.ghosts) };
+        self.table.compact_names();
         let flags = |row: &Row| {
             let is_in_index = if all_indexed { row.is_indexable() } else { row.has(IN_INDEX) };
             row.stored_flags() & !IN_INDEX | if is_in_index { IN_INDEX } else { 0 }
         };
-        let manifest = Manifest {
-            table: std::mem::take(&mut self.table),
-            ghosts,
-            heads: self.heads.number,
-            heads_len: self.heads.len(),
-            index_is_known,
-        };
-        let result = manifest::save(store, self.area, index_id, key, &manifest, flags);
-        self.table = manifest.table;
-        if !all_indexed {
-            self.ghosts = manifest.ghosts;
-        }
-        result?;
-        for row in &mut self.table.rows {
-            row.flags = flags(row) | row.flags & FRESH;
-        }
+        let rows: Vec<Row> = self.table.rows.iter().map(|row| Row { flags: flags(row), ..*row }).collect();
+        let stale = if all_indexed { &StaleDocuments::new() } else { &self.stale };
+        let file = ManifestFile { store, area: self.area, index_id, key };
+        file.save((self.heads.number, self.heads.len()), index_is_known, &self.table, &rows, stale)?;
+        self.table.rows = rows;
         if all_indexed {
-            self.ghosts.clear();
+            self.stale.clear();
             // The previous one stays: it is needed until the index is committed.
             if let Some(before) = self.index_id.take() {
                 manifest::sweep(store, self.area, &[index_id, &before], &[self.heads.number, old_heads]);
@@ -371,7 +360,7 @@ impl Catalog {
             root: store.root().to_owned(),
             table: Table::default(),
             heads: Heads::default(),
-            ghosts: Ghosts::new(),
+            stale: StaleDocuments::new(),
             index_id: index_id.map(str::to_owned),
             // Without an index, it is known to be empty.
             index_is_known: index_id.is_none(),
@@ -383,17 +372,15 @@ impl Catalog {
             shortage: 0,
             by_id: OnceLock::new(),
         };
-        let Some(key) = store.anchor().map(|anchor| anchor.key()) else { return catalog };
-        let Some(manifest) = index_id.and_then(|index_id| manifest::load(store, area, index_id, key)) else {
-            return catalog;
-        };
-        catalog.table = manifest.table;
-        catalog.ghosts = manifest.ghosts;
-        catalog.index_is_known = manifest.index_is_known;
+        let Some(key) = store.anchor().map(Anchor::key) else { return catalog };
+        let load = |index_id| ManifestFile { store, area, index_id, key }.load();
+        let Some((header, table, stale)) = index_id.and_then(load) else { return catalog };
+        (catalog.table, catalog.stale) = (table, stale);
+        catalog.index_is_known = header.index_is_known > 0;
         catalog.is_saved = true;
-        catalog.heads = Heads::open(store, area, manifest.heads, key);
+        catalog.heads = Heads::open(store, area, header.heads, key);
         let heads_len = catalog.heads.len();
-        if heads_len < manifest.heads_len {
+        if heads_len < header.heads_len {
             // Heads were cut off, or are missing: their files are read again.
             catalog.changed = true;
             let end = |row: &Row| u64::from(row.head_at) + u64::from(row.head_len) + 8;

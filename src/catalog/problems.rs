@@ -18,7 +18,7 @@ impl Catalog {
         }
         let mut findings = Findings::default();
         findings.extend(self.root_problems.iter().cloned());
-        self.add_odd(&mut findings);
+        self.add_not_entries(&mut findings);
         let (mut listed, _) = findings.finish();
         let is_worse = |row: &RowId| self.row(*row).has(ERROR) || self.row(*row).code().is_some();
         let (worse, others): (Vec<RowId>, Vec<RowId>) =
@@ -61,7 +61,7 @@ impl Catalog {
             }
             findings.extend(head.problems);
         }
-        self.add_odd(&mut findings);
+        self.add_not_entries(&mut findings);
         findings
     }
 
@@ -76,11 +76,8 @@ impl Catalog {
     }
 
     /// Adds anything that is not an entry, or a folder that cannot be listed.
-    fn add_odd(&self, findings: &mut Findings) {
-        for odd in &self.table.odd {
-            let folder = self.table.folder_path(odd.folder as usize);
-            findings.add(odd.code.problem(&format!("{folder}/{}", odd.name)));
-        }
+    fn add_not_entries(&self, findings: &mut Findings) {
+        findings.extend(self.table.not_entries.iter().map(|other| other.code.problem(&other.path)));
         for (at, folder) in self.table.folders.iter().enumerate() {
             let path = self.table.folder_path(at);
             if folder.unreadable > 0 {

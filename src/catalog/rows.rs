@@ -20,7 +20,7 @@ impl Catalog {
     pub fn retain(&mut self, keep: impl Fn(&Head) -> bool) {
         for row in self.rows().filter(|row| !keep(&self.head(*row))).collect::<Vec<_>>() {
             // The committed index has its document still.
-            self.ghosts.insert(self.path(row), 0);
+            self.stale.insert(self.path(row), 0);
             self.table.rows[row as usize].set(GONE, true);
         }
         self.table.compact();

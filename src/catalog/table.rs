@@ -3,15 +3,16 @@
 //! This file knows nothing about the source of rows. Folders are in the byte order of their paths, and the rows of a
 //! folder in the byte order of their names, one folder after the other.
 
-use std::fmt;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::entry::Id;
 use crate::entry::path::display_path;
 use crate::error::Problem;
-use crate::store::{FileKind, FileStat};
+use crate::store::FileStat;
 use crate::text::nfc;
 
 /// The number of a row, valid only for its catalog.
@@ -48,8 +49,9 @@ pub(super) const GONE: u16 = 1 << 14;
 /// The flags that are stored.
 const STORED: u16 = AGAIN | PROBLEM | ALIASES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
 
-/// One file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// One file. In the manifest a row has the same form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub(super) struct Row {
     /// [`fingerprint`] of its stat.
     pub(super) stat: u64,
@@ -129,8 +131,9 @@ impl Row {
     }
 }
 
-/// One folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// One folder. In the manifest it has the same form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub(super) struct FolderRow {
     /// [`fingerprint`] of its stat, taken before it was listed.
     pub(super) stat: u64,
@@ -140,19 +143,19 @@ pub(super) struct FolderRow {
     pub(super) path: u32,
     /// How many bytes the path has.
     pub(super) path_len: u16,
-    /// Whether it must be listed the next time, whatever its stat.
-    pub(super) again: bool,
+    /// Whether it must be listed the next time, whatever its stat: 1 or 0.
+    pub(super) again: u8,
     /// The number of the system's error if it could not be listed completely; else 0.
     pub(super) unreadable: u8,
+    /// So that every byte has a value.
+    pub(super) reserved: u32,
 }
 
 /// Something in a folder that is not an entry file, and a problem.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Odd {
-    /// The number of the folder.
-    pub(super) folder: u32,
-    /// Its name, with U+FFFD for invalid UTF-8.
-    pub(super) name: String,
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct NotAnEntry {
+    /// Its path, with U+FFFD for invalid UTF-8.
+    pub(super) path: String,
     /// The problem.
     pub(super) code: Code,
 }
@@ -166,8 +169,8 @@ pub(super) struct Table {
     pub(super) folders: Vec<FolderRow>,
     /// By folder, then by name.
     pub(super) rows: Vec<Row>,
-    /// By folder, then by name.
-    pub(super) odd: Vec<Odd>,
+    /// By path.
+    pub(super) not_entries: Vec<NotAnEntry>,
 }
 
 impl Table {
@@ -251,10 +254,25 @@ impl Table {
         self.rows.truncate(kept);
     }
 
-    fn text(&self, at: u32, len: u16) -> &str {
-        let at = at as usize;
-        self.names.get(at..at + usize::from(len)).unwrap_or("")
+    /// Removes the names that are not used any more.
+    pub(super) fn compact_names(&mut self) {
+        let mut names = String::with_capacity(self.names.len());
+        let folders = self.folders.iter_mut().map(|folder| (&mut folder.path, folder.path_len));
+        for (at, len) in folders.chain(self.rows.iter_mut().map(|row| (&mut row.name, row.name_len))) {
+            let text = text_at(&self.names, *at, len);
+            *at = number(names.len());
+            names.push_str(text);
+        }
+        self.names = names;
     }
+
+    fn text(&self, at: u32, len: u16) -> &str {
+        text_at(&self.names, at, len)
+    }
+}
+
+fn text_at(names: &str, at: u32, len: u16) -> &str {
+    names.get(at as usize..at as usize + usize::from(len)).unwrap_or("")
 }
 
 /// Returns a row's number in its stored form. There is no room for 2^32 names, so for no more rows.
@@ -264,18 +282,9 @@ pub(super) fn number(row: usize) -> u32 {
 
 /// Returns a hash of everything that distinguishes an unchanged file from a changed one.
 pub(super) fn fingerprint(stat: &FileStat) -> u64 {
-    let mut bytes = [0; 33];
-    bytes[..8].copy_from_slice(&stat.mtime.to_le_bytes());
-    bytes[8..16].copy_from_slice(&stat.ctime.to_le_bytes());
-    bytes[16..24].copy_from_slice(&stat.ino.to_le_bytes());
-    bytes[24..32].copy_from_slice(&stat.size.to_le_bytes());
-    bytes[32] = match stat.kind {
-        FileKind::File => 0,
-        FileKind::Folder => 1,
-        FileKind::Link => 2,
-        FileKind::Other => 3,
-    };
-    xxh3_64(&bytes)
+    let kind = stat.kind as u64;
+    let numbers = [stat.mtime.cast_unsigned(), stat.ctime.cast_unsigned(), stat.ino, stat.size, kind];
+    xxh3_64(numbers.as_bytes())
 }
 
 /// Returns whether a later change may leave the stat unchanged: if the last one was less than a tick before the scan
@@ -303,7 +312,7 @@ pub(super) fn hash_of_name(name: Option<&str>) -> u32 {
 }
 
 /// Why something that looks like an entry cannot be read as one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u16)]
 pub(super) enum Code {
     /// A link.
@@ -332,32 +341,26 @@ impl Code {
 
     /// Returns the problem of the file or folder at `path`, which is relative to `.ralph/`.
     pub(super) fn problem(self, path: &str) -> Problem {
-        let (message, hint) = match self {
-            Code::Link => ("is a link, and links are not followed", "put the file itself here, or remove the link"),
-            Code::NotAFile => {
-                ("has the name of an entry and is not a regular file", "rename it so that it does not end in `.md`")
+        let (name, message, hint) = match self {
+            Code::Link => {
+                ("link", "is a link, and links are not followed", "put the file itself here, or remove the link")
             }
-            Code::TooLarge => ("is larger than 1 MiB", "split it into several entries, or move it elsewhere"),
-            Code::Unreadable => ("cannot be read", "check its permissions: `ls -ld` on it and on the folders above"),
-            Code::NameNotUtf8 => ("has a name that is not UTF-8", "rename it"),
-            Code::TooDeep => ("is more than 32 folders deep", "move it up"),
-            Code::NotAFolder => ("is not a folder", "remove it, so that entries can be kept here"),
+            Code::NotAFile => (
+                "not-a-file",
+                "has the name of an entry and is not a regular file",
+                "rename it so that it does not end in `.md`",
+            ),
+            Code::TooLarge => {
+                ("too-large", "is larger than 1 MiB", "split it into several entries, or move it elsewhere")
+            }
+            Code::Unreadable => {
+                ("unreadable", "cannot be read", "check its permissions: `ls -ld` on it and on the folders above")
+            }
+            Code::NameNotUtf8 => ("name-not-utf8", "has a name that is not UTF-8", "rename it"),
+            Code::TooDeep => ("too-deep", "is more than 32 folders deep", "move it up"),
+            Code::NotAFolder => ("not-a-folder", "is not a folder", "remove it, so that entries can be kept here"),
         };
-        Problem::error(display_path(path), self.to_string(), message, hint)
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Code::Link => "link",
-            Code::NotAFile => "not-a-file",
-            Code::TooLarge => "too-large",
-            Code::Unreadable => "unreadable",
-            Code::NameNotUtf8 => "name-not-utf8",
-            Code::TooDeep => "too-deep",
-            Code::NotAFolder => "not-a-folder",
-        })
+        Problem::error(display_path(path), name, message, hint)
     }
 }
 

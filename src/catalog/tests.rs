@@ -765,7 +765,7 @@ fn trusts_no_stat_that_is_marked_as_racy() {
     let memory = Memory::new();
     memory.write("knowledge/a.md", text("one"));
     let (mut catalog, _) = memory.scan_at(None, SystemTime::now());
-    assert!(catalog.table.rows[0].has(AGAIN) && catalog.table.folders[0].again);
+    assert!(catalog.table.rows[0].has(AGAIN) && catalog.table.folders[0].again > 0);
     catalog.save(&memory.store, "i1", true).unwrap();
     // What a file system with coarse stamps shows after a change: the same stat as before.
     let forge = |mut catalog: Catalog, again: bool| {
@@ -773,7 +773,7 @@ fn trusts_no_stat_that_is_marked_as_racy() {
         memory.write("knowledge/b.md", text("new"));
         let folder = memory.store.folder("knowledge").unwrap();
         catalog.table.folders[0].stat = table::fingerprint(&folder.stat().unwrap());
-        catalog.table.folders[0].again = again;
+        catalog.table.folders[0].again = again.into();
         catalog.table.rows[0].stat = table::fingerprint(&folder.stat_of("a.md").unwrap());
         catalog.table.rows[0].set(AGAIN, again);
         let catalog = catalog.rescan(&memory.store, Some("i1"), later()).read(&memory.store, &mut |_, _| {});

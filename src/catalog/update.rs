@@ -59,13 +59,8 @@ impl Scan {
     /// the paths.
     fn groups(&mut self) -> Vec<Vec<RowId>> {
         let table = &self.catalog.table;
-        // For most rows 16 bits of the hash rule out that they are affected.
-        let mut is_touched = vec![0_u64; 1 << 10];
-        for id in &self.touched {
-            is_touched[(id >> 6) as usize % (1 << 10)] |= 1 << (id % 64);
-        }
-        let rows = (0_u32..).zip(&table.rows);
-        let rows = rows.filter(|(_, row)| is_touched[(row.id >> 6) as usize % (1 << 10)] & 1 << (row.id % 64) != 0);
+        self.touched.sort_unstable();
+        let rows = (0_u32..).zip(&table.rows).filter(|(_, row)| self.touched.binary_search(&row.id).is_ok());
         let mut near: Vec<(u32, RowId)> = rows.map(|(at, row)| (row.id, at)).collect();
         near.sort_unstable();
         let mut groups = Vec::new();
@@ -191,8 +186,8 @@ impl Scan {
     /// checked out and left.
     fn is_in_index(&mut self, row: RowId, path: &str) -> bool {
         let known = &mut self.catalog.table.rows[row as usize];
-        if self.catalog.ghosts.get(path) == Some(&known.hash) {
-            self.catalog.ghosts.remove(path);
+        if self.catalog.stale.get(path) == Some(&known.hash) {
+            self.catalog.stale.remove(path);
             known.set(IN_INDEX, true);
         }
         known.has(IN_INDEX)
@@ -204,7 +199,7 @@ impl Catalog {
     pub(super) fn leave_index(&mut self, row: RowId) {
         if self.table.rows[row as usize].has(IN_INDEX) {
             self.table.rows[row as usize].set(IN_INDEX, false);
-            self.ghosts.insert(self.table.path(row), self.table.rows[row as usize].hash);
+            self.stale.insert(self.table.path(row), self.table.rows[row as usize].hash);
             self.changed = true;
         }
     }

@@ -44,7 +44,6 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
 }
 
 /// Compares one file with the catalog. The stat of its folder stays the old one, so the next scan lists the folder.
-/// the next scan lists the folder.
 pub(super) fn run_at(mut catalog: Catalog, store: &Store, start: i64, folder: usize, name: &str) -> Scan {
     let path = format!("{}/{name}", catalog.table.folder_path(folder));
     let stat = store.folder(catalog.table.folder_path(folder)).and_then(|folder| folder.stat_of(name));
@@ -94,7 +93,7 @@ fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<
             continue;
         };
         let known = &table.folders[at];
-        if known.again || known.stat != fingerprint(&stat) {
+        if known.again > 0 || known.stat != fingerprint(&stat) {
             found.folders.push((at, Some(list(&folder, stat, path, area, start))));
             continue;
         }

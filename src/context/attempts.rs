@@ -160,7 +160,7 @@ fn shrunk(past: &NumberedAttempt, room: Room) -> Option<String> {
         return Some(block(past, AttemptLimits::NONE));
     }
     let sections = &past.attempt.sections;
-    let texts = [&sections.tried, &sections.why, &sections.notes, &sections.summary];
+    let texts = [&sections.what_tried, &sections.why_failed, &sections.notes, &sections.summary];
     let most = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(OUTPUT_CHARACTERS * 2);
     let texts = |text: usize| AttemptLimits { text, ..AttemptLimits::NONE };
     if let Some(limit) = escape::longest(0..=most, |limit| fits(texts(limit))) {
@@ -239,9 +239,9 @@ fn bullets(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     }
     // Why it failed is no news of one that was done.
     let why = sections.told_why().filter(|_| head.outcome != Outcome::Done);
-    let is_report = !sections.tried.trim().is_empty() || why.is_some();
+    let is_report = !sections.what_tried.trim().is_empty() || why.is_some();
     if is_report {
-        bullets += &bullet("Approach", &sections.tried, usize::MAX);
+        bullets += &bullet("Approach", &sections.what_tried, usize::MAX);
         bullets += &bullet("Why it failed", why.unwrap_or_default(), usize::MAX);
     } else if past.n_alike > 0 {
         let earlier = if past.n_alike == 1 { "attempt" } else { "attempts" };

@@ -221,7 +221,7 @@ fn open_task(task: &OpenTask) -> (Id, String) {
             text.push_str(&format!("- **{name}:** {}\n", escape::short(value, LINE_CHARACTERS)));
         }
     };
-    line("Tried", &sections.tried);
+    line("Tried", &sections.what_tried);
     // What an agent claimed that verification refuted is not repeated.
     match facts::verification(attempt) {
         Some(verification) => text.push_str(&format!("- **Verification:** {verification}\n")),
@@ -235,9 +235,9 @@ fn open_task(task: &OpenTask) -> (Id, String) {
             text.push_str(&format!("- **{name}:** {}\n", escape::short(value, LINE_CHARACTERS)));
         }
     };
-    line("Why it failed", &sections.why);
+    line("Why it failed", &sections.why_failed);
     let error = attempt.error_line().unwrap_or_default();
-    if !sections.why.contains(error) {
+    if !sections.why_failed.contains(error) {
         line("Error", error);
     }
     line("Feedback from a person", &sections.feedback);

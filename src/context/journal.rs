@@ -91,6 +91,6 @@ fn why(attempt: &Attempt, limit: usize) -> String {
     // Without a report, the errors of its client are more useful than the placeholder.
     let errors = facts::errors(attempt);
     let error = errors.lines().next_back().filter(|_| !attempt.sections.has_report());
-    let short = || escape::short(error.unwrap_or(&attempt.sections.why), limit);
+    let short = || escape::short(error.unwrap_or(&attempt.sections.why_failed), limit);
     facts::verification(attempt).unwrap_or_else(short)
 }

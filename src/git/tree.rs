@@ -20,7 +20,7 @@ use super::call::GitCall;
 use super::object::Object;
 use super::{WorkTree, names};
 use crate::error::{Error, IoContext as _, Result, read_limited};
-use crate::store::OutsideFolder;
+use crate::store::Folder;
 
 /// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
 const MAX_FILE: u64 = 256 * 1024;
@@ -63,7 +63,7 @@ enum Located {
 /// A private copy of a repository's index; removed at the end.
 pub(super) struct OwnIndex {
     path: PathBuf,
-    folder: OutsideFolder,
+    folder: Folder,
     name: String,
 }
 
@@ -76,14 +76,14 @@ impl OwnIndex {
 impl Drop for OwnIndex {
     fn drop(&mut self) {
         // A file that stays is small, and the next one has another name.
-        let _ = self.folder.discard(&self.name);
+        let _ = self.folder.remove_file(&self.name);
     }
 }
 
 /// Copies the index of a repository, `index`, to the folder `scratch`, so that git knows which files are unchanged. A
 /// new repository has no index.
 pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
-    let folder = OutsideFolder::make(scratch).io("create", scratch)?;
+    let folder = Folder::make(scratch).io("create", scratch)?;
     let scratch = fs::canonicalize(scratch).io("find", scratch)?;
     let name = format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
     let own = OwnIndex { path: scratch.join(&name), folder, name };
@@ -92,7 +92,7 @@ pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
         opened => opened.io("read", index)?,
     };
     // One that a process of the same number left.
-    let _ = own.folder.discard(&own.name);
+    let _ = own.folder.remove_file(&own.name);
     let mut copy = own.folder.create_private(&own.name).io("create", &own.path)?;
     io::copy(&mut from, &mut copy).io("copy", index)?;
     // Git reads files again that changed about as late as the index did. A copy that is younger than the index would hide
@@ -133,7 +133,7 @@ impl WorkTree {
         let made = place.make();
         if made.is_err() {
             // The disk may be full. Missing trees only cost a list of changed files.
-            let _ = OutsideFolder::open(&place.objects).and_then(|objects| objects.clear());
+            let _ = Folder::open(&place.objects).and_then(|objects| objects.clear());
         }
         Ok(made?.as_str().to_owned())
     }
@@ -166,7 +166,7 @@ impl WorkTree {
     /// Prepares the folder for git's working files.
     fn scratch(&self, scratch: &Path) -> Result<Scratch<'_>> {
         let objects = scratch.join("objects");
-        OutsideFolder::make(&objects).io("create", &objects)?;
+        Folder::make(&objects).io("create", &objects)?;
         // Objects are small and short-lived, so they are not compressed.
         let (mut settings, has_modes) = self.index_settings()?;
         settings.push("core.looseCompression=0".to_owned());

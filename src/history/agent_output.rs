@@ -1,52 +1,37 @@
-//! Completes the caller's report of an iteration with the agent's output, and reports unreadable parts.
+//! Completes the caller's report of an attempt with the agent's output, and reports unreadable parts.
 //!
 //! Pure. The caller's values always win over those of the output.
 
 use super::report::Report;
-use crate::entry::Outcome;
+use crate::entry::{Outcome, Sections};
 use crate::error::Problem;
 use crate::transcript::{Format, Transcript, UNKNOWN_FORMAT};
 
 /// The path in problems of an output, which is not a file of the memory.
 const PLACE: &str = "agent output";
 
-/// A report, completed with the agent's output.
-pub(crate) struct CompletedReport {
-    /// The report, with the transcript's values where the caller gives none.
-    pub(crate) report: Report,
-    /// The outcome according to the client, if it reports one.
-    pub(crate) ended: Option<Outcome>,
-}
-
-/// Returns the completed report. A model that is only the full name of `chosen_model` is not taken over.
-pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_model: &str) -> CompletedReport {
-    let or = |own: &str, other: String| if own.is_empty() { other } else { own.to_owned() };
+/// Returns the report with the values of the agent's output where the caller gives none, and the outcome according to the
+/// client, if it reports one. A model that is only the full name of `chosen_model` is not taken over.
+pub(crate) fn completed_report(
+    report: &Report,
+    transcript: &Transcript,
+    chosen_model: &str,
+) -> (Report, Option<Outcome>) {
     let model = transcript.model.clone().filter(|model| !is_named(chosen_model, model));
-    let errors = [bullets(&transcript.errors), report.errors.clone()];
-    let report = Report {
-        // The transcript has it.
-        text: String::new(),
-        transcript: None,
-        agent_exit: report.agent_exit,
-        outcome: report.outcome,
-        model: report.model.clone().or(model),
-        validation: report.validation.clone(),
-        duration_secs: report.duration_secs.or(transcript.duration_secs),
-        cost_usd: report.cost_usd.or(transcript.cost_usd),
-        tokens_in: report.tokens_in.or(transcript.tokens_in),
-        tokens_out: report.tokens_out.or(transcript.tokens_out),
-        files: report.files.clone(),
-        summary: or(&report.summary, transcript.summary.clone()),
-        decisions: or(&report.decisions, bullets(&transcript.decisions)),
-        errors: errors.into_iter().filter(|errors| !errors.trim().is_empty()).collect::<Vec<_>>().join("\n\n"),
-        progress: report.progress.clone(),
-        feedback: report.feedback.clone(),
-        notes: report.notes.clone(),
-        tried: report.tried.clone(),
-        why: report.why.clone(),
-        error_output: report.error_output.clone(),
-        retry_suggestion: report.retry_suggestion.clone(),
-    };
+    let mut report = report.clone();
+    report.model = report.model.or(model);
+    report.duration_secs = report.duration_secs.or(transcript.duration_secs);
+    report.cost_usd = report.cost_usd.or(transcript.cost_usd);
+    report.tokens_in = report.tokens_in.or(transcript.tokens_in);
+    report.tokens_out = report.tokens_out.or(transcript.tokens_out);
+    let Sections { summary, decisions, errors, .. } = &mut report.sections;
+    if summary.is_empty() {
+        summary.clone_from(&transcript.summary);
+    }
+    if decisions.is_empty() {
+        *decisions = bullets(&transcript.decisions);
+    }
+    *errors = joined([bullets(&transcript.errors), std::mem::take(errors)], "\n\n");
     // The stream was cut off in the middle of its work.
     let is_cut = transcript.n_events > 0 && !transcript.is_complete;
     let ways = [
@@ -56,7 +41,12 @@ pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_
         (is_cut && report.agent_exit.is_some_and(|exit| killed_by(exit).is_some()), Outcome::Error),
         (is_cut, Outcome::Blocked),
     ];
-    CompletedReport { report, ended: ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)) }
+    (report, ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)))
+}
+
+/// Returns those of two texts that have any characters.
+pub(super) fn joined(texts: [String; 2], between: &str) -> String {
+    texts.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join(between)
 }
 
 /// Returns the number of the signal that killed a program, by the exit status that a shell reports then.

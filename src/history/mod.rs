@@ -18,11 +18,15 @@ use serde::Serialize;
 
 use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
-pub(crate) use agent_output::{CompletedReport, completed_report, is_named, killed_by, transcript_problems};
+pub(crate) use agent_output::{completed_report, is_named, killed_by, transcript_problems};
 pub(crate) use outcome::{UNKNOWN, error_category, outcome, sections};
 pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};
-pub use report::{Report, Validated};
+pub(crate) use report::RedactedReport;
+pub use report::Report;
+
+/// How much later than the end of an attempt its agent's last hook may run.
+const HOOK_DELAY: TimeDelta = TimeDelta::minutes(2);
 
 /// One attempt.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +56,13 @@ impl AttemptSummary {
         let (run_id, started_at, head) = (run_id?, created_at?, attempt?);
         let (task_title, began_at) = (title, started_at);
         Some(AttemptSummary { id, run_id, task_id, task_title, feature, started_at, began_at, head })
+    }
+
+    /// Returns whether something that its agent's last hook did at this time was about it. An attempt of unknown duration was
+    /// never at work.
+    pub(crate) fn covers(&self, at: DateTime<Utc>) -> bool {
+        let ended = self.ended_at().checked_add_signed(HOOK_DELAY).unwrap_or(at);
+        self.head.duration_secs.is_some() && (self.began_at..=ended).contains(&at)
     }
 
     /// Returns when it ended, or when it began if its duration is unknown.

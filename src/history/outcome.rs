@@ -1,14 +1,13 @@
 //! The outcome of an attempt, and the text of its journal entry.
 //!
-//! Pure. An agent's claim that a task is done never overrides a failed verification. What an agent says in passing is never
+//! Pure. What it gets has no secrets any more, so it may cut texts. An agent's claim that a task is done never overrides a failed verification. What an agent says in passing is never
 //! an error: that is what a program printed, or what the agent reports as such.
 
+use super::agent_output::joined;
 use super::report::Report;
 use crate::entry::attempt::NO_REPORT;
 use crate::entry::{Outcome, Sections};
-use crate::secret::redact;
 use crate::sigil::{ParsedSigils, section_of};
-use crate::text::floor;
 use crate::transcript::{Format, Transcript, without_sigils};
 
 /// The category of its error then.
@@ -17,8 +16,6 @@ pub(crate) const UNKNOWN: &str = "unknown";
 const LAST_WORDS: usize = 500;
 /// How much of a reported stack trace is kept, in characters.
 const STACK_TRACE: usize = 500;
-/// How much of a trace is redacted before it is cut, in bytes.
-const MAX_TRACE_BYTES: usize = 64 * 1024;
 
 /// Returns the outcome: that of the caller, else what the agent told, else that of its client. The exit status comes last: a client
 /// at its limit also has one that is not 0.
@@ -40,43 +37,31 @@ pub(crate) fn error_category(output: &ParsedSigils, outcome: Outcome) -> Option<
     reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
 }
 
-/// Returns the body of an attempt's journal entry. `allowed` has the fingerprints of false secrets that may stay.
-pub(crate) fn sections(
-    output: ParsedSigils,
-    report: &Report,
-    transcript: &Transcript,
-    outcome: Outcome,
-    allowed: &[String],
-) -> Sections {
+/// Returns the body of an attempt's journal entry.
+pub(crate) fn sections(output: ParsedSigils, report: &Report, transcript: &Transcript, outcome: Outcome) -> Sections {
     let or = |own: &str, other: String| if own.trim().is_empty() { other } else { own.to_owned() };
-    let has_failed = outcome.is_success() == Some(false);
-    let is_silent = output.failure.is_none() && has_failed;
+    let is_silent = output.failure.is_none() && outcome.is_success() == Some(false);
     let failure = output.failure.unwrap_or_default();
     // A stream names its agent's last words and its client's errors; of plain text, the end is either.
     let is_text = matches!(transcript.format, Format::Text | Format::Unknown);
-    let last_words = if is_silent && is_text { last_words(&transcript.text, allowed) } else { String::new() };
-    let (last_words, printed) = if outcome == Outcome::Error {
+    let mut last_words = if is_silent && is_text { last_words(&transcript.text) } else { String::new() };
+    let printed = if outcome == Outcome::Error {
         let of_client = transcript.errors.last().filter(|_| is_silent && !is_text).cloned();
-        (String::new(), of_client.unwrap_or(last_words))
+        let of_text = std::mem::take(&mut last_words);
+        of_client.unwrap_or(of_text)
     } else {
-        (last_words, String::new())
+        String::new()
     };
-    // Redaction comes before the cut, which could leave half a secret.
-    let trace = failure.stack_trace.map(|trace| redact(&trace[..floor(&trace, MAX_TRACE_BYTES)], allowed));
-    let trace = trace.map_or(printed, |trace| trace.chars().take(STACK_TRACE).collect());
-    let why = if is_silent { NO_REPORT.to_owned() } else { failure.why };
+    let trace = failure.stack_trace.map_or(printed, |trace| trace.chars().take(STACK_TRACE).collect());
+    let own = &report.sections;
     let mut sections = Sections {
         notes: joined([output.notes.unwrap_or_default(), failure.other], "\n\n"),
-        summary: or(&report.summary, last_words),
-        tried: or(&report.tried, failure.tried),
-        why: or(&report.why, why),
-        error_output: joined([or(&report.error_output, trace), ended_by(report).unwrap_or_default()], "\n"),
-        retry_suggestion: report.retry_suggestion.clone(),
-        decisions: report.decisions.clone(),
+        summary: or(&own.summary, last_words),
+        what_tried: or(&own.what_tried, failure.tried),
+        why_failed: or(&own.why_failed, if is_silent { NO_REPORT.to_owned() } else { failure.why }),
+        error_output: joined([or(&own.error_output, trace), ended_by(report).unwrap_or_default()], "\n"),
         errors: errors_of(report, outcome),
-        validation_output: report.validation.as_ref().map(|validated| validated.output.clone()).unwrap_or_default(),
-        progress: report.progress.clone(),
-        feedback: report.feedback.clone(),
+        ..own.clone()
     };
     for (element, text) in output.sections {
         let part = section_of(element).and_then(|heading| sections.part(heading));
@@ -87,33 +72,30 @@ pub(crate) fn sections(
     sections
 }
 
-fn joined(texts: [String; 2], between: &str) -> String {
-    texts.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join(between)
-}
-
 /// Returns the known errors; the exit status, if an agent crashed or was cut off without an error.
 fn errors_of(report: &Report, outcome: Outcome) -> String {
     match report.agent_exit {
         Some(code)
-            if code != 0 && matches!(outcome, Outcome::Error | Outcome::Blocked) && report.errors.trim().is_empty() =>
+            if code != 0
+                && matches!(outcome, Outcome::Error | Outcome::Blocked)
+                && report.sections.errors.trim().is_empty() =>
         {
             format!("- the agent ended with exit code {code}")
         }
-        _ => report.errors.clone(),
+        _ => report.sections.errors.clone(),
     }
 }
 
 /// Returns why the caller ended the agent, which is the last line of the errors: the context of the next attempt shows
 /// it.
 fn ended_by(report: &Report) -> Option<String> {
-    let line = report.errors.trim_end().lines().next_back();
+    let line = report.sections.errors.trim_end().lines().next_back();
     line.filter(|_| report.outcome == Some(Outcome::Blocked)).map(str::to_owned)
 }
 
-/// Returns the end of a text, without sigils, which have their own places in entries.
-fn last_words(text: &str, allowed: &[String]) -> String {
-    let text = &without_sigils(text);
-    let text = redact(&text[floor(text, text.len().saturating_sub(MAX_TRACE_BYTES))..], allowed);
+/// Returns the end of a text, without report elements, which have their own places in entries.
+fn last_words(text: &str) -> String {
+    let text = without_sigils(text);
     let start = text.char_indices().rev().nth(LAST_WORDS - 1).map_or(0, |(at, _)| at);
     text[start..].trim_start().to_owned()
 }

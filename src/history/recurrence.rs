@@ -31,7 +31,7 @@ const RECENT: usize = 10;
 ///     let files = Files { modified: vec!["src/cache.rs".into()], ..Files::default() };
 ///     memory.finish(&memory.begin(&Task::new(title), &run)?, &Report { files, ..Report::default() })?;
 /// }
-/// let file = &memory.feature_files(None).files[0];
+/// let file = &memory.feature_files(None).items[0];
 /// assert_eq!((file.path.as_str(), file.modified, file.suggested), ("src/cache.rs", 3, true));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

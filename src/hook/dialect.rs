@@ -4,8 +4,7 @@
 
 use std::ffi::OsString;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::HookEvent;
 
@@ -132,19 +131,6 @@ pub(super) fn recognised(
     named(name).unwrap_or(&CLIENTS[0])
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NestedAnswer<'a> {
-    hook_specific_output: NestedContext<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NestedContext<'a> {
-    hook_event_name: &'a str,
-    additional_context: &'a str,
-}
-
 impl Dialect {
     /// Returns the document that gives a text to the client's agent at an event, which the client may have named;
     /// `None` if the client takes none there, or it would be too long.
@@ -162,10 +148,9 @@ impl Dialect {
         let document = match self.answer {
             AnswerForm::Nested => {
                 let name = named.unwrap_or(own);
-                let output = NestedContext { hook_event_name: name, additional_context: text };
-                serde_json::to_string(&NestedAnswer { hook_specific_output: output }).ok()?
+                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } }).to_string()
             }
-            AnswerForm::Flat(key) => serde_json::json!({ key: text }).to_string(),
+            AnswerForm::Flat(key) => json!({ key: text }).to_string(),
             AnswerForm::Text => text.to_owned(),
             AnswerForm::Nothing => return None,
         };

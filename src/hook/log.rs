@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::iterations::state_file;
+use crate::iterations::sealed;
 use crate::text::{for_terminal, shorten};
 use crate::workspace::Workspace;
 
@@ -39,7 +39,7 @@ pub(crate) struct HookError {
 
 /// Returns the log of this memory.
 pub(crate) fn hook_log(workspace: &Workspace) -> HookLog {
-    let mut log: HookLog = state_file::read_only(workspace, NAME);
+    let mut log: HookLog = sealed::read_locked(workspace, NAME);
     log.errors.truncate(MAX_ERRORS);
     log
 }
@@ -47,7 +47,7 @@ pub(crate) fn hook_log(workspace: &Workspace) -> HookLog {
 /// Adds an action of a client's hook, with its errors. A log that cannot be written is no reason to fail.
 pub(super) fn add(workspace: &Workspace, client: &str, event: &str, errors: &[String]) {
     let now = workspace.now();
-    let _ = state_file::update(workspace, NAME, |log: &mut HookLog, _| {
+    let _ = sealed::update(workspace, NAME, |log: &mut HookLog, _| {
         if log.acted.len() < MAX_CLIENTS || log.acted.contains_key(client) {
             log.acted.insert(client.to_owned(), (event.to_owned(), now));
         }

@@ -19,26 +19,20 @@ mod transcript;
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
-
-use chrono::TimeDelta;
 
 use self::session::{Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
 use crate::catalog::Area;
 use crate::context::{BriefingRequest, Budget};
 use crate::iterations::{
-    self, SessionMessage, StateFolders, keep_message, kept_messages, record_message, reminder, says_anything,
-    session_run,
+    self, SessionMessage, StateFolders, is_imported, keep_message, kept_messages, record_message, reminder,
+    says_anything, session_run,
 };
-use crate::journal::{attempt_at, journal_path};
 use crate::settings::SessionRecording;
 use crate::store::remove_private;
 use crate::workspace::Workspace;
 
 pub use self::call::{HookCall, HookEvent};
-#[cfg(test)]
-pub(crate) use self::log::HookError;
 pub(crate) use self::log::{HookLog, hook_log};
 
 /// The sizes of a briefing, in tokens. The first is the usual one; a smaller one is taken if the document is too long.
@@ -53,8 +47,6 @@ const MAX_LOOKED_AT: usize = 1_000;
 const IDLE_HOURS: i64 = 1;
 /// How long a session without an end counts as open for a server of its client, in hours.
 const OPEN_HOURS: i64 = 24;
-/// How much later than a session's last event its last hook may run.
-const APART: TimeDelta = TimeDelta::minutes(2);
 
 /// The result of a hook.
 ///
@@ -90,12 +82,10 @@ pub(crate) fn fire(
     call: &HookCall,
     is_over: &dyn Fn() -> bool,
 ) -> HookAnswer {
-    let session = call.payload.session.as_deref().map(SessionName::of);
-    let notes = call.payload.problem.iter().cloned().collect();
-    let (has_acted, is_caught_up) = (false, None);
-    let mut firing = Firing { workspace, folders, call, session, notes, has_acted, is_over, is_caught_up };
-    let output = if call.payload.is_of_sub_agent { None } else { firing.act() };
-    firing.answer(output)
+    let mut running = RunningHook::new(workspace, folders, call, is_over);
+    running.notes.extend(call.payload.problem.clone());
+    let output = if call.payload.is_of_sub_agent { None } else { running.act() };
+    running.answer(output)
 }
 
 /// Handles a call of a hook while the settings cannot be read, for this `reason`: a message is kept for a later hook, and
@@ -106,18 +96,16 @@ pub(crate) fn fire_without_settings(
     call: &HookCall,
     reason: &str,
 ) -> HookAnswer {
-    let session = call.payload.session.as_deref().map(SessionName::of);
-    let (notes, has_acted, is_caught_up) = (Vec::new(), false, None);
-    let mut firing = Firing { workspace, folders, call, session, notes, has_acted, is_over: &|| true, is_caught_up };
+    let mut running = RunningHook::new(workspace, folders, call, &|| true);
     if call.event == HookEvent::Stop
         && !call.payload.is_of_sub_agent
-        && let Some((_, kept)) = firing.keep()
+        && let Some((_, kept)) = running.keep()
     {
-        firing.tell_kept(kept);
+        running.tell_kept(kept);
     }
     // The last one is what the doctor shows.
-    firing.notes.push(reason.to_owned());
-    firing.answer(None)
+    running.notes.push(reason.to_owned());
+    running.answer(None)
 }
 
 /// What became of a message.
@@ -132,7 +120,7 @@ enum Kept {
 }
 
 /// A hook at work.
-struct Firing<'a> {
+struct RunningHook<'a> {
     workspace: &'a Workspace,
     folders: &'a StateFolders,
     call: &'a HookCall,
@@ -145,7 +133,18 @@ struct Firing<'a> {
     is_caught_up: Option<bool>,
 }
 
-impl Firing<'_> {
+impl<'a> RunningHook<'a> {
+    fn new(
+        workspace: &'a Workspace,
+        folders: &'a StateFolders,
+        call: &'a HookCall,
+        is_over: &'a dyn Fn() -> bool,
+    ) -> RunningHook<'a> {
+        let session = call.payload.session.as_deref().map(SessionName::of);
+        let (notes, has_acted, is_caught_up) = (Vec::new(), false, None);
+        RunningHook { workspace, folders, call, session, notes, has_acted, is_over, is_caught_up }
+    }
+
     fn answer(self, output: Option<String>) -> HookAnswer {
         if self.has_acted || !self.notes.is_empty() {
             log::add(self.workspace, self.call.client(), self.call.event.as_str(), &self.notes);
@@ -256,6 +255,7 @@ impl Firing<'_> {
             is_redacted: false,
             was_kept: false,
         };
+        let message = message.redacted(&self.workspace.settings.allowed_secrets);
         // Before it is noted, so that no kill loses it.
         let kept = keep_message(self.workspace, self.folders, &message);
         // Recording it twice is better than not at all.
@@ -419,20 +419,6 @@ pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&st
     only.or_else(|| own.and_then(|(_, session)| session.run))
 }
 
-/// Returns whether an import has recorded a message that was kept meanwhile: the session's attempt is of that time.
-fn is_imported(workspace: &Workspace, message: &SessionMessage) -> bool {
-    let covers = |path: &str| {
-        let attempt = attempt_at(workspace, path)?;
-        let lasted = Duration::try_from_secs_f64(attempt.head.duration_secs?).ok()?;
-        let ended = attempt.started_at.checked_add_signed(TimeDelta::from_std(lasted).ok()?)?;
-        // A hook runs a little later than the last event of a transcript.
-        Some((attempt.started_at..=ended.checked_add_signed(APART)?).contains(&message.at))
-    };
-    let Some(run) = message.run.as_ref().filter(|_| message.was_kept) else { return false };
-    let first = journal_path(run, 1);
-    [covers(&first), covers(&format!("archive/{first}"))].contains(&Some(true))
-}
-
 /// Removes the file of a message that is recorded.
 fn remove(kept: Option<PathBuf>) {
     if let Some(path) = kept {
@@ -440,3 +426,6 @@ fn remove(kept: Option<PathBuf>) {
         let _ = remove_private(&path);
     }
 }
+
+#[cfg(test)]
+pub(crate) use self::log::HookError;

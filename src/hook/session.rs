@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::iterations::state_file::{self, FOLDER};
+use crate::iterations::sealed::{self, SESSIONS};
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
@@ -79,9 +79,9 @@ impl SessionName {
     ///
     /// # Errors
     ///
-    /// Those of [`state_file::update`].
+    /// Those of [`sealed::update`].
     pub(super) fn update<T>(&self, workspace: &Workspace, change: impl FnOnce(&mut Session) -> T) -> io::Result<T> {
-        let (result, is_new) = state_file::update(workspace, &self.0, |session, is_new| (change(session), is_new))?;
+        let (result, is_new) = sealed::update(workspace, &self.0, |session, is_new| (change(session), is_new))?;
         if is_new {
             sweep(workspace);
         }
@@ -90,13 +90,13 @@ impl SessionName {
 
     /// Returns the session without changing it.
     pub(super) fn read(&self, workspace: &Workspace) -> Session {
-        state_file::read_only(workspace, &self.0)
+        sealed::read_locked(workspace, &self.0)
     }
 }
 
 /// Returns the names of the sessions that are kept.
 pub(super) fn kept_sessions(workspace: &Workspace) -> Vec<SessionName> {
-    let names = workspace.store.names(&format!("state/{FOLDER}")).unwrap_or_default();
+    let names = workspace.store.names(&format!("state/{SESSIONS}")).unwrap_or_default();
     let names = names.into_iter().filter_map(|name| name.into_string().ok());
     names.filter_map(|name| SessionName::of_stem(name.strip_suffix(EXTENSION)?)).collect()
 }
@@ -112,7 +112,7 @@ fn sweep(workspace: &Workspace) {
     let Some(oldest) = workspace.now().checked_sub_signed(KEPT).and_then(|oldest| oldest.timestamp_nanos_opt()) else {
         return;
     };
-    let Ok(folder) = workspace.store.folder(&format!("state/{FOLDER}")) else { return };
+    let Ok(folder) = workspace.store.folder(&format!("state/{SESSIONS}")) else { return };
     let is_old = |name: &SessionName| folder.stat_of(&name.0).is_ok_and(|stat| stat.mtime < oldest);
     for name in kept_sessions(workspace).into_iter().filter(is_old).take(MAX_SWEPT) {
         // Another process may have removed it.

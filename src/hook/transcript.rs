@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::entry::Outcome;
+use crate::entry::{Outcome, Sections};
 use crate::history::Report;
 use crate::iterations::{reader, says_anything};
 use crate::store::open_own_file;
@@ -78,8 +78,9 @@ fn work_in(transcript: Transcript, title: Option<String>) -> TranscribedWork {
         // Without a report, nobody knows whether it is done.
         let last = transcript.commands.len().saturating_sub(MAX_COMMANDS);
         let commands = transcript.commands[last..].join("; ");
-        let tried = if commands.is_empty() { title.clone() } else { format!("{title}\nCommands: {commands}") };
-        Report { outcome: Some(Outcome::Partial), tried, transcript: Some(transcript), ..Report::default() }
+        let what_tried = if commands.is_empty() { title.clone() } else { format!("{title}\nCommands: {commands}") };
+        let sections = Sections { what_tried, ..Sections::default() };
+        Report { outcome: Some(Outcome::Partial), sections, transcript: Some(transcript), ..Report::default() }
     };
     TranscribedWork::Changes(title, Box::new(report))
 }

@@ -28,13 +28,13 @@ use tantivy::directory::{
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::io_cause;
-use crate::store::{Anchor, FileKind, FileStat, Folder};
+use crate::store::{Anchor, FileStat, Folder};
 
 /// Where a process finds its open files, by number.
 const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
 
 /// Raised whenever the form of files changes.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 /// The list of segments.
 const META: &str = "meta.json";
 /// The longest list that is read, in bytes: a thousand segments have less.
@@ -123,11 +123,7 @@ impl CacheDirectory {
         // Some were merged into others, and are gone.
         sealed.retain(|name, _| self.folder.stat_of(name).is_ok());
         sealed.extend(own.iter().filter_map(|name| Some((name.clone(), self.folder.stat_of(name).ok()?))));
-        let line = |(name, stat): (&String, &FileStat)| {
-            format!("{name} {} {} {} {}\n", stat.size, stat.mtime, stat.ctime, stat.ino)
-        };
-        let lines: String = files.sealed.iter().map(line).collect();
-        format!("{}\n{lines}", self.boot).into_bytes()
+        postcard::to_stdvec(&(&self.boot, &files.sealed)).unwrap_or_default()
     }
 
     /// Writes the list of segments with the current states of its files, whoever wrote them, and the old `boot`.
@@ -142,18 +138,9 @@ impl CacheDirectory {
 
     /// Reads the data after a list of segments.
     fn unseal(&self, sealed: &[u8], sum: [u8; SUM]) -> Option<()> {
-        let (boot, lines) = std::str::from_utf8(sealed).ok()?.split_once('\n')?;
-        let read = |line: &str| {
-            let mut fields = line.split(' ');
-            let mut next = || fields.next();
-            let name = next()?.to_owned();
-            let (size, mtime) = (next()?.parse().ok()?, next()?.parse().ok()?);
-            let (ctime, ino) = (next()?.parse().ok()?, next()?.parse().ok()?);
-            Some((name, FileStat { kind: FileKind::File, size, mtime, ctime, ino }))
-        };
-        let sealed = lines.lines().map(read).collect::<Option<_>>()?;
+        let (boot, sealed) = postcard::from_bytes(sealed).ok()?;
         let mut files = self.files();
-        (files.sealed, files.boot, files.sum) = (sealed, boot.to_owned(), sum);
+        (files.boot, files.sealed, files.sum) = (boot, sealed, sum);
         Some(())
     }
 
@@ -252,7 +239,7 @@ impl Directory for CacheDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        match self.refused.note(self.folder.make_file(name(path))) {
+        match self.refused.note(self.folder.create_private(name(path))) {
             Ok(file) => {
                 self.files().own.insert(name(path).to_owned());
                 Ok(BufWriter::new(Box::new(UnsyncedFile { file, refused: self.refused.clone() })))

@@ -1,25 +1,27 @@
 //! The indexed form of an entry, and its fields.
 
 use tantivy::TantivyDocument;
-use tantivy::schema::{Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
+use tantivy::schema::{FAST, Field, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions};
 
 use super::tokens::{self, Stems};
 use crate::entry::{Head, Kind};
 use crate::text::nfc;
 
 /// Changes whenever the same entry would give another document; part of the index folder's name.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// The number of text fields in each stream, and in all.
 pub(super) const N_OF_STREAM: usize = 4;
 pub(super) const N_TEXTS: usize = 2 * N_OF_STREAM;
+/// The name of the field with the paths.
+pub(super) const PATH: &str = "path";
 /// Which of a stream's fields has the questions.
 pub(super) const QUESTIONS: usize = 3;
 
 /// Separates the words of a tag in its term. It sorts before every letter and digit.
 pub(super) const TAG_SEPARATOR: char = '\u{1f}';
 
-/// The fields of the index. Only the path is stored: text is read from the file.
+/// The fields of the index. Of a document only the path is kept, in a column: text is read from the file.
 #[derive(Debug, Clone)]
 pub(super) struct IndexFields {
     pub(super) schema: Schema,
@@ -35,22 +37,15 @@ pub(super) struct IndexFields {
 impl IndexFields {
     pub(super) fn new() -> IndexFields {
         let mut schema = Schema::builder();
-        let path = schema.add_text_field("path", STRING | STORED);
-        let mut text = |name: &str, stream: &str| {
+        let path = schema.add_text_field(PATH, STRING | FAST);
+        let names =
+            ["title", "tags", "body", "questions", "title_parts", "tags_parts", "body_parts", "questions_parts"];
+        let text = std::array::from_fn(|at| {
+            let stream = if at < N_OF_STREAM { tokens::WORDS } else { tokens::PARTS };
             let indexing =
                 TextFieldIndexing::default().set_tokenizer(stream).set_index_option(IndexRecordOption::WithFreqs);
-            schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
-        };
-        let text = [
-            text("title", tokens::WORDS),
-            text("tags", tokens::WORDS),
-            text("body", tokens::WORDS),
-            text("questions", tokens::WORDS),
-            text("title_parts", tokens::PARTS),
-            text("tags_parts", tokens::PARTS),
-            text("body_parts", tokens::PARTS),
-            text("questions_parts", tokens::PARTS),
-        ];
+            schema.add_text_field(names[at], TextOptions::default().set_indexing_options(indexing))
+        });
         let mut raw = |name: &str| {
             let indexing = TextFieldIndexing::default()
                 .set_tokenizer("raw")

@@ -2,14 +2,10 @@
 
 use std::collections::HashMap;
 
-use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet as _, TERMINATED};
 
 use super::score::{Candidate, Scores};
-
-/// Up to so many paths are looked up one by one; for more, all paths of a segment are read in order.
-const FEW: usize = 64;
 
 /// Points for the document of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,28 +60,15 @@ impl Scores<'_> {
         for (number, segment) in self.snapshot.segments.iter().enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let inverted = segment.reader.inverted_index(self.snapshot.fields.path)?;
-            let mut take = |info: &TermInfo, bonus: &Bonus| -> tantivy::Result<()> {
+            let mut paths = inverted.terms().stream()?;
+            while let Some((path, info)) = paths.next() {
+                let Some(bonus) = bonuses.get(path) else { continue };
                 let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
                 while postings.doc() != TERMINATED {
                     if segment.dead.binary_search(&postings.doc()).is_err() {
                         found.insert((number, postings.doc()), (bonus.points, bonus.alone));
                     }
                     postings.advance();
-                }
-                Ok(())
-            };
-            if bonuses.len() <= FEW {
-                for (path, bonus) in &bonuses {
-                    if let Some(info) = inverted.terms().get(path)? {
-                        take(&info, bonus)?;
-                    }
-                }
-            } else {
-                let mut paths = inverted.terms().stream()?;
-                while let Some((path, info)) = paths.next() {
-                    if let Some(bonus) = bonuses.get(path) {
-                        take(info, bonus)?;
-                    }
                 }
             }
         }

@@ -15,7 +15,6 @@ mod overlay;
 mod plan;
 mod query;
 mod score;
-mod share;
 mod snapshot;
 mod tokens;
 
@@ -36,12 +35,13 @@ pub(crate) use extra::Bonus;
 pub(crate) use guard::guarded;
 pub use guard::is_guarded;
 pub(crate) use highlights::highlights;
-pub(crate) use overlay::Overlay;
 pub use overlay::OverlayBuilder;
 pub(crate) use query::{Part, TextQuery, Weights};
-pub(crate) use score::{Candidate, Scores};
-pub(crate) use share::TermEvidence;
+pub(crate) use score::{Candidate, Match, Scores, TermEvidence};
 pub use snapshot::Snapshot;
+
+/// An index in memory, of entries that the committed one lacks.
+pub(crate) type Overlay = Vec<tantivy::SegmentReader>;
 
 /// Why an index could not be read or written.
 pub(crate) type Failure = TantivyError;

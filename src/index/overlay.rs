@@ -11,7 +11,7 @@ use super::tokens::{self, Stems};
 /// Memory for the terms of a few entries; preparing Tantivy's usual 15 MB takes 4 ms. It is not a limit.
 const MEMORY_BYTES: usize = 300_000;
 
-/// Takes entries, then becomes an `Overlay`.
+/// Takes entries, then becomes a small index.
 pub struct OverlayBuilder {
     writer: Option<SingleSegmentIndexWriter<TantivyDocument>>,
     fields: IndexFields,
@@ -44,13 +44,10 @@ impl OverlayBuilder {
             .single_segment_index_writer(RamDirectory::create(), MEMORY_BYTES)
     }
 
-    /// Returns the finished overlay.
-    pub fn finish(self) -> tantivy::Result<Overlay> {
-        let Some(writer) = self.writer else { return Ok(Overlay { segments: Vec::new() }) };
-        let index = writer.finalize()?;
-        let segments =
-            index.searchable_segments()?.iter().map(SegmentReader::open).collect::<tantivy::Result<Vec<_>>>()?;
-        Ok(Overlay { segments })
+    /// Returns the segments of the finished index.
+    pub fn finish(self) -> tantivy::Result<Vec<SegmentReader>> {
+        let Some(writer) = self.writer else { return Ok(Vec::new()) };
+        writer.finalize()?.searchable_segments()?.iter().map(SegmentReader::open).collect()
     }
 }
 
@@ -58,9 +55,4 @@ impl Default for OverlayBuilder {
     fn default() -> OverlayBuilder {
         OverlayBuilder::new()
     }
-}
-
-/// A finished index in memory.
-pub struct Overlay {
-    pub(super) segments: Vec<SegmentReader>,
 }

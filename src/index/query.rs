@@ -88,17 +88,18 @@ impl Part {
 
     /// Returns the name that explanations show.
     pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Part::Title => "title",
-            Part::Tags => "tags",
-            Part::Body => "body",
-            Part::Questions => "questions",
-            Part::Identifiers => "identifiers",
-            Part::Coverage => "coverage",
-            Part::TaskTags => "task_tags",
-            Part::FeatureTags => "feature_tags",
-            Part::PathTags => "path_tags",
-            Part::Semantic => "semantic",
-        }
+        const NAMES: [&str; Part::ALL.len()] = [
+            "title",
+            "tags",
+            "body",
+            "questions",
+            "identifiers",
+            "coverage",
+            "task_tags",
+            "feature_tags",
+            "path_tags",
+            "semantic",
+        ];
+        NAMES[self as usize]
     }
 }

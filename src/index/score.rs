@@ -18,9 +18,9 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::document::{Filter, N_OF_STREAM, N_TEXTS};
-use super::plan::{K1, QueryPlan, UNIT};
+use super::plan::{K1, QueryPlan, TagPoints, UNIT};
 use super::query::{Part, TextQuery, Weights};
-use super::snapshot::{Segment, Snapshot, path_of};
+use super::snapshot::{Segment, Snapshot};
 
 /// BM25's length normalisation, at the value of Robertson and of every engine.
 const B: f32 = 0.75;
@@ -35,6 +35,49 @@ pub(crate) struct Candidate {
     pub score: i64,
     pub(super) segment: u32,
     pub(super) doc: DocId,
+}
+
+/// Evidence that a document is about a query, independent of other matches.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct TermEvidence {
+    /// How many of the query's words it has, stop words left out.
+    pub words: usize,
+    /// The share of the query's words by weight, from 0 to 1: a rare word counts more than a common one.
+    pub share: f64,
+}
+
+/// What a document matches.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Match {
+    /// The parts of its score, those of 0 left out. They add up to it.
+    pub parts: Vec<(Part, i64)>,
+    /// The evidence for it.
+    pub evidence: TermEvidence,
+}
+
+/// Terms of a plan, each as the bit of its number: two streams have at most 64 each.
+type TermSet = u128;
+
+/// The postings of a term in a field of a segment.
+struct TermList<'a> {
+    field: usize,
+    /// The number of the term in the plan, and its bit in the coverage.
+    term: usize,
+    bit: u16,
+    factor: f32,
+    postings: SegmentPostings,
+    lengths: &'a FieldNormReader,
+    norms: &'a [f32; 256],
+}
+
+impl TermList<'_> {
+    /// Returns what the term adds to the score of the current document.
+    fn points(&self) -> i64 {
+        let norm = self.norms[usize::from(self.lengths.fieldnorm_id(self.postings.doc()))];
+        let frequency = self.postings.term_freq() as f32;
+        // No part is negative, so this rounds; `f64::round` is a call into the C library.
+        (f64::from(self.factor * (frequency / (frequency + norm))) * UNIT + 0.5) as i64
+    }
 }
 
 /// The scores of every live document that a query matches.
@@ -91,72 +134,114 @@ impl<'a> Scores<'a> {
 
     /// Returns the paths of the entries, in the order of the candidates.
     pub(crate) fn paths(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<String>> {
-        let mut stores = HashMap::new();
-        let mut paths = Vec::with_capacity(candidates.len());
-        for candidate in candidates {
-            let store = match stores.entry(candidate.segment) {
-                std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::hash_map::Entry::Vacant(entry) => {
-                    entry.insert(self.snapshot.segments[candidate.segment as usize].store()?)
-                }
-            };
-            paths.push(path_of(store, &self.snapshot.fields, candidate.doc)?);
-        }
-        Ok(paths)
+        let columns = self.snapshot.segments.iter().map(Segment::paths).collect::<tantivy::Result<Vec<_>>>()?;
+        let path = |candidate: &Candidate| {
+            let column = &columns[candidate.segment as usize];
+            let mut path = String::new();
+            if let Some(place) = column.ords().first(candidate.doc) {
+                column.ord_to_str(place, &mut path)?;
+            }
+            Ok(path)
+        };
+        candidates.iter().map(path).collect()
     }
 
-    /// Returns the parts of the candidates' scores, those of 0 left out, in the order of the
-    /// candidates. The parts of a score add up to it.
-    pub(crate) fn explain(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<Vec<(Part, i64)>>> {
-        let mut explained = vec![([0i64; Part::ALL.len()], 0u16); candidates.len()];
+    /// Returns what candidates match, in their order.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the index.
+    pub(crate) fn matches(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<Match>> {
+        let mut points = vec![([0i64; Part::ALL.len()], TermSet::default()); candidates.len()];
         let norms = self.norms();
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         order.sort_by_key(|index| (candidates[*index].segment, candidates[*index].doc));
         // Every list of postings is opened once for all candidates of its segment.
         for wanted in order.chunk_by(|one, other| candidates[*one].segment == candidates[*other].segment) {
-            let number = candidates[wanted[0]].segment as usize;
-            let segment = &self.snapshot.segments[number];
-            for (field, norms) in norms.iter().enumerate() {
-                let tantivy_field = self.snapshot.fields.text[field];
-                let inverted = segment.reader.inverted_index(tantivy_field)?;
-                let lengths = segment.reader.get_fieldnorms_reader(tantivy_field)?;
-                let part = if field < N_OF_STREAM { field } else { Part::Identifiers as usize };
-                for term in &self.plan.terms {
-                    let Some(planned) = term.fields.iter().find(|planned| planned.field == field) else { continue };
-                    let Some(info) = &planned.postings[number] else { continue };
-                    let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-                    for index in wanted {
-                        let doc = candidates[*index].doc;
-                        if is_at(&mut postings, doc) {
-                            let norm = norms[usize::from(lengths.fieldnorm_id(doc))];
-                            explained[*index].0[part] += contribution(planned.factor, postings.term_freq(), norm);
-                            explained[*index].1 |= term.bit;
-                        }
+            let segment = candidates[wanted[0]].segment as usize;
+            self.each_list(segment, &norms, &mut |mut list| {
+                let part = if list.field < N_OF_STREAM { list.field } else { Part::Identifiers as usize };
+                for index in wanted {
+                    if is_at(&mut list.postings, candidates[*index].doc) {
+                        points[*index].0[part] += list.points();
+                        points[*index].1 |= 1 << list.term;
                     }
                 }
-            }
+            })?;
             for index in wanted {
-                let (parts, mask) = &mut explained[*index];
-                parts[Part::Coverage as usize] = self.coverage(parts.iter().sum(), *mask);
+                let (parts, terms) = &mut points[*index];
+                parts[Part::Coverage as usize] = self.coverage(parts.iter().sum(), self.bits(*terms));
             }
-            for tag in self.plan.tags.iter().filter(|tag| tag.segment == number) {
-                let inverted = segment.reader.inverted_index(self.snapshot.fields.tag)?;
-                let mut postings = inverted.read_postings_from_terminfo(&tag.postings, IndexRecordOption::Basic)?;
+            self.each_tag(segment, &mut |tag, mut postings| {
                 for index in wanted {
                     if is_at(&mut postings, candidates[*index].doc) {
-                        for (part, points) in tag.points.iter().enumerate() {
-                            explained[*index].0[Part::TaskTags as usize + part] += points;
+                        for (part, added) in tag.points.iter().enumerate() {
+                            points[*index].0[Part::TaskTags as usize + part] += added;
                         }
                     }
                 }
+            })?;
+        }
+        let matched = |(candidate, (mut parts, terms)): (&Candidate, ([i64; Part::ALL.len()], TermSet))| {
+            parts[Part::Semantic as usize] = self.extra.get(&(candidate.segment, candidate.doc)).copied().unwrap_or(0);
+            let parts = Part::ALL.into_iter().zip(parts).filter(|(_, value)| *value != 0).collect();
+            Match { parts, evidence: self.evidence(terms) }
+        };
+        Ok(candidates.iter().zip(points).map(matched).collect())
+    }
+
+    /// Returns the evidence of a document with these terms: by words or by parts of identifiers, whichever is more.
+    fn evidence(&self, terms: TermSet) -> TermEvidence {
+        let mut found = [TermEvidence::default(); 2];
+        for (_, term) in self.plan.terms.iter().enumerate().filter(|(at, _)| terms & 1 << at != 0) {
+            let evidence = &mut found[usize::from(term.fields.iter().any(|planned| planned.field >= N_OF_STREAM))];
+            evidence.words += 1;
+            evidence.share += term.says;
+        }
+        let share = |said: f64, asked: f64| if asked > 0.0 { (said / asked).min(1.0) } else { 0.0 };
+        let [one, other] = found;
+        TermEvidence {
+            words: one.words.max(other.words),
+            share: share(one.share, self.plan.asked[0]).max(share(other.share, self.plan.asked[1])),
+        }
+    }
+
+    /// Returns the bits of these terms in the coverage.
+    fn bits(&self, terms: TermSet) -> u16 {
+        let has = |at: usize| terms & 1 << at != 0;
+        self.plan.terms.iter().enumerate().filter(|(at, _)| has(*at)).fold(0, |bits, (_, term)| bits | term.bit)
+    }
+
+    /// Calls `each` with the postings of each term in each field of a segment.
+    fn each_list(
+        &self,
+        segment: usize,
+        norms: &[[f32; 256]],
+        each: &mut dyn FnMut(TermList<'_>),
+    ) -> tantivy::Result<()> {
+        let reader = &self.snapshot.segments[segment].reader;
+        for (field, norms) in norms.iter().enumerate() {
+            let tantivy_field = self.snapshot.fields.text[field];
+            let inverted = reader.inverted_index(tantivy_field)?;
+            let lengths = reader.get_fieldnorms_reader(tantivy_field)?;
+            for (at, term) in self.plan.terms.iter().enumerate() {
+                let Some(planned) = term.fields.iter().find(|planned| planned.field == field) else { continue };
+                let Some(info) = &planned.postings[segment] else { continue };
+                let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+                let (factor, bit) = (planned.factor, term.bit);
+                each(TermList { field, term: at, bit, factor, postings, lengths: &lengths, norms });
             }
         }
-        for (candidate, (parts, _)) in candidates.iter().zip(&mut explained) {
-            parts[Part::Semantic as usize] = self.extra.get(&(candidate.segment, candidate.doc)).copied().unwrap_or(0);
+        Ok(())
+    }
+
+    /// Calls `each` with each tag of a segment that gives points, and its postings.
+    fn each_tag(&self, segment: usize, each: &mut dyn FnMut(&TagPoints, SegmentPostings)) -> tantivy::Result<()> {
+        let inverted = self.snapshot.segments[segment].reader.inverted_index(self.snapshot.fields.tag)?;
+        for tag in self.plan.tags.iter().filter(|tag| tag.segment == segment) {
+            each(tag, inverted.read_postings_from_terminfo(&tag.postings, IndexRecordOption::Basic)?);
         }
-        let named =
-            |parts: [i64; Part::ALL.len()]| Part::ALL.into_iter().zip(parts).filter(|(_, value)| *value != 0).collect();
-        Ok(explained.into_iter().map(|(parts, _)| named(parts)).collect())
+        Ok(())
     }
 
     /// Returns, for each text field and length of it, the length's part of the BM25 formula.
@@ -177,39 +262,28 @@ impl<'a> Scores<'a> {
         let n_documents = segment.reader.max_doc() as usize;
         let mut scores = vec![0i64; n_documents];
         let mut masks = vec![0u16; if self.plan.coverage_total > 0.0 { n_documents } else { 0 }];
-        for (field, norms) in norms.iter().enumerate() {
-            let tantivy_field = self.snapshot.fields.text[field];
-            let inverted = segment.reader.inverted_index(tantivy_field)?;
-            let lengths = segment.reader.get_fieldnorms_reader(tantivy_field)?;
-            for term in &self.plan.terms {
-                let Some(planned) = term.fields.iter().find(|planned| planned.field == field) else { continue };
-                let Some(info) = &planned.postings[index] else { continue };
-                let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-                let mut doc = postings.doc();
-                while doc != TERMINATED {
-                    let norm = norms[usize::from(lengths.fieldnorm_id(doc))];
-                    scores[doc as usize] += contribution(planned.factor, postings.term_freq(), norm);
-                    if term.bit != 0 {
-                        masks[doc as usize] |= term.bit;
-                    }
-                    doc = postings.advance();
+        self.each_list(index, norms, &mut |mut list| {
+            while list.postings.doc() != TERMINATED {
+                let doc = list.postings.doc() as usize;
+                scores[doc] += list.points();
+                if list.bit != 0 {
+                    masks[doc] |= list.bit;
                 }
+                list.postings.advance();
             }
-        }
+        })?;
         for (doc, mask) in masks.iter().enumerate() {
             if *mask != 0 {
                 scores[doc] += self.coverage(scores[doc], *mask);
             }
         }
-        for tag in self.plan.tags.iter().filter(|tag| tag.segment == index) {
-            let inverted = segment.reader.inverted_index(self.snapshot.fields.tag)?;
-            let mut postings = inverted.read_postings_from_terminfo(&tag.postings, IndexRecordOption::Basic)?;
+        self.each_tag(index, &mut |tag, mut postings| {
             let points: i64 = tag.points.iter().sum();
             while postings.doc() != TERMINATED {
                 scores[postings.doc() as usize] += points;
                 postings.advance();
             }
-        }
+        })?;
         for doc in &segment.dead {
             scores[*doc as usize] = 0;
         }
@@ -248,12 +322,6 @@ fn keep_filtered(segment: &Segment, snapshot: &Snapshot, filter: &Filter, scores
 }
 
 /// Advances the postings to `doc`, which must not be before their current place, and returns whether they contain it.
-pub(super) fn is_at(postings: &mut SegmentPostings, doc: DocId) -> bool {
+fn is_at(postings: &mut SegmentPostings, doc: DocId) -> bool {
     postings.doc() == doc || (postings.doc() < doc && postings.seek(doc) == doc)
-}
-
-fn contribution(factor: f32, frequency: u32, norm: f32) -> i64 {
-    let frequency = frequency as f32;
-    // No part is negative, so this rounds; `f64::round` is a call into the C library.
-    (f64::from(factor * (frequency / (frequency + norm))) * UNIT + 0.5) as i64
 }

@@ -1,14 +1,13 @@
 //! The input of a search: segments, with the documents that no longer count, and the statistics of those that do.
 
+use tantivy::columnar::StrColumn;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::SegmentPostings;
-use tantivy::schema::{Field, IndexRecordOption, Value as _};
-use tantivy::store::StoreReader;
-use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyDocument, Term};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyError, Term};
 
 use super::commit::Committed;
-use super::document::{IndexFields, N_OF_STREAM, N_TEXTS, QUESTIONS};
-use super::overlay::Overlay;
+use super::document::{IndexFields, N_OF_STREAM, N_TEXTS, PATH, QUESTIONS};
 
 /// The live documents of one or more indexes.
 pub struct Snapshot {
@@ -64,8 +63,8 @@ impl Snapshot {
     }
 
     /// Adds the uncommitted documents.
-    pub fn add_overlay(&mut self, overlay: &Overlay) -> tantivy::Result<()> {
-        for reader in &overlay.segments {
+    pub fn add_overlay(&mut self, overlay: &[SegmentReader]) -> tantivy::Result<()> {
+        for reader in overlay {
             self.add_segment(Segment { reader: reader.clone(), dead: Vec::new() })?;
         }
         Ok(())
@@ -146,13 +145,9 @@ impl Segment {
         all - n_dead
     }
 
-    pub(super) fn store(&self) -> std::io::Result<StoreReader> {
-        self.reader.get_store_reader(1)
+    /// Returns the column with the paths of the documents.
+    pub(super) fn paths(&self) -> tantivy::Result<StrColumn> {
+        let column = self.reader.fast_fields().str(PATH)?;
+        column.ok_or_else(|| TantivyError::SchemaError("the index has no paths".to_owned()))
     }
-}
-
-/// Returns the path of a document's file.
-pub(super) fn path_of(store: &StoreReader, fields: &IndexFields, doc: DocId) -> tantivy::Result<String> {
-    let document: TantivyDocument = store.get(doc)?;
-    Ok(document.get_first(fields.path).and_then(|value| value.as_str()).unwrap_or_default().to_owned())
 }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use super::begun::{begun, clear_unused_scratch, close, keep_begun};
 use super::gather::{check_task, context_budget, gather, instructions};
 use super::iteration::{Iteration, Run};
-use super::kept::{is_kept, kept_problems};
-use super::kept_file::KeptAttempt;
+use super::kept_attempt::{KeptAttempt, kept_problems};
 use super::model_choice::configured_models;
 use super::process_identity::ProcessIdentity;
 use super::refusal::{is_of_one, reason_of};
@@ -117,7 +116,7 @@ fn interrupt_orphans(
             None => true,
         };
         // A saved attempt has a better result.
-        if is_over && !is_kept(kept, &orphan) {
+        if is_over && !kept.iter().any(|kept| kept.is_of_iteration(&orphan)) {
             match interrupt(workspace, lock, &orphan) {
                 // Problems of the old one do not stop a new one.
                 Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),

@@ -1,7 +1,6 @@
 //! Iterations in progress, one file each in `state/`.
 //!
-//! A file that was not written here is reported and left out (see [`sealed`](super::sealed)). The content of a file is
-//! still checked field by field, like that of an entry.
+//! A file that was not written here is reported and left out (see [`sealed`](super::sealed)).
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -10,11 +9,11 @@ use std::path::PathBuf;
 use super::iteration::{Iteration, MAX_LINE, is_tree, line};
 use super::notes::has_contexts;
 use super::process_identity::ProcessIdentity;
-use super::sealed::{state_key, unsealed, write_sealed};
+use super::sealed::{content, state_key, write};
 use crate::context::Task;
 use crate::entry::Id;
 use crate::entry::path::display_path;
-use crate::error::{Argument, Error, Problem, Result};
+use crate::error::{Error, Problem, Result};
 use crate::journal::{BEGUN, check_name, check_number, check_run_name};
 use crate::store::{Lock, Unreadable};
 use crate::text::{for_terminal, shorten};
@@ -81,7 +80,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
     for stem in stems {
         let path = format!("state/{BEGUN}/{stem}.json");
         let iteration = match workspace.store.read(&path) {
-            Ok(file) => unsealed(&file.bytes, key).and_then(|bytes| parse(&path, bytes)),
+            Ok(file) => content(&file.bytes, key).and_then(|iteration| checked(&path, iteration)),
             // It was finished meanwhile.
             Err(Unreadable::Missing) => continue,
             Err(Unreadable::Io(_)) if is_of_other_user(workspace, &stem) => Err("another user began it".to_owned()),
@@ -167,13 +166,9 @@ pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &Iterati
         rationale: line(&iteration.rationale),
         entries: ids(&iteration.entries),
         left_out: ids(&iteration.left_out),
-        context: String::new(),
-        problems: Vec::new(),
         ..iteration.clone()
     };
-    let text =
-        serde_json::to_vec_pretty(&kept).map_err(|error| Error::invalid(Argument::Iteration, error.to_string()))?;
-    write_sealed(workspace, lock, &iteration.state_name(), text)
+    write(workspace, lock, &iteration.state_name(), kept)
 }
 
 /// Removes the file of an iteration that is in the journal, or was given up.
@@ -183,11 +178,8 @@ pub(crate) fn close(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -
     Ok(())
 }
 
-/// Reads an iteration that [`keep_begun`] wrote, or returns the reason why it is invalid.
-fn parse(path: &str, bytes: &[u8]) -> std::result::Result<Iteration, String> {
-    // Without the text itself, which may be anything, and long.
-    let iteration: Iteration = serde_json::from_slice(bytes)
-        .map_err(|error| format!("line {}, column {} is not what this program writes", error.line(), error.column()))?;
+/// Returns an iteration as [`keep_begun`] writes it, or the reason why it is invalid.
+fn checked(path: &str, iteration: Iteration) -> std::result::Result<Iteration, String> {
     let Iteration { task, .. } = &iteration;
     let some_line = |text: &Option<String>| text.as_deref().is_none_or(is_line);
     let are_ids = |ids: &[Id]| ids.len() <= MAX_IDS && ids.iter().all(is_id);

@@ -11,11 +11,16 @@ pub(super) fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
         category: noted.category.clone(),
         feature: iteration.task.feature.clone(),
         source: Source::Agent,
-        task_id: Some(iteration.task_id()),
+        task_id: task_id(iteration),
         run_id: Some(iteration.run_id.clone()),
         questions: noted.questions.clone(),
         ..Knowledge::new(noted.title.clone(), noted.tags.clone(), noted.body.clone())
     }
+}
+
+/// Returns the id of the task, if the report is about one.
+fn task_id(iteration: &Iteration) -> Option<String> {
+    iteration.task.is_named().then(|| iteration.task_id())
 }
 
 /// Returns the event that an agent suggests, with the ids of the task in its scope.
@@ -26,7 +31,10 @@ pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result
         id.clone().map(scope).ok_or(Error::invalid("scope", reason))
     };
     let scope = match suggestion.scope {
-        SuggestedScope::Task => Scope::Task(iteration.task_id()),
+        SuggestedScope::Task => {
+            let id = task_id(iteration).ok_or_else(|| Error::invalid("scope", "the message names no task"))?;
+            Scope::Task(id)
+        }
         SuggestedScope::Section => of("section", &task.section, Scope::Section)?,
         SuggestedScope::Feature => of("feature", &task.feature, Scope::Feature)?,
         SuggestedScope::Project => Scope::Project,
@@ -37,7 +45,7 @@ pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result
         source: Source::Agent,
         importance: suggestion.importance,
         feature: task.feature.clone(),
-        task_id: Some(iteration.task_id()),
+        task_id: task_id(iteration),
         run_id: Some(iteration.run_id.clone()),
         details: suggestion.details.clone(),
         ..Event::new(&suggestion.event, &suggestion.summary)

@@ -1,6 +1,7 @@
 //! An attempt whose agent has ended, with everything known about it before it is in the journal.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::iteration::Iteration;
 use super::notes::Channel;
@@ -8,11 +9,13 @@ use super::work_tree::WorkTreeChanges;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Attempt, Files, Id, Outcome};
 use crate::error::{Error, Problem, Result};
-use crate::history::Report;
-use crate::journal::IterationView;
+use crate::history::RedactedReport;
+use crate::journal::AttemptView;
 use crate::knowledge::Written;
 use crate::sigil::ParsedSigils;
-use crate::transcript::Transcript;
+
+/// How a place from which a secret was removed begins.
+const MARK: &str = "[redacted: ";
 
 /// What [`Memory::finish`](crate::Memory::finish) wrote.
 ///
@@ -33,7 +36,7 @@ use crate::transcript::Transcript;
 /// assert!(memory.root().join(&recorded.path).is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recorded {
     /// The entry in the journal.
     pub id: Id,
@@ -55,72 +58,70 @@ pub struct Recorded {
 
 impl Recorded {
     /// Returns the attempt in the form of the journal's views.
-    pub fn view(&self) -> IterationView {
-        IterationView::new(self.id.clone(), self.path.clone(), self.attempt.clone())
+    pub fn view(&self) -> AttemptView {
+        AttemptView::new(self.id.clone(), self.path.clone(), self.attempt.clone())
     }
 }
 
-/// An attempt whose agent has ended.
-pub(super) struct EndedAttempt<'a> {
-    pub(super) iteration: &'a Iteration,
-    /// The caller's report.
-    pub(super) report: &'a Report,
-    pub(super) transcript: &'a Transcript,
+/// An attempt whose agent has ended, in the form in which it is saved until the journal has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndedAttempt {
+    pub(super) iteration: Iteration,
+    /// The caller's report, and the agent's output.
+    pub(super) said: RedactedReport,
+    /// The changes according to git.
     pub(super) changes: WorkTreeChanges,
-    /// Why git found no changes, if it should have.
-    pub(super) unknown_changes: Option<Problem>,
     /// The time.
     pub(super) at: DateTime<Utc>,
+    /// Why git found no changes, if it should have.
+    #[serde(skip)]
+    pub(super) unknown_changes: Option<Problem>,
     /// Whether it comes from a file, which a call may have left behind after it wrote the journal.
+    #[serde(skip)]
     pub(super) was_kept: bool,
-    /// Whether secrets were removed from the text.
-    pub(super) is_redacted: bool,
     /// The way by which it is told, and whether the caller names its run; `None` if it was begun, and is told once.
+    #[serde(skip)]
     pub(super) told: Option<(Channel, bool)>,
     /// Why elements of its report were refused before.
+    #[serde(skip)]
     pub(super) refused: Vec<String>,
 }
 
-impl<'a> EndedAttempt<'a> {
-    /// Returns an attempt whose agent has just ended, before git is asked.
-    pub(super) fn new(
-        iteration: &'a Iteration,
-        report: &'a Report,
-        transcript: &'a Transcript,
-        at: DateTime<Utc>,
-    ) -> EndedAttempt<'a> {
-        let changes = WorkTreeChanges::default();
+impl EndedAttempt {
+    /// Returns an attempt whose agent has ended, before git is asked.
+    pub(super) fn new(iteration: Iteration, said: RedactedReport, at: DateTime<Utc>) -> EndedAttempt {
         EndedAttempt {
             iteration,
-            report,
-            transcript,
-            changes,
-            unknown_changes: None,
+            said,
+            changes: WorkTreeChanges::default(),
             at,
+            unknown_changes: None,
             was_kept: false,
-            is_redacted: false,
             told: None,
             refused: Vec::new(),
         }
     }
 
-    /// Refuses knowledge from which a secret was removed, as if it still had the secret.
-    pub(super) fn without_secret(&self, knowledge: Knowledge) -> Result<Knowledge> {
-        let is_marked = |text: &str| text.contains("[redacted: ");
-        if self.is_redacted
-            && (is_marked(&knowledge.title)
-                || is_marked(&knowledge.body)
-                || knowledge.tags.iter().chain(&knowledge.questions).any(|text| is_marked(text)))
-        {
-            return Err(Error::invalid("knowledge", "it had text that looks like a secret; leave it out"));
-        }
-        Ok(knowledge)
+    /// Refuses knowledge from which a secret was removed.
+    pub(super) fn without_secret(&self, knowledge: &Knowledge) -> Result<()> {
+        let Knowledge { title, body, tags, questions, .. } = knowledge;
+        let fields = [("title", title), ("body", body)].into_iter().chain(tags.iter().map(|tag| ("tags", tag)));
+        let mut fields = fields.chain(questions.iter().map(|question| ("questions", question)));
+        let removed = fields.find_map(|(name, text)| Some((name, text, text.find(MARK)?)));
+        let Some((name, text, at)) = removed.filter(|_| self.said.is_redacted) else {
+            return Ok(());
+        };
+        let pattern = text[at + MARK.len()..].split(']').next().unwrap_or_default();
+        let line = text[..at].matches('\n').count() + 1;
+        let reason = format!("this looks like a secret: {pattern}; leave it out");
+        Err(Error::invalid(format!("{name}, line {line}"), reason))
     }
 
-    /// Returns the files that the iteration touched: those of the report, of git and of the agent's tools.
-    pub(super) fn files(&self, report: &Report, output: &ParsedSigils) -> Files {
-        let (changes, by_tools) = (&self.changes, &self.transcript.files);
-        let mut files = report.files.clone();
+    /// Returns the files that it touched: those of the report, of git and of the agent's tools.
+    pub(super) fn files(&self, output: &ParsedSigils) -> Files {
+        let (changes, by_tools) = (&self.changes, &self.said.transcript.files);
+        let mut files = self.said.report.files.clone();
         extend(&mut files.relevant, output.failure.as_ref().map(|report| report.files.clone()).unwrap_or_default());
         extend(&mut files.created, changes.created.clone());
         extend(&mut files.modified, changes.modified.clone());

@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 use super::ended::{EndedAttempt, Recorded};
 use super::iteration::Iteration;
-use super::kept::{keep_ahead, not_recorded, settle};
+use super::kept_attempt::{keep_ahead, not_recorded, settle};
 use super::record::record;
 use super::state_folders::StateFolders;
 use super::work_tree::changes_since;
 use crate::error::{Error, Result};
-use crate::history::Report;
+use crate::history::{RedactedReport, Report};
 use crate::journal::{check_name, check_number, check_run_name};
 use crate::semantic::SemanticMemory;
 use crate::sigil::ParsedSigils;
-use crate::transcript::{Format, Options, Reader, Transcript};
+use crate::transcript::{Format, Options, Reader};
 use crate::workspace::Workspace;
 
 /// Returns a reader for an agent's output.
@@ -32,14 +32,20 @@ pub(crate) fn reader(workspace: &Workspace, format: Format) -> Reader {
     })
 }
 
-/// Returns the agent's output of a report.
-pub(super) fn transcript<'a>(workspace: &Workspace, report: &'a Report) -> Cow<'a, Transcript> {
-    if let Some(transcript) = &report.transcript {
-        return Cow::Borrowed(transcript);
-    }
-    let mut reader = reader(workspace, Format::Auto);
-    reader.push(report.text.as_bytes());
-    Cow::Owned(reader.finish())
+/// Returns a report without secrets, with the agent's output.
+pub(super) fn redacted(workspace: &Workspace, report: &Report) -> Result<RedactedReport> {
+    let read = || {
+        let mut reader = reader(workspace, Format::Auto);
+        reader.push(report.text.as_bytes());
+        Cow::Owned(reader.finish())
+    };
+    let transcript = report.transcript.as_ref().map_or_else(read, Cow::Borrowed);
+    report.redacted(&transcript, &workspace.settings.allowed_secrets)
+}
+
+/// Returns an attempt whose agent has just ended.
+fn ended(workspace: &Workspace, iteration: &Iteration, report: &Report) -> Result<EndedAttempt> {
+    Ok(EndedAttempt::new(iteration.clone(), redacted(workspace, report)?, workspace.now()))
 }
 
 /// Ends an iteration: records the knowledge in the agent's text, and one entry of the journal.
@@ -53,8 +59,7 @@ pub(crate) fn finish(
     check_run_name(&iteration.run_id)?;
     check_name("task id", &iteration.task_id())?;
     check_number(iteration.number)?;
-    let transcript = transcript(workspace, report);
-    record_safely(workspace, semantic, folders, EndedAttempt::new(iteration, report, &transcript, workspace.now()))
+    record_safely(workspace, semantic, folders, ended(workspace, iteration, report)?)
 }
 
 /// Records an attempt that has just ended. It is saved first.
@@ -62,13 +67,9 @@ pub(super) fn record_safely(
     workspace: &Workspace,
     semantic: &SemanticMemory,
     folders: &StateFolders,
-    mut ended: EndedAttempt<'_>,
+    mut ended: EndedAttempt,
 ) -> Result<Recorded> {
-    let Some(kept) = keep_ahead(workspace, folders, &ended) else {
-        see_changes(workspace, &mut ended);
-        return record(workspace, semantic, &ended)
-            .map_err(|error| not_recorded(workspace, folders, &ended, None, error));
-    };
+    let kept = keep_ahead(workspace, folders, &ended);
     // A bug must not lose an attempt, nor hide from the user where it is saved.
     let recorded = catch_unwind(AssertUnwindSafe(|| {
         see_changes(workspace, &mut ended);
@@ -76,10 +77,10 @@ pub(super) fn record_safely(
     }));
     match recorded.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))) {
         Ok(mut recorded) => {
-            recorded.problems.extend(settle(&recorded.attempt, &kept));
+            recorded.problems.extend(kept.and_then(|kept| settle(&recorded.attempt, &kept)));
             Ok(recorded)
         }
-        Err(error) => Err(not_recorded(workspace, folders, &ended, Some(kept), error)),
+        Err(error) => Err(not_recorded(workspace, folders, &ended, kept, error)),
     }
 }
 
@@ -90,20 +91,18 @@ pub(crate) fn record_past(
     iteration: &Iteration,
     report: &Report,
 ) -> Result<Recorded> {
-    let transcript = transcript(workspace, report);
-    record(workspace, semantic, &EndedAttempt::new(iteration, report, &transcript, workspace.now()))
+    record(workspace, semantic, &ended(workspace, iteration, report)?)
 }
 
-fn see_changes(workspace: &Workspace, ended: &mut EndedAttempt<'_>) {
+fn see_changes(workspace: &Workspace, ended: &mut EndedAttempt) {
     (ended.changes, ended.unknown_changes) = changes_since(workspace, ended.iteration.tree.as_deref());
 }
 
 /// Returns the files that an iteration created or changed so far, according to git and the agent's tools.
 pub(crate) fn changed_files(workspace: &Workspace, iteration: &Iteration, report: &Report) -> Vec<String> {
-    let transcript = transcript(workspace, report);
-    let mut ended = EndedAttempt::new(iteration, report, &transcript, workspace.now());
+    let Ok(mut ended) = ended(workspace, iteration, report) else { return Vec::new() };
     see_changes(workspace, &mut ended);
-    let files = ended.files(report, &ParsedSigils::default());
+    let files = ended.files(&ParsedSigils::default());
     files.created.into_iter().chain(files.modified).collect()
 }
 
@@ -114,8 +113,7 @@ pub(crate) fn keep(
     iteration: &Iteration,
     report: &Report,
 ) -> Option<PathBuf> {
-    let transcript = transcript(workspace, report);
-    keep_ahead(workspace, folders, &EndedAttempt::new(iteration, report, &transcript, workspace.now()))
+    keep_ahead(workspace, folders, &ended(workspace, iteration, report).ok()?)
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Error {

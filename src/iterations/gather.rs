@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::begun::begun;
 use super::iteration::Run;
-use super::kept::kept_problems;
+use super::kept_attempt::kept_problems;
 use super::model_choice::{choose_model, loop_status};
 use super::recurring::recurring;
 use super::runs::recent_run_in;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::begun::begun;
 use super::iteration::{Iteration, line};
 use super::process_identity::ProcessIdentity;
-use super::sealed::{state_key, unsealed};
+use super::sealed::{content, state_key};
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
 use crate::store::SealKey;
@@ -54,11 +54,12 @@ const MAX_FILES: usize = 100;
 /// assert_eq!((phase, phase.as_str()), (LivePhase::Open, "open"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LivePhase {
     /// An iteration is in progress. What it does is unknown: a caller of [`Memory::begin`](crate::Memory::begin) drives it.
+    #[default]
     Open,
     /// It is between two iterations, or prepares one.
     Between,
@@ -143,7 +144,7 @@ pub struct LiveAction {
 /// assert!(memory.live_runs().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveRun {
     /// The run.
     pub run_id: String,
@@ -196,7 +197,7 @@ pub(super) struct LiveFile {
 impl LiveFile {
     /// Returns the content of a file of this name; `None` if it is not one that this program wrote.
     pub(super) fn parse(bytes: &[u8], run_id: &str, key: SealKey) -> Option<LiveFile> {
-        let live: LiveFile = serde_json::from_slice(unsealed(bytes, Some(key)).ok()?).ok()?;
+        let live: LiveFile = content(bytes, Some(key)).ok()?;
         let is_valid = |run: &LiveRun| {
             run.run_id == run_id
                 && run.actions.len() <= MAX_ACTIONS
@@ -330,22 +331,7 @@ impl LiveRun {
 
     /// Returns a run between two iterations.
     pub(super) fn between(run_id: &str) -> LiveRun {
-        LiveRun {
-            run_id: run_id.to_owned(),
-            phase: LivePhase::Between,
-            pid: None,
-            iteration: None,
-            task_id: None,
-            task_title: String::new(),
-            feature: None,
-            attempt: None,
-            model: None,
-            started_at: None,
-            updated_at: None,
-            actions: Vec::new(),
-            n_actions: 0,
-            spending: AgentSpending::default(),
-        }
+        LiveRun { run_id: run_id.to_owned(), phase: LivePhase::Between, ..LiveRun::default() }
     }
 }
 

@@ -10,7 +10,7 @@ use super::live::{
     run_ids,
 };
 use super::process_identity::ProcessIdentity;
-use super::sealed::{seal, state_key};
+use super::sealed::{sealed, state_key};
 use crate::entry::knowledge::timestamp;
 use crate::secret::redact;
 use crate::store::Unreadable;
@@ -139,8 +139,7 @@ impl<'a> LiveWriter<'a> {
         let Some(file) = &mut self.file else { return };
         file.written_at = self.workspace.now();
         let write = || {
-            let mut bytes = serde_json::to_vec(&file)?;
-            seal(&mut bytes, &self.workspace.store.make_state_key()?);
+            let bytes = sealed(&file, &self.workspace.store.make_state_key()?)?;
             let name = format!("{}.json", file.current.run_id);
             self.workspace.store.make_state_folder(FOLDER)?.replace_file(&name, &bytes)
         };

@@ -7,25 +7,23 @@ use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
-use super::contributions::{event_of, knowledge_of};
 use super::ended::EndedAttempt;
-use super::finish::reader;
+use super::finish::{reader, redacted};
 use super::iteration::Iteration;
 use super::loop_claims::{Claim, claim_of};
 use super::meant::{TaskName, of_session};
 use super::notes::Channel;
-use super::record::{Contributions, known_name, record, refused};
+use super::record::{Contributions, known_name, record};
 use super::runs::{new_run, recent_run};
-use super::session_message::SessionMessage;
+use super::spool::SessionMessage;
 use super::told::{open_task, told_iteration};
 use crate::context::Task;
 use crate::entry::Outcome;
-use crate::entry::knowledge::Knowledge;
-use crate::error::{Error, Problem, Result};
-use crate::history::Report;
+use crate::error::{Problem, Result};
+use crate::history::{RedactedReport, Report};
 use crate::semantic::SemanticMemory;
 use crate::settings::Settings;
-use crate::sigil::{self, PlacedSigil, SUGGESTIONS_HEADING, Sigil, SuggestedScope};
+use crate::sigil::{self, PlacedSigil, Sigil};
 use crate::transcript::Format;
 use crate::workspace::Workspace;
 
@@ -77,27 +75,22 @@ pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) ->
         if ended.tried.is_none() {
             return record_facts(workspace, message, ended.refused);
         }
-        let iteration = iteration_of(workspace, message, open.as_ref())?;
-        return RecordedMessage::default().with_attempt(
-            workspace,
-            message,
-            &iteration,
-            Outcome::Failed,
-            (&message.text, Vec::new()),
-        );
+        let said = (message.text.as_str(), Vec::new());
+        let failed = attempt_of(workspace, message, open.as_ref(), Outcome::Failed, said)?;
+        return RecordedMessage::default().with(workspace, &failed);
     }
     let claim = |task: &EndedTask| claim_of(workspace, message, &task.name.id);
     let claims = ended.tasks.iter().map(claim).collect::<Result<Vec<Claim>>>()?;
     if claims.contains(&Claim::Open) {
-        return Ok(RecordedMessage::waiting());
+        return Ok(RecordedMessage { waits: true, ..RecordedMessage::default() });
     }
     let mut recorded = RecordedMessage::default();
     let mut too_many = ended.too_many;
     let unclaimed = ended.tasks.iter().zip(claims).filter(|(_, claim)| *claim == Claim::None);
     for (task, _) in unclaimed {
-        let iteration = iteration_of(workspace, message, Some(&task.name))?;
         let said = (task.text.as_str(), too_many.take().into_iter().collect());
-        recorded = recorded.with_attempt(workspace, message, &iteration, task.outcome, said)?;
+        let ended = attempt_of(workspace, message, Some(&task.name), task.outcome, said)?;
+        recorded = recorded.with(workspace, &ended)?;
     }
     Ok(recorded)
 }
@@ -113,44 +106,15 @@ pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<R
     let named = EndedTasks::of(workspace, text, Some(&own)).tasks.pop();
     let name = named.map_or(own, |task| task.name);
     let iteration = told_iteration(workspace, &name.task(), work.run.as_deref(), work.at)?;
-    let transcript = work.report.transcript.clone().unwrap_or_default();
-    let ended = EndedAttempt { was_kept: true, ..EndedAttempt::new(&iteration, &work.report, &transcript, work.at) };
-    let recorded = record(workspace, &no_servers(workspace), &ended)?;
-    Ok(RecordedMessage {
-        n_attempts: 1,
-        refused: recorded.refused,
-        problems: recorded.problems,
-        ..RecordedMessage::default()
-    })
+    let said = redacted(workspace, &work.report)?;
+    let ended = EndedAttempt { was_kept: true, ..EndedAttempt::new(iteration, said, work.at) };
+    RecordedMessage::default().with(workspace, &ended)
 }
 
 impl RecordedMessage {
-    fn waiting() -> RecordedMessage {
-        RecordedMessage { waits: true, ..RecordedMessage::default() }
-    }
-
-    /// Records an attempt with this text, of which something was refused before.
-    fn with_attempt(
-        mut self,
-        workspace: &Workspace,
-        message: &SessionMessage,
-        iteration: &Iteration,
-        outcome: Outcome,
-        (text, refused): (&str, Vec<String>),
-    ) -> Result<RecordedMessage> {
-        // A message that begins like an event stream is still a message.
-        let mut reader = reader(workspace, Format::Text);
-        reader.push(text.as_bytes());
-        let transcript = reader.finish();
-        let report = Report { outcome: Some(outcome), model: message.model.clone(), ..Report::default() };
-        let ended = EndedAttempt {
-            was_kept: message.was_kept,
-            is_redacted: message.is_redacted,
-            told: Some((Channel::Message, true)),
-            refused,
-            ..EndedAttempt::new(iteration, &report, &transcript, message.at)
-        };
-        let recorded = record(workspace, &no_servers(workspace), &ended)?;
+    /// Records an attempt.
+    fn with(mut self, workspace: &Workspace, ended: &EndedAttempt) -> Result<RecordedMessage> {
+        let recorded = record(workspace, &no_servers(workspace), ended)?;
         self.n_attempts += 1;
         self.refused.extend(recorded.refused);
         self.problems.extend(recorded.problems);
@@ -158,47 +122,42 @@ impl RecordedMessage {
     }
 }
 
-/// Records the knowledge of a message that ends no task, of which something was `refused` before.
-fn record_facts(
+/// Returns an attempt of a message that ended in this way, with the part of the text that is about it. Something of it may
+/// have been refused before. Without a `name`, it is one at no task.
+fn attempt_of(
     workspace: &Workspace,
     message: &SessionMessage,
-    refused_before: Vec<String>,
-) -> Result<RecordedMessage> {
-    let mut recorded = RecordedMessage { refused: refused_before, ..RecordedMessage::default() };
+    name: Option<&TaskName>,
+    outcome: Outcome,
+    (text, refused): (&str, Vec<String>),
+) -> Result<EndedAttempt> {
+    let task = name.map(TaskName::task).unwrap_or_default();
+    let iteration = told_iteration(workspace, &task, message.run.as_deref(), message.at)?;
+    // A message that begins like an event stream is still a message.
+    let mut reader = reader(workspace, Format::Text);
+    reader.push(text.as_bytes());
+    let report = Report { outcome: Some(outcome), model: message.model.clone(), ..Report::default() };
+    let mut said = report.redacted(&reader.finish(), &workspace.settings.allowed_secrets)?;
+    said.is_redacted |= message.is_redacted;
+    let told = Some((Channel::Message, true));
+    Ok(EndedAttempt { was_kept: message.was_kept, told, refused, ..EndedAttempt::new(iteration, said, message.at) })
+}
+
+/// Records the knowledge of a message that ends no task, of which something was `refused` before.
+fn record_facts(workspace: &Workspace, message: &SessionMessage, mut refused: Vec<String>) -> Result<RecordedMessage> {
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let iteration = Iteration::new(run, 1, Task::default(), message.at);
-    let (report, transcript) = Default::default();
-    let ended = EndedAttempt {
-        is_redacted: message.is_redacted,
-        ..EndedAttempt::new(&iteration, &report, &transcript, message.at)
-    };
+    let said = RedactedReport { is_redacted: message.is_redacted, ..RedactedReport::default() };
     let mut output = sigil::read(&message.text);
-    let mut facts = Contributions { refused: refused(workspace, &mut output), ..Contributions::default() };
-    let without_task = |knowledge: Knowledge| Knowledge { task_id: None, ..knowledge };
-    for noted in &output.knowledge {
-        let place = format!("line {}: <{}>", noted.line, noted.name);
-        facts.add(workspace, &ended, (noted.line, place), Ok(without_task(knowledge_of(noted, &iteration))))?;
-    }
-    for suggestion in output.suggestions.iter().filter(|_| workspace.settings.events_from_output) {
-        let event = match suggestion.scope {
-            SuggestedScope::Task => Err(Error::invalid("scope", "the message names no task")),
-            _ => event_of(suggestion, &iteration).and_then(|event| event.to_knowledge()),
-        };
-        let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-        facts.add(workspace, &ended, (suggestion.line, place), event.map(without_task))?;
-    }
-    facts.refused.sort_by_key(|(line, _)| *line);
-    recorded.refused.extend(facts.refused.into_iter().map(|(_, refused)| refused));
-    recorded.problems.extend(facts.problems);
-    let notes = [("journal", output.notes.is_some())];
+    let facts = Contributions::of(workspace, &EndedAttempt::new(iteration, said, message.at), &mut output)?;
+    refused.extend(facts.refused);
     let sections = output.sections.iter().map(|(name, _)| (*name, true));
     let others = [("difficulty-estimate", output.difficulty.is_some()), ("next-model", output.next_model.is_some())];
-    let of_attempts = notes.into_iter().chain(sections).chain(others);
-    let lonely = of_attempts.filter(|(_, is_there)| *is_there).map(|(name, _)| {
+    let of_attempts = [("journal", output.notes.is_some())].into_iter().chain(sections).chain(others);
+    refused.extend(of_attempts.filter(|(_, is_there)| *is_there).map(|(name, _)| {
         format!("<{name}> belongs to an attempt, and the message ends no task with <task-done> or <task-failed>")
-    });
-    recorded.refused.extend(lonely);
-    Ok(recorded)
+    }));
+    Ok(RecordedMessage { refused, problems: facts.problems, ..RecordedMessage::default() })
 }
 
 /// A task that a message ends.
@@ -274,12 +233,6 @@ impl EndedTasks {
         }
         ended
     }
-}
-
-/// Returns the iteration of what a message says; without a `name`, one at no task.
-fn iteration_of(workspace: &Workspace, message: &SessionMessage, name: Option<&TaskName>) -> Result<Iteration> {
-    let task = name.map(TaskName::task).unwrap_or_default();
-    told_iteration(workspace, &task, message.run.as_deref(), message.at)
 }
 
 /// Returns the semantic memory of a call that asks no server.

@@ -2,14 +2,14 @@
 //!
 //! `iteration` has the types. `begin` takes a number, chooses a model (`model_choice`) and gathers the material of a
 //! context (`gather`, `recurring`), for the process that works on it until `finish`. `begun` keeps an iteration in a file
-//! until then, and `sealed` verifies that this program wrote it. `told` records an attempt that nobody began; `notes` says
-//! what its task's last context showed, and whether it was told before, in a `state_file`. `contributions` turns an agent's
-//! output into knowledge, `record` writes that and the journal's entry. `kept` and
-//! `kept_file` save attempts that the journal does not have yet, in the user's `state_folders`. `message` records what an
-//! agent says in a session without a loop, in a run that `session_run` names, and `kept_message` saves what could not be
-//! recorded; `loop_claims` leaves to a run what the run records, and
-//! `meant` decides which task an element ends. `runs` names runs. `live` reads what runs do at the moment,
-//! and `live_writer` writes it. `page_server` notes who serves the page of the memory.
+//! until then, and `sealed` writes and reads such files, so that only what this program wrote is trusted. `told` records an
+//! attempt that nobody began; `notes` says what its task's last context showed, and whether it was told before. `ended` is an
+//! attempt without secrets, whose agent has ended. `contributions` turns its output into knowledge, and `record` writes that
+//! and the journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's
+//! `state_folders`, and `kept_attempt` lists the attempts. `message` records what an agent says in a session without a loop,
+//! in a run that `session_run` names; `loop_claims` leaves to a run what the run records, and `meant` decides which task an
+//! element ends. `runs` names runs. `live` reads what runs do at the moment, and `live_writer` writes it. `page_server` notes
+//! who serves the page of the memory.
 //!
 //! `briefing` gathers what a session begins with, and `remedies` finds the entries that are about what goes wrong now.
 //!
@@ -23,9 +23,7 @@ mod ended;
 mod finish;
 mod gather;
 mod iteration;
-mod kept;
-mod kept_file;
-mod kept_message;
+mod kept_attempt;
 mod live;
 #[cfg(feature = "runner")]
 mod live_writer;
@@ -42,10 +40,9 @@ mod refusal;
 mod remedies;
 mod reminder;
 mod runs;
-mod sealed;
-mod session_message;
+pub(crate) mod sealed;
 mod session_run;
-pub(crate) mod state_file;
+mod spool;
 mod state_folders;
 mod told;
 mod work_tree;
@@ -57,14 +54,13 @@ pub use ended::Recorded;
 pub(crate) use finish::{changed_files, finish, keep, reader, record_past};
 pub(crate) use gather::context;
 pub use iteration::{Iteration, Run};
-pub(crate) use kept::{kept_attempts, kept_problems};
-pub(crate) use kept_file::task_named;
-pub use kept_file::{IterationRef, KeptAttempt, record_command};
-pub(crate) use kept_message::{keep_message, kept_messages};
+pub use kept_attempt::{KeptAttempt, record_command};
+pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
 pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
 pub(crate) use live::{live_runs, recent_runs, unfinished_runs};
 #[cfg(feature = "runner")]
 pub(crate) use live_writer::LiveWriter;
+pub(crate) use loop_claims::is_imported;
 pub(crate) use message::{RecordedMessage, SessionWork, record_message, record_work, says_anything};
 pub(crate) use model_choice::choose_model;
 pub use page_server::PageServer;
@@ -73,8 +69,8 @@ pub use process_identity::ProcessIdentity;
 pub(crate) use reminder::reminder;
 pub(crate) use runs::{new_run, new_session, newest_run, recent_run};
 pub(crate) use sealed::{keep_options, kept_options};
-pub(crate) use session_message::SessionMessage;
 pub(crate) use session_run::{is_client_run, is_session, session_run};
+pub(crate) use spool::{SessionMessage, keep_message, kept_messages};
 pub use state_folders::StateFolders;
 pub(crate) use told::{record_attempt, record_kept};
 pub(crate) use work_tree::note_context;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::iteration::line;
-use super::state_file;
+use super::sealed;
 use crate::context::{Context, Task};
 use crate::entry::{Attempt, Id};
 use crate::journal::{attempt_at, is_same_attempt};
@@ -101,7 +101,7 @@ pub(super) fn note(workspace: &Workspace, task: &Task, run: Option<&str>, contex
         at: workspace.now(),
     };
     let now = workspace.now();
-    let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
+    let _ = sealed::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
         notes.contexts.retain(|known| known.task.id != note.task.id || known.run != note.run);
         notes.contexts.push(note);
         notes.forget_old(now);
@@ -110,7 +110,7 @@ pub(super) fn note(workspace: &Workspace, task: &Task, run: Option<&str>, contex
 
 /// Returns the notes that are not forgotten.
 fn kept(workspace: &Workspace) -> AttemptNotes {
-    let mut notes: AttemptNotes = state_file::read_only(workspace, NAME);
+    let mut notes: AttemptNotes = sealed::read_locked(workspace, NAME);
     notes.forget_old(workspace.now());
     notes
 }
@@ -169,7 +169,7 @@ pub(super) fn telling(attempt: &Attempt) -> u64 {
 /// one. The note of its task's context has served.
 pub(super) fn note_told(workspace: &Workspace, path: &str, task: &Task, run: Option<&str>, telling: (Channel, u64)) {
     let now = workspace.now();
-    let _ = state_file::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
+    let _ = sealed::update(workspace, NAME, |notes: &mut AttemptNotes, _| {
         if let Some(at) = position(&notes.contexts, task, run) {
             notes.contexts.remove(at);
         }

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::process_identity::ProcessIdentity;
-use super::sealed::{seal, state_key, unsealed};
+use super::sealed;
 use crate::error::{Error, Result};
 use crate::store::write_private;
 use crate::workspace::Workspace;
 
-/// The folder below `state/`.
+/// The folder below `state/`, and the file there with the server.
 const FOLDER: &str = "page";
-const FILE: &str = "server.json";
+const SERVER: &str = "page/server.json";
 /// A file that leads a browser to the page: arguments of a program can be read by every user, and this file cannot.
 const LAUNCHER: &str = "open.html";
 
@@ -55,25 +55,20 @@ impl PageServer {
     }
 }
 
-/// Notes that `server` serves the page of this memory. Returns the server that does so already, if there is one; then nothing is noted.
+/// Notes that `server` serves the page of this memory. Returns the server that does so already, if there is one; then nothing
+/// is noted.
 pub(crate) fn claim_page(workspace: &Workspace, server: &PageServer) -> Result<Option<PageServer>> {
-    let _lock = workspace.lock_within_git()?;
+    let lock = workspace.lock_within_git()?;
     if let Some(other) = page_server(workspace).filter(|other| other.process != server.process) {
         return Ok(Some(other));
     }
-    let failed = |source| Error::Io { action: "write", path: path(workspace), source };
-    let key = workspace.store.make_state_key().map_err(failed)?;
-    let mut text = serde_json::to_vec(server).map_err(|error| failed(error.into()))?;
-    seal(&mut text, &key);
-    write_private(&workspace.store.state().join(FOLDER), FILE, &text).map_err(failed)?;
+    sealed::write(workspace, &lock, SERVER, server)?;
     Ok(None)
 }
 
 /// Returns the server of the page of this memory that runs now, if there is one.
 pub(crate) fn page_server(workspace: &Workspace) -> Option<PageServer> {
-    let file = workspace.store.read(&format!("state/{FOLDER}/{FILE}")).ok()?;
-    let bytes = unsealed(&file.bytes, state_key(workspace).ok()?).ok()?;
-    serde_json::from_slice(bytes).ok().filter(PageServer::is_alive)
+    sealed::read(workspace, SERVER).filter(PageServer::is_alive)
 }
 
 /// Writes a file that leads a browser to the page, and returns its path.
@@ -87,10 +82,6 @@ pub(crate) fn page_launcher(workspace: &Workspace, server: &PageServer) -> Resul
     );
     let failed = |source| Error::Io { action: "write", path: folder.join(LAUNCHER), source };
     write_private(&folder, LAUNCHER, html.as_bytes()).map_err(failed)
-}
-
-fn path(workspace: &Workspace) -> PathBuf {
-    workspace.store.state().join(FOLDER).join(FILE)
 }
 
 #[cfg(test)]

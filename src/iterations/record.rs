@@ -15,7 +15,7 @@ use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::entry::{Attempt, AttemptHead, Id, Outcome};
 use crate::error::{Error, Problem, Result};
 use crate::history::{
-    CompletedReport, Report, Validated, completed_report, error_category, outcome, sections, transcript_problems,
+    RedactedReport, Report, completed_report, error_category, outcome, sections, transcript_problems,
 };
 use crate::journal::{complete_attempt, recorded_before, task_by_name, write_attempt};
 use crate::knowledge::{self, WriteAction, Written};
@@ -31,22 +31,22 @@ use crate::workspace::{Work, Workspace};
 /// How much of a task's title is in a commit message, in characters.
 const COMMIT_TITLE: usize = 200;
 
-/// The result of an agent's output.
+/// What came of the knowledge and the events in an agent's output.
 #[derive(Default)]
 pub(super) struct Contributions {
     /// The recorded knowledge, in the order in which the agent wrote it.
     pub(super) added: Vec<Written>,
     /// Knowledge that could not be stored in an entry, and why.
-    pub(super) left_over: Vec<(Knowledge, String)>,
-    /// The refusals: the line, and the reason.
-    pub(super) refused: Vec<(u32, String)>,
+    left_over: Vec<(Knowledge, String)>,
+    /// The refusals, in the order of their lines.
+    pub(super) refused: Vec<String>,
     pub(super) problems: Vec<Problem>,
 }
 
 /// Records an attempt that is complete.
-pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &EndedAttempt<'_>) -> Result<Recorded> {
-    let EndedAttempt { iteration, transcript, .. } = *ended;
-    let CompletedReport { report, ended: by_client } = &completed_report(ended.report, transcript, &iteration.model);
+pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &EndedAttempt) -> Result<Recorded> {
+    let EndedAttempt { iteration, said: RedactedReport { report, transcript, .. }, .. } = ended;
+    let (report, by_client) = &completed_report(report, transcript, &iteration.model);
     // In an unknown format, the agent's own text cannot be distinguished from a printed file.
     let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
     let mut output = sigil::read(own);
@@ -55,19 +55,17 @@ pub(super) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     output.refused.extend(remarks);
     let is_claimed = told.is_some() || report.outcome.is_some() || output.failure.is_some();
     let outcome = outcome(told, report, *by_client);
-    let mut contributions = Contributions { refused: refused(workspace, &mut output), ..Contributions::default() };
     let mut problems = transcript_problems(transcript, report, outcome);
-    contributions.take_over(workspace, ended, &output)?;
-    problems.append(&mut contributions.problems);
+    let contributions = Contributions::of(workspace, ended, &mut output)?;
+    problems.extend(contributions.problems);
     problems.extend(ended.unknown_changes.clone());
-    let notes = Some(report.notes.clone()).filter(|notes| !notes.trim().is_empty()).or_else(|| output.notes.take());
+    let notes =
+        Some(report.sections.notes.clone()).filter(|notes| !notes.trim().is_empty()).or_else(|| output.notes.take());
     output.notes = notes_with(notes, &contributions.left_over);
-    contributions.refused.sort_by_key(|(line, _)| *line);
-    let refused = contributions.refused.into_iter().map(|(_, refused)| refused);
-    let refused = refused.chain(ended.refused.iter().cloned()).collect();
+    let refused = contributions.refused.into_iter().chain(ended.refused.iter().cloned()).collect();
     let head = AttemptHead { refused, ..attempt_head(ended, report, &output, outcome) };
     let allowed = &workspace.settings.allowed_secrets;
-    let sections = sections(output, report, transcript, outcome, allowed);
+    let sections = sections(output, report, transcript, outcome);
     // The lock is taken after the attempt is prepared.
     let attempt = iteration.attempt_with(head, sections).prepared(allowed);
     let (path, attempt, is_new) = write(workspace, ended, (attempt, is_claimed), &mut problems)?;
@@ -91,7 +89,7 @@ pub(super) fn known_name(workspace: &Workspace, name: &str) -> Option<TaskName> 
 
 /// Returns the refused sigils of the output, including a model that the settings do not name, which is removed. The
 /// model's name is replaced by that of the settings.
-pub(super) fn refused(workspace: &Workspace, output: &mut ParsedSigils) -> Vec<(u32, String)> {
+fn refused(workspace: &Workspace, output: &mut ParsedSigils) -> Vec<(u32, String)> {
     // If suggestions were not requested, invalid ones are not reported.
     let is_reported = |refused: &&Refused| workspace.settings.events_from_output || refused.name != SUGGESTIONS_HEADING;
     let mut refused: Vec<(u32, String)> =
@@ -108,31 +106,31 @@ pub(super) fn refused(workspace: &Workspace, output: &mut ParsedSigils) -> Vec<(
 
 impl Contributions {
     /// Records the knowledge and the events in an output.
-    fn take_over(&mut self, workspace: &Workspace, ended: &EndedAttempt<'_>, output: &ParsedSigils) -> Result<()> {
-        for noted in &output.knowledge {
-            let place = format!("line {}: <{}>", noted.line, noted.name);
-            self.add(workspace, ended, (noted.line, place), Ok(knowledge_of(noted, ended.iteration)))?;
-        }
-        for suggestion in output.suggestions.iter().filter(|_| workspace.settings.events_from_output) {
-            let event = event_of(suggestion, ended.iteration).and_then(|event| event.to_knowledge());
+    pub(super) fn of(workspace: &Workspace, ended: &EndedAttempt, output: &mut ParsedSigils) -> Result<Contributions> {
+        let (mut all, mut refused) = (Contributions::default(), refused(workspace, output));
+        let knowledge = output.knowledge.iter().map(|noted| {
+            (noted.line, format!("line {}: <{}>", noted.line, noted.name), Ok(knowledge_of(noted, &ended.iteration)))
+        });
+        let events = output.suggestions.iter().filter(|_| workspace.settings.events_from_output).map(|suggestion| {
             let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-            self.add(workspace, ended, (suggestion.line, place), event)?;
+            (suggestion.line, place, event_of(suggestion, &ended.iteration).and_then(|event| event.to_knowledge()))
+        });
+        for (line, place, fact) in knowledge.chain(events) {
+            let reason = all.add(workspace, ended, fact)?;
+            refused.extend(reason.map(|reason| (line, format!("{place}: {reason}"))));
         }
-        Ok(())
+        refused.sort_by_key(|(line, _)| *line);
+        all.refused = refused.into_iter().map(|(_, refused)| refused).collect();
+        Ok(all)
     }
 
-    /// Records one fact of an output. An error that concerns only that fact is noted, any other is returned.
-    pub(super) fn add(
-        &mut self,
-        workspace: &Workspace,
-        ended: &EndedAttempt<'_>,
-        (line, place): (u32, String),
-        fact: Result<Knowledge>,
-    ) -> Result<()> {
+    /// Records one fact of an output. Returns why it was refused; an error that concerns more than this fact is returned as
+    /// such.
+    fn add(&mut self, workspace: &Workspace, ended: &EndedAttempt, fact: Result<Knowledge>) -> Result<Option<String>> {
         // The journal is committed, and other people do not have this folder.
         let folder = format!("{}/", workspace.root().display());
         let reason = |error: &Error| reason_of(error).replace(&folder, "");
-        let added = fact.and_then(|fact| ended.without_secret(fact)).and_then(|fact| {
+        let added = fact.and_then(|fact| ended.without_secret(&fact).map(|()| fact)).and_then(|fact| {
             knowledge::add(workspace, &fact).inspect_err(|error| {
                 let is_of_file = is_of_one(error) && !is_of_agent(error);
                 self.left_over.extend(is_of_file.then(|| (fact, reason(error))));
@@ -142,22 +140,22 @@ impl Contributions {
             Ok(mut added) => {
                 self.problems.append(&mut added.problems);
                 self.added.push(added);
+                Ok(None)
             }
-            Err(error) if is_of_one(&error) => self.refused.push((line, format!("{place}: {}", reason(&error)))),
-            Err(error) => return Err(error),
+            Err(error) if is_of_one(&error) => Ok(Some(reason(&error))),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 }
 
 /// Returns the frontmatter of an attempt's entry.
-fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils, outcome: Outcome) -> AttemptHead {
-    let iteration = ended.iteration;
+fn attempt_head(ended: &EndedAttempt, report: &Report, output: &ParsedSigils, outcome: Outcome) -> AttemptHead {
+    let (iteration, said) = (&ended.iteration, &ended.said);
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     // The reason applies only to the chosen model.
     let is_chosen = report.model.as_ref().is_none_or(|model| *model == iteration.model);
     // Whoever asked for a context may have taken another model than the one that it advised.
-    let knows_model = !iteration.is_unmeasured || ended.report.model.is_some() || ended.transcript.model.is_some();
+    let knows_model = !iteration.is_unmeasured || said.report.model.is_some() || said.transcript.model.is_some();
     let seconds = u32::try_from((ended.at - iteration.started_at).num_seconds()).ok().map(f64::from);
     let seconds = seconds.filter(|_| !iteration.is_unmeasured);
     AttemptHead {
@@ -172,8 +170,8 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils
         cost_usd: report.cost_usd,
         tokens_in: report.tokens_in,
         tokens_out: report.tokens_out,
-        files: ended.files(report, output),
-        validation: report.validation.as_ref().map(Validated::to_validation),
+        files: ended.files(output),
+        validation: report.validation.clone(),
         context: iteration.entries.clone(),
         ..AttemptHead::new(iteration.number, outcome)
     }
@@ -183,7 +181,7 @@ fn attempt_head(ended: &EndedAttempt<'_>, report: &Report, output: &ParsedSigils
 /// the attempt was unknown before. An attempt that is not `is_claimed` has its outcome from nobody who worked on it.
 fn write(
     workspace: &Workspace,
-    ended: &EndedAttempt<'_>,
+    ended: &EndedAttempt,
     (attempt, is_claimed): (Attempt, bool),
     problems: &mut Vec<Problem>,
 ) -> Result<(String, Attempt, bool)> {
@@ -204,8 +202,8 @@ fn write(
     }
     problems.extend(lock.settled(&[workspace.store.memory().join(&path)]));
     // The journal has it, so the call has succeeded; a repetition would write it again.
-    let closed = close(workspace, &lock, ended.iteration);
-    problems.extend(closed.err().map(|error| still_open(ended.iteration, &error)));
+    let closed = close(workspace, &lock, &ended.iteration);
+    problems.extend(closed.err().map(|error| still_open(&ended.iteration, &error)));
     workspace.commit_written(pending, &path);
     problems.extend(commit_to_git(workspace, &lock, &attempt));
     Ok((path, attempt, is_new))

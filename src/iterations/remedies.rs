@@ -66,7 +66,7 @@ fn asking(id: Option<String>, feature: Option<String>) -> Task {
 /// Returns what is known of a failure, with the title of its task.
 fn described(title: &str, attempt: &Attempt) -> String {
     let sections = &attempt.sections;
-    let parts = [title, attempt.error_line().unwrap_or_default(), &sections.why, &sections.retry_suggestion];
+    let parts = [title, attempt.error_line().unwrap_or_default(), &sections.why_failed, &sections.retry_suggestion];
     parts.map(|part| &part[..floor(part, MAX_PART)]).join("\n")
 }
 

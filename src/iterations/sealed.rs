@@ -1,64 +1,140 @@
-//! Files below `state/` that are trusted only if this program wrote them, for this user, on this machine and in this folder.
+//! Small files below `state/` that are trusted only if this program wrote them, for this user, on this machine and in this
+//! folder.
 //!
 //! They do not belong into version control, but a repository, an archive or a copy may contain such files. So each ends
 //! with a checksum whose key depends on this user, machine and folder (see
-//! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says about it.
+//! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says about it. A torn
+//! or foreign file is as good as missing.
 
-use std::io;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::git::WorkTree;
 use crate::store::{Lock, SealKey};
 use crate::workspace::Workspace;
 
+/// The folder of the files that [`update`] changes, below `state/`.
+pub(crate) const SESSIONS: &str = "sessions";
 /// The file with the options of the newest run, below `state/`.
 const OPTIONS: &str = "run.json";
+/// The largest file in that folder that is read, in bytes.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// How long to wait for another process, which has the lock for less than a millisecond.
+const TIMEOUT: Duration = Duration::from_millis(25);
+/// How long to wait before the next try.
+const PAUSE: Duration = Duration::from_millis(1);
 
-/// Writes a file below `state/`, with its checksum.
-pub(super) fn write_sealed(workspace: &Workspace, lock: &Lock, name: &str, mut text: Vec<u8>) -> Result<()> {
-    let key = workspace.store.make_state_key().map_err(|source| no_key(workspace, source))?;
-    seal(&mut text, &key);
-    workspace.store.write_state(lock, name, &text)
+/// Writes the file `name` below `state/`, which only this user can read. A reader sees a whole file.
+pub(super) fn write(workspace: &Workspace, lock: &Lock, name: &str, content: impl Serialize) -> Result<()> {
+    let failed = |source| Error::Io { action: "write", path: workspace.store.state().join(name), source };
+    let key = workspace.store.make_state_key().map_err(failed)?;
+    workspace.store.write_state(lock, name, &sealed(&content, &key).map_err(failed)?)
 }
 
-/// Appends the checksum to the content of a file.
-pub(crate) fn seal(text: &mut Vec<u8>, key: &SealKey) {
-    let line = key.line(text);
-    text.extend(line);
+/// Returns the content of the file `name` below `state/` if this program wrote it here; `None` if there is none.
+pub(super) fn read<Content: DeserializeOwned>(workspace: &Workspace, name: &str) -> Option<Content> {
+    let file = workspace.store.read(&format!("state/{name}")).ok()?;
+    content(&file.bytes, state_key(workspace).ok()?).ok()
 }
 
-/// Returns the content of a file without its last line, if that proves that it was written here; else why it is not
-/// trusted.
-pub(crate) fn unsealed(bytes: &[u8], key: Option<SealKey>) -> std::result::Result<&[u8], String> {
-    let text = key.and_then(|key| key.unsealed(bytes));
-    text.ok_or_else(|| {
+/// Changes the content of a file in [`SESSIONS`] under a lock of its own. The file is created if it is missing. Returns the
+/// result of `change`, which also gets whether the file is new.
+///
+/// # Errors
+///
+/// `WouldBlock` if another process keeps the file locked, and those of the file system.
+pub(crate) fn update<Content: Default + Serialize + DeserializeOwned, T>(
+    workspace: &Workspace,
+    name: &str,
+    change: impl FnOnce(&mut Content, bool) -> T,
+) -> io::Result<T> {
+    let key = workspace.store.make_state_key()?;
+    let file = workspace.store.make_state_folder(SESSIONS)?.open_lock_file(name)?;
+    lock(&file, File::try_lock)?;
+    let bytes = bytes_of(&file)?;
+    let mut content = content(&bytes, Some(key)).unwrap_or_default();
+    let result = change(&mut content, bytes.is_empty());
+    let bytes = sealed(&content, &key)?;
+    file.set_len(0)?;
+    file.write_all_at(&bytes, 0)?;
+    Ok(result)
+}
+
+/// Returns the content of a file that [`update`] wrote; the default if there is none.
+pub(crate) fn read_locked<Content: Default + DeserializeOwned>(workspace: &Workspace, name: &str) -> Content {
+    let read = || {
+        let file = workspace.store.folder(&format!("state/{SESSIONS}")).ok()?.open_file(name).ok()?;
+        // Whoever writes it empties it first.
+        lock(&file, File::try_lock_shared).ok()?;
+        content(&bytes_of(&file).ok()?, state_key(workspace).ok()?).ok()
+    };
+    read().unwrap_or_default()
+}
+
+/// Returns the bytes of a file with this content, its checksum included.
+pub(super) fn sealed(content: &impl Serialize, key: &SealKey) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(content)?;
+    bytes.extend(key.line(&bytes));
+    Ok(bytes)
+}
+
+/// Returns the content of a file that [`sealed`] made; else the reason why it is not trusted.
+pub(super) fn content<Content: DeserializeOwned>(
+    bytes: &[u8],
+    key: Option<SealKey>,
+) -> std::result::Result<Content, String> {
+    let text = key.and_then(|key| key.unsealed(bytes)).ok_or_else(|| {
         "it was not written by you, on this machine and in this folder, or it is of an older version".to_owned()
-    })
+    })?;
+    // Without the text itself, which may be anything, and long.
+    serde_json::from_slice(text)
+        .map_err(|error| format!("line {}, column {} is not what this program writes", error.line(), error.column()))
 }
 
 /// Returns the key of the checksums; `None` if this user never locked anything here, and so wrote nothing.
 pub(super) fn state_key(workspace: &Workspace) -> Result<Option<SealKey>> {
-    workspace.store.state_key().map_err(|source| no_key(workspace, source))
+    let path = || workspace.store.state().join("lock");
+    workspace.store.state_key().map_err(|source| Error::Io { action: "look at", path: path(), source })
 }
 
-fn no_key(workspace: &Workspace, source: io::Error) -> Error {
-    Error::Io { action: "look at", path: workspace.store.state().join("lock"), source }
-}
-
-/// Saves the options of a run: any text. It replaces the options of another run.
+/// Saves the options of a run: a JSON document. It replaces the options of another run.
 pub(crate) fn keep_options(workspace: &Workspace, options: &str) -> Result<()> {
-    write_sealed(workspace, &workspace.lock_within_git()?, OPTIONS, options.as_bytes().to_owned())
+    let options: &RawValue =
+        serde_json::from_str(options).map_err(|error| Error::invalid("options", error.to_string()))?;
+    write(workspace, &workspace.lock_within_git()?, OPTIONS, options)
 }
 
-/// Returns the text that [`keep_options`] saved on this machine, in this folder. It may name commands, so a file from
+/// Returns the document that [`keep_options`] saved on this machine, in this folder. It may name commands, so a file from
 /// elsewhere, or one that git tracks, is not trusted.
 pub(crate) fn kept_options(workspace: &Workspace) -> Option<String> {
-    let path = format!("state/{OPTIONS}");
-    let is_tracked = |tree: WorkTree| tree.tracked(&[&path]).map_or(true, |tracked| !tracked.is_empty());
+    let is_tracked = |tree: WorkTree| tree.tracked(&[&format!("state/{OPTIONS}")]).map_or(true, |all| !all.is_empty());
     if workspace.work_tree().is_some_and(is_tracked) {
         return None;
     }
-    let file = workspace.store.read(&path).ok()?;
-    let bytes = unsealed(&file.bytes, state_key(workspace).ok()?).ok()?;
-    String::from_utf8(bytes.to_owned()).ok()
+    read::<Box<RawValue>>(workspace, OPTIONS).map(|options| options.get().to_owned())
+}
+
+fn lock(file: &File, try_lock: fn(&File) -> std::result::Result<(), TryLockError>) -> io::Result<()> {
+    let started = Instant::now();
+    loop {
+        match try_lock(file) {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if started.elapsed() < TIMEOUT => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+fn bytes_of(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -8,15 +8,15 @@ use chrono::{DateTime, Utc};
 
 use super::begun::begun;
 use super::ended::{EndedAttempt, Recorded};
-use super::finish::{record_safely, transcript};
+use super::finish::{record_safely, redacted};
 use super::iteration::Iteration;
-use super::kept::settle;
-use super::kept_file::{IterationRef, KeptAttempt, canonical};
+use super::kept_attempt::{KeptAttempt, settle};
 use super::meant::{TaskName, of_session};
 use super::notes::{Channel, context_of, tasks_of_contexts};
 use super::process_identity::ProcessIdentity;
 use super::record::{known_name, record};
 use super::runs::{known_task, new_run, recent_run};
+use super::spool::Spooled;
 use super::state_folders::StateFolders;
 use crate::catalog::{Catalog, RowId};
 use crate::context::Task;
@@ -37,17 +37,15 @@ pub(crate) fn record_attempt(
     run: Option<&str>,
     report: &Report,
 ) -> Result<Recorded> {
-    let transcript = transcript(workspace, report);
-    let task = task.cloned().or_else(|| task_of(workspace, run, &transcript.text));
+    let said = redacted(workspace, report)?;
+    let task = task.cloned().or_else(|| task_of(workspace, run, &said.transcript.text));
     let task = task.ok_or_else(|| Error::invalid(Argument::Iteration, "neither you nor the output name a task"))?;
     check_not_held(workspace, &task.own_id(), run)?;
     let iteration = told_iteration(workspace, &task, run, workspace.now())?;
     // Without an output, the report itself says what an agent says.
     let channel = if report.transcript.is_none() && report.text.is_empty() { Channel::Tool } else { Channel::Output };
-    let ended = EndedAttempt {
-        told: Some((channel, run.is_some())),
-        ..EndedAttempt::new(&iteration, report, &transcript, workspace.now())
-    };
+    let told = Some((channel, run.is_some()));
+    let ended = EndedAttempt { told, ..EndedAttempt::new(iteration, said, workspace.now()) };
     record_safely(workspace, semantic, folders, ended)
 }
 
@@ -59,54 +57,30 @@ pub(crate) fn record_kept(
     folders: &StateFolders,
     kept: &KeptAttempt,
 ) -> Result<Recorded> {
-    let root = canonical(workspace.root());
-    if !kept.is_of(&root) {
-        let reason = format!(
-            "it belongs to the memory in `{}`, and this one is in `{root}`; where the project was moved, change \
-             `root` in the file",
-            kept.file.root
-        );
-        return Err(Error::invalid(format!("`{}`", kept.path.display()), reason));
-    }
-    let file = &kept.file;
-    let transcript = file.report.transcript.clone().unwrap_or_default();
-    let iteration = iteration_of(workspace, kept)?;
-    let ended = EndedAttempt {
-        unknown_changes: None,
-        iteration: &iteration,
-        report: &file.report,
-        transcript: &transcript,
-        changes: file.changes.clone(),
-        at: file.kept_at,
-        was_kept: true,
-        is_redacted: file.redacted,
-        told: iteration.is_unmeasured.then_some((Channel::Output, true)),
-        refused: Vec::new(),
+    kept.check_root(workspace.root())?;
+    let ended = match kept.content() {
+        Spooled::Output { run, said, at, .. } => {
+            let iteration = told_iteration(workspace, &kept.task()?, run.as_deref(), *at)?;
+            EndedAttempt::new(iteration, (**said).clone(), *at)
+        }
+        Spooled::Attempt(ended) => (**ended).clone(),
+        Spooled::Message(_) => return Err(Error::invalid("file", "it is a message, which hooks record")),
     };
+    let told = ended.iteration.is_unmeasured.then_some((Channel::Output, true));
+    let ended = EndedAttempt { was_kept: true, told, ..ended };
     match record(workspace, semantic, &ended) {
         Ok(mut recorded) => {
             // A file that a person put elsewhere stays.
-            if folders.hold(&kept.path) {
-                recorded.problems.extend(settle(&recorded.attempt, &kept.path));
+            if folders.hold(kept.path()) {
+                recorded.problems.extend(settle(&recorded.attempt, kept.path()));
             }
             Ok(recorded)
         }
         Err(source) => Err(Error::NotRecorded {
             root: workspace.root().to_owned(),
-            kept: kept.path.clone(),
+            kept: kept.path().to_owned(),
             source: Box::new(source),
         }),
-    }
-}
-
-/// Returns the iteration that a saved attempt belongs to.
-fn iteration_of(workspace: &Workspace, kept: &KeptAttempt) -> Result<Iteration> {
-    match &kept.file.which {
-        IterationRef::Begun(iteration) => Ok((**iteration).clone()),
-        IterationRef::Named { run, .. } => {
-            let task = kept.named_task()?;
-            told_iteration(workspace, &task, run.as_deref(), kept.file.kept_at)
-        }
     }
 }
 

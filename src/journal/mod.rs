@@ -14,7 +14,7 @@ pub(crate) use read::{
     attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts, latest_start,
     summaries, task_by_name,
 };
-pub use views::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
+pub use views::{AttemptView, Found, Occurrence, RecurringError};
 pub(crate) use views::{
     failed_attempts, feature_files, of_feature, problems_of, recent_attempts, recent_iterations, recurring,
     recurring_errors,

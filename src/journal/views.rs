@@ -3,15 +3,16 @@
 //! One bad file never hides another: problems of files are reported beside the answer.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::names::check_name;
 use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, reason, summaries};
 use crate::catalog::{Catalog, RowId};
-use crate::entry::attempt::NO_REPORT;
 use crate::entry::knowledge::timestamp;
 use crate::entry::path::display_path;
-use crate::entry::{Attempt, Files, Id, Outcome, Validation};
+use crate::entry::{Attempt, Id};
 use crate::error::{Problem, Result};
 use crate::history::{self, AttemptSummary, TouchedFile};
 use crate::text::is_same_name;
@@ -21,7 +22,8 @@ use crate::workspace::Workspace;
 /// microseconds, and errors that recurred only before that are over.
 const MAX_RECENT: usize = 500;
 
-/// An iteration in the form for JSON: flat, with the time as text. An [`Attempt`] has the form of its file.
+/// An attempt, and where the journal has it. In JSON it is flat: the fields of the attempt, of its head and its sections
+/// stand beside these.
 ///
 /// ```
 /// use ralph_memory::memory::Report;
@@ -35,136 +37,58 @@ const MAX_RECENT: usize = 500;
 /// let iteration = memory.begin(&task, &memory.new_run())?;
 /// let text = "<journal>Titles count twice.</journal><difficulty-estimate>easy</difficulty-estimate>";
 /// memory.finish(&iteration, &Report { text: text.into(), ..Report::default() })?;
-/// let view = &memory.recent_iterations(Some("search"), 1).iterations[0];
-/// assert_eq!((view.task_title.as_str(), view.notes.as_str()), ("Rank titles higher", "Titles count twice."));
-/// assert_eq!(view.outcome.as_str(), "blocked", "the agent said neither that it was done nor that it failed");
+/// let view = memory.recent_iterations(Some("search"), 1).items.remove(0);
+/// assert_eq!(view.attempt.task_title, "Rank titles higher");
+/// assert_eq!(view.attempt.head.outcome.as_str(), "blocked", "the agent said neither that it was done nor that it failed");
+/// assert_eq!(serde_json::to_value(&view)?["notes"], "Titles count twice.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct IterationView {
+pub struct AttemptView {
     /// The entry in the journal.
     pub id: Id,
     /// Its file, relative to the folder that holds `.ralph/`.
     pub path: String,
     /// Whether it is in the archive.
     pub archived: bool,
-    /// The run.
-    pub run_id: String,
-    /// Its number in the run, from 1.
-    pub iteration: u32,
-    /// The task.
-    pub task_id: Option<String>,
-    /// The title of the task; empty if it has none.
-    pub task_title: String,
-    /// The feature that the task belongs to.
-    pub feature: Option<String>,
-    /// Its outcome.
-    pub outcome: Outcome,
-    /// The category of its error.
-    pub error_category: Option<String>,
-    /// The language model that worked on it.
-    pub model: Option<String>,
-    /// When it began, RFC 3339.
-    pub started_at: String,
-    /// Its duration, in seconds.
-    pub duration_secs: Option<f64>,
-    /// Its cost, in US dollars.
-    pub cost_usd: Option<f64>,
-    /// How many tokens the model read.
-    pub tokens_in: Option<u64>,
-    /// How many tokens the model wrote.
-    pub tokens_out: Option<u64>,
-    /// The git tree of the work tree when it ended, without `.ralph/`.
-    pub tree: Option<String>,
-    /// The files that it touched.
-    pub files: Files,
-    /// The agent's notes; here and below, an empty text means that there is none.
-    pub notes: String,
-    /// The summary.
-    pub summary: String,
-    /// What was tried.
-    #[serde(rename = "what_tried")]
-    pub what_was_tried: String,
-    /// Why it failed.
-    #[serde(rename = "why_failed")]
-    pub why_it_failed: String,
-    /// The error output that the agent reported, or that its client printed as it crashed.
-    pub error_output: String,
-    /// What the agent suggests for the next attempt.
-    pub retry_suggestion: String,
-    /// The decisions.
-    pub decisions: String,
-    /// The errors on the way.
-    pub errors: String,
-    /// The command that decides whether the task is done, and its result, if it was run.
-    pub validation: Option<Validation>,
-    /// Its output.
-    pub validation_output: String,
-    /// Feedback from the person who stopped it.
-    pub feedback: String,
-    /// The elements of the agent's report that were refused, or not written as they should be, and why.
-    pub refused: Vec<String>,
+    /// Its content.
+    #[serde(flatten, serialize_with = "flat")]
+    pub attempt: Attempt,
     /// Why the task is not done, in a line; empty if it is done, or nobody knows.
     pub reason: String,
 }
 
-impl IterationView {
-    /// Returns whether its agent said what was tried or why it failed.
-    pub fn has_report(&self) -> bool {
-        !self.what_was_tried.trim().is_empty() || !matches!(self.why_it_failed.trim(), "" | NO_REPORT)
-    }
-
-    /// Returns the view of an attempt in the form in which it is written. Its file is `path`, relative to the folder that
-    /// holds `.ralph/`.
-    pub(crate) fn new(id: Id, path: String, attempt: Attempt) -> IterationView {
+impl AttemptView {
+    /// Returns the view of the attempt whose file is `path`, relative to the folder that holds `.ralph/`.
+    pub(crate) fn new(id: Id, path: String, attempt: Attempt) -> AttemptView {
         let reason = reason(&attempt);
-        let Attempt { head, sections, .. } = attempt;
-        IterationView {
-            id,
-            archived: path.starts_with(".ralph/archive/"),
-            path,
-            run_id: attempt.run_id,
-            iteration: head.iteration,
-            task_id: attempt.task_id,
-            task_title: attempt.task_title,
-            feature: attempt.feature,
-            outcome: head.outcome,
-            error_category: head.error_category,
-            model: head.model,
-            started_at: timestamp(attempt.started_at),
-            duration_secs: head.duration_secs,
-            cost_usd: head.cost_usd,
-            tokens_in: head.tokens_in,
-            tokens_out: head.tokens_out,
-            tree: head.tree,
-            files: head.files,
-            notes: sections.notes,
-            summary: sections.summary,
-            what_was_tried: sections.tried,
-            why_it_failed: sections.why,
-            error_output: sections.error_output,
-            retry_suggestion: sections.retry_suggestion,
-            decisions: sections.decisions,
-            errors: sections.errors,
-            validation: head.validation,
-            validation_output: sections.validation_output,
-            feedback: sections.feedback,
-            refused: head.refused,
-            reason,
-        }
+        AttemptView { id, archived: path.starts_with(".ralph/archive/"), path, attempt, reason }
     }
 
     /// Reads the attempt with this id, without the secrets that a person may have written into its file; `None` if there is
     /// no readable one.
-    pub(crate) fn read(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<IterationView> {
+    pub(crate) fn read(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<AttemptView> {
         let path = path_of(catalogs, id)?;
         let attempt = attempt_at(workspace, &path)?.prepared(&workspace.settings.allowed_secrets);
-        Some(IterationView::new(id.clone(), display_path(&path), attempt))
+        Some(AttemptView::new(id.clone(), display_path(&path), attempt))
     }
 }
 
-/// What [`Memory::recent_iterations`](crate::Memory::recent_iterations) and
-/// [`Memory::failed_attempts`](crate::Memory::failed_attempts) return.
+/// Writes an attempt without levels, and without the measurements of its body, which only rankings need.
+fn flat<S: Serializer>(attempt: &Attempt, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    let mut fields = serde_json::to_value(attempt).map_err(S::Error::custom)?;
+    for part in ["head", "sections"] {
+        let inner = fields[part].take();
+        if let (Some(fields), Value::Object(inner)) = (fields.as_object_mut(), inner) {
+            fields.remove(part);
+            fields
+                .extend(inner.into_iter().filter(|(key, _)| !matches!(key.as_str(), "error_fingerprint" | "account")));
+        }
+    }
+    fields.serialize(serializer)
+}
+
+/// What a query of the journal found.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;
@@ -181,43 +105,23 @@ impl IterationView {
 ///     memory.finish(&iteration, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
 /// let failed = memory.failed_attempts(None, None, 1)?;
-/// assert_eq!((failed.iterations[0].outcome, failed.in_all), (Outcome::Error, 2));
+/// assert_eq!((failed.items[0].attempt.head.outcome, failed.in_all), (Outcome::Error, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Iterations {
-    /// The iterations, newest first.
-    pub iterations: Vec<IterationView>,
+pub struct Found<T> {
+    /// What is returned: attempts newest first; files and errors the most frequent first.
+    pub items: Vec<T>,
     /// How many there are, including those that are not returned.
     pub in_all: usize,
     /// Problems of the files that were read.
     pub problems: Vec<Problem>,
 }
 
-/// What [`Memory::feature_files`](crate::Memory::feature_files) returns.
-///
-/// ```
-/// use ralph_memory::entry::Files;
-/// use ralph_memory::memory::Report;
-/// use ralph_memory::{Memory, Task};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let task = Task { feature: Some("login".into()), ..Task::new("Expire sessions") };
-/// let files = Files { created: vec!["src/session.rs".into()], ..Files::default() };
-/// memory.finish(&memory.begin(&task, &memory.new_run())?, &Report { files, ..Report::default() })?;
-/// assert_eq!(memory.feature_files(Some("login")).files[0].path, "src/session.rs");
-/// assert!(memory.feature_files(Some("billing")).files.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FeatureFiles {
-    /// The files, the most frequent first.
-    pub files: Vec<TouchedFile>,
-    /// Problems of the entries that were read.
-    pub problems: Vec<Problem>,
+impl<T> Found<T> {
+    fn all(workspace: &Workspace, catalogs: &[&Catalog], items: Vec<T>) -> Found<T> {
+        Found { in_all: items.len(), items, problems: problems_of(workspace, catalogs) }
+    }
 }
 
 /// A recurring error.
@@ -238,7 +142,7 @@ pub struct FeatureFiles {
 ///     let text = format!("<failure-report>{why}</failure-report> <task-failed>{}</task-failed>", iteration.task_id());
 ///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
 /// }
-/// let error = &memory.recurring_errors(None).errors[0];
+/// let error = &memory.recurring_errors(None).items[0];
 /// assert_eq!(error.iterations, 2, "the place in the file makes no other error of it");
 /// assert_eq!(error.example, "error[E0308]: mismatched types at src/rank.rs:40");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -273,7 +177,7 @@ pub struct RecurringError {
 ///     let text = format!("<task-failed>{id}</task-failed>\n<failure-report>{why}</failure-report>");
 ///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
 /// }
-/// let error = memory.recurring_errors(None).errors.remove(0);
+/// let error = memory.recurring_errors(None).items.remove(0);
 /// assert_eq!((error.first.iteration, error.last.iteration), (1, 3));
 /// assert_eq!(memory.show(&error.last.id)?.entry.run_id, Some(error.last.run_id));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -290,40 +194,11 @@ pub struct Occurrence {
     pub started_at: String,
 }
 
-/// What [`Memory::recurring_errors`](crate::Memory::recurring_errors) returns.
-///
-/// ```
-/// use ralph_memory::memory::Report;
-/// use ralph_memory::{Memory, Task};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let task = Task { feature: Some("upload".into()), ..Task::new("Resume uploads") };
-/// for _ in 0..2 {
-///     let iteration = memory.begin(&task, &memory.new_run())?;
-///     let report = "what_tried: parts of 5 MB\nwhy_failed: the proxy\nstack_trace: TimeoutError: no answer";
-///     let text = format!("<failure-report>{report}</failure-report>\n<task-failed>{}</task-failed>", task.own_id());
-///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
-/// }
-/// assert_eq!(memory.recurring_errors(Some("upload")).errors.len(), 1);
-/// assert!(memory.recurring_errors(Some("search")).errors.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RecurringErrors {
-    /// The errors, the most frequent first, then the one that occurred last.
-    pub errors: Vec<RecurringError>,
-    /// Problems of the files that were read.
-    pub problems: Vec<Problem>,
-}
-
 /// Returns the last iterations of a feature's tasks, or of all, newest first, and at most `count`.
-pub(crate) fn recent_iterations(workspace: &Workspace, feature: Option<&str>, count: usize) -> Iterations {
+pub(crate) fn recent_iterations(workspace: &Workspace, feature: Option<&str>, count: usize) -> Found<AttemptView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
-    newest(workspace, &catalogs, of_feature(workspace.now(), &catalogs, feature), count)
+    newest(workspace, &catalogs, &of_feature(workspace.now(), &catalogs, feature), count)
 }
 
 /// Returns the last failed attempts, newest first and at most `count`: of a feature or of all, and of one task or of
@@ -337,7 +212,7 @@ pub(crate) fn failed_attempts(
     feature: Option<&str>,
     task_id: Option<&str>,
     count: usize,
-) -> Result<Iterations> {
+) -> Result<Found<AttemptView>> {
     task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
@@ -354,26 +229,26 @@ pub(crate) fn failed_attempts(
         None => of_feature(workspace.now(), &catalogs, feature),
     };
     failed.retain(|attempt| attempt.head.outcome.is_success() == Some(false));
-    Ok(newest(workspace, &catalogs, failed, count))
+    Ok(newest(workspace, &catalogs, &failed, count))
 }
 
 /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, the most
 /// frequent first. It does not check whether a file still exists.
-pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> FeatureFiles {
+pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> Found<TouchedFile> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let files = history::touched_files(&of_feature(workspace.now(), &catalogs, feature));
-    FeatureFiles { files, problems: problems_of(workspace, &catalogs) }
+    Found::all(workspace, &catalogs, files)
 }
 
 /// Returns the errors of at least two iterations of a feature's tasks, or of all: the most frequent first. Errors that
 /// differ only in paths, numbers and addresses are the same.
-pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> RecurringErrors {
+pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> Found<RecurringError> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let attempts = of_feature(workspace.now(), &catalogs, feature);
     let errors = recurring(workspace, &catalogs, &attempts, usize::MAX);
-    RecurringErrors { errors, problems: problems_of(workspace, &catalogs) }
+    Found::all(workspace, &catalogs, errors)
 }
 
 /// Returns the errors of at least two of these attempts, which are given oldest first: the most frequent first, and at
@@ -394,12 +269,15 @@ pub(crate) fn recurring(
 }
 
 /// Returns the newest of these attempts, which are given oldest first. It reads only as many files as it returns.
-fn newest(workspace: &Workspace, catalogs: &[&Catalog], attempts: Vec<AttemptSummary>, count: usize) -> Iterations {
-    let in_all = attempts.len();
+fn newest(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    attempts: &[AttemptSummary],
+    count: usize,
+) -> Found<AttemptView> {
     // A file may have vanished since the scan.
-    let view = |attempt: AttemptSummary| IterationView::read(workspace, catalogs, &attempt.id);
-    let iterations = attempts.into_iter().rev().filter_map(view).take(count).collect();
-    Iterations { iterations, in_all, problems: problems_of(workspace, catalogs) }
+    let views = attempts.iter().rev().filter_map(|attempt| AttemptView::read(workspace, catalogs, &attempt.id));
+    Found { in_all: attempts.len(), ..Found::all(workspace, catalogs, views.take(count).collect()) }
 }
 
 pub(crate) fn problems_of(workspace: &Workspace, catalogs: &[&Catalog]) -> Vec<Problem> {

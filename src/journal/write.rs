@@ -68,8 +68,8 @@ pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Optio
 /// that verification refutes, and no text of one contradicts the other's. What nobody claims contradicts no outcome.
 pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt, is_claimed: bool) -> bool {
     let texts = |attempt: &Attempt| {
-        let Sections { notes, tried, why, retry_suggestion, .. } = attempt.sections.clone();
-        [notes, tried, why, retry_suggestion]
+        let Sections { notes, what_tried, why_failed, retry_suggestion, .. } = attempt.sections.clone();
+        [notes, what_tried, why_failed, retry_suggestion]
     };
     let agree = |(one, other): (String, String)| {
         !is_given(&one) || !is_given(&other) || one.split_whitespace().eq(other.split_whitespace())
@@ -114,7 +114,7 @@ fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt
     if known.head.outcome == Outcome::Done {
         // Whoever told nothing is no failure without a report.
         told.head.error_category = None;
-        told.sections.why.clear();
+        told.sections.why_failed.clear();
     }
     let (head, other) = (&mut known.head, told.head);
     macro_rules! fill { ($($field:ident),*) => { $(head.$field = head.$field.take().or(other.$field);)* } }
@@ -135,23 +135,9 @@ fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt
     if head.context.is_empty() {
         head.context = other.context;
     }
-    let (sections, other) = (&mut known.sections, told.sections);
-    let texts = [
-        (&mut sections.notes, other.notes),
-        (&mut sections.summary, other.summary),
-        (&mut sections.tried, other.tried),
-        (&mut sections.why, other.why),
-        (&mut sections.error_output, other.error_output),
-        (&mut sections.retry_suggestion, other.retry_suggestion),
-        (&mut sections.decisions, other.decisions),
-        (&mut sections.errors, other.errors),
-        (&mut sections.validation_output, other.validation_output),
-        (&mut sections.progress, other.progress),
-        (&mut sections.feedback, other.feedback),
-    ];
-    for (text, other) in texts {
+    for (text, other) in known.sections.texts_mut().into_iter().zip(told.sections.texts_mut()) {
         if !is_given(text) && !other.trim().is_empty() {
-            *text = other;
+            *text = std::mem::take(other);
         }
     }
     known

@@ -117,7 +117,7 @@ fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
         // Part of it was done.
         Outcome::Partial => ("submission", vec![notes()]),
         Outcome::Failed | Outcome::Blocked => {
-            let tried = some(&sections.tried).map(|tried| format!("Tried: {tried}"));
+            let tried = some(&sections.what_tried).map(|tried| format!("Tried: {tried}"));
             ("rejection", vec![some(&sections.feedback), tried, why()])
         }
         Outcome::Interrupted | Outcome::Error => return None,

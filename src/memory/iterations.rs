@@ -263,7 +263,8 @@ impl Memory {
     /// The kinds with summaries take them from [`Report::progress`].
     ///
     /// ```
-    /// use ralph_memory::memory::{Report, Validated};
+    /// use ralph_memory::entry::{Sections, Validation};
+    /// use ralph_memory::memory::Report;
     /// use ralph_memory::settings::ProgressKind;
     /// use ralph_memory::{Memory, Task};
     /// # let folder = tempfile::tempdir()?;
@@ -272,9 +273,9 @@ impl Memory {
     /// # let memory = Memory::open(root)?;
     /// let run = memory.new_run();
     /// let iteration = memory.begin(&Task::new("Sort the imports"), &run)?;
-    /// let output = "2 files would change".to_owned();
-    /// let validation = Validated { command: "isort --check".into(), exit_code: 1, output, duration_ms: 80 };
-    /// memory.finish(&iteration, &Report { validation: Some(validation), ..Report::default() })?;
+    /// let validation = Some(Validation { command: "isort --check".into(), exit_code: 1, duration_ms: 80 });
+    /// let sections = Sections { validation_output: "2 files would change".into(), ..Sections::default() };
+    /// memory.finish(&iteration, &Report { validation, sections, ..Report::default() })?;
     /// let progress = memory.progress(&run.id, ProgressKind::LlmSummarized);
     /// assert_eq!(progress, "Iteration 1: `isort --check` exited with 1: 2 files would change\n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

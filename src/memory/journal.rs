@@ -3,8 +3,9 @@
 use super::Memory;
 use crate::entry::{Attempt, Id};
 use crate::error::Result;
+use crate::history::TouchedFile;
 use crate::iterations::{self, LiveRun};
-use crate::journal::{self, FeatureFiles, IterationView, Iterations, RecurringErrors};
+use crate::journal::{self, AttemptView, Found, RecurringError};
 use crate::timeline::{self, Log, LogFilter, Overview, RunView, Stats, StatsFilter, TaskView};
 
 impl Memory {
@@ -29,7 +30,7 @@ impl Memory {
     }
 
     /// Returns the last iterations of a feature's tasks, or of all, newest first, and at most `count`.
-    pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Iterations {
+    pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Found<AttemptView> {
         journal::recent_iterations(&self.workspace, feature, count)
     }
 
@@ -39,19 +40,24 @@ impl Memory {
     /// # Errors
     ///
     /// [`Error::Invalid`](crate::error::Error::Invalid) where the task's id is not one.
-    pub fn failed_attempts(&self, feature: Option<&str>, task_id: Option<&str>, count: usize) -> Result<Iterations> {
+    pub fn failed_attempts(
+        &self,
+        feature: Option<&str>,
+        task_id: Option<&str>,
+        count: usize,
+    ) -> Result<Found<AttemptView>> {
         journal::failed_attempts(&self.workspace, feature, task_id, count)
     }
 
     /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, those
     /// first that most of them touched. A file need not exist any more.
-    pub fn feature_files(&self, feature: Option<&str>) -> FeatureFiles {
+    pub fn feature_files(&self, feature: Option<&str>) -> Found<TouchedFile> {
         journal::feature_files(&self.workspace, feature)
     }
 
     /// Returns the errors that at least two iterations of a feature's tasks, or of all, failed with: the most
     /// frequent first. Errors that differ in paths, numbers and addresses alone are one.
-    pub fn recurring_errors(&self, feature: Option<&str>) -> RecurringErrors {
+    pub fn recurring_errors(&self, feature: Option<&str>) -> Found<RecurringError> {
         journal::recurring_errors(&self.workspace, feature)
     }
 
@@ -62,7 +68,7 @@ impl Memory {
     }
 
     /// Returns all that the journal says of one attempt; `None` if there is no readable one with this id.
-    pub fn iteration(&self, id: &Id) -> Option<IterationView> {
+    pub fn iteration(&self, id: &Id) -> Option<AttemptView> {
         timeline::iteration(&self.workspace, id)
     }
 

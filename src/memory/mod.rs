@@ -27,14 +27,14 @@ use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 pub use crate::diagnostics::doctor::{Diagnosis, Finding, FindingState};
 pub use crate::diagnostics::{AppliedFix, CheckReport, FixReport, SourceLines};
 pub use crate::entry::path::EntryPath;
-pub use crate::history::{Report, TouchedFile, Usage, Validated};
+pub use crate::history::{Report, TouchedFile, Usage};
 pub use crate::hook::{HookAnswer, HookCall, HookEvent};
 pub use crate::index::is_guarded;
 pub use crate::iterations::{
-    Iteration, IterationRef, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity,
-    Recorded, Run, StateFolders, record_command,
+    Iteration, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity, Recorded, Run,
+    StateFolders, record_command,
 };
-pub use crate::journal::{FeatureFiles, IterationView, Iterations, Occurrence, RecurringError, RecurringErrors};
+pub use crate::journal::{AttemptView, Found, Occurrence, RecurringError};
 pub use crate::knowledge::{EntryChanges, EntryDraft, EntryText, EntryVersion, WriteAction, Written};
 pub use crate::maintenance::plan::PruneReason;
 pub use crate::maintenance::{ArchivedEntry, ConsolidatedLearnings, MaintenanceReport};

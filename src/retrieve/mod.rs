@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::catalog::{Catalog, RowId};
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
-use crate::index::{Bonus, Candidate, Failure, Filter, Part, Scores, Snapshot, TextQuery, Weights};
+use crate::index::{Bonus, Candidate, Failure, Filter, Match, Part, Scores, Snapshot, TextQuery, Weights};
 use crate::text::{fold_tag, is_same_name};
 
 pub(crate) use crate::index::TermEvidence;
@@ -221,31 +221,23 @@ pub fn search(
         // If some of the best are excluded, more are requested.
         if hits.len() >= limit || candidates.len() >= scores.len() {
             let candidates: Vec<Candidate> = hits.iter().map(|(found, _)| found.candidate).collect();
-            let (all_parts, evidence) = (scores.explain(&candidates)?, scores.evidence(&candidates)?);
-            let rows: HashSet<(usize, RowId)> = hits.iter().map(|(found, _)| (found.catalog, found.row)).collect();
-            let similar = meaning.into_iter().flat_map(|meaning| &meaning.similar);
-            let similar: HashMap<(usize, RowId), f32> = similar
-                .map(|(catalog, row, similarity)| ((*catalog, *row), *similarity))
-                .filter(|(row, _)| rows.contains(row))
-                .collect();
             let least = meaning.map_or(f32::MAX, |meaning| meaning.min_score);
-            let mut told = Vec::with_capacity(hits.len());
-            for (((found, head), parts), evidence) in hits.into_iter().zip(all_parts).zip(evidence) {
-                let similarity = similar.get(&(found.catalog, found.row)).copied();
+            let similar = meaning.map_or(&[][..], |meaning| &meaning.similar);
+            let hit = |((found, head), matched): ((Ranked, Head), Match)| {
+                let is_it = |(catalog, row, _): &&(usize, RowId, f32)| (*catalog, *row) == (found.catalog, found.row);
+                let similarity = similar.iter().find(is_it).map(|(.., similarity)| *similarity);
                 let is_meant = similarity.is_some_and(|similarity| similarity >= least);
-                let is_tagged = parts.iter().any(|(part, _)| part.is_of_tags());
-                let share = if is_meant || is_tagged { 1.0 } else { evidence.share };
-                let evidence = TermEvidence { share, ..evidence };
-                let entry = EntrySummary::new(found.id, &found.path, head, &superseded, now);
-                told.push(Hit {
-                    entry,
+                let is_tagged = matched.parts.iter().any(|(part, _)| part.is_of_tags());
+                let share = if is_meant || is_tagged { 1.0 } else { matched.evidence.share };
+                Hit {
+                    entry: EntrySummary::new(found.id, &found.path, head, &superseded, now),
                     score: from_millionths(found.candidate.score),
                     similarity: similarity.map(f64::from),
-                    evidence,
-                    explanation: parts.iter().map(explained).collect(),
-                });
-            }
-            return Ok(told);
+                    evidence: TermEvidence { share, ..matched.evidence },
+                    explanation: matched.parts.iter().map(explained).collect(),
+                }
+            };
+            return Ok(hits.into_iter().zip(scores.matches(&candidates)?).map(hit).collect());
         }
         n_asked = n_asked.saturating_mul(4);
     }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::random_name::random_name;
 use crate::error::{Error, Result};
-use crate::store::OutsideFolder;
+use crate::store::Folder;
 
 /// The memory's folder, and those in it that may lie elsewhere behind a link.
 const OWN: [&str; 4] = [".ralph", ".ralph/knowledge", ".ralph/journal", ".ralph/archive"];
@@ -61,10 +61,10 @@ impl AgentLog {
             ));
         }
         let make = || {
-            let opened = OutsideFolder::make(&real)?;
+            let opened = Folder::make(&real)?;
             let probe = format!(".ralph-memory-{}", random_name());
             opened.create_private(&probe)?;
-            opened.discard(&probe)?;
+            opened.remove_file(&probe)?;
             let is_empty = fs::read_dir(&real)?.next().is_none();
             if is_empty && is_in_project {
                 // Else each attempt would seem to have made its own log.
@@ -82,7 +82,7 @@ impl AgentLog {
             1 => format!("{run_id}-{number:04}.log"),
             time => format!("{run_id}-{number:04}-{time}.log"),
         });
-        let folder = OutsideFolder::open(&self.folder).map_err(|error| cannot_write(&self.folder, &error))?;
+        let folder = Folder::open(&self.folder).map_err(|error| cannot_write(&self.folder, &error))?;
         for name in names {
             let path = self.folder.join(&name);
             match folder.create_private(&name) {

@@ -103,7 +103,7 @@ impl RunningAttempt<'_, '_> {
             return Err(no_command(verify, &self.redacted(line)));
         }
         report.timed_out = output.timed_out;
-        report.validation = Some(validated(verify, output));
+        (report.validation, report.validation_output) = validated(verify, output);
         Ok(())
     }
 

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::random_name::random_name;
 use crate::error::{Error, Result};
-use crate::store::OutsideFolder;
+use crate::store::Folder;
 
 /// A prompt in a file that only this user can read, and that goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct PromptFile {
     path: PathBuf,
-    folder: OutsideFolder,
+    folder: Folder,
     name: String,
 }
 
@@ -23,7 +23,7 @@ impl PromptFile {
 
     fn write_in(folder: &Path, prompt: &str) -> Result<PromptFile> {
         let io_error = |source| Error::Io { action: "create a file in", path: folder.to_owned(), source };
-        let opened = OutsideFolder::open(folder).map_err(io_error)?;
+        let opened = Folder::open(folder).map_err(io_error)?;
         loop {
             // A file or a link that is there already is left alone, whoever guessed the name.
             let name = format!("ralph-memory-{}.md", random_name());
@@ -48,7 +48,7 @@ impl PromptFile {
 impl Drop for PromptFile {
     fn drop(&mut self) {
         // The agent may have removed it.
-        let _ = self.folder.discard(&self.name);
+        let _ = self.folder.remove_file(&self.name);
     }
 }
 

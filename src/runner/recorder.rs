@@ -115,7 +115,7 @@ impl<'a> Recorder<'a> {
             iteration: iteration.number,
             command: validated.command.clone(),
             exit_code: validated.exit_code,
-            output: prepare_text(&validated.output, Keep::End, &self.memory.settings().allowed_secrets),
+            output: prepare_text(&report.validation_output, Keep::End, &self.memory.settings().allowed_secrets),
             duration_ms: validated.duration_ms,
             files_changed: self.memory.changed_files(iteration, &report.with_summary(String::new())),
             summary: None,

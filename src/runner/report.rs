@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::command::CommandLine;
 use super::process::ProcessOutput;
-use crate::entry::attempt::Outcome;
+use crate::entry::{Outcome, Sections, Validation};
 use crate::error::Error;
-use crate::memory::{Report, Validated};
+use crate::memory::Report;
 use crate::text;
 use crate::transcript::Transcript;
 
@@ -29,7 +29,9 @@ pub(super) struct AgentReport {
     /// The time-out that ended the agent, or its verification.
     pub(super) timed_out: Option<Duration>,
     /// How verification went.
-    pub(super) validation: Option<Validated>,
+    pub(super) validation: Option<Validation>,
+    /// What the verification printed.
+    pub(super) validation_output: String,
     /// What the person wrote who stopped it.
     pub(super) feedback: String,
 }
@@ -76,25 +78,33 @@ impl AgentReport {
             validation: self.validation.clone(),
             // Tenths of a second are exact enough for a journal.
             duration_secs: Some((self.duration.as_secs_f64() * 10.0).round() / 10.0),
-            // What an agent that works writes beside its answer is for people who watch it.
-            errors: if is_crash { self.errors.clone() } else { String::new() },
-            progress,
-            feedback: self.feedback.clone(),
+            sections: Sections {
+                // What an agent that works writes beside its answer is for people who watch it.
+                errors: if is_crash { self.errors.clone() } else { String::new() },
+                progress,
+                feedback: self.feedback.clone(),
+                // Of a verification that was cut short, nothing is kept.
+                validation_output: self
+                    .validation
+                    .as_ref()
+                    .map_or_else(String::new, |_| self.validation_output.clone()),
+                ..Sections::default()
+            },
             ..Report::default()
         }
     }
 }
 
 /// Returns how verification went.
-pub(super) fn validated(verify: &CommandLine, output: ProcessOutput) -> Validated {
+pub(super) fn validated(verify: &CommandLine, output: ProcessOutput) -> (Option<Validation>, String) {
     let text = if output.stdout.text.trim().is_empty() { output.stderr.text } else { output.stdout.text };
-    Validated {
+    let validation = Validation {
         command: verify.to_string(),
         // Whatever its own exit status, it verified nothing.
         exit_code: output.timed_out.map_or(output.exit_code, |_| TIMED_OUT),
         duration_ms: u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX),
-        output: with_timeout(text, "this", output.timed_out),
-    }
+    };
+    (Some(validation), with_timeout(text, "this", output.timed_out))
 }
 
 /// Returns what a command wrote, and that a time-out ended it where one did.

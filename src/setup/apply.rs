@@ -14,7 +14,7 @@ use super::locate::ClientPlace;
 use super::planned::{PlannedAction, PlannedFile, SetupPlan};
 use super::record::SetupRecord;
 use crate::error::{Error, Result};
-use crate::store::OutsideFolder;
+use crate::store::Folder;
 
 /// How long to wait for another set-up, which takes a few milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -108,7 +108,7 @@ fn lock(folder: &Path) -> Result<Option<File>> {
 fn write(file: &PlannedFile) -> Result<()> {
     let path = file.place.full();
     let failed = |action: &'static str| move |source: io::Error| Error::Io { action, path, source };
-    let open = if file.before.is_none() { OutsideFolder::make } else { OutsideFolder::open };
+    let open = if file.before.is_none() { Folder::make } else { Folder::open };
     let folder = match open(&file.place.root) {
         Ok(folder) => folder,
         Err(source) => return Err(failed("open")(source)),
@@ -130,7 +130,7 @@ fn sweep<'a>(files: impl Iterator<Item = &'a ClientPlace>) {
     let above = |path: &'a str| path.rsplit_once('/').map_or("", |(above, _)| above);
     let folders: BTreeSet<_> = files.map(|place| (&place.root, above(&place.path))).collect();
     for (root, path) in folders {
-        if let Ok(root) = OutsideFolder::open(root) {
+        if let Ok(root) = Folder::open(root) {
             root.sweep(path);
         }
     }
@@ -140,7 +140,7 @@ fn sweep<'a>(files: impl Iterator<Item = &'a ClientPlace>) {
 /// when no file is recorded any more has files of others in it.
 fn remove_folders(record: &mut SetupRecord) {
     for (root, path) in record.folders_inside_out() {
-        let is_gone = OutsideFolder::open(&root).and_then(|folder| folder.remove_folder(&path)).unwrap_or(true);
+        let is_gone = Folder::open(&root).and_then(|folder| folder.remove_folder(&path)).unwrap_or(true);
         if is_gone || record.files.is_empty() {
             record.folders.remove(&(root, path));
         }

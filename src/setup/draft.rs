@@ -14,7 +14,7 @@ use super::record::{Edit, FileRecord, SetupRecord, fingerprint};
 use super::seal::is_of_setup;
 use super::table::Content;
 use super::want::{Presence, Want};
-use crate::store::{OutsideFolder, Unreadable};
+use crate::store::{Folder, Unreadable};
 use crate::text::own_block;
 
 /// The largest file that is edited, in bytes.
@@ -194,7 +194,7 @@ pub(super) fn is_own_file(text: &str) -> bool {
 }
 
 fn read(place: &ClientPlace) -> Result<Option<String>, String> {
-    let folder = match OutsideFolder::open(&place.root) {
+    let folder = match Folder::open(&place.root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         folder => folder.map_err(|error| error.to_string())?,
     };
@@ -209,7 +209,7 @@ fn read(place: &ClientPlace) -> Result<Option<String>, String> {
 }
 
 pub(super) fn check_writable(place: &ClientPlace) -> Result<(), String> {
-    let protection = OutsideFolder::open(&place.root).and_then(|folder| folder.protection(&place.path));
+    let protection = Folder::open(&place.root).and_then(|folder| folder.protection(&place.path));
     match protection {
         Ok(Some(reason)) => Err(reason.to_owned()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),

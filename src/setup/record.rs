@@ -16,7 +16,7 @@ use super::client::SetupClient;
 use super::locate::ClientPlace;
 use crate::error::{Error, IoContext as _, Result};
 use crate::iterations::StateFolders;
-use crate::store::{OutsideFolder, private_names, read_if_begins, remove_private, write_private};
+use crate::store::{Folder, private_names, read_if_begins, remove_private, write_private};
 
 /// How every record begins: the version of its form.
 const START: &[u8] = b"{\"format\":2,";
@@ -100,7 +100,7 @@ fn read(state: &Path, name: &str) -> Option<SetupRecord> {
 /// Removes the temporary files that a killed set-up has left in a state folder of this user's.
 fn sweep(state: &Path) {
     if private_names(state).is_ok()
-        && let Ok(folder) = OutsideFolder::open(state)
+        && let Ok(folder) = Folder::open(state)
     {
         folder.sweep("");
     }
@@ -109,7 +109,7 @@ fn sweep(state: &Path) {
 /// Removes a folder that set-up has made, if it is empty.
 fn remove_if_empty(path: &Path) {
     if let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) {
-        let _ = OutsideFolder::open(above).and_then(|above| above.remove_folder(name));
+        let _ = Folder::open(above).and_then(|above| above.remove_folder(name));
     }
 }
 

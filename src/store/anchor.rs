@@ -15,65 +15,38 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use rustix::fs::{AtFlags, OFlags, Stat, openat, statat};
+use rustix::fs::OFlags;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::folder::{FileKind, FileStat, is_missing};
 use super::layout::Store;
 use super::lock::LOCK;
-use super::seal::SealKey;
-use super::temp::{Durability, PRIVATE_FILE};
+use super::seal::{SUM_BYTES, SealKey};
 use super::user_key::UserKey;
 
 /// The name of the file, in `cache/`.
 const ANCHOR: &str = "anchor";
 
-/// The keys of the cache's files, which were written here. They are short, as fast as the checksums that they are for, and
-/// good as long as nobody else reads the cache.
+/// The key of the cache's files, which were written here. It is short, as fast as the checksums that it is for, and good as
+/// long as nobody else reads the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Anchor {
-    key: u64,
-    lasting_key: u64,
-}
+pub struct Anchor(u64);
 
 impl Anchor {
-    /// Returns the key for files that can be rebuilt quickly.
-    pub fn key(&self) -> u64 {
-        self.key
-    }
-
-    /// Returns the key for files that take a server and minutes to rebuild. It leaves out the device, whose number
-    /// changes after a restart on some file systems.
-    pub fn lasting_key(&self) -> u64 {
-        self.lasting_key
+    /// Returns the key.
+    pub fn key(self) -> u64 {
+        self.0
     }
 
     /// Returns a line for a list in the cache, with its line end and a proof that it was written here.
-    pub fn sealed_line(&self, line: &str) -> String {
-        format!("{line}\t{:016x}\n", xxh3_64_with_seed(line.as_bytes(), self.lasting_key()))
+    pub fn sealed_line(self, line: &str) -> String {
+        format!("{line}\t{:016x}\n", xxh3_64_with_seed(line.as_bytes(), self.0))
     }
 
     /// Returns the content of a line of such a list, if it was written here.
-    pub fn unsealed_line<'a>(&self, line: &'a str) -> Option<&'a str> {
+    pub fn unsealed_line(self, line: &str) -> Option<&str> {
         let (line, sum) = line.rsplit_once('\t')?;
-        (u64::from_str_radix(sum, 16).ok()? == xxh3_64_with_seed(line.as_bytes(), self.lasting_key())).then_some(line)
-    }
-
-    /// Returns the keys by the stat of the anchor's file, and the user's key; without folders for that, by the stat alone.
-    #[allow(
-        clippy::useless_conversion,
-        clippy::unnecessary_fallible_conversions,
-        reason = "systems differ in the type"
-    )]
-    fn of(stat: &Stat, user_key: Option<SealKey>) -> Option<Anchor> {
-        let device = u64::try_from(stat.st_dev).unwrap_or_default();
-        let FileStat { kind, ino, ctime, .. } = FileStat::from_raw(stat);
-        let number = |place: String| match user_key {
-            Some(key) => xxh3_64(&key.sum(&[b"cache\0", place.as_bytes()])),
-            None => xxh3_64(place.as_bytes()),
-        };
-        let (key, lasting_key) = (number(format!("{device} {ino} {ctime}")), number(format!("{ino} {ctime}")));
-        (kind == FileKind::File).then_some(Anchor { key, lasting_key })
+        (u64::from_str_radix(sum, 16).ok()? == xxh3_64_with_seed(line.as_bytes(), self.0)).then_some(line)
     }
 }
 
@@ -130,7 +103,7 @@ impl Store {
     ///
     /// Those of the file system.
     pub fn make_state_key(&self) -> io::Result<SealKey> {
-        let file = self.make_folders("state", Durability::Unsynced)?.open_lock_file(LOCK)?;
+        let file = self.make_folders("state")?.open_lock_file(LOCK)?;
         self.state_key_of(&file, self.user_key.make()?)
     }
 
@@ -143,13 +116,13 @@ impl Store {
 
     /// Returns the anchor of the cache; without one, nothing in the cache was made here.
     pub fn anchor(&self) -> Option<Anchor> {
-        let cache = self.folder("cache").ok()?;
-        let stat = statat(&cache, ANCHOR, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let FileStat { kind, ino, ctime, .. } = self.folder("cache").ok()?.stat_of(ANCHOR).ok()?;
         let user_key = self.user_key.kept();
-        if user_key.is_none() && self.user_key.has_folders() {
+        if kind != FileKind::File || user_key.is_none() && self.user_key.has_folders() {
             return None;
         }
-        Anchor::of(&stat, user_key)
+        let user_key = user_key.unwrap_or(SealKey::new([0; SUM_BYTES]));
+        Some(Anchor(xxh3_64(&user_key.sum(&[b"cache\0", format!("{ino} {ctime}").as_bytes()]))))
     }
 
     /// Returns the anchor of the cache, and creates it if it is missing.
@@ -164,14 +137,13 @@ impl Store {
         if self.user_key.has_folders() {
             self.user_key.make_kept()?;
         }
-        let cache = self.make_folders("cache", Durability::Unsynced)?;
+        let cache = self.make_folders("cache")?;
         match cache.stat_of(ANCHOR).map(|stat| stat.kind) {
             // Another process was quicker.
             Ok(FileKind::File) | Err(_) => {}
             Ok(FileKind::Folder | FileKind::Link | FileKind::Other) => cache.remove_any(ANCHOR)?,
         }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        openat(&cache, ANCHOR, flags, PRIVATE_FILE)?;
+        cache.open_private(ANCHOR, OFlags::WRONLY)?;
         self.anchor().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -187,7 +159,7 @@ mod tests {
         assert_eq!(here.anchor(), None);
         let (own, foreign) = (here.make_anchor().unwrap(), there.make_anchor().unwrap());
         assert_eq!((here.make_anchor().unwrap(), here.anchor()), (own, Some(own)));
-        assert!(own.key() != foreign.key() && own.lasting_key() != foreign.lasting_key());
+        assert!(own.key() != foreign.key());
         let line = own.sealed_line("knowledge/a\t0001");
         assert_eq!(own.unsealed_line(line.trim_end()), Some("knowledge/a\t0001"));
         for line in [line.trim_end(), "knowledge/a\t0001", "", "\t", "x\tzz"] {
@@ -211,7 +183,7 @@ mod tests {
         assert_eq!((again.anchor(), again.state_key().unwrap()), (Some(anchor), Some(state)));
         assert!(other.anchor().is_none() && other.state_key().unwrap() != Some(state));
         let (of_other, state_of_other) = (other.make_anchor().unwrap(), other.make_state_key().unwrap());
-        assert!(of_other.key() != anchor.key() && of_other.lasting_key() != anchor.lasting_key());
+        assert!(of_other.key() != anchor.key());
         assert_ne!(state_of_other, state);
         let unkeyed = Store::open(place.path()).unwrap();
         assert!(unkeyed.anchor().is_some_and(|unkeyed| unkeyed.key() != anchor.key()));
@@ -236,7 +208,7 @@ mod tests {
         for kind in ["folder", "link", "fifo"] {
             let place = tempfile::tempdir().unwrap();
             let store = Store::create_root(place.path()).unwrap();
-            store.make_cache_folder("").unwrap();
+            store.make_cache_folder("index").unwrap();
             let path = store.cache().join(ANCHOR);
             match kind {
                 "folder" => std::fs::create_dir_all(path.join("inside")).unwrap(),

@@ -9,15 +9,17 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
 /// The kind of a directory entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileKind {
     /// A regular file.
     File,
@@ -31,7 +33,7 @@ pub enum FileKind {
 
 /// The file system's data about a file. If two are equal, it is the same file, unchanged, as far as the clock of the
 /// file system can tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileStat {
     /// Its kind.
     pub kind: FileKind,
@@ -63,9 +65,7 @@ impl FileStat {
             ino: u64::from(stat.st_ino),
         }
     }
-}
 
-impl FileStat {
     /// Asks the file system about an open file.
     ///
     /// # Errors
@@ -93,6 +93,8 @@ impl FileKind {
 #[derive(Debug)]
 pub struct Folder {
     descriptor: OwnedFd,
+    /// What the file system can do, as far as it is known.
+    pub(super) abilities: Abilities,
 }
 
 impl Folder {
@@ -117,40 +119,51 @@ impl Folder {
     /// Returns whether what has this name belongs to another user, who wrote it with this memory or gave it to this one.
     pub(crate) fn is_of_other_user(&self, name: &str) -> bool {
         let stat = statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW);
-        stat.is_ok_and(|stat| stat.st_uid != rustix::process::geteuid().as_raw())
+        stat.is_ok_and(|stat| stat.st_uid != geteuid().as_raw())
     }
 
     /// Returns the names in this folder in arbitrary order, without `.` and `..`.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
-        let mut names = Vec::new();
-        for found in Dir::read_from(&self.descriptor)? {
-            let found = found?;
-            let name = found.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(OsStr::from_bytes(name).to_owned());
-            }
-        }
-        Ok(names)
+        Ok(self.listing()?.into_iter().map(|(name, _)| name).collect())
     }
 
     /// Opens a folder by a path from the user, and follows links in it.
-    pub(super) fn open_root(path: &std::path::Path) -> io::Result<Folder> {
+    pub(crate) fn open(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
+        Ok(Folder::from(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
-    /// Does the same, but a link in the last part of the path is an error.
-    pub(super) fn open_root_itself(path: &std::path::Path) -> io::Result<Folder> {
+    /// Does the same, and creates what is missing of the path.
+    pub(crate) fn make(path: &Path) -> io::Result<Folder> {
+        std::fs::create_dir_all(path)?;
+        Folder::open(path)
+    }
+
+    /// Opens a folder of this user's. A link in the last part of the path is an error.
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` if it belongs to another user, and those of the file system.
+    pub(super) fn open_own(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Folder { descriptor: rustix::fs::open(path, flags, Mode::empty())? })
+        let folder = Folder::from(rustix::fs::open(path, flags, Mode::empty())?);
+        if folder.owner()? == geteuid().as_raw() { Ok(folder) } else { Err(foreign_folder()) }
     }
 
     /// Opens the folder at `path` below this one; the empty path opens this folder again.
-    pub(super) fn descend(&self, path: &str) -> io::Result<Folder> {
-        if path.is_empty() {
-            return Ok(Folder { descriptor: self.descriptor.try_clone()? });
-        }
-        Ok(Folder { descriptor: self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY)? })
+    pub(crate) fn descend(&self, path: &str) -> io::Result<Folder> {
+        let descriptor = match path {
+            "" => self.descriptor.try_clone()?,
+            path => self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY)?,
+        };
+        Ok(Folder { descriptor, abilities: self.abilities })
+    }
+
+    /// Opens the folder of the file at `path` below this one, and returns it with the file's name.
+    pub(super) fn parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
+        check_path(path)?;
+        let (folder, name) = split(path);
+        Ok((self.descend(folder)?, name))
     }
 
     /// Opens what is at `path` below this folder. A link in any part of it is the error `ELOOP`.
@@ -181,7 +194,7 @@ impl Folder {
         for part in parents.split('/') {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY;
             let descriptor = folder.as_ref().unwrap_or(self).open_name(part, flags)?;
-            folder = Some(Folder { descriptor });
+            folder = Some(Folder::from(descriptor));
         }
         folder.as_ref().unwrap_or(self).open_name(name, flags)
     }
@@ -201,7 +214,7 @@ impl Folder {
     /// Opens the folder `name` in this one.
     pub(super) fn enter(&self, name: &OsStr) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Folder { descriptor: openat(&self.descriptor, name, flags, Mode::empty())? })
+        Ok(Folder { descriptor: openat(&self.descriptor, name, flags, Mode::empty())?, abilities: self.abilities })
     }
 
     /// Returns the names in this folder with their kinds, in arbitrary order, without `.` and `..`. A name that is
@@ -244,7 +257,7 @@ impl Folder {
 
 impl From<OwnedFd> for Folder {
     fn from(descriptor: OwnedFd) -> Folder {
-        Folder { descriptor }
+        Folder { descriptor, abilities: Abilities::ALL }
     }
 }
 
@@ -256,7 +269,7 @@ impl AsFd for Folder {
 
 /// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
 /// off, to test the fallback.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Abilities {
     /// Whether two names can be exchanged, and a rename can refuse to replace.
     pub(super) rename_flags: bool,
@@ -271,24 +284,49 @@ impl Abilities {
 
 /// Refuses an open file that is not a regular one.
 pub(super) fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    if file.metadata()?.is_file() { Ok(file) } else { Err(FileRefusal::Kind.error()) }
+}
+
+/// Returns the error of a folder that belongs to another user.
+pub(super) fn foreign_folder() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user")
+}
+
+/// Why this program refused something that the system would not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileRefusal {
+    /// A path could leave the folder.
+    Path,
+    /// An open file is not a regular one.
+    Kind,
+}
+
+impl FileRefusal {
+    pub(super) fn error(self) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidInput, self)
+    }
+
+    /// Returns whether an error is this one.
+    pub(super) fn is(self, error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|source| source.downcast_ref() == Some(&self))
     }
 }
 
-/// Why a path was refused without any access.
-#[derive(Debug)]
-struct Outside;
-
-impl fmt::Display for Outside {
+impl fmt::Display for FileRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("not a plain path below the folder")
+        formatter.write_str(match self {
+            FileRefusal::Path => "not a plain path below the folder",
+            FileRefusal::Kind => "not a regular file",
+        })
     }
 }
 
-impl std::error::Error for Outside {}
+impl std::error::Error for FileRefusal {}
+
+/// Splits a path into that of its folder and the name in it.
+pub(super) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
 
 /// Refuses what is not a relative path of plain names: an absolute path, `.` and `..`, empty parts.
 pub(super) fn check_path(path: &str) -> io::Result<()> {
@@ -298,19 +336,19 @@ pub(super) fn check_path(path: &str) -> io::Result<()> {
 /// Refuses what is not the name of one file.
 pub(super) fn check_name(name: &str) -> io::Result<()> {
     if matches!(name, "" | "." | "..") || name.bytes().any(|byte| matches!(byte, b'/' | 0)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, Outside));
+        return Err(FileRefusal::Path.error());
     }
     Ok(())
 }
 
 /// Returns whether a path was refused, or led through a link.
 pub(super) fn is_outside(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outside>) || is_errno(error, Errno::LOOP)
+    FileRefusal::Path.is(error) || is_errno(error, Errno::LOOP)
 }
 
 /// Returns the folder of a file that a person named.
-pub(crate) fn parent_of(path: &std::path::Path) -> &std::path::Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."))
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Returns whether there is nothing at a path.

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{Abilities, FileKind, Folder, explain, is_missing};
+use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
 use super::operation_log::UndoLog;
 use super::trust::Trust;
 use super::user_key::UserKey;
@@ -26,7 +26,6 @@ pub struct Store {
     root: PathBuf,
     memory: PathBuf,
     pub(super) root_folder: Folder,
-    pub(super) abilities: Abilities,
     pub(super) undo_log: Arc<UndoLog>,
     pub(super) user_key: UserKey,
 }
@@ -41,7 +40,7 @@ impl Store {
     pub fn open(root: &Path) -> Result<Store> {
         // A relative path would mean something else after a change of the working folder.
         let root = std::path::absolute(root).io("find", root)?;
-        let root_folder = match Folder::open_root(&root) {
+        let root_folder = match Folder::open(&root) {
             Ok(folder) => folder,
             Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root, above: None }),
             Err(error) => return Err(explain("open", root, error)),
@@ -54,8 +53,7 @@ impl Store {
             Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root, above: None }),
             Err(error) => return Err(explain("open", memory, error)),
         }
-        let (abilities, user_key) = (Abilities::ALL, UserKey::default());
-        Ok(Store { root, memory, root_folder, abilities, undo_log: Arc::default(), user_key })
+        Ok(Store { root, memory, root_folder, undo_log: Arc::default(), user_key: UserKey::default() })
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.
@@ -127,6 +125,13 @@ impl Store {
     /// when the path could leave `.ralph/`, `NotADirectory` when it names a file.
     pub fn folder(&self, path: &str) -> io::Result<Folder> {
         self.root_folder.descend(&from_root(path))
+    }
+
+    /// Opens the existing folder of the file at `path`, and returns it with the name.
+    pub(super) fn open_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
+        check_path(path)?;
+        let (folder, name) = split(path);
+        Ok((self.folder(folder)?, name))
     }
 
     /// Returns the names in the folder at `path`; none if there is no such folder. For callers that would do harm if

@@ -14,7 +14,6 @@ use super::folder::{Folder, explain};
 use super::layout::Store;
 use super::operation_log::OperationScope;
 use super::private::make_private;
-use super::temp::Durability;
 use crate::error::{Error, Result};
 
 /// The name of a lock file, in its folder.
@@ -99,34 +98,42 @@ impl Store {
     /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that tests can interfere
     /// there.
     pub(super) fn take_lock(&self, guarded: Guarded, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<Lock> {
-        let path = self.full_path(guarded.folder()).join(LOCK);
+        let (_, file) = self.lock_file(guarded.folder(), LOCK, timeout, interrupt)?;
+        // A holder removes its text when it releases the lock.
+        let was_abandoned = holder(&file).is_some();
+        if was_abandoned && guarded == Guarded::Cache {
+            self.sweep_cache();
+        }
+        let operation = (guarded == Guarded::Entries).then(|| self.undo_log.enter_nameless());
+        introduce(&file);
+        Ok(Lock { file, guarded, was_abandoned, _operation: operation })
+    }
+
+    /// Locks the file of this name in a folder below `.ralph/`, which nobody else can read from then on; both are created if
+    /// they are missing. Returns them open.
+    fn lock_file(
+        &self,
+        folder: &str,
+        name: &str,
+        timeout: Duration,
+        interrupt: &mut dyn FnMut(),
+    ) -> Result<(Folder, File)> {
+        let path = self.full_path(folder).join(name);
         let started = Instant::now();
         let mut wait = FIRST_WAIT;
         loop {
-            let folder = self.make_folders(guarded.folder(), Durability::Unsynced);
-            let file = folder.and_then(|folder| {
+            let open = || {
+                let folder = self.make_folders(folder)?;
                 make_private(folder.as_fd(), 0o700)?;
-                Ok((folder.open_lock_file(LOCK)?, folder))
-            });
-            let (file, folder) = file.map_err(|error| explain("lock", &path, error))?;
+                Ok((folder.open_lock_file(name)?, folder))
+            };
+            let (file, folder) = open().map_err(|error| explain("lock", &path, error))?;
             interrupt();
             match file.try_lock() {
-                Ok(()) => {
-                    // The folder may have been removed while this process waited, and with it the
-                    // file: another process then locks another file of the same name.
-                    if is_removed(&folder, LOCK, &file) {
-                        continue;
-                    }
-                    // A holder removes its text when it releases the lock.
-                    let was_abandoned = holder(&file).is_some();
-                    if was_abandoned && guarded == Guarded::Cache {
-                        self.sweep_cache();
-                    }
-                    let operation = (guarded == Guarded::Entries).then(|| self.undo_log.enter_nameless());
-                    let lock = Lock { file, guarded, was_abandoned, _operation: operation };
-                    introduce(&lock.file);
-                    return Ok(lock);
-                }
+                // The folder may have been removed while this process waited, and with it the file: another process then
+                // locks another file of the same name.
+                Ok(()) if is_removed(&folder, name, &file) => continue,
+                Ok(()) => return Ok((folder, file)),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(TryLockError::Error(error)) => return Err(explain("lock", path, error)),
@@ -157,23 +164,9 @@ impl Store {
     ///
     /// [`Error::Locked`], with the holder's text about itself, and [`Error::Io`].
     pub(crate) fn try_named_lock(&self, folder: &str, name: &str) -> Result<NamedLock> {
-        let path = self.full_path(folder).join(name);
-        let failed = |error| explain("lock", &path, error);
-        loop {
-            let folder = self.make_folders(folder, Durability::Unsynced).map_err(failed)?;
-            let file = folder.open_lock_file(name).map_err(failed)?;
-            match file.try_lock() {
-                Ok(()) if is_removed(&folder, name, &file) => {}
-                Ok(()) => {
-                    introduce(&file);
-                    return Ok(NamedLock { folder, name: name.to_owned(), file });
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::Locked { path, waited_ms: 0, holder: holder(&file) });
-                }
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
-            }
-        }
+        let (folder, file) = self.lock_file(folder, name, Duration::ZERO, &mut || {})?;
+        introduce(&file);
+        Ok(NamedLock { folder, name: name.to_owned(), file })
     }
 }
 

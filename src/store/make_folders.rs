@@ -5,7 +5,7 @@ use std::io;
 use rustix::fs::{Mode, mkdirat};
 use rustix::io::Errno;
 
-use super::folder::{Folder, check_path};
+use super::folder::{Folder, check_path, split};
 use super::layout::Store;
 use super::temp::Durability;
 
@@ -17,44 +17,57 @@ const PRIVATE: [&str; 2] = ["state", "cache"];
 const PRIVATE_FOLDER: Mode = Mode::from_raw_mode(0o700);
 
 impl Store {
-    /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself.
-    pub(super) fn make_folders(&self, path: &str, durability: Durability) -> io::Result<Folder> {
+    /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself. They are not made
+    /// durable.
+    pub(super) fn make_folders(&self, path: &str) -> io::Result<Folder> {
         match self.folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_folders(&self.folder("")?, path, mode_of(path), durability)
-            }
-            result => result,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => return result,
         }
+        let is_private = PRIVATE.contains(&path.split('/').next().unwrap_or_default());
+        let mode = if is_private { PRIVATE_FOLDER } else { NEW_FOLDER };
+        self.folder("")?.make_folders(path, mode, Durability::Unsynced, &mut |_| Ok(()))
+    }
+
+    /// Opens the folder of the file at `path`, creates its missing parts, and returns it with the file's name.
+    pub(super) fn make_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
+        check_path(path)?;
+        let (folder, name) = split(path);
+        Ok((self.make_folders(folder)?, name))
     }
 }
 
-/// Returns the mode of what is created in a folder below `.ralph/`, before the process's umask.
-fn mode_of(path: &str) -> Mode {
-    let first = path.split('/').next().unwrap_or_default();
-    if PRIVATE.contains(&first) { PRIVATE_FOLDER } else { NEW_FOLDER }
-}
-
-/// Opens the folder at `path` below `start`, and creates its missing parts with this mode.
-pub(super) fn make_folders(start: &Folder, path: &str, mode: Mode, durability: Durability) -> io::Result<Folder> {
-    let mut folder = start.descend("")?;
-    if path.is_empty() {
-        return Ok(folder);
-    }
-    check_path(path)?;
-    for part in path.split('/') {
-        let inner = match folder.descend(part) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match mkdirat(&folder, part, mode) {
-                    Ok(()) if durability == Durability::Synced => folder.sync()?,
-                    // Another process may have created it just now.
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(error) => return Err(error.into()),
+impl Folder {
+    /// Opens the folder at `path` below this one, and creates its missing parts with this mode; `before` is called with
+    /// the path of each that is missing.
+    pub(super) fn make_folders(
+        &self,
+        path: &str,
+        mode: Mode,
+        durability: Durability,
+        before: &mut dyn FnMut(&str) -> io::Result<()>,
+    ) -> io::Result<Folder> {
+        let mut folder = self.descend("")?;
+        if path.is_empty() {
+            return Ok(folder);
+        }
+        check_path(path)?;
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for (part, end) in path.split('/').zip(ends) {
+            folder = match folder.descend(part) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    before(&path[..end])?;
+                    match mkdirat(&folder, part, mode) {
+                        Ok(()) if durability == Durability::Synced => folder.sync()?,
+                        // Another process may have created it just now.
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    folder.descend(part)?
                 }
-                folder.descend(part)?
-            }
-            result => result?,
-        };
-        folder = inner;
+                result => result?,
+            };
+        }
+        Ok(folder)
     }
-    Ok(folder)
 }

@@ -8,7 +8,7 @@
 mod anchor;
 mod attributes;
 mod cache;
-mod derived;
+mod files;
 mod folder;
 mod init;
 mod layout;
@@ -23,13 +23,13 @@ mod read;
 mod remove;
 mod replace_file;
 mod seal;
-mod source_folder;
 mod survey;
 mod sweep;
 mod temp;
 mod trust;
 mod undo;
 mod user_key;
+mod visit;
 mod write;
 
 #[cfg(test)]
@@ -47,12 +47,11 @@ pub(crate) use name::{archived_path, is_reserved_name};
 pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
 pub(crate) use operation_log::record::{LoggedChange, LoggedOperation, OperationHead};
-pub(crate) use outside::OutsideFolder;
 pub use outside::write_file;
 pub(crate) use private::{open_own_file, private_names, read_if_begins, remove_private, rename_private, write_private};
 pub(crate) use read::Unreadable;
 pub(crate) use seal::SealKey;
-pub(crate) use source_folder::{SourceFiles, SourceFolder};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
+pub(crate) use visit::SourceFiles;
 pub(crate) use write::Created;

@@ -7,13 +7,13 @@ use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, explain};
+use super::folder::{Folder, explain, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, read_below};
-use super::temp::{Durability, rename_new};
-use super::write::parent_of;
+use super::read::Unreadable;
+use super::temp::rename_new;
+use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
 impl Store {
@@ -50,8 +50,8 @@ impl Store {
         let done =
             || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|((from, to, _), _)| (*from, *to));
         // The new names first: a power cut between the two leaves a file with both, or with one.
-        let new: BTreeSet<&str> = done().map(|(_, to)| parent_of(to)).collect();
-        let old: BTreeSet<&str> = done().map(|(from, _)| parent_of(from)).collect();
+        let new: BTreeSet<&str> = done().map(|(_, to)| split(to).0).collect();
+        let old: BTreeSet<&str> = done().map(|(from, _)| split(from).0).collect();
         if let Err((folder, error)) =
             new.iter().chain(&old).try_for_each(|path| self.sync_folder(path).map_err(|error| (path, error)))
         {
@@ -67,7 +67,7 @@ impl Store {
     fn rename_to(&self, from: &str, to: &str, expected: Option<u64>) -> Result<()> {
         let (from_folder, from_name) = self.open_file_parent("move", from)?;
         let failed = |error| explain("move", self.full_path(to), error);
-        let (to_folder, to_name) = self.make_parent(to, Durability::Synced).map_err(failed)?;
+        let (to_folder, to_name) = self.make_entry_parent(to).map_err(failed)?;
         let taken = || Error::Conflict { path: self.full_path(to), kept: None };
         if to_folder.stat_of(to_name).is_ok() {
             return Err(taken());
@@ -79,7 +79,7 @@ impl Store {
         }
         let change = LoggedChange::Move { from: from.to_owned(), to: to.to_owned(), bytes };
         self.before(&change, b"").map_err(failed)?;
-        match rename_new(self.abilities, (&from_folder, from_name), (&to_folder, to_name)) {
+        match rename_new((&from_folder, from_name), (&to_folder, to_name)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
             renamed => renamed.map(|()| self.after(&change)).map_err(failed),
         }
@@ -107,8 +107,8 @@ impl Store {
 /// Returns the fingerprint of a file's bytes. One that is too large to be an entry is not read: it is known by its size
 /// and its stamps, which a rename keeps.
 fn fingerprint(folder: &Folder, name: &str) -> std::result::Result<u64, Unreadable> {
-    match read_below(folder, name) {
-        Ok(file) => Ok(xxh3_64(&file.bytes)),
+    match folder.read(name, MAX_FILE_BYTES) {
+        Ok(bytes) => Ok(xxh3_64(&bytes)),
         Err(Unreadable::TooLarge { size }) => {
             let stat = folder.stat_of(name)?;
             Ok(xxh3_64(format!("{size} {} {}", stat.ino, stat.mtime).as_bytes()))

@@ -5,24 +5,19 @@
 //! nothing but a regular file is replaced or removed: only with bytes that the caller has read, so that what another
 //! program saves is not lost. A reader sees the old bytes or the new ones. This file knows nothing about their meaning.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, accessat, mkdirat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, accessat, statat};
 use rustix::io::Errno;
 
-use super::folder::{Abilities, FileStat, Folder, check_name, check_path, parent_of};
-use super::make_folders::NEW_FOLDER;
-use super::read::{Unreadable, open_regular, read_all};
-use super::replace_file::{WriteStep, replace_in};
-use super::temp::{Access, Durability, Temp, rename_new};
+use super::folder::{Folder, parent_of};
+use super::read::Unreadable;
+use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
 use crate::error::{self, Error};
 
 /// The largest file that [`write_file`] replaces, in bytes.
 const MAX_REPLACED: usize = 64 * 1024 * 1024;
-/// The mode of files for this user alone.
-const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
 /// Writes a file outside of a memory: a new one, with the folders that it needs, or all of a regular one.
 ///
@@ -49,7 +44,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> error::Result<()> {
     let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| failed(io::ErrorKind::InvalidFilename.into()))?;
-    let folder = OutsideFolder::make(parent_of(path)).map_err(failed)?;
+    let folder = Folder::make(parent_of(path)).map_err(failed)?;
     let written = match folder.read(name, MAX_REPLACED) {
         Ok(old) if old == bytes => Ok(true),
         Ok(old) => match folder.protection(name).map_err(failed)? {
@@ -99,35 +94,7 @@ fn is_mount(_: &Folder, _: &str) -> bool {
     false
 }
 
-/// A folder outside of a memory, and everything below it.
-#[derive(Debug)]
-pub(crate) struct OutsideFolder {
-    folder: Folder,
-    pub(super) abilities: Abilities,
-}
-
-impl OutsideFolder {
-    /// Opens a folder by a path from the user, and follows links in it.
-    pub(crate) fn open(path: &Path) -> io::Result<OutsideFolder> {
-        Ok(OutsideFolder { folder: Folder::open_root(path)?, abilities: Abilities::ALL })
-    }
-
-    /// Does the same, and creates what is missing of the path.
-    pub(crate) fn make(path: &Path) -> io::Result<OutsideFolder> {
-        std::fs::create_dir_all(path)?;
-        OutsideFolder::open(path)
-    }
-
-    /// Reads a regular file of at most `limit` bytes.
-    ///
-    /// # Errors
-    ///
-    /// `Unreadable` says what is there instead.
-    pub(crate) fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, Unreadable> {
-        let (file, raw) = open_regular(&self.folder, path)?;
-        read_all(&file, FileStat::from_raw(&raw).size, limit)
-    }
-
+impl Folder {
     /// Returns why a file must not, or cannot, be replaced; `None` where nothing is known against it.
     pub(crate) fn protection(&self, path: &str) -> io::Result<Option<&'static str>> {
         let (folder, name) = self.parent(path)?;
@@ -146,68 +113,6 @@ impl OutsideFolder {
         } else {
             None
         })
-    }
-
-    /// Creates a file of this name that only this user can read, and opens it for writing. A name that is taken, also by a
-    /// link, is the error `AlreadyExists`.
-    pub(crate) fn create_private(&self, name: &str) -> io::Result<File> {
-        check_name(name)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(&self.folder, name, flags, PRIVATE)?.into())
-    }
-
-    /// Removes a file that this program has made for itself under a name that nobody else uses.
-    pub(crate) fn discard(&self, name: &str) -> io::Result<()> {
-        self.folder.remove_file(name)
-    }
-
-    /// Removes everything in the folder, which this program has made for itself.
-    pub(crate) fn clear(&self) -> io::Result<()> {
-        self.folder.clear()
-    }
-
-    /// Creates a file, and the folders that it needs; returns these, outermost first. A name that is taken is the error
-    /// `AlreadyExists`.
-    pub(crate) fn create(&self, path: &str, bytes: &[u8]) -> io::Result<Vec<String>> {
-        let mut made = Vec::new();
-        let created = self.create_with_folders(path, bytes, &mut made);
-        if created.is_err() {
-            for folder in made.iter().rev() {
-                let _ = unlinkat(&self.folder, folder.as_str(), AtFlags::REMOVEDIR);
-            }
-        }
-        created.map(|()| made)
-    }
-
-    fn create_with_folders(&self, path: &str, bytes: &[u8], made: &mut Vec<String>) -> io::Result<()> {
-        check_path(path)?;
-        let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut folder = self.folder.descend("")?;
-        let mut at = String::new();
-        for part in parents.split('/').filter(|part| !part.is_empty()) {
-            at = if at.is_empty() { part.to_owned() } else { format!("{at}/{part}") };
-            folder = match folder.descend(part) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    match mkdirat(&folder, part, NEW_FOLDER) {
-                        Ok(()) => {
-                            made.push(at.clone());
-                            folder.sync()?;
-                        }
-                        // Another process may have created it just now.
-                        Err(Errno::EXIST) => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                    folder.descend(part)?
-                }
-                result => result?,
-            };
-        }
-        let temp = Temp::write(&folder, bytes, Access::New, Durability::Synced)?;
-        rename_new(self.abilities, (&folder, temp.name()), (&folder, name))?;
-        temp.keep();
-        // The file is in place; the rest depends on the system.
-        let _ = folder.sync();
-        Ok(())
     }
 
     /// Replaces the bytes of a file, if they are `expected`, with `new`; its mode stays. Returns `false`, and changes
@@ -230,43 +135,34 @@ impl OutsideFolder {
         interrupt: &mut dyn FnMut(WriteStep),
     ) -> io::Result<bool> {
         let (folder, name) = self.parent(path)?;
-        replace_in((&folder, name), self.abilities, expected, new, interrupt)
+        let mut step = |step| {
+            interrupt(step);
+            Ok(())
+        };
+        let (temp, error) = match replace_in((&folder, name), expected, new, &mut step)? {
+            ExchangeResult::Done => return Ok(true),
+            ExchangeResult::Refused => return Ok(false),
+            ExchangeResult::Displaced(temp, error) => (temp, error),
+        };
+        match put_back(&folder, name, temp, new) {
+            None => error.map_or(Ok(false), Err),
+            Some(kept) => {
+                let message =
+                    format!("another program saved it meanwhile; one of its versions is in `{kept}` beside it");
+                Err(io::Error::other(message))
+            }
+        }
     }
 
     /// Removes a file, if its bytes are `expected`. Returns `false`, and removes nothing, if they are not.
     #[cfg(feature = "setup")]
     pub(crate) fn remove(&self, path: &str, expected: &[u8]) -> io::Result<bool> {
         let (folder, name) = self.parent(path)?;
-        if super::read::holds(&folder, name, expected)?.is_none() {
+        if folder.holds(name, expected)?.is_none() {
             return Ok(false);
         }
-        let is_removed = super::replace_file::remove_if(&folder, name, self.abilities, expected)?;
+        let is_removed = super::replace_file::remove_if(&folder, name, expected)?;
         let _ = folder.sync();
         Ok(is_removed)
-    }
-
-    /// Removes the temporary files that processes left in a folder below when they were killed.
-    #[cfg(feature = "setup")]
-    pub(crate) fn sweep(&self, path: &str) {
-        if let Ok(folder) = self.folder.descend(path) {
-            super::sweep::sweep_outside(&folder);
-        }
-    }
-
-    /// Removes a folder if it is empty. Returns whether it is gone.
-    #[cfg(feature = "setup")]
-    pub(crate) fn remove_folder(&self, path: &str) -> io::Result<bool> {
-        let (parent, name) = self.parent(path)?;
-        match unlinkat(&parent, name, AtFlags::REMOVEDIR) {
-            Ok(()) | Err(Errno::NOENT) => Ok(true),
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
-        check_path(path)?;
-        let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
-        Ok((self.folder.descend(parents)?, name))
     }
 }

@@ -9,11 +9,11 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, fchmod, fstat, open, renameat};
+use rustix::fs::{Mode, OFlags, fchmod, fstat, open};
 use rustix::process::geteuid;
 
-use super::folder::{Abilities, Folder, check_name, is_missing, parent_of, regular};
-use super::temp::{Access, Durability, PRIVATE_FILE, Temp, rename_new};
+use super::folder::{FileRefusal, Folder, foreign_folder, is_missing, parent_of, regular};
+use super::temp::{Durability, rename_new};
 
 /// The mode of folders that are created.
 const FOLDER: u32 = 0o700;
@@ -26,13 +26,7 @@ const FOLDER: u32 = 0o700;
 /// `PermissionDenied` if the folder belongs to another user, and those of the file system. An older file is then
 /// unchanged.
 pub(crate) fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-    check_name(name)?;
-    let opened = make_own_folder(folder)?;
-    let temp = Temp::write(&opened, bytes, Access::Mode(PRIVATE_FILE.as_raw_mode()), Durability::Synced)?;
-    renameat(&opened, temp.name(), &opened, name)?;
-    temp.keep();
-    // The file is in place; the rest depends on the system.
-    let _ = opened.sync();
+    make_own_folder(folder)?.write_private(name, bytes, Durability::Synced)?;
     Ok(folder.join(name))
 }
 
@@ -45,10 +39,10 @@ pub(super) fn make_own_folder(folder: &Path) -> io::Result<Folder> {
     // Under `sudo`, the home may be that of another user, who could not use the folder.
     let above = folder.ancestors().find_map(|above| std::fs::metadata(above).ok());
     if geteuid().is_root() && above.is_some_and(|above| above.uid() != 0) {
-        return Err(foreign());
+        return Err(foreign_folder());
     }
     DirBuilder::new().recursive(true).mode(FOLDER).create(folder)?;
-    let opened = open_own(folder)?;
+    let opened = Folder::open_own(folder)?;
     make_private(opened.as_fd(), FOLDER)?;
     Ok(opened)
 }
@@ -88,8 +82,8 @@ pub(crate) fn rename_private(path: &Path, extension: &str) -> io::Result<PathBuf
     let renamed = path.with_extension(extension);
     let names = path.file_name().zip(renamed.file_name()).and_then(|(old, new)| old.to_str().zip(new.to_str()));
     let (old, new) = names.ok_or(io::ErrorKind::InvalidFilename)?;
-    let folder = Folder::open_root(parent_of(path))?;
-    rename_new(Abilities::ALL, (&folder, old), (&folder, new))?;
+    let folder = Folder::open(parent_of(path))?;
+    rename_new((&folder, old), (&folder, new))?;
     Ok(renamed)
 }
 
@@ -99,13 +93,9 @@ pub(crate) fn rename_private(path: &Path, extension: &str) -> io::Result<PathBuf
 ///
 /// Those of [`write_private`].
 pub(crate) fn private_names(folder: &Path) -> io::Result<Vec<String>> {
-    match open_own(folder) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
-        Err(error) => Err(error),
-        Ok(_) => {
-            let names = std::fs::read_dir(folder)?.map(|found| Ok(found?.file_name().into_string().ok()));
-            Ok(names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
-        }
+    match Folder::open_own(folder) {
+        Err(error) if is_missing(&error) => Ok(Vec::new()),
+        opened => Ok(opened?.names()?.into_iter().filter_map(|name| name.into_string().ok()).collect()),
     }
 }
 
@@ -115,10 +105,9 @@ pub(crate) fn private_names(folder: &Path) -> io::Result<Vec<String>> {
 ///
 /// `InvalidData` if it begins so and has more than `limit` bytes, and those of the file system.
 pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
-    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
-    let Ok(mut file) = regular(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
-    else {
-        return Ok(None);
+    let mut file = match open_regular(path) {
+        Err(error) if FileRefusal::Kind.is(&error) => return Ok(None),
+        opened => opened?,
     };
     let mut bytes = Vec::new();
     (&mut file).take(start.len() as u64).read_to_end(&mut bytes)?;
@@ -139,26 +128,18 @@ pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Resul
 /// `PermissionDenied` if the file belongs to another user, `InvalidInput` if it is not a regular one, and those of the
 /// file system.
 pub(crate) fn open_own_file(path: &Path) -> io::Result<File> {
-    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = regular(open(path, flags, Mode::empty())?.into())?;
+    let file = open_regular(path)?;
     if fstat(&file)?.st_uid == geteuid().as_raw() {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file belongs to another user"))
 }
 
-/// Opens a folder of this user's, which is not a link.
-fn open_own(folder: &Path) -> io::Result<Folder> {
-    let opened = Folder::open_root_itself(folder)?;
-    if opened.owner()? == geteuid().as_raw() {
-        return Ok(opened);
-    }
-    Err(foreign())
-}
-
-fn foreign() -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user")
+/// Opens a regular file for reading; links are followed.
+fn open_regular(path: &Path) -> io::Result<File> {
+    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    regular(open(path, flags, Mode::empty())?.into())
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
-use rustix::fs::{OFlags, Stat, fstat};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::folder::{FileKind, FileStat, Folder, is_errno, is_missing, is_outside};
+use super::folder::{FileRefusal, FileStat, Folder, is_errno, is_missing, is_outside, regular};
 use super::layout::{Store, from_root};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
@@ -50,7 +50,7 @@ impl Unreadable {
         let source = match self {
             Unreadable::Link => return Error::OutsideRoot { path },
             Unreadable::Missing => io::ErrorKind::NotFound.into(),
-            Unreadable::NotAFile => io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"),
+            Unreadable::NotAFile => FileRefusal::Kind.error(),
             Unreadable::TooLarge { size } => {
                 io::Error::new(io::ErrorKind::InvalidData, format!("{size} bytes; the limit is {MAX_FILE_BYTES}"))
             }
@@ -67,7 +67,7 @@ impl Store {
     ///
     /// `Unreadable` says what is there instead of an entry.
     pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
-        read_below(&self.root_folder, &from_root(path))
+        Ok(self.root_folder.read_open(&from_root(path), MAX_FILE_BYTES)?.0)
     }
 
     /// Reads the file at `path`, which may have at most `limit` bytes.
@@ -76,50 +76,50 @@ impl Store {
     ///
     /// `Unreadable` says what is there instead.
     pub(crate) fn read_up_to(&self, path: &str, limit: usize) -> Result<Vec<u8>, Unreadable> {
-        let (file, raw) = open_regular(&self.root_folder, &from_root(path))?;
-        read_all(&file, FileStat::from_raw(&raw).size, limit)
+        self.root_folder.read(&from_root(path), limit)
     }
 }
 
-/// Reads the file at `path` below `folder`.
-pub(super) fn read_below(folder: &Folder, path: &str) -> Result<ReadFile, Unreadable> {
-    let (file, raw) = open_regular(folder, path)?;
-    let stat = FileStat::from_raw(&raw);
-    Ok(ReadFile { bytes: read_all(&file, stat.size, MAX_FILE_BYTES)?, stat })
-}
-
-/// Does the same, and returns the open file.
-pub(super) fn read_open(folder: &Folder, path: &str) -> Result<(Vec<u8>, File), Unreadable> {
-    let (file, raw) = open_regular(folder, path)?;
-    Ok((read_all(&file, FileStat::from_raw(&raw).size, MAX_FILE_BYTES)?, file))
-}
-
-/// Opens the regular file at `path` below `folder` if it has exactly these bytes; `None` if it has others, and if there is
-/// none.
-pub(super) fn holds(folder: &Folder, path: &str, expected: &[u8]) -> io::Result<Option<File>> {
-    let read = open_regular(folder, path)
-        .and_then(|(file, raw)| Ok((read_all(&file, FileStat::from_raw(&raw).size, expected.len())?, file)));
-    match read {
-        Ok((bytes, file)) => Ok(Some(file).filter(|_| bytes == expected)),
-        Err(Unreadable::Io(error)) => Err(error),
-        Err(_) => Ok(None),
+impl Folder {
+    /// Opens the regular file at `path` below this folder for reading.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `InvalidInput` when it is not a regular file or the path is not a plain one, `ELOOP` when a part of
+    /// it is a link, and those of the file system.
+    pub(crate) fn open_file(&self, path: &str) -> io::Result<File> {
+        // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
+        regular(self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?.into())
     }
-}
 
-/// Opens the file at `path` below `folder`, if it is a regular one.
-pub(super) fn open_regular(folder: &Folder, path: &str) -> Result<(File, Stat), Unreadable> {
-    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::from(folder.open_below(path, flags)?);
-    let raw = fstat(&file).map_err(io::Error::from)?;
-    if FileStat::from_raw(&raw).kind != FileKind::File {
-        return Err(Unreadable::NotAFile);
+    /// Reads a regular file of at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// `Unreadable` says what is there instead.
+    pub(crate) fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, Unreadable> {
+        Ok(self.read_open(path, limit)?.0.bytes)
     }
-    Ok((file, raw))
+
+    /// Does the same, and returns the open file.
+    pub(super) fn read_open(&self, path: &str, limit: usize) -> Result<(ReadFile, File), Unreadable> {
+        let file = self.open_file(path)?;
+        let stat = FileStat::of(&file)?;
+        Ok((ReadFile { bytes: read_all(&file, stat.size, limit)?, stat }, file))
+    }
+
+    /// Opens the regular file at `path` if it has exactly these bytes; `None` if it has others, and if there is none.
+    pub(super) fn holds(&self, path: &str, expected: &[u8]) -> io::Result<Option<File>> {
+        match self.read_open(path, expected.len()) {
+            Ok((read, file)) => Ok(Some(file).filter(|_| read.bytes == expected)),
+            Err(Unreadable::Io(error)) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
 }
 
 /// Reads a file of this size, which may have at most `limit` bytes.
-pub(super) fn read_all(file: &File, size: u64, limit: usize) -> Result<Vec<u8>, Unreadable> {
+fn read_all(file: &File, size: u64, limit: usize) -> Result<Vec<u8>, Unreadable> {
     if size > limit as u64 {
         return Err(Unreadable::TooLarge { size });
     }
@@ -140,7 +140,7 @@ impl From<io::Error> for Unreadable {
             Unreadable::Missing
         } else if error.kind() != io::ErrorKind::InvalidInput && is_outside(&error) {
             Unreadable::Link
-        } else if is_errno(&error, Errno::NXIO) || is_errno(&error, Errno::NODEV) {
+        } else if FileRefusal::Kind.is(&error) || is_errno(&error, Errno::NXIO) || is_errno(&error, Errno::NODEV) {
             // The system's errors for opening a socket, and a device that does not exist.
             Unreadable::NotAFile
         } else {

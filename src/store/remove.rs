@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use rustix::fs::{AtFlags, Stat, fstat, unlinkat};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::explain;
+use super::folder::{explain, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, read_open};
+use super::read::Unreadable;
 use super::replace_file::remove_if;
-use super::write::parent_of;
+use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
 impl Store {
@@ -30,7 +30,7 @@ impl Store {
                 return Err(Error::Conflict { path: self.full_path(path), kept: None });
             }
         }
-        let folders: BTreeSet<&str> = files.iter().map(|(path, _)| parent_of(path)).collect();
+        let folders: BTreeSet<&str> = files.iter().map(|(path, _)| split(path).0).collect();
         folders.into_iter().try_for_each(|folder| {
             self.sync_folder(folder).map_err(|error| explain("remove files of", self.full_path(folder), error))
         })
@@ -39,14 +39,14 @@ impl Store {
     /// Removes a file if it has this fingerprint, and returns whether it did.
     fn remove_unchanged(&self, path: &str, fingerprint: u64) -> Result<bool> {
         let (folder, name) = self.open_file_parent("remove", path)?;
-        let (bytes, file) = match read_open(&folder, name) {
-            Ok((bytes, file)) if xxh3_64(&bytes) == fingerprint => (bytes, file),
+        let (bytes, file) = match folder.read_open(name, MAX_FILE_BYTES) {
+            Ok((read, file)) if xxh3_64(&read.bytes) == fingerprint => (read.bytes, file),
             Err(Unreadable::Io(error)) => return Err(explain("remove", self.full_path(path), error)),
             Ok(_) | Err(_) => return Ok(false),
         };
         let mode = fstat(&file).ok().map(|stat| mode_of(&stat));
         let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint, mode };
-        let removed = self.before(&change, &bytes).and_then(|()| remove_if(&folder, name, self.abilities, &bytes));
+        let removed = self.before(&change, &bytes).and_then(|()| remove_if(&folder, name, &bytes));
         let is_removed = removed.map_err(|error| explain("remove", self.full_path(path), error))?;
         if is_removed {
             self.after(&change);

@@ -1,16 +1,16 @@
 //! Examines the state of the folder without changing anything: who holds the locks, which folders are writable, what a
 //! crash left.
 
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, OFlags, accessat};
+use rustix::fs::{Access, AtFlags, accessat};
 use walkdir::{DirEntry, WalkDir};
 
 use super::folder::{is_missing, is_outside};
-use super::layout::{MEMORY, Store};
+use super::layout::Store;
 use super::lock::{Guarded, LOCK, holder};
 use super::name::is_conflict;
 use super::sweep::is_alive;
@@ -116,11 +116,10 @@ impl Store {
 
     /// Tries to share the lock for a moment, on an existing file: nothing is created or written.
     fn state_of(&self, guarded: Guarded) -> LockState {
-        let path = format!("{MEMORY}/{}/{LOCK}", guarded.folder());
-        let file = match self.root_folder.open_below(&path, OFlags::RDONLY | OFlags::NONBLOCK) {
-            Ok(descriptor) => File::from(descriptor),
+        let file = match self.folder(guarded.folder()).and_then(|folder| folder.open_file(LOCK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return LockState::Free,
             Err(error) => return LockState::Unknown(error.to_string()),
+            Ok(file) => file,
         };
         match file.try_lock_shared() {
             Ok(()) => {

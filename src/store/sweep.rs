@@ -3,18 +3,17 @@
 //! A temporary file is removed if its bytes are known to be elsewhere. One that waited for an exchange may contain the
 //! version of an editor that saved meanwhile; that one is kept.
 
-use std::ffi::OsStr;
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{AtFlags, unlinkat};
 use rustix::process::{Pid, test_kill_process};
 
-use super::folder::{FileKind, FileStat, Folder, check_name, explain, is_missing, is_outside};
+use super::folder::{FileKind, FileStat, Folder, explain, is_missing, is_outside, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
-use super::read::read_below;
 use super::temp::Leftover;
+use super::visit::{MAX_DEPTH, Visited, join};
+use crate::entry::MAX_FILE_BYTES;
 use crate::error::Result;
 
 /// Where temporary files are written under the lock of the entries. While this process has the lock, no other process
@@ -23,8 +22,6 @@ const LOCKED_FOLDERS: [&str; 4] = ["knowledge", "journal", "archive", "state"];
 /// Where they are written without that lock, with how many folders deep. Only those of processes
 /// that have ended are removed.
 const OPEN_FOLDERS: [(&str, usize); 2] = [("", 0), ("cache", MAX_DEPTH)];
-/// How many folders deep the search goes; this program writes no entry deeper.
-const MAX_DEPTH: usize = 32;
 
 /// The result for the temporary files that a crash left. Paths are relative to `.ralph/`, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,15 +66,7 @@ impl Store {
     /// [`crate::error::Error::Io`]. Files that were removed before stay removed.
     pub fn remove_cache_folder(&self, lock: &Lock, name: &str) -> Result<()> {
         lock.assert_guards(Guarded::Cache);
-        let removed = check_name(name).and_then(|()| {
-            let cache = self.folder("cache")?;
-            let is_folder = cache.stat_of(name)?.kind == FileKind::Folder;
-            if is_folder {
-                cache.enter(OsStr::new(name))?.clear()?;
-            }
-            Ok(unlinkat(&cache, name, if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() })?)
-        });
-        match removed {
+        match self.folder("cache").and_then(|cache| cache.remove_any(name)) {
             // Another process that sweeps at the same time was quicker.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.map_err(|error| explain("remove", self.cache().join(name), error)),
@@ -99,77 +88,64 @@ impl Store {
         depth: usize,
         swept: &mut Swept,
     ) -> Result<()> {
-        let failed = |error| explain("clean up", self.full_path(path), error);
-        for (name, kind) in folder.listing().map_err(failed)? {
+        let depth_of = |path: &str| path.split('/').filter(|part| !part.is_empty()).count();
+        folder.visit(path, &mut |at, visited| {
+            let failed = |error| explain("clean up", self.full_path(at), error);
+            let (folder, name, kind) = match visited {
+                Visited::Name(folder, name, kind) => (folder, name, kind),
+                Visited::Closed(error) if at != path && error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Visited::Closed(error) => return Err(failed(error)),
+            };
             // Names of this program are UTF-8.
-            let Some(name_text) = name.to_str() else { continue };
-            match kind {
-                FileKind::Folder if depth > 0 => {
-                    let below = join(path, name_text);
-                    match folder.enter(&name) {
-                        Ok(inner) => self.sweep_folder(&inner, &below, must_be_dead, depth - 1, swept)?,
-                        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                        Err(error) => return Err(explain("clean up", self.full_path(&below), error)),
-                    }
-                }
-                FileKind::File => {
-                    if let Some(leftover) = Leftover::parse(name_text)
-                        && !(must_be_dead && is_alive(leftover.process))
-                    {
-                        self.sweep_file(folder, path, name_text, leftover, swept)
-                            .map_err(|error| explain("clean up", self.full_path(path).join(name_text), error))?;
-                    }
-                }
-                _ => {}
+            let Some(name) = name.to_str() else { return Ok(false) };
+            if let Some(leftover) = Leftover::parse(name).filter(|_| kind == FileKind::File)
+                && !(must_be_dead && is_alive(leftover.process))
+            {
+                self.sweep_file(folder, at, leftover, swept).map_err(failed)?;
             }
-        }
-        Ok(())
+            Ok(kind == FileKind::Folder && depth_of(at) - depth_of(path) <= depth)
+        })
     }
 
-    fn sweep_file(
-        &self,
-        folder: &Folder,
-        path: &str,
-        name: &str,
-        leftover: Leftover<'_>,
-        swept: &mut Swept,
-    ) -> io::Result<()> {
-        if let Some((target, _)) = leftover.exchange {
-            // This program writes no file that is too large to read: it is kept as well.
-            let is_known = read_below(folder, name).is_ok_and(|file| leftover.is_known(&file.bytes));
-            if !is_known {
-                let stat = folder.stat_of(name)?;
-                let kept = self.keep_version(folder, name, &join(path, target), time_of(stat))?;
-                swept.kept.push(kept);
-                return Ok(());
-            }
+    /// Removes a temporary file, or keeps it if it may be the only copy of a version.
+    fn sweep_file(&self, folder: &Folder, path: &str, leftover: Leftover<'_>, swept: &mut Swept) -> io::Result<()> {
+        let (parent, name) = split(path);
+        if let Some((target, _)) = leftover.exchange
+            && !is_known(folder, name, leftover)
+        {
+            let kept = self.keep_version(folder, name, &join(parent, target), time_of(folder.stat_of(name)?))?;
+            swept.kept.push(kept);
+            return Ok(());
         }
-        match unlinkat(folder, name, AtFlags::empty()).map_err(io::Error::from) {
+        match folder.remove_file(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => {
-                swept.removed.push(join(path, name));
+                swept.removed.push(path.to_owned());
                 Ok(())
             }
         }
     }
 }
 
-/// Removes the temporary files in a folder outside of a memory of processes that have ended, but not what may be the only
-/// copy of a version. Files that cannot be removed do no harm.
-#[cfg(feature = "setup")]
-pub(super) fn sweep_outside(folder: &Folder) {
-    for (name, kind) in folder.listing().unwrap_or_default() {
-        let leftover = name.to_str().filter(|_| kind == FileKind::File).and_then(Leftover::parse);
-        let Some((name, leftover)) = name.to_str().zip(leftover) else { continue };
-        let is_known = |name| read_below(folder, name).is_ok_and(|file| leftover.is_known(&file.bytes));
-        if !is_alive(leftover.process) && (leftover.exchange.is_none() || is_known(name)) {
-            let _ = unlinkat(folder, name, AtFlags::empty());
+impl Folder {
+    /// Removes the temporary files of processes that have ended in a folder below this one, but not what may be the only
+    /// copy of a version. Files that cannot be removed do no harm.
+    #[cfg(feature = "setup")]
+    pub(crate) fn sweep(&self, path: &str) {
+        let Ok(folder) = self.descend(path) else { return };
+        for (name, kind) in folder.listing().unwrap_or_default() {
+            let leftover = name.to_str().filter(|_| kind == FileKind::File).and_then(Leftover::parse);
+            let Some((name, leftover)) = name.to_str().zip(leftover) else { continue };
+            if !is_alive(leftover.process) && (leftover.exchange.is_none() || is_known(&folder, name, leftover)) {
+                let _ = folder.remove_file(name);
+            }
         }
     }
 }
 
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+/// Returns whether a temporary file has bytes that are also elsewhere. This program writes none that is too large to read.
+fn is_known(folder: &Folder, name: &str, leftover: Leftover<'_>) -> bool {
+    folder.read(name, MAX_FILE_BYTES).is_ok_and(|bytes| leftover.is_known(&bytes))
 }
 
 /// Returns when the version was written; a leftover file does not have the time of the crash.

@@ -8,12 +8,14 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+use rustix::fs::RenameFlags;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::attributes::copy_attributes;
-use super::folder::{Abilities, Folder, is_errno, is_unsupported};
+use super::folder::{Folder, is_errno, is_unsupported};
 use super::name::{MAX_NAME_BYTES, cut};
 
 /// How every temporary name begins.
@@ -187,18 +189,12 @@ fn hexadecimal(text: &str) -> Option<u64> {
     (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok())?
 }
 
-/// Renames a file or a folder and never replaces an existing one (`AlreadyExists`). `false` means that nothing was done
-/// because the system does not support it.
-pub(super) fn try_rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
-    supported(abilities, || rename_noreplace(from, to))
-}
-
 /// Renames a file, in the same folder or to another, and never replaces an existing one (`AlreadyExists`).
-pub(super) fn rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
-    if try_rename_new(abilities, from, to)? {
+pub(super) fn rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
+    if try_rename_new(from, to)? {
         return Ok(());
     }
-    if abilities.hard_links {
+    if from.0.abilities.hard_links {
         match linkat(from.0, from.1, to.0, to.1, AtFlags::empty()).map_err(io::Error::from) {
             Ok(()) => {
                 return unlinkat(from.0, from.1, AtFlags::empty()).map_err(|error| {
@@ -219,38 +215,37 @@ pub(super) fn rename_new(abilities: Abilities, from: (&Folder, &str), to: (&Fold
     })
 }
 
-/// Exchanges two names. `false` means that nothing was done because the system does not support it.
-pub(super) fn exchange(abilities: Abilities, a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<bool> {
-    supported(abilities, || rename_exchange(a, b))
+/// Renames a file or a folder and never replaces an existing one (`AlreadyExists`). `false` means that nothing was done
+/// because the system does not support it.
+pub(super) fn try_rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
+    rename_with(RenameFlags::NOREPLACE, from, to)
 }
 
-fn supported(abilities: Abilities, rename: impl FnOnce() -> io::Result<()>) -> io::Result<bool> {
-    if !abilities.rename_flags {
+/// Exchanges two names. `false` means that nothing was done because the system does not support it.
+pub(super) fn exchange(a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<bool> {
+    rename_with(RenameFlags::EXCHANGE, a, b)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_with(flags: RenameFlags, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
+    if !from.0.abilities.rename_flags {
         return Ok(false);
     }
-    match rename() {
+    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, flags).map_err(io::Error::from) {
         Ok(()) => Ok(true),
         Err(error) if is_unsupported(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_noreplace(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(from.0, from.1, to.0, to.1, rustix::fs::RenameFlags::NOREPLACE)?)
-}
-
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_exchange(a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(a.0, a.1, b.0, b.1, rustix::fs::RenameFlags::EXCHANGE)?)
+/// The flags of a call that this system does not have.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+enum RenameFlags {
+    NOREPLACE,
+    EXCHANGE,
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_noreplace(_: (&Folder, &str), _: (&Folder, &str)) -> io::Result<()> {
-    Err(Errno::NOSYS.into())
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_exchange(_: (&Folder, &str), _: (&Folder, &str)) -> io::Result<()> {
-    Err(Errno::NOSYS.into())
+fn rename_with(_: RenameFlags, _: (&Folder, &str), _: (&Folder, &str)) -> io::Result<bool> {
+    Ok(false)
 }

@@ -4,19 +4,18 @@
 //! and whoever makes a file system chooses them. The key lies outside of every project, in a folder of the user's own, and
 //! is read only if nobody else could have read or written it.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{Mode, fstat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::folder::{Abilities, Folder, is_errno};
+use super::folder::{Folder, is_errno};
 use super::private::make_own_folder;
 use super::seal::{SUM_BYTES, SealKey};
-use super::temp::{Access, Durability, Temp, rename_new};
+use super::temp::{Access, Durability, PRIVATE_FILE};
 
 /// The name of the file.
 const KEY: &str = "key";
@@ -96,13 +95,10 @@ impl UserKey {
 
 /// Reads the key in a folder. No other user can make a file that passes: one of this user's that nobody else can read.
 fn read(folder: &Path) -> io::Result<SealKey> {
-    // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let mut file = File::from(open(folder.join(KEY), flags, Mode::empty())?);
+    let mut file = Folder::open(folder)?.open_file(KEY)?;
     let stat = fstat(&file)?;
-    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     let is_own = stat.st_uid == geteuid().as_raw() && Mode::from_raw_mode(stat.st_mode) & OTHERS == Mode::empty();
-    if !is_file || !is_own || u64::try_from(stat.st_size) != Ok(SUM_BYTES as u64) {
+    if !is_own || u64::try_from(stat.st_size) != Ok(SUM_BYTES as u64) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a key that only its user can read"));
     }
     let mut key = [0; SUM_BYTES];
@@ -116,27 +112,16 @@ fn make(folder: &Path) -> io::Result<SealKey> {
         return Ok(key);
     }
     let opened = make_own_folder(folder)?;
-    match opened.stat_of(KEY) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        found => {
-            found?;
-            match read(folder) {
-                // Another process was quicker.
-                Ok(key) => return Ok(key),
-                Err(error) if passes(&error) => return Err(error),
-                // Something else has the name in a folder that only this program uses; of a link, the link itself goes.
-                Err(_) => opened.remove_file(KEY)?,
-            }
+    if opened.is_taken(KEY)? {
+        match read(folder) {
+            Err(error) if passes(&error) => return Err(error),
+            // Something else has the name in a folder that only this program uses; of a link, the link itself goes.
+            Err(_) => opened.remove_file(KEY)?,
+            // Another process was quicker.
+            key => return key,
         }
     }
-    let temp = Temp::write(&opened, &random()?, Access::Mode(0o600), Durability::Synced)?;
-    match rename_new(Abilities::ALL, (&opened, temp.name()), (&opened, KEY)) {
-        Ok(()) => drop(temp.keep()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error),
-    }
-    // The file is in place; the rest depends on the system.
-    let _ = Folder::sync(&opened);
+    opened.create_file(KEY, &random()?, Access::Mode(PRIVATE_FILE.as_raw_mode()), Durability::Synced)?;
     read(folder)
 }
 

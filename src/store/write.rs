@@ -4,21 +4,19 @@
 //! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
 //! saves in between is kept. This file knows nothing about the content.
 
-use std::fs::File;
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{AtFlags, renameat, unlinkat};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{FileKind, Folder, check_path, explain};
+use super::folder::{FileKind, FileRefusal, Folder, check_path, explain, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
+use super::make_folders::NEW_FOLDER;
 use super::name::{archive_folder, conflict_name};
 use super::operation_log::record::LoggedChange;
-use super::read::{Unreadable, holds, read_open};
-use super::replace_file::{WriteStep, put_back};
-use super::temp::{Access, Durability, Temp, exchange, rename_new};
+use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
+use super::temp::{Access, Durability, Temp, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -62,45 +60,18 @@ impl Store {
         lock.assert_guards(Guarded::Entries);
         check_size(path, bytes)?;
         let failed = |error| explain("create", self.full_path(path), error);
-        let (folder, name) = self.make_parent(path, Durability::Synced).map_err(failed)?;
-        if is_taken(&folder, name).map_err(failed)? {
+        let (folder, name) = self.make_entry_parent(path).map_err(failed)?;
+        if folder.is_taken(name).map_err(failed)? {
             return Ok(Created::Exists);
         }
         let change = LoggedChange::Create { path: path.to_owned(), after: xxh3_64(bytes) };
         self.before(&change, b"").map_err(failed)?;
-        let created = self.create_in(&folder, name, bytes, mode, Durability::Synced).map_err(failed)?;
+        let access = mode.map_or(Access::New, Access::Mode);
+        let created = folder.create_file(name, bytes, access, Durability::Synced).map_err(failed)?;
         if created == Created::Made {
             self.after(&change);
         }
         Ok(created)
-    }
-
-    /// Creates a file of this single name in an open folder, unless the name is taken.
-    pub(super) fn create_in(
-        &self,
-        folder: &Folder,
-        name: &str,
-        bytes: &[u8],
-        mode: Option<u32>,
-        durability: Durability,
-    ) -> io::Result<Created> {
-        if is_taken(folder, name)? {
-            return Ok(Created::Exists);
-        }
-        let temp = Temp::write(folder, bytes, mode.map_or(Access::New, Access::Mode), durability)?;
-        match rename_new(self.abilities, (folder, temp.name()), (folder, name)) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Created::Exists),
-            Err(error) => return Err(error),
-        }
-        temp.keep();
-        if durability == Durability::Synced {
-            folder.sync().inspect_err(|_| {
-                // The caller will assume that there is no such file, and may create it again.
-                let _ = unlinkat(folder, name, AtFlags::empty());
-            })?;
-        }
-        Ok(Created::Made)
     }
 
     /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`, and makes that durable. Its mode
@@ -140,44 +111,40 @@ impl Store {
         lock.assert_guards(Guarded::Entries);
         check_size(path, new)?;
         let failed = |error| explain("replace", self.full_path(path), error);
-        let (folder, name) = self.open_parent(path).map_err(|error| self.gone_or("replace", path, error))?;
-        let like = self.check_unchanged(path, &folder, name, expected)?;
-        if expected == new {
+        let full = self.full_path(path);
+        let conflict = |kept| Error::Conflict { path: full.clone(), kept };
+        let (folder, name) = match self.open_parent(path) {
+            // Another program removed the folder with the file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(conflict(None)),
+            opened => opened.map_err(failed)?,
+        };
+        if expected == new && folder.holds(name, expected).map_err(failed)?.is_some() {
             return Ok(Replaced { conflict: None });
         }
-        let mut temp = Temp::write(&folder, new, Access::Like(&like), Durability::Synced).map_err(failed)?;
-        temp.announce_exchange(name, expected, new).map_err(failed)?;
-        interrupt(WriteStep::Written);
-        self.check_unchanged(path, &folder, name, expected)?;
-        interrupt(WriteStep::Checked);
         let change = LoggedChange::Replace { path: path.to_owned(), before: xxh3_64(expected), after: xxh3_64(new) };
-        self.before(&change, expected).map_err(failed)?;
-        let exchanged = exchange(self.abilities, (&folder, temp.name()), (&folder, name));
-        if !exchanged.map_err(|error| self.gone_or("replace", path, error))? {
-            self.check_unchanged(path, &folder, name, expected)?;
-            renameat(&folder, temp.name(), &folder, name).map_err(|error| failed(error.into()))?;
-            temp.keep();
-            self.after(&change);
-            folder.sync().map_err(failed)?;
-            return Ok(Replaced { conflict: None });
-        }
-        interrupt(WriteStep::Exchanged);
-        if let Err(error) = folder.sync() {
-            return Err(self.undo_exchange(path, &folder, name, temp, new, error));
-        }
-        // The displaced version is under the temporary name, which is removed when `temp` is dropped.
-        if matches!(holds(&folder, temp.name(), expected), Ok(Some(_))) {
-            self.after(&change);
-            return Ok(Replaced { conflict: None });
-        }
-        match self.keep_version(&folder, temp.name(), path, now) {
-            Ok(kept) => {
-                temp.keep();
-                self.after(&change);
-                Ok(Replaced { conflict: Some(kept) })
+        let mut step = |step| {
+            interrupt(step);
+            if step == WriteStep::Checked { self.before(&change, expected) } else { Ok(()) }
+        };
+        let conflict_file = match replace_in((&folder, name), expected, new, &mut step).map_err(failed)? {
+            ExchangeResult::Done => None,
+            ExchangeResult::Refused if folder.stat_of(name).is_ok_and(|stat| stat.kind == FileKind::Link) => {
+                return Err(Error::OutsideRoot { path: full });
             }
-            Err(error) => Err(self.undo_exchange(path, &folder, name, temp, new, error)),
-        }
+            ExchangeResult::Refused => return Err(conflict(None)),
+            ExchangeResult::Displaced(temp, None) => match self.keep_version(&folder, temp.name(), path, now) {
+                Ok(kept) => {
+                    temp.keep();
+                    Some(kept)
+                }
+                Err(error) => return Err(self.undo_exchange(path, &folder, name, temp, new, error)),
+            },
+            ExchangeResult::Displaced(temp, Some(error)) => {
+                return Err(self.undo_exchange(path, &folder, name, temp, new, error));
+            }
+        };
+        self.after(&change);
+        Ok(Replaced { conflict: conflict_file })
     }
 
     /// Exchanges the names again after a failure, and returns the error that describes it.
@@ -191,7 +158,7 @@ impl Store {
         error: io::Error,
     ) -> Error {
         let full = self.full_path(path);
-        match put_back(folder, name, self.abilities, temp, new) {
+        match put_back(folder, name, temp, new) {
             None => explain("replace", full, error),
             // The file under the temporary name is not this program's.
             Some(kept) => {
@@ -214,10 +181,10 @@ impl Store {
         let mut number = 1;
         loop {
             let candidate = conflict_name(name, now, number);
-            match rename_new(self.abilities, (folder, displaced), (&archived, &candidate)) {
+            match rename_new((folder, displaced), (&archived, &candidate)) {
                 Ok(()) => {
                     archived.sync().inspect_err(|_| {
-                        let _ = rename_new(self.abilities, (&archived, &candidate), (folder, displaced));
+                        let _ = rename_new((&archived, &candidate), (folder, displaced));
                     })?;
                     return Ok(format!("{archive}/{candidate}"));
                 }
@@ -232,91 +199,33 @@ impl Store {
         self.folder(path)?.sync()
     }
 
-    /// Opens the folder at `path`, and creates its missing parts, each of which is written down first.
+    /// Opens the folder at `path`, and creates its missing parts, each of which is written down first, durably.
     fn make_entry_folders(&self, path: &str) -> io::Result<Folder> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             result => return result,
         }
-        check_path(path)?;
-        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        for folder in ends.map(|end| &path[..end]) {
-            if matches!(self.folder(folder), Err(error) if error.kind() == io::ErrorKind::NotFound) {
-                self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"")?;
-            }
-        }
-        self.make_folders(path, Durability::Synced)
+        let mut log = |folder: &str| self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"");
+        self.folder("")?.make_folders(path, NEW_FOLDER, Durability::Synced, &mut log)
     }
 
-    /// Opens the folder of the file at `path`, creates its missing parts, and returns it with the file's name.
-    pub(super) fn make_parent<'a>(&self, path: &'a str, durability: Durability) -> io::Result<(Folder, &'a str)> {
+    /// Opens the folder of the entry at `path`, creates its missing parts, and returns it with the file's name.
+    pub(super) fn make_entry_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
         check_path(path)?;
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let folder = match durability {
-            Durability::Synced => self.make_entry_folders(folder)?,
-            Durability::Unsynced => self.make_folders(folder, durability)?,
-        };
-        Ok((folder, name))
+        let (folder, name) = split(path);
+        Ok((self.make_entry_folders(folder)?, name))
     }
 
-    /// Opens the existing folder of the file at `path`, and returns it with the name.
-    pub(super) fn open_parent<'a>(&self, path: &'a str) -> io::Result<(Folder, &'a str)> {
-        check_path(path)?;
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        Ok((self.folder(folder)?, name))
-    }
-
-    /// Does the same for a file that must be a regular one.
+    /// Opens the existing folder of the file at `path`, which must be a regular one, and returns it with the name.
     pub(super) fn open_file_parent<'a>(&self, action: &'static str, path: &'a str) -> Result<(Folder, &'a str)> {
         let failed = |error| explain(action, self.full_path(path), error);
         let (folder, name) = self.open_parent(path).map_err(failed)?;
         match folder.stat_of(name).map_err(failed)?.kind {
             FileKind::File => Ok((folder, name)),
             FileKind::Link => Err(Error::OutsideRoot { path: self.full_path(path) }),
-            FileKind::Folder | FileKind::Other => Err(failed(not_a_file())),
+            FileKind::Folder | FileKind::Other => Err(failed(FileRefusal::Kind.error())),
         }
     }
-
-    /// Fails unless the file contains `expected`, and returns the open file.
-    fn check_unchanged(&self, path: &str, folder: &Folder, name: &str, expected: &[u8]) -> Result<File> {
-        let failed = |error| self.gone_or("replace", path, error);
-        match read_open(folder, name) {
-            Ok((bytes, file)) if bytes == expected => Ok(file),
-            Ok(_) | Err(Unreadable::Missing | Unreadable::NotAFile | Unreadable::TooLarge { .. }) => {
-                Err(Error::Conflict { path: self.full_path(path), kept: None })
-            }
-            Err(Unreadable::Link) => Err(Error::OutsideRoot { path: self.full_path(path) }),
-            Err(Unreadable::Io(error)) => Err(failed(error)),
-        }
-    }
-
-    /// Another program changed a missing file; every other error is a failure.
-    fn gone_or(&self, action: &'static str, path: &str, error: io::Error) -> Error {
-        let full = self.full_path(path);
-        if error.kind() == io::ErrorKind::NotFound {
-            Error::Conflict { path: full, kept: None }
-        } else {
-            explain(action, full, error)
-        }
-    }
-}
-
-/// Returns the path of the folder that a file is in.
-pub(super) fn parent_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-/// Returns whether anything has this name.
-fn is_taken(folder: &Folder, name: &str) -> io::Result<bool> {
-    match folder.stat_of(name) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn not_a_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
 /// Refuses bytes that could be written and never read again.

@@ -13,7 +13,7 @@ use crate::entry::{Id, Outcome};
 use crate::error::Problem;
 use crate::history::AttemptSummary;
 use crate::iterations::LiveRun;
-use crate::journal::{IterationView, both_areas, latest_start, problems_of};
+use crate::journal::{AttemptView, both_areas, latest_start, problems_of};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
@@ -84,7 +84,7 @@ pub struct LogFilter {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Log {
     /// The attempts, newest first. Those with a time in the future come last.
-    pub attempts: Vec<IterationView>,
+    pub attempts: Vec<AttemptView>,
     /// How many there are, including those that are not returned.
     #[serde(rename = "attempt_count")]
     pub in_all: usize,
@@ -111,8 +111,8 @@ pub(crate) fn log(workspace: &Workspace, filter: &LogFilter) -> Log {
 }
 
 /// Reads these attempts, in their order.
-pub(super) fn views(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<IterationView> {
-    attempts.iter().filter_map(|attempt| IterationView::read(workspace, catalogs, &attempt.id)).collect()
+pub(super) fn views(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> Vec<AttemptView> {
+    attempts.iter().filter_map(|attempt| AttemptView::read(workspace, catalogs, &attempt.id)).collect()
 }
 
 /// Returns the attempts of these catalogs, the live one first, that the filter accepts, newest first; and how many there
@@ -222,6 +222,6 @@ fn rows<'a>(workspace: &Workspace, catalogs: &'a [Catalog; 2], filter: &LogFilte
 }
 
 /// Returns the whole content of an entry in the journal; `None` if there is no readable one.
-pub(crate) fn iteration(workspace: &Workspace, id: &Id) -> Option<IterationView> {
-    IterationView::read(workspace, &both_areas(workspace).each_ref(), id)
+pub(crate) fn iteration(workspace: &Workspace, id: &Id) -> Option<AttemptView> {
+    AttemptView::read(workspace, &both_areas(workspace).each_ref(), id)
 }

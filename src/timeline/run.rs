@@ -10,7 +10,7 @@ use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
 use crate::history::AttemptSummary;
 use crate::iterations::{LiveRun, is_session, unfinished_runs};
-use crate::journal::{self, IterationView, both_areas, problems_of};
+use crate::journal::{self, AttemptView, both_areas, problems_of};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
@@ -56,7 +56,7 @@ pub struct RunView {
     /// Its tasks, in the order in which they were first worked on.
     pub tasks: Vec<TaskInRun>,
     /// Its iterations, oldest first: the last thousand.
-    pub attempts: Vec<IterationView>,
+    pub attempts: Vec<AttemptView>,
     /// What was learned in it.
     pub knowledge: Vec<EntrySummary>,
     /// Problems of the files that were read.

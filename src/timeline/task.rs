@@ -9,7 +9,7 @@ use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
 use crate::history::{RunRecord, TaskRecord};
 use crate::iterations::{LiveRun, choose_model, unfinished_runs};
-use crate::journal::{self, IterationView, both_areas, problems_of};
+use crate::journal::{self, AttemptView, both_areas, problems_of};
 use crate::queries::summaries;
 use crate::strategy::STUCK_AFTER;
 use crate::text::is_same_name;
@@ -127,7 +127,7 @@ pub struct TaskView {
     /// The sums over all attempts.
     pub totals: AttemptTotals,
     /// The attempts, oldest first: the last two hundred.
-    pub attempts: Vec<IterationView>,
+    pub attempts: Vec<AttemptView>,
     /// What was learned during it.
     pub knowledge: Vec<EntrySummary>,
     /// The iterations that work on it now, and open ones whose process is lost.

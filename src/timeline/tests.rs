@@ -94,10 +94,13 @@ fn a_log_is_newest_first_and_follows_the_numbers_within_a_second() {
     assert_eq!(log.in_all, 6);
     let first = &log.attempts[5];
     assert_eq!(
-        (first.task_title.as_str(), first.outcome, first.cost_usd),
+        (first.attempt.task_title.as_str(), first.attempt.head.outcome, first.attempt.head.cost_usd),
         ("The task t-1", Outcome::Failed, Some(0.5))
     );
-    assert_eq!((first.started_at.as_str(), first.archived), ("2026-05-01T10:00:00Z", false));
+    assert_eq!(
+        (crate::entry::timestamp(first.attempt.started_at).as_str(), first.archived),
+        ("2026-05-01T10:00:00Z", false)
+    );
     assert_eq!(first.path, ".ralph/journal/run-a/0001.md");
 }
 
@@ -137,7 +140,7 @@ fn an_attempt_counts_once_and_a_broken_one_not_at_all() {
     let log = memory.log(&LogFilter::default());
     assert_eq!(log.in_all, 7);
     assert_eq!(ids(&log)[4..], ["run-a/0002", "run-a/0001", "run-old/0001"]);
-    assert_eq!((log.attempts[5].outcome, log.attempts[6].archived), (Outcome::Failed, true));
+    assert_eq!((log.attempts[5].attempt.head.outcome, log.attempts[6].archived), (Outcome::Failed, true));
     assert_eq!(log.problems.len(), 3, "{:?}", log.problems);
     let page = memory.log(&LogFilter { limit: Some(0), ..LogFilter::default() });
     assert_eq!((page.attempts.len(), page.in_all), (0, 7));
@@ -281,7 +284,7 @@ proptest! {
         let overview = memory.overview(limit);
         let log = memory.log(&LogFilter::default());
         let mut tasks: Vec<String> = Vec::new();
-        for task in log.attempts.iter().filter_map(|attempt| attempt.task_id.clone()) {
+        for task in log.attempts.iter().filter_map(|attempt| attempt.attempt.task_id.clone()) {
             if !tasks.contains(&task) {
                 tasks.push(task);
             }

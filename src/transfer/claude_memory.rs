@@ -12,7 +12,7 @@ use crate::entry::frontmatter::Fields;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Source, parse_time};
 use crate::error::Result;
-use crate::store::SourceFolder;
+use crate::store::Folder;
 use crate::workspace::Workspace;
 
 /// The list of the others.
@@ -43,7 +43,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<S
             let folder = project_folder(workspace, claude).join("memory");
             let folder = folder.canonicalize().unwrap_or(folder);
             gathered.searched.push(folder.display().to_string());
-            let Ok(open) = SourceFolder::open(&folder) else { return Ok(gathered) };
+            let Ok(open) = Folder::open(&folder) else { return Ok(gathered) };
             files::read_all(&open, "", &files::mark_of(&folder), open.files(&wanted), &mut gathered)
         }
     };

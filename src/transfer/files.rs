@@ -10,7 +10,7 @@ use super::report::{ImportOrigin, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::error::{Error, IoContext as _, Result};
-use crate::store::{SourceFiles, SourceFolder, Unreadable};
+use crate::store::{Folder, SourceFiles, Unreadable};
 use crate::workspace::Workspace;
 
 /// The largest file that is read whole, in bytes.
@@ -85,7 +85,7 @@ pub(super) fn texts(
     match &request.input {
         ImportInput::UsualPlace(_) => {
             let root = workspace.root();
-            let folder = SourceFolder::open(root).io("open", root)?;
+            let folder = Folder::open(root).io("open", root)?;
             let files = usual.iter().flat_map(|place| usual_texts(&folder, place, gathered, wanted));
             Ok(files.collect())
         }
@@ -96,25 +96,25 @@ pub(super) fn texts(
 
 /// Reads the file, or the wanted files of the folder, in a usual place.
 fn usual_texts(
-    root: &SourceFolder,
+    root: &Folder,
     place: &str,
     gathered: &mut SourceContent,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Vec<ImportFile> {
     gathered.searched.push(place.to_owned());
     let prefix = format!("{place}/");
-    match root.below(place) {
-        Ok(Some(folder)) => {
+    match root.descend(place).map_err(Unreadable::from) {
+        Ok(folder) => {
             let found = folder.files(&|path| wanted(&format!("{prefix}{path}")));
             read_all(&folder, &prefix, "", found, gathered)
         }
-        Ok(None) if root.has(place) => {
+        Err(Unreadable::Missing) if root.has(place) => {
             let found = SourceFiles { paths: vec![place.to_owned()], left_out: Vec::new() };
             read_all(root, "", "", found, gathered)
         }
-        Ok(None) => Vec::new(),
-        Err(error) => {
-            let reason = reason_of(&Unreadable::from(error));
+        Err(Unreadable::Missing) => Vec::new(),
+        Err(unreadable) => {
+            let reason = reason_of(&unreadable);
             gathered.left_out.push(ImportedItem::skipped(ImportOrigin::file(place), reason));
             Vec::new()
         }
@@ -142,7 +142,7 @@ pub(super) fn named_texts(
     let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
     let in_project = full.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
     if full.is_dir() {
-        let folder = SourceFolder::open(&full).io("open", path)?;
+        let folder = Folder::open(&full).io("open", path)?;
         let mark = if in_project.is_some() { String::new() } else { mark_of(&full) };
         let prefix = in_project.filter(|inside| !inside.is_empty()).map_or_else(String::new, |path| path + "/");
         return Ok(read_all(&folder, &prefix, &mark, folder.files(wanted), gathered));
@@ -174,7 +174,7 @@ pub(super) fn named_file(workspace: &Workspace, path: &Path, limit: usize) -> Re
     };
     let in_project = full.strip_prefix(&root).ok().and_then(Path::to_str);
     let shown = in_project.unwrap_or(name).to_owned();
-    let folder = SourceFolder::open(parent).io("open", path)?;
+    let folder = Folder::open(parent).io("open", path)?;
     let bytes = folder.read(name, limit).map_err(|unreadable| match unreadable {
         Unreadable::TooLarge { size } => {
             let reason = format!("it has {size} bytes, and the limit is {limit}; split it");
@@ -188,7 +188,7 @@ pub(super) fn named_file(workspace: &Workspace, path: &Path, limit: usize) -> Re
 /// Reads the found files of a folder; what cannot be read is left out. In messages their paths come after `prefix`, in
 /// keys `mark` comes after their paths.
 pub(super) fn read_all(
-    folder: &SourceFolder,
+    folder: &Folder,
     prefix: &str,
     mark: &str,
     found: SourceFiles,

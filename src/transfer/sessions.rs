@@ -15,7 +15,7 @@ use super::request::{ImportInput, ImportRequest};
 use crate::entry::parse_time;
 use crate::error::{IoContext as _, Result};
 use crate::iterations::session_run;
-use crate::store::SourceFolder;
+use crate::store::Folder;
 use crate::transcript::{Format, MAX_LINE};
 use crate::workspace::Workspace;
 
@@ -67,7 +67,7 @@ struct SessionLine {
 
 /// A file that may have a session.
 pub(super) struct SessionFile {
-    folder: SourceFolder,
+    folder: Folder,
     name: String,
     pub(super) from: ImportOrigin,
     /// Whether its place says that it is of this project.
@@ -81,7 +81,7 @@ impl SessionFile {
     ///
     /// Why it cannot be opened.
     pub(super) fn open(&self) -> std::result::Result<BufReader<File>, String> {
-        self.folder.file(&self.name).map(BufReader::new).map_err(|unreadable| files::reason_of(&unreadable))
+        self.folder.open_file(&self.name).map(BufReader::new).map_err(|error| files::reason_of(&error.into()))
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) fn find(
                 below(&full, true, report, &mut found);
             } else if let (Some(parent), Some(name)) = (full.parent(), full.file_name().and_then(|name| name.to_str()))
             {
-                let folder = SourceFolder::open(parent).io("open", path)?;
+                let folder = Folder::open(parent).io("open", path)?;
                 let from = ImportOrigin::file(name);
                 found.push(SessionFile { folder, name: name.to_owned(), from, is_of_project: true });
             }
@@ -138,7 +138,7 @@ fn of_subfolders(project: &Path) -> Vec<PathBuf> {
 }
 
 fn below(folder: &Path, is_of_project: bool, report: &mut ImportReport, found: &mut Vec<SessionFile>) {
-    let Ok(open) = SourceFolder::open(folder) else { return };
+    let Ok(open) = Folder::open(folder) else { return };
     // Those of sub-agents are in the session that started them.
     let wanted = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -152,7 +152,7 @@ fn below(folder: &Path, is_of_project: bool, report: &mut ImportReport, found: &
         let from = ImportOrigin::file(&name);
         if index < over {
             report.items.push(ImportedItem::skipped(from, format!("it is not one of the newest {MAX_SESSIONS}")));
-        } else if let Ok(Some(folder)) = open.below("") {
+        } else if let Ok(folder) = open.descend("") {
             found.push(SessionFile { folder, name, from, is_of_project });
         }
     }

@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn an_index_that_makes_its_reader_panic_or_fail_is_rebuilt() {
-        for extension in ["term", "idx", "pos", "fieldnorm", "store"] {
+        for extension in ["term", "idx", "pos", "fieldnorm", "store", "fast"] {
             let (_folder, memory) = memory();
             damage(&memory, extension);
             assert_eq!(found(&memory), ["knowledge/e7"], "{extension}");

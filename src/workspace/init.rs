@@ -52,13 +52,14 @@ pub(crate) fn init(root: &Path) -> Result<Initialised> {
     let store = Store::create_root(root)?;
     let mut done = Initialised::default();
     for folder in FOLDERS {
-        if store.make_folder(folder)? {
+        if store.make_folder(&format!(".ralph/{folder}"))? {
             done.created.push(format!(".ralph/{folder}/"));
         }
     }
     let mut write = |name: &str, bytes: &[u8]| -> Result<()> {
-        if store.init_file(name, bytes)? == Created::Made {
-            done.created.push(format!(".ralph/{name}"));
+        let path = format!(".ralph/{name}");
+        if store.init_file(&path, bytes)? == Created::Made {
+            done.created.push(path);
         }
         Ok(())
     };
@@ -68,10 +69,9 @@ pub(crate) fn init(root: &Path) -> Result<Initialised> {
         write(name, file.contents())?;
     }
     write(CONFIG, settings::template().as_bytes())?;
-    if store.make_beside(".claude/skills")? {
+    if store.make_folder(".claude/skills")? {
         done.created.push(".claude/skills/".to_owned());
     }
-    let skills = store.move_skills()?;
-    (done.skills_moved, done.skills_left) = (skills.moved, skills.left);
+    (done.skills_moved, done.skills_left) = store.move_skills()?;
     Ok(done)
 }

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ralph_memory::context::{Briefing, BriefingRequest, Budget};
-use ralph_memory::entry::{Event, Outcome};
-use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run, Validated};
+use ralph_memory::entry::{Event, Outcome, Sections, Validation};
+use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Scope};
 
 #[path = "briefings/facts.rs"]
@@ -177,7 +177,8 @@ fn knowledge(fact: Fact) -> Knowledge {
 
 fn report(plan: &Planned, task: &str) -> Report {
     let Some(failure) = &plan.failure else {
-        return Report { outcome: Some(plan.outcome), summary: plan.summary.clone(), ..Report::default() };
+        let sections = Sections { summary: plan.summary.clone(), ..Sections::default() };
+        return Report { outcome: Some(plan.outcome), sections, ..Report::default() };
     };
     let story::Failure { tried, why, error, next } = failure;
     let next = next.as_ref().map(|next| format!("<retry-suggestion>{next}</retry-suggestion>\n")).unwrap_or_default();
@@ -187,14 +188,10 @@ fn report(plan: &Planned, task: &str) -> Report {
         error.line
     );
     if plan.outcome == Outcome::Retried {
-        let validation = Validated {
-            command: "make test".to_owned(),
-            exit_code: 2,
-            output: error.line.clone(),
-            duration_ms: 40_000,
-        };
+        let validation = Some(Validation { command: "make test".to_owned(), exit_code: 2, duration_ms: 40_000 });
+        let sections = Sections { validation_output: error.line.clone(), ..Sections::default() };
         let text = format!("{failed}<journal>It works now.</journal>\n<task-done>{task}</task-done>");
-        return Report { text, validation: Some(validation), outcome: Some(Outcome::Retried), ..Report::default() };
+        return Report { text, validation, sections, outcome: Some(Outcome::Retried), ..Report::default() };
     }
     Report { text: failed, outcome: Some(plan.outcome), ..Report::default() }
 }

@@ -83,17 +83,16 @@ const CRATES: [(&str, &[&str]); 24] = [
 ];
 /// The files that may write, rename or remove files: first those that do so outside of `.ralph/`, then those that know no
 /// place but `.ralph/`. Everything else calls them: they follow no link, and lose nothing that others save.
-const WRITERS: [&str; 15] = [
+const WRITERS: [&str; 14] = [
     "outside.rs",
     "private.rs",
     "replace_file.rs",
     "temp.rs",
-    "sweep.rs",
     "init.rs",
+    "files.rs",
     "make_folders.rs",
     "anchor.rs",
     "cache.rs",
-    "derived.rs",
     "lock.rs",
     "remove.rs",
     "write.rs",

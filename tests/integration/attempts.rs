@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use ralph_memory::entry::Outcome;
+use ralph_memory::entry::{Outcome, Sections};
 use ralph_memory::memory::{Report, Run, StateFolders};
 use ralph_memory::{Error, Memory, Task};
 
@@ -183,7 +183,9 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
         };
         assert_eq!(same(found), same(expected), "{path}");
     }
-    assert!(base.read(".ralph/journal/run-1/0001.md").contains("it had text that looks like a secret"));
+    assert!(
+        base.read(".ralph/journal/run-1/0001.md").contains("<knowledge>: body, line 1: this looks like a secret: ")
+    );
 }
 
 #[test]
@@ -285,8 +287,8 @@ fn a_custom_loop_gets_its_attempt_back() {
     let task = Task { id: Some(TASK.to_owned()), ..Task::new("Write the greeting") };
     let memory = open();
     let iteration = memory.begin(&task, &Run::named("run-1")).unwrap();
-    let report =
-        Report { text: SAID.to_owned(), cost_usd: Some(0.5), feedback: "Well.".to_owned(), ..Report::default() };
+    let sections = Sections { feedback: "Well.".to_owned(), ..Sections::default() };
+    let report = Report { text: SAID.to_owned(), cost_usd: Some(0.5), sections, ..Report::default() };
     // A bug in it, which an absurd clock provokes.
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
@@ -339,7 +341,11 @@ fn other_files_are_not_mistaken_for_saved_attempts() {
     check(&text.replacen("\"root\":", "\"more\":1,\"root\":", 1), 2, "unknown field `more`");
     check(&text.replace(base.root().to_str().unwrap(), "/elsewhere"), 2, "it belongs to the memory in `/elsewhere`");
     check(&text.replace("\"run_id\":\"run-1\"", "\"run_id\":\"../run-1\""), 2, "run id");
-    check(&text.replace("\"seen\":{\"tree\":null", &format!("\"seen\":{{\"tree\":{tree}")), 2, "not a git object");
+    check(
+        &text.replace("\"changes\":{\"tree\":null", &format!("\"changes\":{{\"tree\":{tree}")),
+        2,
+        "not a git object",
+    );
     for text in ["", "garbage", "{\"ralph_memory", &text[1..]] {
         check(text, 2, "`kept.json` is not a saved attempt");
     }

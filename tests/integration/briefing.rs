@@ -1,8 +1,8 @@
 //! The briefing of a session: what it shows, in which order, and what it leaves out.
 
 use ralph_memory::context::{BriefingRequest, Budget};
-use ralph_memory::entry::{Event, Outcome, parse_time};
-use ralph_memory::memory::{EntryChanges, Report, Run, Validated};
+use ralph_memory::entry::{Event, Outcome, Validation, parse_time};
+use ralph_memory::memory::{EntryChanges, Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Scope, Task};
 
 use crate::support::TestBase;
@@ -61,7 +61,7 @@ fn tasks_that_failed_last_are_open_until_they_are_done() {
 #[test]
 fn a_refuted_claim_is_not_repeated() {
     let base = TestBase::new();
-    let validation = Validated { command: "cargo test".into(), exit_code: 101, ..Validated::default() };
+    let validation = Validation { command: "cargo test".into(), exit_code: 101, duration_ms: 0 };
     let text = "<journal>Everything works now.</journal> <task-done>t-1</task-done>".to_owned();
     attempt(
         &base,

@@ -551,7 +551,7 @@ fn an_attempt_from_the_future_does_not_stay_the_last_one() {
     let now = DateTime::parse_from_rfc3339("2026-11-20T10:00:00Z").unwrap();
     let memory = memory.with_clock(move || now.into());
     let newest = memory.recent_iterations(None, 1);
-    assert_eq!((newest.iterations[0].run_id.as_str(), newest.in_all), ("run-mine", 5));
+    assert_eq!((newest.items[0].attempt.run_id.as_str(), newest.in_all), ("run-mine", 5));
 }
 
 #[test]

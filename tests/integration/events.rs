@@ -1,7 +1,7 @@
 //! Events and scopes: which contexts show an event, in what detail, and how often.
 
-use ralph_memory::entry::{Event, Outcome, Source};
-use ralph_memory::memory::{Iteration, Report, Run, Validated, WriteAction};
+use ralph_memory::entry::{Event, Outcome, Source, Validation};
+use ralph_memory::memory::{Iteration, Report, Run, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -103,13 +103,13 @@ fn a_task_sees_the_results_of_others_in_its_section() {
                   <retry-suggestion>send a header</retry-suggestion><task-failed>t-login</task-failed>";
     assert_eq!(say(&memory, &login, failed), [""; 0]);
     assert_eq!(say(&memory, &login, failed), [""; 0]);
-    let refuted = Validated { command: "cargo test".into(), exit_code: 101, ..Validated::default() };
+    let refuted = Validation { command: "cargo test".into(), exit_code: 101, duration_ms: 0 };
     let iteration = begin(&memory, &login);
     let report =
         Report { text: "<task-done>t-login</task-done>".into(), validation: Some(refuted), ..Report::default() };
     memory.finish(&iteration, &report).unwrap();
     let iteration = begin(&memory, &login);
-    let passed = Validated { command: "cargo test".into(), exit_code: 0, ..Validated::default() };
+    let passed = Validation { command: "cargo test".into(), exit_code: 0, duration_ms: 0 };
     let text = "<journal>The header is X-Session.</journal><task-done>t-login</task-done>".into();
     memory.finish(&iteration, &Report { text, validation: Some(passed), ..Report::default() }).unwrap();
 

@@ -157,7 +157,7 @@ fn the_attempts_at_a_feature_are_those_in_both_forms() {
         memory.finish(&iteration, &report).unwrap();
     }
     for feature in both("caf_") {
-        let touched = memory.feature_files(Some(&feature)).files;
+        let touched = memory.feature_files(Some(&feature)).items;
         assert_eq!(touched.len(), 1, "{touched:?}");
         let shown = serde_json::to_value(&touched[0]).unwrap();
         assert!(shown.as_object().unwrap().values().any(|value| *value == json!(2)), "{shown}");

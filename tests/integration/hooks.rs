@@ -11,9 +11,9 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::context::BriefingRequest;
-use ralph_memory::entry::parse_time;
+use ralph_memory::entry::{Validation, parse_time};
 use ralph_memory::memory::{
-    Activity, HookAnswer, HookCall, HookEvent, Iteration, Report, Run, StateFolders, Step, Validated, Work,
+    Activity, HookAnswer, HookCall, HookEvent, Iteration, Report, Run, StateFolders, Step, Work,
 };
 use ralph_memory::{Memory, Task};
 use serde_json::{Value, json};
@@ -514,8 +514,7 @@ fn an_attempt_of_a_loop_is_recorded_by_the_loop_alone() {
     let begun = begin(&base);
     stop(&base, "s-1", "All done. <task-done>login</task-done>", "2026-11-20T10:01:00Z");
     assert_eq!((journal(&base), base.kept().len()), (Vec::new(), 1), "it waits for the loop");
-    let validation =
-        Some(Validated { command: "cargo test".into(), exit_code: 1, output: String::new(), duration_ms: 1 });
+    let validation = Some(Validation { command: "cargo test".into(), exit_code: 1, duration_ms: 1 });
     let text = "All done. <task-done>login</task-done>".to_owned();
     let report = Report { text, validation, duration_secs: Some(60.0), ..Report::default() };
     base.memory().finish(&begun, &report).unwrap();
@@ -1016,8 +1015,8 @@ fn a_hook_whose_time_is_over_is_silent_and_loses_no_message() {
     let file = names.find(|path| path.extension().is_some_and(|extension| extension == "message")).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     let (before, rest) = text.split_once("\"holder\":").unwrap();
-    let (_, after) = rest.split_once(",\"run\"").unwrap();
-    fs::write(&file, format!("{before}\"holder\":null,\"run\"{after}")).unwrap();
+    let (_, after) = rest.split_once(",\"content\"").unwrap();
+    fs::write(&file, format!("{before}\"holder\":null,\"content\"{after}")).unwrap();
     fire_until(&base, HookEvent::SessionStart, &started("s-2", "startup"), &|| false);
     assert_eq!((base.files(".ralph/knowledge").len(), kept(&base)), (2, 0));
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
-use ralph_memory::entry::Knowledge;
+use ralph_memory::entry::{Knowledge, Sections};
 use ralph_memory::error::Message;
 use ralph_memory::memory::Report;
 use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
@@ -79,7 +79,8 @@ fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
     // An attempt has room for half of them.
     for half in numbered.chunks(numbered.len().div_ceil(2)) {
         let iteration = memory.begin(&Task::new("Look"), &memory.new_run()).unwrap();
-        memory.finish(&iteration, &Report { notes: half.concat(), ..Report::default() }).unwrap();
+        let sections = Sections { notes: half.concat(), ..Sections::default() };
+        memory.finish(&iteration, &Report { sections, ..Report::default() }).unwrap();
     }
     let attempts: String = base.files(".ralph/journal").iter().map(|file| base.read(file)).collect();
     base.write("output", numbered.concat());

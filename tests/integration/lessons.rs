@@ -304,7 +304,7 @@ fn an_indented_report_and_a_byte_order_mark_are_read() {
     let recorded = say(&memory, "run-1", "indented", text);
     assert_eq!(recorded.refused, Vec::<String>::new());
     assert_eq!(
-        (recorded.attempt.sections.tried.as_str(), recorded.attempt.sections.why.as_str()),
+        (recorded.attempt.sections.what_tried.as_str(), recorded.attempt.sections.why_failed.as_str()),
         ("a", "b\n    http: no key")
     );
     let marked = say(&memory, "run-1", "marked", "\u{feff}```\n<task-done>ID</task-done>\n```\n");

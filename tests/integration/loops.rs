@@ -9,7 +9,8 @@ use std::time::SystemTime;
 use insta::assert_snapshot;
 use ralph_memory::Task;
 use ralph_memory::entry::parse_time;
-use ralph_memory::memory::{Report, Run, Validated};
+use ralph_memory::entry::{Sections, Validation};
+use ralph_memory::memory::{Report, Run};
 
 use crate::support::{NOW, Ran, TestBase, git, heed_interrupts};
 
@@ -212,8 +213,9 @@ fn by_library() -> Loop {
         let text = driven.agent(&iteration.model, iteration.number.into(), &iteration.context);
         let (exit_code, output) = driven.check();
         let command = "sh check.sh".to_owned();
-        let validation = Some(Validated { command, exit_code, output, duration_ms: 1 });
-        let report = Report { text, agent_exit: Some(0), validation, ..Report::default() };
+        let validation = Some(Validation { command, exit_code, duration_ms: 1 });
+        let sections = Sections { validation_output: output, ..Sections::default() };
+        let report = Report { text, agent_exit: Some(0), validation, sections, ..Report::default() };
         memory.finish(&iteration, &report).unwrap();
     }
     driven

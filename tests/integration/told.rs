@@ -233,7 +233,7 @@ impl Trial {
                 // A message names the id alone.
                 assert!([title, Task::id_of_title(title).as_str()].contains(&attempt.task_title.as_str()));
                 let sections = attempt.sections;
-                let text = if attempt.head.outcome == Outcome::Failed { sections.tried } else { sections.notes };
+                let text = if attempt.head.outcome == Outcome::Failed { sections.what_tried } else { sections.notes };
                 found.push((task, attempt.head.outcome.as_str(), text.trim_start_matches("> ").to_owned()));
             }
         }
@@ -266,7 +266,7 @@ fn session(base: &TestBase, number: usize) -> Agent {
 fn outcomes(base: &TestBase, title: &str) -> Vec<String> {
     let attempts = base.memory().attempts_of_task(&Task::id_of_title(title)).into_iter();
     let shown = |attempt: Attempt| {
-        let (outcome, tried) = (attempt.head.outcome.as_str(), attempt.sections.tried);
+        let (outcome, tried) = (attempt.head.outcome.as_str(), attempt.sections.what_tried);
         format!("{outcome} {}", tried.trim_start_matches("> ")).trim().to_owned()
     };
     attempts.map(|(_, attempt)| shown(attempt)).collect()

@@ -267,3 +267,25 @@ fn run_reads_streams_and_shows_what_they_cost() {
     run(&base, "claude-done.jsonl", &["--format", "text"]).says(0, "  done         Add the lock (1 iteration)\n");
     assert!(!only_journal(&base).contains("tokens_in"));
 }
+
+#[test]
+fn a_loop_can_stop_at_the_exit_code_of_record() {
+    let base = TestBase::new();
+    base.write("done.txt", "<task-done>Fix the login</task-done>");
+    base.write("failed.txt", "<task-failed>Fix the login</task-failed>");
+    let check = |file: &str, more: &[&str], code: i32, said: &str| {
+        let call = [&["record", file, "--task", "Fix the login", "--exit-code"], more].concat();
+        base.run(call).says(code, said);
+    };
+    check("failed.txt", &[], 1, "(failed)");
+    check("done.txt", &[], 0, "(done)");
+    check("done.txt", &["--verify-exit", "1"], 1, "(retried)");
+    check("missing.txt", &[], 7, "cannot read `missing.txt`");
+    check("done.txt", &["--verify-exit", "0", "--verify-output", "missing.txt"], 7, "cannot read `missing.txt`");
+    // A mistake of whoever wrote the loop.
+    check("done.txt", &["--outcome", "good"], 2, "good");
+    check("done.txt", &["--format", "claude"], 2, "it has no event of");
+    fs::remove_dir_all(base.at(".ralph")).unwrap();
+    check("done.txt", &[], 7, "no memory");
+    base.run(["record", "done.txt", "--task", "Fix the login"]).says(3, "no memory");
+}

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use ralph_memory::entry::{Files, Outcome};
-use ralph_memory::memory::{IterationView, Report, Run, Validated};
+use ralph_memory::entry::{Files, Outcome, Sections, Validation};
+use ralph_memory::memory::{AttemptView, Report, Run};
 use ralph_memory::{Id, Memory, Request, Task};
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn open(base: &TestBase) -> Memory {
     base.memory()
 }
 
-fn ids(iterations: &[IterationView]) -> Vec<&str> {
+fn ids(iterations: &[AttemptView]) -> Vec<&str> {
     iterations.iter().map(|view| view.id.as_str().strip_prefix("journal/").unwrap()).collect()
 }
 
@@ -59,10 +59,10 @@ fn a_memory_without_attempts_has_empty_views() {
     let base = TestBase::new();
     let memory = open(&base);
     for feature in [None, Some("storage"), Some("")] {
-        assert!(memory.recent_iterations(feature, 9).iterations.is_empty());
-        assert!(memory.feature_files(feature).files.is_empty());
-        assert!(memory.failed_attempts(feature, None, 9).unwrap().iterations.is_empty());
-        assert!(memory.recurring_errors(feature).errors.is_empty());
+        assert!(memory.recent_iterations(feature, 9).items.is_empty());
+        assert!(memory.feature_files(feature).items.is_empty());
+        assert!(memory.failed_attempts(feature, None, 9).unwrap().items.is_empty());
+        assert!(memory.recurring_errors(feature).items.is_empty());
     }
     assert_eq!(told(&memory, &of_feature("x", "storage")), Vec::<String>::new());
 }
@@ -75,7 +75,7 @@ fn a_view_matches_the_file() {
     attempt(&base, "archive/journal/run-1/0002", 5, fields, body);
     let found = open(&base).recent_iterations(Some("storage"), 5);
     let expected = json!({
-        "iterations": [{
+        "items": [{
             "id": "journal/run-1/0002", "path": ".ralph/archive/journal/run-1/0002.md", "archived": true,
             "run_id": "run-1", "iteration": 2, "task_id": "t-1", "task_title": "Tables", "feature": "storage",
             "outcome": "failed", "error_category": "test_failure", "model": "opus",
@@ -84,6 +84,8 @@ fn a_view_matches_the_file() {
             "notes": "Notes.", "summary": "Sum.", "what_tried": "Tried.", "why_failed": "Why.",
             "error_output": "Out.", "retry_suggestion": "Retry.", "decisions": "Decided.", "errors": "Errs.",
             "validation": null, "validation_output": "Val.", "feedback": "", "refused": [], "reason": "Why.",
+            "source": "agent", "section": null, "model_rationale": null, "difficulty": null, "next_model": null,
+            "context": [], "progress": "",
         }],
         "in_all": 1,
         "problems": [],
@@ -107,7 +109,7 @@ fn iterations_are_listed_newest_first_and_by_feature() {
     }
     let memory = open(&base);
     let recent = |feature, count| {
-        let found = memory.recent_iterations(feature, count).iterations;
+        let found = memory.recent_iterations(feature, count).items;
         ids(&found).join(" ")
     };
     assert_eq!(recent(None, 3), "run-1/0005 run-1/0004 run-1/0003");
@@ -116,7 +118,7 @@ fn iterations_are_listed_newest_first_and_by_feature() {
     assert_eq!(recent(Some("storage"), 1), "run-1/0003");
     assert_eq!((recent(Some("storage"), 0), recent(Some("stor"), 9)), (String::new(), String::new()));
     let failed = |feature, task_id| {
-        let found = memory.failed_attempts(feature, task_id, 9).unwrap().iterations;
+        let found = memory.failed_attempts(feature, task_id, 9).unwrap().items;
         ids(&found).join(" ")
     };
     assert_eq!(failed(None, None), "run-1/0004 run-1/0003 run-2/0002 run-1/0001");
@@ -131,7 +133,7 @@ fn iterations_are_listed_newest_first_and_by_feature() {
     assert!(memory.failed_attempts(None, Some("../t"), 9).is_err());
     // No more than is asked for is read, and all are counted.
     let two = memory.failed_attempts(None, None, 2).unwrap();
-    assert_eq!((ids(&two.iterations).join(" ").as_str(), two.in_all), ("run-1/0004 run-1/0003", 4));
+    assert_eq!((ids(&two.items).join(" ").as_str(), two.in_all), ("run-1/0004 run-1/0003", 4));
     assert_eq!(memory.recent_iterations(Some("storage"), 1).in_all, 4);
     // The archive's way back changes nothing of it, nor does a cache that is gone.
     fs::create_dir_all(base.at(".ralph/archive/journal/run-1")).unwrap();
@@ -152,13 +154,13 @@ fn a_broken_file_is_reported_and_hides_no_other() {
     attempt(&base, "archive/journal/run-1/0004", 4, "feature: storage\nfiles: {read: [a]}", &error("boom"));
     let memory = open(&base);
     let recent = memory.recent_iterations(Some("storage"), 9);
-    assert_eq!(ids(&recent.iterations), ["run-1/0004", "run-1/0001"]);
+    assert_eq!(ids(&recent.items), ["run-1/0004", "run-1/0001"]);
     let failed = memory.failed_attempts(None, None, 9).unwrap();
-    assert_eq!(ids(&failed.iterations), ["run-1/0004", "run-1/0001"]);
+    assert_eq!(ids(&failed.items), ["run-1/0004", "run-1/0001"]);
     let files = memory.feature_files(Some("storage"));
-    assert_eq!(files.files[0].read, 2);
+    assert_eq!(files.items[0].read, 2);
     let errors = memory.recurring_errors(Some("storage"));
-    assert_eq!(errors.errors[0].iterations, 2);
+    assert_eq!(errors.items[0].iterations, 2);
     for problems in [&recent.problems, &failed.problems, &files.problems, &errors.problems] {
         let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
         assert_eq!(paths[0], ".ralph/journal/run-1/0002.md", "{problems:?}");
@@ -189,8 +191,8 @@ fn files_are_counted_over_runs_and_the_archive() {
     };
     let expected =
         [file("src/old.rs", 3, [1, 2, 1], 3), file("src/new.rs", 2, [1, 1, 0], 4), file("Cargo.toml", 2, [0, 0, 2], 2)];
-    assert_eq!(found, json!({"files": expected, "problems": []}));
-    let all = memory.feature_files(None).files;
+    assert_eq!(found, json!({"items": expected, "in_all": 3, "problems": []}));
+    let all = memory.feature_files(None).items;
     assert_eq!(all.iter().filter(|file| file.suggested).count(), 2);
     assert_eq!(all.iter().find(|file| file.path == "src/new.rs").unwrap().iterations, 3);
 }
@@ -209,16 +211,17 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
     let memory = open(&base);
     let found = serde_json::to_value(memory.recurring_errors(Some("storage"))).unwrap();
     let expected = json!({
-        "errors": [{
+        "items": [{
             "iterations": 2,
             "first": {"id": "journal/run-1/0001", "run_id": "run-1", "iteration": 1, "started_at": "2026-02-17T12:00:01Z"},
             "last": {"id": "journal/run-2/0001", "run_id": "run-2", "iteration": 1, "started_at": "2026-02-17T12:00:03Z"},
             "example": "thread 'main' panicked at /tmp/x/src/b.rs:30:4",
         }],
+        "in_all": 1,
         "problems": [],
     });
     assert_eq!(found, expected);
-    let all = memory.recurring_errors(None).errors;
+    let all = memory.recurring_errors(None).items;
     let counts: Vec<_> = all.iter().map(|error| (error.iterations, error.example.as_str())).collect();
     assert_eq!(counts, [(3, "thread 'main' panicked at src/c.rs:9"), (2, "only once")]);
 }
@@ -268,7 +271,7 @@ fn a_context_covers_the_last_iterations_of_a_feature() {
     let memory = open(&base);
     let task = of_feature("Add an index", "storage");
     assert_eq!(told(&memory, &task), Vec::<String>::new());
-    assert!(memory.feature_files(Some("storage")).files[0].suggested);
+    assert!(memory.feature_files(Some("storage")).items[0].suggested);
     for number in 501..=503 {
         fs::remove_file(base.at(&format!(".ralph/journal/run-1/{number:04}.md"))).unwrap();
     }
@@ -287,11 +290,11 @@ fn a_task_without_a_feature_sees_its_own_errors() {
     let other = Task::new("Add an index");
     let fail = |task: &Task, run: &str, output: &str| {
         let iteration = memory.begin(task, &Run::named(run)).unwrap();
-        let validation =
-            Validated { command: "cargo test".into(), exit_code: 101, duration_ms: 1, output: output.to_owned() };
+        let validation = Validation { command: "cargo test".into(), exit_code: 101, duration_ms: 1 };
+        let sections = Sections { validation_output: output.to_owned(), ..Sections::default() };
         let files = Files { modified: vec!["src/db.rs".into()], ..Files::default() };
         let text = format!("<task-done>{}</task-done>", iteration.task_id());
-        let report = Report { text, validation: Some(validation), files, ..Report::default() };
+        let report = Report { text, validation: Some(validation), sections, files, ..Report::default() };
         assert_eq!(memory.finish(&iteration, &report).unwrap().outcome, Outcome::Retried);
         iteration.context
     };

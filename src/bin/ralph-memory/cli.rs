@@ -15,7 +15,7 @@ use crate::commands::{
     init, list, log, man, mcp, merge_driver, prune, record, restore, run as run_command, search, setup, show, stats,
     status, undo, watch,
 };
-use crate::error::{self, ErrorReport};
+use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;
 use crate::groups::{self, HelpText};
 use crate::pager::Pager;
@@ -44,6 +44,7 @@ Exit codes:
   4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
   5    another process kept its lock
   6    the file system refused (full, read-only, no permission), or git or the index failed
+  7    `record --exit-code`: the attempt could not be recorded
   70   a bug
   130  interrupted";
 
@@ -145,6 +146,7 @@ fn fail(ui: &mut Ui<'_>, error: &anyhow::Error) -> Exit {
     if exit != Exit::Done {
         // If the answer could not be written, this cannot be written either.
         let _ = ui.error(&error::report(error)).and_then(|()| ui.out.flush());
+        let error = error.downcast_ref().map_or(error, |NoAnswer(error)| error);
         if let Some(ralph_memory::Error::NotKept { text, .. }) = error.downcast_ref() {
             ui.warn(text);
         }

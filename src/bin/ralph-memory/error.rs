@@ -36,6 +36,11 @@ pub(crate) struct IncompleteAnswer {
     hint: String,
 }
 
+/// Why a command that answers with its exit code has no answer.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct NoAnswer(pub(crate) anyhow::Error);
+
 /// Fails if the problems of an answer say that it lacks entries that are there.
 pub(crate) fn check_whole(problems: &[Problem]) -> Result<(), IncompleteAnswer> {
     let found = problems.iter().find(|problem| problem.code == INCOMPLETE);
@@ -58,6 +63,10 @@ pub(crate) struct ErrorReport {
 
 /// Returns the exit code of this error.
 pub(crate) fn exit(error: &anyhow::Error) -> Exit {
+    if let Some(NoAnswer(error)) = error.downcast_ref() {
+        let exit = exit(error);
+        return if matches!(exit, Exit::Done | Exit::Usage) { exit } else { Exit::NoAnswer };
+    }
     if error.is::<UsageError>() {
         return Exit::Usage;
     }
@@ -100,6 +109,9 @@ pub(crate) fn report(error: &anyhow::Error) -> ErrorReport {
 }
 
 fn hint(error: &anyhow::Error) -> Option<String> {
+    if let Some(NoAnswer(error)) = error.downcast_ref() {
+        return hint(error);
+    }
     if let Some(usage) = error.downcast_ref::<UsageError>() {
         return Some(usage.hint.clone());
     }

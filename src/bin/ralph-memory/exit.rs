@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Locked = 5,
     /// The file system refused.
     Io = 6,
+    /// A command that answers with its exit code has no answer.
+    NoAnswer = 7,
     /// A bug in this program.
     Bug = 70,
     /// A person interrupted it.

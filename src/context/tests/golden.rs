@@ -20,7 +20,7 @@ fn failed(number: usize, model: &str, report: [&str; 4]) -> NumberedAttempt {
     past.attempt.head.model = Some(model.to_owned());
     past.attempt.head.error_category = Some(category);
     past.attempt.head.files.relevant = vec![".ralph/specs/iteration-memory.md".to_owned()];
-    past.attempt.sections = Sections { tried, why, error_output, ..Sections::default() };
+    past.attempt.sections = Sections { what_tried: tried, why_failed: why, error_output, ..Sections::default() };
     past
 }
 

@@ -70,12 +70,12 @@ fn pasts(run: &'static str) -> impl Strategy<Value = Vec<NumberedAttempt>> {
         (past.attempt.task_id, past.attempt.task_title) = (Some(text()), text());
         past.attempt.sections = Sections {
             notes: text(),
-            why: text(),
+            why_failed: text(),
             error_output: text(),
             validation_output: text(),
             feedback: text(),
             retry_suggestion: text(),
-            tried: if is_terse { String::new() } else { text() },
+            what_tried: if is_terse { String::new() } else { text() },
             ..Sections::default()
         };
         past

@@ -56,12 +56,12 @@ fn every_kind_of_attempt() -> Vec<NumberedAttempt> {
     vec![
         telling(1, Outcome::Done, |attempt| {
             attempt.sections.notes = "Chose a table for each kind.".into();
-            attempt.sections.why = "Never said of what was done.".into();
+            attempt.sections.why_failed = "Never said of what was done.".into();
             attempt.head.files.modified = vec!["src/db.rs".into()];
         }),
         telling(2, Outcome::Blocked, |attempt| {
             attempt.head.error_category = Some("unknown".into());
-            attempt.sections.why = "Task failed (no structured report)".into();
+            attempt.sections.why_failed = "Task failed (no structured report)".into();
             attempt.sections.error_output = "panicked at src/db.rs:7:\n\n  no such table: `t`\n".into();
         }),
         telling(3, Outcome::Retried, |attempt| {
@@ -72,8 +72,8 @@ fn every_kind_of_attempt() -> Vec<NumberedAttempt> {
         telling(4, Outcome::Failed, |attempt| {
             attempt.head.error_category = Some("test_failure".into());
             attempt.head.files.relevant = (0..12).map(|n| format!("src/{n}.rs")).collect();
-            attempt.sections.tried = "Wrote\n\n# all tables\n\n- at once".into();
-            attempt.sections.why = "Keys in a circle.".into();
+            attempt.sections.what_tried = "Wrote\n\n# all tables\n\n- at once".into();
+            attempt.sections.why_failed = "Keys in a circle.".into();
             attempt.sections.retry_suggestion =
                 "Defer the keys.\n\n```sql\nPRAGMA defer_foreign_keys = ON;\n```".into();
             attempt.sections.feedback = "Read the manual first.\nSection 2.".into();
@@ -139,12 +139,12 @@ fn the_journal_at_its_limits() {
         .collect();
     let other = |number: u32, outcome| {
         let mut past = past("run-00000000", number, 1, outcome);
-        past.attempt.sections.why = "The table was there.".into();
+        past.attempt.sections.why_failed = "The table was there.".into();
         past.attempt.head.validation = Some(Validation { command: "make".into(), exit_code: 2, duration_ms: 1 });
         past
     };
     let mut stopped = other(2, Outcome::Interrupted);
-    (stopped.attempt.head.model, stopped.attempt.sections.why) = (None, String::new());
+    (stopped.attempt.head.model, stopped.attempt.sections.why_failed) = (None, String::new());
     stopped.attempt.sections.feedback = "Not in this\nway.".into();
     let matching = [other(1, Outcome::Failed), stopped, other(9, Outcome::Retried)];
     let write = |room: Room| journal::section(&own, &matching, &[], room).render(room);
@@ -189,7 +189,7 @@ fn a_long_top_entry_does_not_empty_its_section() {
     let text = journal::section(&own, &[], &[], room(400)).render(room(400));
     assert!(text.contains("Short.\n\nLeft out for space: `journal/run-1a2b3c4d/0002`;"), "{text}");
     // The newest attempt at the task is kept, whatever the others take.
-    let long = |number| telling(number, Outcome::Failed, |attempt| attempt.sections.tried = "tried ".repeat(900));
+    let long = |number| telling(number, Outcome::Failed, |attempt| attempt.sections.what_tried = "tried ".repeat(900));
     let (section, text) = attempts_in(&of_task(vec![long(1), long(2), long(3)]), room(500));
     assert_eq!(lines(&section.shown), ["journal/run-1a2b3c4d/0003"]);
     assert!(text.contains("- **Approach:** tried tried") && text.contains("\n_(truncated)_\n"), "{text}");
@@ -238,7 +238,9 @@ fn a_multi_byte_text_at_each_cut() {
     at_limits(|room| knowledge_in(&learnings, room));
     let tell = |attempt: &mut Attempt| {
         let sections = &mut attempt.sections;
-        for part in [&mut sections.tried, &mut sections.why, &mut sections.error_output, &mut sections.feedback] {
+        for part in
+            [&mut sections.what_tried, &mut sections.why_failed, &mut sections.error_output, &mut sections.feedback]
+        {
             part.clone_from(&text);
         }
         (sections.retry_suggestion, sections.notes) = (text.clone(), text.clone());
@@ -261,7 +263,7 @@ fn a_multi_byte_text_at_each_cut() {
 #[test]
 fn an_attempt_is_shown_once() {
     let own: Vec<NumberedAttempt> = (1..=7)
-        .map(|number| telling(number, Outcome::Failed, |attempt| attempt.sections.tried = "tried ".repeat(80)))
+        .map(|number| telling(number, Outcome::Failed, |attempt| attempt.sections.what_tried = "tried ".repeat(80)))
         .collect();
     let mut elsewhere = past("run-00000000", 4, 1, Outcome::Done);
     elsewhere.attempt.task_id = Some("t-other".into());
@@ -367,7 +369,7 @@ fn a_suggestion_is_that_of_the_newest_failure() {
 fn neither_the_newest_attempt_nor_the_suggestion_pushes_the_other_out() {
     let check = |tried: usize, suggestion: usize, amount: usize, expected: (usize, usize)| {
         let attempt = telling(1, Outcome::Failed, |attempt| {
-            attempt.sections.tried = "ť ".repeat(tried);
+            attempt.sections.what_tried = "ť ".repeat(tried);
             attempt.sections.retry_suggestion = "š ".repeat(suggestion);
         });
         let text = attempts_in(&of_task(vec![attempt]), room(amount)).1;
@@ -414,7 +416,7 @@ fn only_approaches_that_failed_are_warned_of() {
 #[test]
 fn feedback_is_cut_last() {
     let attempt = telling(1, Outcome::Failed, |attempt| {
-        attempt.sections.tried = "tried ".repeat(100);
+        attempt.sections.what_tried = "tried ".repeat(100);
         attempt.sections.error_output = "output ".repeat(60);
         attempt.sections.feedback = "Please use the other table.".into();
     });
@@ -586,12 +588,12 @@ fn plenty() -> Material {
     let words = |n: usize| "word ".repeat(n);
     let attempt = |number| {
         telling(number, Outcome::Failed, |attempt| {
-            (attempt.sections.tried, attempt.sections.why) = (words(120), words(120));
+            (attempt.sections.what_tried, attempt.sections.why_failed) = (words(120), words(120));
         })
     };
     let other = |run: &str, number: usize| {
         let mut other = past(run, u32::try_from(number).unwrap(), 1, Outcome::Failed);
-        (other.attempt.sections.notes, other.attempt.sections.why) = (words(120), words(30));
+        (other.attempt.sections.notes, other.attempt.sections.why_failed) = (words(120), words(30));
         other
     };
     let learning = |number: usize| {
@@ -661,7 +663,7 @@ fn sections_are_filled_in_the_order_of_their_worth() {
 fn a_briefing_of_failures_alone_uses_its_budget() {
     let open = (1..=10).map(|number| {
         let last = telling(number, Outcome::Failed, |attempt| {
-            (attempt.sections.tried, attempt.sections.why) = ("word ".repeat(20), "word ".repeat(20));
+            (attempt.sections.what_tried, attempt.sections.why_failed) = ("word ".repeat(20), "word ".repeat(20));
         });
         OpenTask { id: Some(format!("t-{number}")), streak: 1, failed_at: last.attempt.started_at, last }
     });

@@ -231,7 +231,17 @@ impl AttemptHead {
 
     /// Returns how much the body says.
     pub(crate) fn account_of(&self, sections: &Sections) -> Account {
-        let Sections { tried, why, notes, summary, feedback, error_output, errors, retry_suggestion, .. } = sections;
+        let Sections {
+            what_tried: tried,
+            why_failed: why,
+            notes,
+            summary,
+            feedback,
+            error_output,
+            errors,
+            retry_suggestion,
+            ..
+        } = sections;
         let has = |texts: &[&str]| texts.iter().any(|text| !text.trim().is_empty());
         let why = if why.trim() == NO_REPORT { "" } else { why };
         let refuted_by = if self.outcome == Outcome::Retried { &sections.validation_output } else { "" };
@@ -269,8 +279,8 @@ impl Sections {
         Sections {
             notes: prepare(&self.notes, Keep::Start, MAX_NOTES_BYTES, allowed),
             summary: start(&self.summary),
-            tried: start(&self.tried),
-            why: start(&self.why),
+            what_tried: start(&self.what_tried),
+            why_failed: start(&self.why_failed),
             error_output: end(&self.error_output),
             retry_suggestion: start(&self.retry_suggestion),
             decisions: start(&self.decisions),

@@ -155,7 +155,8 @@ impl Files {
 /// The result of the command that decides whether a task is done.
 ///
 /// ```
-/// use ralph_memory::memory::{Report, Validated};
+/// use ralph_memory::entry::Validation;
+/// use ralph_memory::memory::Report;
 /// use ralph_memory::{Memory, Task};
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -163,15 +164,14 @@ impl Files {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// let iteration = memory.begin(&Task::new("Parse leap seconds"), &memory.new_run())?;
-/// let output = "12 passed".to_owned();
-/// let validation = Validated { command: "cargo test -q".into(), exit_code: 0, output, duration_ms: 4_200 };
+/// let validation = Validation { command: "cargo test -q".into(), exit_code: 0, duration_ms: 4_200 };
 /// memory.finish(&iteration, &Report { validation: Some(validation), ..Report::default() })?;
 ///
-/// let recorded = memory.recent_iterations(None, 1).iterations.remove(0).validation.ok_or("not verified")?;
+/// let recorded = memory.recent_iterations(None, 1).items.remove(0).attempt.head.validation.ok_or("not verified")?;
 /// assert_eq!((recorded.command.as_str(), recorded.exit_code, recorded.duration_ms), ("cargo test -q", 0, 4_200));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validation {
     /// The command line.
     pub command: String,
@@ -271,7 +271,7 @@ impl AttemptHead {
 /// let iteration = memory.begin(&Task::new("Drop the old table"), &memory.new_run())?;
 /// let report = Report { tried: "A migration.".into(), why: "A view uses it.".into(), ..Report::default() };
 /// let sections = memory.finish(&iteration, &report)?.attempt.sections;
-/// assert_eq!((sections.tried.as_str(), sections.why.as_str()), ("A migration.", "A view uses it."));
+/// assert_eq!((sections.what_tried.as_str(), sections.why_failed.as_str()), ("A migration.", "A view uses it."));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -281,9 +281,9 @@ pub struct Sections {
     /// `## Summary`.
     pub summary: String,
     /// `## What was tried`.
-    pub tried: String,
+    pub what_tried: String,
     /// `## Why it failed`.
-    pub why: String,
+    pub why_failed: String,
     /// `## Error output`.
     pub error_output: String,
     /// `## Retry suggestion`.
@@ -341,12 +341,12 @@ pub struct Attempt {
 impl Sections {
     /// Returns why it failed, if anybody said so.
     pub(crate) fn told_why(&self) -> Option<&str> {
-        Some(self.why.trim()).filter(|why| !why.is_empty() && *why != NO_REPORT)
+        Some(self.why_failed.trim()).filter(|why| !why.is_empty() && *why != NO_REPORT)
     }
 
     /// Returns whether its agent said what was tried or why it failed.
-    pub(crate) fn has_report(&self) -> bool {
-        !self.tried.trim().is_empty() || self.told_why().is_some()
+    pub fn has_report(&self) -> bool {
+        !self.what_tried.trim().is_empty() || self.told_why().is_some()
     }
 }
 

@@ -11,8 +11,8 @@ use crate::text::fold;
 type SectionPart = (&'static str, fn(&mut Sections) -> &mut String);
 const PARTS: [SectionPart; 10] = [
     ("Summary", |sections| &mut sections.summary),
-    ("What was tried", |sections| &mut sections.tried),
-    ("Why it failed", |sections| &mut sections.why),
+    ("What was tried", |sections| &mut sections.what_tried),
+    ("Why it failed", |sections| &mut sections.why_failed),
     ("Error output", |sections| &mut sections.error_output),
     ("Retry suggestion", |sections| &mut sections.retry_suggestion),
     ("Decisions", |sections| &mut sections.decisions),
@@ -48,6 +48,36 @@ impl Sections {
     /// Returns the text below a heading.
     pub(crate) fn part(&mut self, heading: &str) -> Option<&mut String> {
         PARTS.iter().find(|(name, _)| *name == heading).map(|(_, part)| part(self))
+    }
+
+    /// Returns all texts, always in the same order.
+    pub(crate) fn texts_mut(&mut self) -> [&mut String; 11] {
+        let Sections {
+            notes,
+            summary,
+            what_tried,
+            why_failed,
+            error_output,
+            retry_suggestion,
+            decisions,
+            errors,
+            validation_output,
+            progress,
+            feedback,
+        } = self;
+        [
+            notes,
+            summary,
+            what_tried,
+            why_failed,
+            error_output,
+            retry_suggestion,
+            decisions,
+            errors,
+            validation_output,
+            progress,
+            feedback,
+        ]
     }
 
     /// Writes the body of a journal file.
@@ -102,7 +132,7 @@ mod tests {
         let expected = Sections {
             notes: "notes\nmore".into(),
             summary: "a\n\nb".into(),
-            why: "by hand\n\n- list".into(),
+            why_failed: "by hand\n\n- list".into(),
             ..Sections::default()
         };
         assert_eq!(sections, expected);
@@ -111,7 +141,7 @@ mod tests {
     #[test]
     fn text_inside_a_quotation_is_no_heading() {
         let inside = "## Summary\n\n```sh\nopen\n\n## Errors";
-        let sections = Sections { notes: inside.into(), tried: inside.into(), ..Sections::default() };
+        let sections = Sections { notes: inside.into(), what_tried: inside.into(), ..Sections::default() };
         assert_eq!(Sections::read(&sections.to_body()), sections);
         let by_hand = "> n\n\n- ## Summary\n\n```\n## Errors\n```\n\n## Progress\n\n> p\n";
         assert_eq!(Sections::read(by_hand).progress, "p");
@@ -123,7 +153,7 @@ mod tests {
     fn an_open_fence_ends_with_its_section() {
         let sections = Sections {
             notes: "```rust\nlet x = 1;".into(),
-            why: "<!-- never closed\n~~~~".into(),
+            why_failed: "<!-- never closed\n~~~~".into(),
             error_output: "> quoted\n>> twice".into(),
             ..Sections::default()
         };

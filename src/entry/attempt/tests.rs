@@ -45,8 +45,8 @@ fn example() -> Attempt {
         },
         sections: Sections {
             notes: "Notes from the `<journal>` sigil.".into(),
-            tried: "One way.".into(),
-            why: "It did not work.".into(),
+            what_tried: "One way.".into(),
+            why_failed: "It did not work.".into(),
             validation_output: "test x ... FAILED".into(),
             ..Sections::default()
         },
@@ -283,8 +283,8 @@ fn attempts() -> impl Strategy<Value = Attempt> {
                 sections: Sections {
                     notes: text(0),
                     summary: text(1),
-                    tried: text(2),
-                    why: text(3),
+                    what_tried: text(2),
+                    why_failed: text(3),
                     error_output: text(4),
                     retry_suggestion: text(5),
                     decisions: text(6),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use self::items::items;
 use crate::error::{Error, Result};
-use crate::store::{OutsideFolder, Unreadable, parent_of};
+use crate::store::{Folder, Unreadable, parent_of};
 
 pub(super) use self::items::ChecklistItem;
 
@@ -68,7 +68,7 @@ fn find<'a>(items: &'a [ChecklistItem], wanted: &ChecklistItem) -> std::result::
 
 /// A checklist as it was read.
 struct Checklist {
-    folder: OutsideFolder,
+    folder: Folder,
     name: String,
     bytes: Vec<u8>,
     items: Vec<ChecklistItem>,
@@ -82,7 +82,7 @@ impl Checklist {
         };
         let io_error = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| refuse("is not a file"))?.to_owned();
-        let folder = match OutsideFolder::open(parent_of(path)) {
+        let folder = match Folder::open(parent_of(path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(refuse("does not exist")),
             opened => opened.map_err(io_error)?,
         };

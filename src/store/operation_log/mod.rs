@@ -12,10 +12,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use rustix::fs::Mode;
 
 use self::record::{LoggedChange, LoggedOperation, NetChanges, append, begins_with_head};
-use super::folder::{Abilities, Folder};
-use super::make_folders::make_folders;
+use super::folder::Folder;
 use super::name::cut;
-use super::read::{Unreadable, open_regular, read_all};
+use super::read::Unreadable;
 use super::seal::{SUM_BYTES, SealKey};
 use super::temp::{Durability, rename_new};
 
@@ -168,7 +167,7 @@ impl OperationFile {
     fn retire(&self, number: u64, name: &str) -> io::Result<bool> {
         match read_operation(&self.folder, name, number, self.key) {
             Ok(Some(operation)) if operation.has_text() => {
-                rename_new(Abilities::ALL, (&self.folder, name), (&self.make_older()?, name))?;
+                rename_new((&self.folder, name), (&self.make_older()?, name))?;
                 Ok(true)
             }
             Err(Unreadable::Io(error)) if !self.folder.is_of_other_user(name) => Err(error),
@@ -186,7 +185,7 @@ impl OperationFile {
                 }
             }
         }
-        make_folders(&self.folder, &own, Mode::RWXU, Durability::Unsynced)
+        self.folder.make_folders(&own, Mode::RWXU, Durability::Unsynced, &mut |_| Ok(()))
     }
 
     /// Removes the oldest operations that are too many bytes or too old.
@@ -224,16 +223,15 @@ pub(super) fn read_operation(
     if !is_own(folder, name, number, key)? {
         return Ok(None);
     }
-    let (file, stat) = open_regular(folder, name)?;
     let limit = usize::try_from(2 * MAX_BYTES).unwrap_or(usize::MAX);
-    let bytes = read_all(&file, u64::try_from(stat.st_size).unwrap_or_default(), limit)?;
+    let bytes = folder.read(name, limit)?;
     Ok(LoggedOperation::read(bytes, number, key))
 }
 
 /// Returns whether a file begins with the header of the operation of this number, written here.
 pub(super) fn is_own(folder: &Folder, name: &str, number: u64, key: SealKey) -> Result<bool, Unreadable> {
     let mut head = Vec::new();
-    open_regular(folder, name)?.0.take(HEAD_BYTES).read_to_end(&mut head)?;
+    folder.open_file(name)?.take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(begins_with_head(&head, number, key))
 }
 

@@ -8,6 +8,7 @@ use std::sync::Barrier;
 use super::{ALL_ABILITIES, Fixture, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
+use crate::store::temp::{Access, Durability};
 use crate::store::{Created, Store};
 
 #[test]
@@ -36,7 +37,8 @@ fn create_makes_parents_and_never_replaces() {
 fn one_of_many_creators_wins() {
     for abilities in ALL_ABILITIES {
         let fixture = Fixture::with(abilities);
-        let folder = fixture.store.make_folder("journal").map(|_| fixture.store.folder("journal").unwrap()).unwrap();
+        let folder =
+            fixture.store.make_folder(".ralph/journal").map(|_| fixture.store.folder("journal").unwrap()).unwrap();
         for round in 0..20 {
             let name = format!("{round:04}.md");
             let barrier = Barrier::new(8);
@@ -45,8 +47,8 @@ fn one_of_many_creators_wins() {
                     barrier.wait();
                     let bytes = number.to_string().repeat(1000);
                     // Below the lock, so that the threads meet.
-                    let durability = crate::store::temp::Durability::Unsynced;
-                    let created = fixture.store.create_in(&folder, &name, bytes.as_bytes(), None, durability).unwrap();
+                    let created =
+                        folder.create_file(&name, bytes.as_bytes(), Access::New, Durability::Unsynced).unwrap();
                     (created == Created::Made).then_some(number)
                 };
                 let threads: Vec<_> = (0..8).map(|number| scope.spawn(move || create(number))).collect();
@@ -81,16 +83,16 @@ fn nothing_is_written_through_a_link() {
     assert_outside(fixture.store.create(&lock, "knowledge/sub/a.md", b"x"));
     assert_outside(fixture.store.create(&lock, "../a.md", b"x"));
     assert_outside(fixture.store.create(&lock, "/tmp/a.md", b"x"));
-    assert_outside(fixture.store.init_file("knowledge/a.md", b"x"));
-    assert_outside(fixture.store.make_folder("knowledge/a"));
-    assert_outside(fixture.store.make_beside("../a"));
+    assert_outside(fixture.store.init_file(".ralph/knowledge/a.md", b"x"));
+    assert_outside(fixture.store.make_folder(".ralph/knowledge/a"));
+    assert_outside(fixture.store.make_folder("../a"));
     assert!(fixture.store.write_cache("a", b"x").is_err());
     assert!(fixture.store.append_cache("a").is_err());
     assert!(fixture.store.make_cache_folder("a").is_err());
     assert!(fixture.store.cache_lock().is_none());
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     std::os::unix::fs::symlink(outside.path(), fixture.root().join(".claude")).unwrap();
-    assert_outside(fixture.store.init_file_beside(".claude/skills/a.md", b"x"));
+    assert_outside(fixture.store.init_file(".claude/skills/a.md", b"x"));
     fixture.put("skills/a/SKILL.md", "");
     assert_outside(fixture.store.move_skills());
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
@@ -103,7 +105,7 @@ fn failures_say_where_and_leave_nothing() {
     fixture.put("knowledge", "a file");
     assert_io(fixture.store.create(&lock, "knowledge/a.md", b"x"), ErrorKind::NotADirectory);
     assert_io(fixture.store.create(&lock, "knowledge/sub/a.md", b"x"), ErrorKind::NotADirectory);
-    assert_io(fixture.store.make_folder("knowledge"), ErrorKind::NotADirectory);
+    assert_io(fixture.store.make_folder(".ralph/knowledge"), ErrorKind::NotADirectory);
     assert_io(fixture.store.create(&lock, &"a".repeat(256), b"x"), ErrorKind::InvalidFilename);
     let large = vec![b'a'; MAX_FILE_BYTES + 1];
     assert!(matches!(fixture.store.create(&lock, "a.md", &large), Err(Error::Invalid { .. })));
@@ -136,9 +138,9 @@ fn a_folder_without_permission_is_an_error() {
 fn create_root_is_done_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create_root(folder.path()).unwrap();
-    assert_eq!(store.init_file("README.md", b"one").unwrap(), Created::Made);
+    assert_eq!(store.init_file(".ralph/README.md", b"one").unwrap(), Created::Made);
     let store = Store::create_root(folder.path()).unwrap();
-    assert_eq!(store.init_file("README.md", b"two").unwrap(), Created::Exists);
+    assert_eq!(store.init_file(".ralph/README.md", b"two").unwrap(), Created::Exists);
     assert_eq!(fs::read(folder.path().join(".ralph/README.md")).unwrap(), b"one");
     assert_io(Store::create_root(&folder.path().join("none")), ErrorKind::NotFound);
 
@@ -154,12 +156,12 @@ fn create_root_is_done_once() {
 fn init_adds_what_is_absent() {
     let fixture = Fixture::new();
     let store = &fixture.store;
-    assert!(store.make_folder("knowledge/events").unwrap());
-    assert!(!store.make_folder("knowledge/events").unwrap());
-    assert_eq!(store.init_file("templates/a.md", b"a").unwrap(), Created::Made);
-    assert_eq!(store.init_file_beside(".claude/skills/a/SKILL.md", b"s").unwrap(), Created::Made);
-    assert_eq!(store.init_file_beside(".claude/skills/a/SKILL.md", b"t").unwrap(), Created::Exists);
-    assert_eq!(store.init_file_beside("CLAUDE.md", b"c").unwrap(), Created::Made);
+    assert!(store.make_folder(".ralph/knowledge/events").unwrap());
+    assert!(!store.make_folder(".ralph/knowledge/events").unwrap());
+    assert_eq!(store.init_file(".ralph/templates/a.md", b"a").unwrap(), Created::Made);
+    assert_eq!(store.init_file(".claude/skills/a/SKILL.md", b"s").unwrap(), Created::Made);
+    assert_eq!(store.init_file(".claude/skills/a/SKILL.md", b"t").unwrap(), Created::Exists);
+    assert_eq!(store.init_file("CLAUDE.md", b"c").unwrap(), Created::Made);
     assert_eq!(fs::read(fixture.root().join(".claude/skills/a/SKILL.md")).unwrap(), b"s");
     assert_eq!(fs::read(fixture.root().join("CLAUDE.md")).unwrap(), b"c");
     assert_eq!(fixture.tree(), ["knowledge/", "knowledge/events/", "templates/", "templates/a.md"]);
@@ -170,11 +172,11 @@ fn skills_are_moved_unless_the_name_is_taken() {
     for abilities in ALL_ABILITIES {
         let fixture = Fixture::with(abilities);
         let skills = fixture.root().join(".claude/skills");
-        assert_eq!(fixture.store.move_skills().unwrap(), crate::store::init::MovedSkills::default());
+        assert_eq!(fixture.store.move_skills().unwrap(), Default::default());
         assert!(!skills.exists());
 
-        fixture.store.make_folder("skills").unwrap();
-        assert_eq!(fixture.store.move_skills().unwrap(), crate::store::init::MovedSkills::default());
+        fixture.store.make_folder(".ralph/skills").unwrap();
+        assert_eq!(fixture.store.move_skills().unwrap(), Default::default());
         assert!(!skills.exists() && !fixture.exists("skills"));
 
         fixture.put("skills/one/SKILL.md", "old one");
@@ -185,8 +187,8 @@ fn skills_are_moved_unless_the_name_is_taken() {
         fs::create_dir_all(skills.join("two")).unwrap();
         fs::write(skills.join("four.md"), "new four").unwrap();
         let moved = fixture.store.move_skills().unwrap();
-        assert_eq!(moved.moved, ["one", "three.md"]);
-        assert_eq!(moved.left, ["four.md", "link.md", "two"]);
+        assert_eq!(moved.0, ["one", "three.md"]);
+        assert_eq!(moved.1, ["four.md", "link.md", "two"]);
         assert_eq!(fs::read(skills.join("one/SKILL.md")).unwrap(), b"old one");
         assert_eq!(fs::read(skills.join("three.md")).unwrap(), b"old three");
         assert_eq!(fs::read(skills.join("four.md")).unwrap(), b"new four");
@@ -195,7 +197,7 @@ fn skills_are_moved_unless_the_name_is_taken() {
 
         fs::remove_dir_all(fixture.store.memory().join("skills")).unwrap();
         fixture.put("skills/five.md", "");
-        assert_eq!(fixture.store.move_skills().unwrap().moved, ["five.md"]);
+        assert_eq!(fixture.store.move_skills().unwrap().0, ["five.md"]);
         assert!(!fixture.exists("skills"));
     }
 }
@@ -220,7 +222,6 @@ fn cache_files_are_replaced_whole() {
     assert!(!store.remove_cache("heads").unwrap());
     assert!(!store.remove_cache("none/heads").unwrap());
     store.make_cache_folder("index-v1").unwrap();
-    store.make_cache_folder("").unwrap();
 
     for name in ["", "../a", "/a", "a/../b"] {
         assert!(store.write_cache(name, b"x").is_err(), "{name:?}");
@@ -257,8 +258,8 @@ fn files_of_an_open_folder_are_its_own() {
     let fixture = Fixture::new();
     let outside = tempfile::tempdir().unwrap();
     let folder = fixture.store.make_cache_folder("index-v1/live").unwrap();
-    folder.make_file("one").unwrap().write_all(b"1").unwrap();
-    assert_eq!(folder.make_file("one").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    folder.create_private("one").unwrap().write_all(b"1").unwrap();
+    assert_eq!(folder.create_private("one").unwrap_err().kind(), ErrorKind::AlreadyExists);
     folder.replace_file("one", b"2").unwrap();
     assert_eq!(fixture.text("cache/index-v1/live/one"), "2");
     // Another folder has its name now.
@@ -270,10 +271,10 @@ fn files_of_an_open_folder_are_its_own() {
     // No link is followed, and one that is in the way is replaced or removed itself.
     std::os::unix::fs::symlink(outside.path().join("x"), fixture.root().join("aside/index-v1/live/link")).unwrap();
     assert!(folder.open_file("link").is_err() && folder.open_lock_file("link").is_err());
-    assert!(folder.make_file("link").is_err());
+    assert!(folder.create_private("link").is_err());
     folder.replace_file("link", b"3").unwrap();
     for name in ["", "..", "a/b"] {
-        assert!(folder.open_file(name).is_err() && folder.make_file(name).is_err(), "{name}");
+        assert!(folder.open_file(name).is_err() && folder.create_private(name).is_err(), "{name}");
         assert!(folder.replace_file(name, b"").is_err() && folder.remove_file(name).is_err(), "{name}");
     }
     fs::create_dir_all(fixture.root().join("aside/index-v1/live/deep/er")).unwrap();

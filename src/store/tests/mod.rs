@@ -42,7 +42,7 @@ impl Fixture {
 
     fn with(abilities: Abilities) -> Fixture {
         let mut fixture = Fixture::new();
-        fixture.store.abilities = abilities;
+        fixture.store.root_folder.abilities = abilities;
         fixture
     }
 

@@ -192,10 +192,10 @@ fn large_files_are_not_read() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_limit_holds_whatever_the_size_says() {
-    let process = crate::store::folder::Folder::open_root("/proc/self".as_ref()).unwrap();
-    let (bytes, file) = crate::store::read::read_open(&process, "status").unwrap();
+    let process = crate::store::folder::Folder::open("/proc/self".as_ref()).unwrap();
+    let (read, file) = process.read_open("status", MAX_FILE_BYTES).unwrap();
     assert_eq!(file.metadata().unwrap().len(), 0);
-    assert!(bytes.starts_with(b"Name:"));
+    assert!(read.bytes.starts_with(b"Name:"));
 }
 
 #[test]

@@ -9,8 +9,8 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use super::ALL_ABILITIES;
-use crate::store::folder::Abilities;
-use crate::store::outside::{OutsideFolder, write_file};
+use crate::store::folder::{Abilities, Folder};
+use crate::store::outside::write_file;
 use crate::store::replace_file::WriteStep;
 
 /// What a tick and a set-up replace.
@@ -20,13 +20,13 @@ const SAVED: &[u8] = b"- [ ] write the parser\n- [ ] and the printer\n";
 
 struct ProjectFolder {
     place: TempDir,
-    folder: OutsideFolder,
+    folder: Folder,
 }
 
 impl ProjectFolder {
     fn new(abilities: Abilities) -> ProjectFolder {
         let place = tempfile::tempdir().unwrap();
-        let mut folder = OutsideFolder::open(place.path()).unwrap();
+        let mut folder = Folder::open(place.path()).unwrap();
         folder.abilities = abilities;
         fs::write(place.path().join("a"), OLD).unwrap();
         ProjectFolder { place, folder }

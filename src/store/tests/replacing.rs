@@ -7,7 +7,6 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
-use crate::store::read::read_open;
 use crate::store::replace_file::WriteStep;
 use crate::store::temp::{Access, first_mode};
 use crate::store::write::Replaced;
@@ -106,7 +105,7 @@ fn replace_and(fixture: &Fixture, path: &str, at: WriteStep, interrupt: impl Fn(
         }
     };
     let replaced = fixture.store.replace_with(&fixture.lock(), path, b"old", b"new", now(), &mut at_step);
-    assert!(called || (at == WriteStep::Exchanged && !fixture.store.abilities.rename_flags));
+    assert!(called || (at == WriteStep::Exchanged && !fixture.store.root_folder.abilities.rename_flags));
     replaced
 }
 
@@ -236,7 +235,7 @@ fn no_version_is_lost_when_even_the_undoing_meets_an_editor() {
 fn a_private_file_is_never_readable_by_others() {
     let fixture = Fixture::new();
     fixture.put("shared.md", "");
-    let (_, file) = read_open(&fixture.store.folder("").unwrap(), "shared.md").unwrap();
+    let file = fixture.store.folder("").unwrap().open_file("shared.md").unwrap();
     assert_eq!(first_mode(Access::Like(&file)).as_raw_mode(), 0o600);
     fixture.put(A, "old");
     fs::set_permissions(fixture.store.memory().join(A), fs::Permissions::from_mode(0o600)).unwrap();

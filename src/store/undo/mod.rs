@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::thread;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{OFlags, openat};
+use rustix::fs::OFlags;
 
 use super::folder::{FileKind, Folder, explain, is_missing, is_outside};
 use super::layout::Store;
@@ -28,7 +28,7 @@ use super::operation_log::{
 };
 use super::read::Unreadable;
 use super::seal::SealKey;
-use super::temp::{Durability, PRIVATE_FILE};
+use super::temp::Durability;
 use crate::error::Result;
 
 /// The folder below `state/`.
@@ -132,7 +132,7 @@ impl Store {
             Ok(_) => state.remove_file(FOLDER)?,
             Err(_) => {}
         }
-        let folder = self.make_folders(&format!("state/{FOLDER}"), Durability::Synced)?;
+        let folder = state.make_folders(FOLDER, rustix::fs::Mode::RWXU, Durability::Synced, &mut |_| Ok(()))?;
         // Somebody else may have created `state/`.
         self.folder("")?.sync()?;
         Ok(folder)
@@ -248,8 +248,7 @@ impl std::error::Error for UnwritableLog {
 
 /// Creates the file of an operation with these bytes.
 fn create_file(folder: &Folder, number: u64, bytes: &[u8]) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, name_of(number), flags, PRIVATE_FILE)?);
+    let mut file = folder.open_private(&name_of(number), OFlags::WRONLY | OFlags::EXCL | OFlags::APPEND)?;
     file.write_all(bytes)?;
     Ok(file)
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction};
+use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{EntryFilter, LogFilter};
 use ralph_memory::{Kind, Memory};
 
@@ -260,8 +261,8 @@ fn of_attempts(memory: &Memory, named: Named) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for attempt in log.attempts {
         let (id, about) = match named {
-            Named::Run => (Some(attempt.run_id), attempt.started_at),
-            _ => (attempt.task_id, attempt.task_title),
+            Named::Run => (Some(attempt.attempt.run_id), timestamp(attempt.attempt.started_at)),
+            _ => (attempt.attempt.task_id, attempt.attempt.task_title),
         };
         let Some(id) = id else { continue };
         if !found.iter().any(|(known, _)| *known == id) {

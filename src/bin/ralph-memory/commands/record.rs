@@ -4,16 +4,16 @@ use std::ffi::OsString;
 use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
-use ralph_memory::entry::Outcome;
+use chrono::{DateTime, Utc};
+use ralph_memory::entry::{Outcome, Validation};
 use ralph_memory::error::Argument;
-use ralph_memory::memory::{
-    IterationRef, IterationView, KeptAttempt, Recorded, Report, Validated, Written, record_command,
-};
+use ralph_memory::memory::{AttemptView, KeptAttempt, Recorded, Report, Written, record_command};
 use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
 use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 
-use crate::error::UsageError;
+use crate::cli::Cli;
+use crate::error::{NoAnswer, UsageError};
 use crate::exit::Exit;
 use crate::parse::{self, OutputFormat};
 use crate::project_paths;
@@ -34,6 +34,7 @@ const MAX_TEXT: u64 = 64 * 1024 * 1024;
   agent < prompt.md > output.txt
   ralph-memory record output.txt --task \"Fix the login\" --agent-exit $?
   codex exec --json - < prompt.md | ralph-memory record --task \"Fix the login\"
+  ralph-memory record output.txt --task \"Fix the login\" --exit-code && break
   cargo test > test.txt 2>&1
   ralph-memory record output.txt --task \"Fix the login\" --verify-exit $? \\
     --verify-command \"cargo test\" --verify-output test.txt")]
@@ -80,6 +81,9 @@ pub(crate) struct RecordArgs {
     /// How it is written
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Auto)]
     format: OutputFormat,
+    /// Answer with the exit code, for a loop: 0 if the attempt is done, 1 if it is not, 7 if it could not be recorded
+    #[arg(long)]
+    exit_code: bool,
 }
 
 impl RecordArgs {
@@ -106,45 +110,52 @@ impl RecordArgs {
 
 #[derive(Serialize)]
 struct RecordAnswer<'a> {
-    attempt: IterationView,
+    attempt: AttemptView,
     knowledge: &'a [Written],
     refused: &'a [String],
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyhow::Result<Exit> {
-    if let Some(file) = &args.file {
-        for named in [Some(file), args.verify_output.as_ref()].into_iter().flatten() {
-            project_paths::check_file(named, "")?;
-        }
+    let recorded = recorded(globals, args).and_then(|recorded| {
+        show(ui, &recorded)?;
+        Ok(recorded)
+    });
+    match recorded {
+        Ok(recorded) if args.exit_code && recorded.outcome != Outcome::Done => Ok(Exit::No),
+        Ok(_) => Ok(Exit::Done),
+        Err(error) if args.exit_code => Err(NoAnswer(error).into()),
+        Err(error) => Err(error),
     }
-    let kept = args.file.as_deref().map(KeptAttempt::read).transpose();
-    let recorded = match kept.map(Option::flatten) {
-        Ok(Some(kept)) if args.kept || state_folders().hold(kept.path()) => record_kept(&globals.open()?, kept, args)?,
-        Ok(Some(kept)) => {
-            let message =
-                format!("`{}` looks like a saved attempt, and is outside of your state folders", kept.path().display());
-            let hint = "if it does not come from an agent, `--kept` accepts it".to_owned();
-            return Err(UsageError { message, hint }.into());
-        }
+}
+
+fn recorded(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
+    let Some(file) = &args.file else { return record(globals, args) };
+    for named in [Some(file), args.verify_output.as_ref()].into_iter().flatten() {
+        project_paths::check_file(named, "")?;
+    }
+    let is_trusted = args.kept || state_folders().hold(file);
+    let (message, hint) = match KeptAttempt::read(file) {
+        Ok(Some(kept)) if is_trusted => return record_kept(&globals.open()?, kept, args),
+        Ok(Some(_)) => (
+            format!("`{}` looks like a saved attempt, and is outside of your state folders", file.display()),
+            "if it does not come from an agent, `--kept` accepts it",
+        ),
         Err(error @ (Error::NewerFormat { .. } | Error::Invalid { .. })) => return Err(error.into()),
-        Ok(None) if args.file.as_deref().is_some_and(|file| args.kept || state_folders().hold(file)) => {
-            let message =
-                format!("`{}` is not a saved attempt", args.file.as_deref().unwrap_or(Path::new("")).display());
-            let hint = "an agent's output is recorded without `--kept`, from a file outside of your state folders";
-            return Err(UsageError { message, hint: hint.to_owned() }.into());
-        }
+        Ok(None) if is_trusted => (
+            format!("`{}` is not a saved attempt", file.display()),
+            "an agent's output is recorded without `--kept`, from a file outside of your state folders",
+        ),
         // An error of reading it is reported where it is read.
-        Ok(None) | Err(_) => record(globals, args)?,
+        Ok(None) | Err(_) => return record(globals, args),
     };
-    show(ui, &recorded)
+    Err(UsageError { message, hint: hint.to_owned() }.into())
 }
 
 /// Records an attempt that could not be recorded when its agent ended.
 fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow::Result<Recorded> {
     let (run, task) = (args.run.clone(), args.task());
     let names_one = run.is_some() || task.is_some();
-    let is_begun = matches!(kept.which(), IterationRef::Begun(_));
-    if args.says_how_it_ended() || is_begun && names_one {
+    if args.says_how_it_ended() || kept.is_complete() && names_one {
         let message = format!("`{}` is a saved attempt, which already states how it ended", kept.path().display());
         let hint = "leave the other options out".to_owned();
         return Err(UsageError { message, hint }.into());
@@ -195,10 +206,9 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
         agent_exit: args.agent_exit,
         outcome: args.outcome,
         model: args.model.clone(),
-        validation: args.verify_exit.map(|exit_code| Validated {
+        validation: args.verify_exit.map(|exit_code| Validation {
             command: args.verify_command.clone().unwrap_or_default(),
             exit_code,
-            output: String::new(),
             duration_ms: args.verify_ms.unwrap_or_default(),
         }),
         ..Report::default()
@@ -207,8 +217,8 @@ fn record(globals: &Globals, args: &RecordArgs) -> anyhow::Result<Recorded> {
         if let Some(usage) = unfit {
             return Err(usage.into());
         }
-        if let (Some(path), Some(validated)) = (&args.verify_output, &mut report.validation) {
-            validated.output = match read(path) {
+        if let Some(path) = &args.verify_output {
+            report.sections.validation_output = match read(path) {
                 // Input from a pipe cannot be read again, so it is saved before anything else.
                 Err(error) if args.file.is_none() => {
                     let reason =
@@ -259,57 +269,56 @@ fn keep(
     if args.file.is_some() || report.transcript.as_ref().is_none_or(is_nothing) {
         return error;
     }
-    let root = root.unwrap_or_else(|| project_of(&start));
-    let root = root.canonicalize().unwrap_or(root);
-    let which = IterationRef::Named { run, task: args.task() };
-    let kept = match state_folders().keep(&root, which, report, globals.now()) {
-        Ok(kept) => kept,
-        Err(Error::NotKept { root, text, reason, .. }) => {
-            let source = error
-                .downcast::<Error>()
-                .unwrap_or_else(|error| Error::Invalid { what: Argument::Iteration, reason: error.to_string() });
-            return Error::NotKept { root, text, reason, source: Box::new(source) }.into();
+    let (root, kept) = save_input(&root.unwrap_or(start), run, args.task(), report, globals.now());
+    let source = match (error.downcast::<UsageError>(), &kept) {
+        (Ok(UsageError { message, hint }), Ok(kept)) => {
+            let hint = format!("{hint}; the input is saved with these options: {}", saved_hint(&root, kept));
+            return UsageError { message, hint }.into();
         }
-        Err(_) => return error,
-    };
-    match error.downcast::<UsageError>() {
-        Ok(UsageError { message, hint }) => {
-            let hint = format!("{hint}; the input is saved with these options: {}", saved_hint(&root, &kept));
-            UsageError { message, hint }.into()
-        }
-        Err(error) => match error.downcast::<Error>() {
-            Ok(source) => Error::NotRecorded { root, kept, source: Box::new(source) }.into(),
-            Err(error) => error,
+        (Ok(usage), Err(_)) => Error::Invalid { what: Argument::Iteration, reason: usage.to_string() },
+        (Err(error), _) => match error.downcast::<Error>() {
+            Ok(source) => source,
+            Err(error) => return error,
         },
+    };
+    let source = Box::new(source);
+    match kept {
+        Ok(kept) => Error::NotRecorded { root, kept, source }.into(),
+        Err(Error::NotKept { root, text, reason, .. }) => Error::NotKept { root, text, reason, source }.into(),
+        Err(_) => (*source).into(),
     }
 }
 
-/// Returns where a missing memory should be: at the root of the repository, else in the folder itself.
-fn project_of(folder: &Path) -> PathBuf {
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&folder).to_owned()
+/// Saves a report for the memory that `start` is in, or for the missing one there. Returns the root of that memory, and the
+/// file.
+fn save_input(
+    start: &Path,
+    run: Option<String>,
+    task: Option<Task>,
+    report: &Report,
+    now: DateTime<Utc>,
+) -> (PathBuf, Result<PathBuf, Error>) {
+    let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
+    // A missing memory should be at the root of the repository, else in the folder itself.
+    let above = |name: &str| start.ancestors().find(|folder| folder.join(name).exists());
+    let root = above(".ralph").or_else(|| above(".git")).unwrap_or(&start).to_owned();
+    let kept = state_folders().keep(&root, run, task, report, now);
+    (root, kept)
 }
 
 /// Saves the text from standard input for a call of `record` whose options are invalid, and returns what to do with it.
 /// Returns nothing if the call names a file, or the input is empty.
 pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
-    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
-    let mut rest = words.iter().enumerate().skip(1);
-    // The options before the command, two of which take a value.
-    let (at, _) = loop {
-        match rest.next()? {
-            (_, &("--root" | "--now")) => drop(rest.next()),
-            (_, word) if word.starts_with('-') => {}
-            command => break command,
-        }
-    };
-    if words[at] != "record" {
+    let lenient = <Cli as clap::CommandFactory>::command().ignore_errors(true);
+    let matches = lenient.try_get_matches_from(arguments).ok()?;
+    if matches.subcommand_name() != Some("record") {
         return None;
     }
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     let is_help = words.iter().any(|word| matches!(*word, "-h" | "--help" | "-V" | "--version"));
     let named = words.iter().position(|word| *word == "--root").and_then(|at| words.get(at + 1));
     let named = named.copied().or_else(|| words.iter().find_map(|word| word.strip_prefix("--root=")));
-    if is_help || std::io::stdin().is_terminal() || words[at + 1..].iter().any(|word| Path::new(word).is_file()) {
+    if is_help || std::io::stdin().is_terminal() || words[1..].iter().any(|word| Path::new(word).is_file()) {
         return None;
     }
     let transcript = transcript(Reader::new(Options::default()), None).ok()?;
@@ -317,12 +326,9 @@ pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
         return None;
     }
     let start = named.map_or_else(std::env::current_dir, |root| Ok(PathBuf::from(root))).ok()?;
-    let start = start.canonicalize().unwrap_or(start);
-    let root = start.ancestors().find(|folder| folder.join(".ralph").is_dir()).map(Path::to_owned);
-    let root = root.unwrap_or_else(|| project_of(&start));
-    let which = IterationRef::Named { run: run_of_environment(), task: None };
     let report = Report { transcript: Some(transcript), ..Report::default() };
-    Some(match state_folders().keep(&root, which, &report, chrono::Utc::now()) {
+    let (root, kept) = save_input(&start, run_of_environment(), None, &report, Utc::now());
+    Some(match kept {
         Ok(kept) => format!("the input is saved: {}", saved_hint(&root, &kept)),
         Err(Error::NotKept { text, reason, .. }) => format!("the input could not be saved ({reason}):\n{text}"),
         Err(error) => format!("the input could not be saved: {error}"),
@@ -341,12 +347,11 @@ fn which(error: Error) -> anyhow::Error {
     }
 }
 
-fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
+fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<()> {
     if ui.json {
         let Recorded { knowledge, refused, .. } = recorded;
         let answer = RecordAnswer { attempt: recorded.view(), knowledge, refused };
-        ui.json(answer, &recorded.problems)?;
-        return Ok(Exit::Done);
+        return Ok(ui.json(answer, &recorded.problems)?);
     }
     let id = ui.styled(ui::ID, recorded.id.as_str());
     ui.line(format!("recorded {id} ({})", recorded.outcome.as_str()))?;
@@ -358,7 +363,7 @@ fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<Exit> {
         ui.warn(&format!("report: {refused}"));
     }
     ui.problems(&recorded.problems);
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<String, Error> {

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ralph_memory::entry::{Files, Outcome};
+use ralph_memory::entry::{Files, Outcome, Sections};
 use ralph_memory::memory::{Recorded, Report};
 use ralph_memory::{Memory, Task};
 use schemars::JsonSchema;
@@ -103,19 +103,22 @@ impl RecordAttempt {
     /// Returns the report. Its texts are taken as they are: nothing in them is an element or a key.
     fn report(self, files: Vec<String>) -> anyhow::Result<Report> {
         let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).unwrap_or_default();
-        let (tried, why) = (given(self.what_tried), given(self.why_failed));
-        if self.outcome != Outcome::Done && (tried.is_empty() || why.is_empty()) {
+        let (what_tried, why_failed) = (given(self.what_tried), given(self.why_failed));
+        if self.outcome != Outcome::Done && (what_tried.is_empty() || why_failed.is_empty()) {
             let hint = "say in `what_tried` what you did, and in `why_failed` why it did not work";
             return Err(unfit("an attempt that is not done needs `what_tried` and `why_failed`", hint));
         }
         Ok(Report {
             outcome: Some(self.outcome),
             files: Files { modified: files, ..Files::default() },
-            tried,
-            why,
-            error_output: given(self.error),
-            retry_suggestion: given(self.retry_suggestion),
-            notes: given(self.notes),
+            sections: Sections {
+                what_tried,
+                why_failed,
+                error_output: given(self.error),
+                retry_suggestion: given(self.retry_suggestion),
+                notes: given(self.notes),
+                ..Sections::default()
+            },
             ..Report::default()
         })
     }

@@ -2,7 +2,7 @@
 
 use ralph_memory::Memory;
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{FeatureFiles, IterationView, Iterations};
+use ralph_memory::memory::{AttemptView, Found};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ impl AgentTool for Recent {
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
         let feature = named(self.feature.as_deref());
         let found = memory.recent_iterations(feature, self.count.unwrap_or(ITERATIONS));
-        let note = if found.iterations.is_empty() { nothing(feature) } else { READ_ON.to_owned() };
+        let note = if found.items.is_empty() { nothing(feature) } else { READ_ON.to_owned() };
         answer(&found, &note)
     }
 
@@ -114,7 +114,7 @@ impl AgentTool for FeatureFilesTool {
     const OF_FEATURE: bool = true;
 
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
-        let FeatureFiles { files, problems } = memory.feature_files(named(self.feature.as_deref()));
+        let Found { items: files, problems, .. } = memory.feature_files(named(self.feature.as_deref()));
         Ok(json!({"total": files.len(), "files": files, "problems": problems}))
     }
 
@@ -152,13 +152,13 @@ fn nothing(feature: Option<&str>) -> String {
     }
 }
 
-fn answer(found: &Iterations, note: &str) -> anyhow::Result<Value> {
-    let iterations = found.iterations.iter().map(attempt).collect::<Result<Vec<_>, _>>()?;
+fn answer(found: &Found<AttemptView>, note: &str) -> anyhow::Result<Value> {
+    let iterations = found.items.iter().map(attempt).collect::<Result<Vec<_>, _>>()?;
     Ok(json!({"iterations": iterations, "note": note, "problems": found.problems}))
 }
 
 /// Returns an attempt with the beginning of each of its texts, and without what a verification has refuted.
-fn attempt(view: &IterationView) -> serde_json::Result<Value> {
+fn attempt(view: &AttemptView) -> serde_json::Result<Value> {
     let mut attempt = serde_json::to_value(view)?;
     let is_refuted = attempt["outcome"] == Outcome::Retried.as_str();
     if is_refuted {
@@ -166,7 +166,10 @@ fn attempt(view: &IterationView) -> serde_json::Result<Value> {
         attempt["summary"] = "".into();
         attempt["error_output"] = "".into();
     }
-    if !view.has_report() && attempt["validation"]["exit_code"] != 0 && !attempt["validation"].is_null() {
+    if !view.attempt.sections.has_report()
+        && attempt["validation"]["exit_code"] != 0
+        && !attempt["validation"].is_null()
+    {
         // The placeholder for a missing report says less than the verification.
         attempt["why_failed"] = "".into();
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::builder::styling::Style;
 use ralph_memory::memory::{
-    EntryFilter, IterationView, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, WatchEvent, WatchMode,
+    AttemptView, EntryFilter, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, WatchEvent, WatchMode,
 };
 use ralph_memory::transcript::AgentSpending;
 use ralph_memory::{Id, Kind, Memory};
@@ -31,7 +31,7 @@ const SPENDING_EVERY: u64 = 10;
 #[serde(tag = "event", rename_all = "lowercase")]
 enum LogEvent<'a> {
     /// An attempt is in the journal.
-    Attempt { attempt: &'a IterationView },
+    Attempt { attempt: &'a AttemptView },
     /// An iteration began.
     Started { live: &'a LiveRun },
     /// It does something else now.
@@ -244,7 +244,7 @@ impl Follower<'_, '_> {
 
     fn print_new(&mut self, filter: &LogFilter, before: Option<u32>) -> anyhow::Result<()> {
         for attempt in self.memory.log(filter).attempts.iter().rev() {
-            let is_wanted = before.is_none_or(|before| attempt.iteration < before);
+            let is_wanted = before.is_none_or(|before| attempt.attempt.head.iteration < before);
             if is_wanted && self.known.insert(attempt.id.clone()) {
                 self.event(&LogEvent::Attempt { attempt })?;
             }

@@ -5,7 +5,8 @@ mod follow;
 use std::time::Duration;
 
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{IterationView, Log, LogFilter};
+use ralph_memory::entry::timestamp;
+use ralph_memory::memory::{AttemptView, Log, LogFilter};
 use ralph_memory::text::{dollars, duration};
 
 use crate::answers;
@@ -117,7 +118,7 @@ fn text(ui: &mut Ui<'_>, log: &Log, is_full: bool) -> anyhow::Result<()> {
 }
 
 /// Prints an attempt, or all of it.
-fn show(ui: &mut Ui<'_>, attempt: &IterationView, is_full: bool) -> anyhow::Result<()> {
+fn show(ui: &mut Ui<'_>, attempt: &AttemptView, is_full: bool) -> anyhow::Result<()> {
     line(ui, attempt, !is_full)?;
     if is_full {
         sections(ui, attempt)?;
@@ -127,33 +128,33 @@ fn show(ui: &mut Ui<'_>, attempt: &IterationView, is_full: bool) -> anyhow::Resu
 }
 
 /// Prints an attempt in two lines; its reason, and what was wrong with its report, below them.
-pub(crate) fn line(ui: &mut Ui<'_>, attempt: &IterationView, with_reason: bool) -> anyhow::Result<()> {
-    let title = match &attempt.task_id {
-        None if attempt.task_title.is_empty() => "(no task)",
-        Some(_) if attempt.task_title.is_empty() => "(no title)",
-        _ => &attempt.task_title,
+pub(crate) fn line(ui: &mut Ui<'_>, attempt: &AttemptView, with_reason: bool) -> anyhow::Result<()> {
+    let title = match &attempt.attempt.task_id {
+        None if attempt.attempt.task_title.is_empty() => "(no task)",
+        Some(_) if attempt.attempt.task_title.is_empty() => "(no title)",
+        _ => &attempt.attempt.task_title,
     };
-    let outcome = attempt.outcome.as_str();
-    let at = ui.styled(QUIET, &minute(&attempt.started_at));
-    let outcome = ui.styled(outcome_style(attempt.outcome), &format!("{outcome:<OUTCOME$}"));
+    let outcome = attempt.attempt.head.outcome.as_str();
+    let at = ui.styled(QUIET, &minute(&timestamp(attempt.attempt.started_at)));
+    let outcome = ui.styled(outcome_style(attempt.attempt.head.outcome), &format!("{outcome:<OUTCOME$}"));
     let title = ui.styled(TITLE, title);
     let indent = if ui.columns.is_some_and(|columns| columns < MIN_COLUMNS) { NARROW_INDENT } else { INDENT };
     ui.hanging(indent, format_args!("{at}  {outcome}  {title}"))?;
     let archived = attempt.archived.then(|| "archived".to_owned());
     let facts = [
-        attempt.task_id.clone(),
-        attempt.feature.as_ref().map(|feature| format!("feature {feature}")),
-        attempt.model.clone(),
-        attempt.duration_secs.map(seconds),
-        attempt.cost_usd.map(dollars),
-        attempt.error_category.clone().filter(|category| category != "unknown"),
+        attempt.attempt.task_id.clone(),
+        attempt.attempt.feature.as_ref().map(|feature| format!("feature {feature}")),
+        attempt.attempt.head.model.clone(),
+        attempt.attempt.head.duration_secs.map(seconds),
+        attempt.attempt.head.cost_usd.map(dollars),
+        attempt.attempt.head.error_category.clone().filter(|category| category != "unknown"),
         archived,
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     let id = ui.styled(ID, attempt.id.as_str());
     let facts = ui.styled(QUIET, &facts.join(" · "));
     ui.line(format_args!("{:indent$}{id}  {facts}", ""))?;
-    let problems = attempt.refused.iter().map(|problem| format!("report: {problem}"));
+    let problems = attempt.attempt.head.refused.iter().map(|problem| format!("report: {problem}"));
     let reason = Some(attempt.reason.clone()).filter(|reason| !reason.is_empty());
     for below in reason.into_iter().chain(problems).filter(|_| with_reason) {
         let below = ui.styled(PLAIN, &below);
@@ -163,7 +164,7 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &IterationView, with_reason: bool) 
 }
 
 /// Prints what an attempt says, section by section.
-pub(crate) fn sections(ui: &mut Ui<'_>, attempt: &IterationView) -> anyhow::Result<()> {
+pub(crate) fn sections(ui: &mut Ui<'_>, attempt: &AttemptView) -> anyhow::Result<()> {
     for (name, text) in answers::sections(&serde_json::to_value(attempt)?) {
         let name = ui.styled(QUIET, name);
         ui.line(format_args!("\n    {name}"))?;

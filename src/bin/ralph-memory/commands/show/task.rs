@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ralph_memory::Id;
-use ralph_memory::memory::{AttemptTotals, IterationView, LivePhase, LiveRun, TaskState, TaskView};
+use ralph_memory::entry::timestamp;
+use ralph_memory::memory::{AttemptTotals, AttemptView, LivePhase, LiveRun, TaskState, TaskView};
 use ralph_memory::text::dollars;
 use ralph_memory::text::printed_command;
 
@@ -86,19 +87,20 @@ pub(super) fn live(live: &[LiveRun]) -> String {
     live.iter().map(run).collect::<Vec<_>>().join("; ")
 }
 
-fn show_attempt(ui: &mut Ui<'_>, number: usize, attempt: &IterationView) -> anyhow::Result<()> {
-    let outcome = ui.styled(outcome_style(attempt.outcome), attempt.outcome.as_str());
-    let id: &Id = &attempt.id;
+fn show_attempt(ui: &mut Ui<'_>, number: usize, view: &AttemptView) -> anyhow::Result<()> {
+    let attempt = &view.attempt;
+    let outcome = ui.styled(outcome_style(attempt.head.outcome), attempt.head.outcome.as_str());
+    let id: &Id = &view.id;
     let id = ui.styled(ID, id.as_str());
     let facts = [
-        Some(minute(&attempt.started_at)),
-        attempt.model.clone(),
-        attempt.duration_secs.map(seconds),
-        attempt.cost_usd.map(dollars),
+        Some(minute(&timestamp(attempt.started_at))),
+        attempt.head.model.clone(),
+        attempt.head.duration_secs.map(seconds),
+        attempt.head.cost_usd.map(dollars),
     ];
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let facts = ui.styled(QUIET, &facts);
     ui.line("")?;
     ui.hanging(3, format_args!("{number}. {outcome}  {id}  {facts}"))?;
-    sections(ui, attempt)
+    sections(ui, view)
 }

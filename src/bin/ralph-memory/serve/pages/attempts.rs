@@ -1,7 +1,9 @@
 //! Attempts, as several pages show them: in a table, in a chart, and in full.
 
 use maud::{Markup, html};
-use ralph_memory::memory::{AttemptTotals, IterationView, LiveActionKind, LivePhase, LiveRun};
+use ralph_memory::entry::Attempt;
+use ralph_memory::entry::timestamp;
+use ralph_memory::memory::{AttemptTotals, AttemptView, LiveActionKind, LivePhase, LiveRun};
 
 use super::super::charts::{columns, outcome_class};
 use super::super::html::{
@@ -17,27 +19,27 @@ use crate::ui::spent;
 const MAX_FILES: usize = 200;
 
 /// Returns attempts as a table, each with its run.
-pub(super) fn attempt_table(caption: &str, attempts: &[IterationView]) -> Markup {
-    let run = |attempt: &IterationView| html! { (named_link(NamedPage::Run, &attempt.run_id, &attempt.run_id)) " " };
+pub(super) fn attempt_table(caption: &str, attempts: &[AttemptView]) -> Markup {
+    let run = |attempt: &AttemptView| html! { (named_link(NamedPage::Run, &attempt.attempt.run_id, &attempt.attempt.run_id)) " " };
     table_with(caption, "Run", attempts, &run)
 }
 
 /// Returns the attempts of one run as a table.
-pub(super) fn iteration_table(caption: &str, attempts: &[IterationView]) -> Markup {
+pub(super) fn iteration_table(caption: &str, attempts: &[AttemptView]) -> Markup {
     table_with(caption, "Iteration", attempts, &|_| html! {})
 }
 
-fn table_with(caption: &str, last: &str, attempts: &[IterationView], run: &dyn Fn(&IterationView) -> Markup) -> Markup {
+fn table_with(caption: &str, last: &str, attempts: &[AttemptView], run: &dyn Fn(&AttemptView) -> Markup) -> Markup {
     let rows: Vec<Markup> = attempts.iter().map(|attempt| row(attempt, &run(attempt))).collect();
     stacking_table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", last], &rows)
 }
 
-fn row(attempt: &IterationView, run: &Markup) -> Markup {
-    let feature = attempt.feature.as_deref();
+fn row(attempt: &AttemptView, run: &Markup) -> Markup {
+    let feature = attempt.attempt.feature.as_deref();
     html! {
         tr role="row" {
             th scope="row" role="rowheader" {
-                (task_link(attempt.task_id.as_deref(), &attempt.task_title))
+                (task_link(attempt.attempt.task_id.as_deref(), &attempt.attempt.task_title))
                 @if feature.is_some() || !attempt.reason.is_empty() {
                     p.meta dir="auto" {
                         @if let Some(feature) = feature { (named_link(NamedPage::Feature, feature, feature)) }
@@ -46,14 +48,14 @@ fn row(attempt: &IterationView, run: &Markup) -> Markup {
                     }
                 }
             }
-            td role="cell" { (outcome_badge(attempt.outcome)) }
-            td role="cell" { (ShownTime(&attempt.started_at)) }
-            td role="cell" { (optional(attempt.model.as_deref().map(|model| cut(model, 40)))) }
-            td.num role="cell" { (optional(attempt.duration_secs.map(duration))) }
-            td.num role="cell" { (optional(attempt.cost_usd.map(dollars))) }
+            td role="cell" { (outcome_badge(attempt.attempt.head.outcome)) }
+            td role="cell" { (ShownTime(&timestamp(attempt.attempt.started_at))) }
+            td role="cell" { (optional(attempt.attempt.head.model.as_deref().map(|model| cut(model, 40)))) }
+            td.num role="cell" { (optional(attempt.attempt.head.duration_secs.map(duration))) }
+            td.num role="cell" { (optional(attempt.attempt.head.cost_usd.map(dollars))) }
             td.line role="cell" {
                 (run)
-                a href=(entry_address(&attempt.id)) { span.sr { "iteration " } "#" (attempt.iteration) }
+                a href=(entry_address(&attempt.id)) { span.sr { "iteration " } "#" (attempt.attempt.head.iteration) }
             }
         }
     }
@@ -88,9 +90,10 @@ pub(super) fn figures(totals: &AttemptTotals) -> Markup {
 }
 
 /// Returns a chart of how long attempts took, in the colours of their outcomes, oldest first. A table of the same page has the numbers.
-pub(super) fn duration_chart(attempts: &[IterationView]) -> Markup {
-    let known = attempts.iter().filter_map(|attempt| Some((attempt, attempt.duration_secs?)));
-    let part = |(attempt, seconds): (&IterationView, f64)| vec![(outcome_class(attempt.outcome), seconds.max(0.1))];
+pub(super) fn duration_chart(attempts: &[AttemptView]) -> Markup {
+    let known = attempts.iter().filter_map(|attempt| Some((attempt, attempt.attempt.head.duration_secs?)));
+    let part =
+        |(attempt, seconds): (&AttemptView, f64)| vec![(outcome_class(attempt.attempt.head.outcome), seconds.max(0.1))];
     let drawn: Vec<Vec<(&str, f64)>> = known.map(part).collect();
     let summary = format!(
         "Duration of {}, oldest first, by outcome; the table has the numbers",
@@ -146,35 +149,35 @@ pub(super) fn live_card(run: &LiveRun) -> Markup {
 }
 
 /// Returns all of an attempt that a reader compares with others.
-pub(super) fn attempt_card(name: &str, attempt: &IterationView) -> Markup {
+pub(super) fn attempt_card(name: &str, view: &AttemptView) -> Markup {
     html! {
         section.card aria-label=(name) {
-            h3 { a href=(entry_address(&attempt.id)) { (name) } " " (outcome_badge(attempt.outcome)) }
-            p.meta { (ShownTime(&attempt.started_at)) (circumstances(attempt, " · ")) }
-            (attempt_text(attempt))
-            p.meta { (named_link(NamedPage::Run, &attempt.run_id, &attempt.run_id)) " #" (attempt.iteration) }
+            h3 { a href=(entry_address(&view.id)) { (name) } " " (outcome_badge(view.attempt.head.outcome)) }
+            p.meta { (ShownTime(&timestamp(view.attempt.started_at))) (circumstances(&view.attempt, " · ")) }
+            (attempt_text(&view.attempt))
+            p.meta { (named_link(NamedPage::Run, &view.attempt.run_id, &view.attempt.run_id)) " #" (view.attempt.head.iteration) }
         }
     }
 }
 
 /// Returns the content of an attempt, whose page has the rest beside it.
-pub(super) fn attempt_content(attempt: &IterationView) -> Markup {
+pub(super) fn attempt_content(view: &AttemptView) -> Markup {
     html! {
         section.card aria-label="The attempt" {
-            h3 { "Iteration " (attempt.iteration) }
-            p.meta { (circumstances(attempt, "")) }
-            (attempt_text(attempt))
+            h3 { "Iteration " (view.attempt.head.iteration) }
+            p.meta { (circumstances(&view.attempt, "")) }
+            (attempt_text(&view.attempt))
         }
     }
 }
 
 /// Returns the model, the duration, the cost and the sort of error, as far as they are known; `first` stands before them.
-fn circumstances(attempt: &IterationView, first: &str) -> Markup {
+fn circumstances(attempt: &Attempt, first: &str) -> Markup {
     let known = [
-        attempt.model.as_deref().map(|model| cut(model, 40)),
-        attempt.duration_secs.map(duration),
-        attempt.cost_usd.map(dollars),
-        attempt.error_category.as_deref().map(|category| cut(category, 60)),
+        attempt.head.model.as_deref().map(|model| cut(model, 40)),
+        attempt.head.duration_secs.map(duration),
+        attempt.head.cost_usd.map(dollars),
+        attempt.head.error_category.as_deref().map(|category| cut(category, 60)),
     ];
     html! {
         @for (index, text) in known.into_iter().flatten().enumerate() {
@@ -183,17 +186,17 @@ fn circumstances(attempt: &IterationView, first: &str) -> Markup {
     }
 }
 
-fn attempt_text(attempt: &IterationView) -> Markup {
+fn attempt_text(attempt: &Attempt) -> Markup {
     let texts = [
-        ("Summary", &attempt.summary),
-        ("What was tried", &attempt.what_was_tried),
-        ("Why it failed", &attempt.why_it_failed),
-        ("Suggestion for the next attempt", &attempt.retry_suggestion),
-        ("Decisions", &attempt.decisions),
-        ("Feedback", &attempt.feedback),
-        ("Notes", &attempt.notes),
+        ("Summary", &attempt.sections.summary),
+        ("What was tried", &attempt.sections.what_tried),
+        ("Why it failed", &attempt.sections.why_failed),
+        ("Suggestion for the next attempt", &attempt.sections.retry_suggestion),
+        ("Decisions", &attempt.sections.decisions),
+        ("Feedback", &attempt.sections.feedback),
+        ("Notes", &attempt.sections.notes),
     ];
-    let outputs = [("Error", &attempt.error_output), ("Errors on the way", &attempt.errors)];
+    let outputs = [("Error", &attempt.sections.error_output), ("Errors on the way", &attempt.sections.errors)];
     html! {
         @for (label, text) in texts {
             @if !text.trim().is_empty() { h4 { (label) } (rendered(text, &Targets::new(), LineBreaks::Keep)) }
@@ -203,32 +206,35 @@ fn attempt_text(attempt: &IterationView) -> Markup {
         }
         (verification(attempt))
         (files(attempt))
-        @if !attempt.refused.is_empty() {
+        @if !attempt.head.refused.is_empty() {
             h4 { (REPORT_PROBLEMS) }
-            ul { @for problem in &attempt.refused { li dir="auto" { (problem) } } }
+            ul { @for problem in &attempt.head.refused { li dir="auto" { (problem) } } }
         }
     }
 }
 
-fn verification(attempt: &IterationView) -> Markup {
+fn verification(attempt: &Attempt) -> Markup {
     html! {
-        @if let Some(validation) = &attempt.validation {
+        @if let Some(validation) = &attempt.head.validation {
             h4 { "Verification" }
             p {
                 code { (isolated(&cut(&validation.command, 400))) } " "
                 @if validation.exit_code == 0 { (badge("good", "passed")) }
                 @else { (badge("bad", &format!("exit code {}", validation.exit_code))) }
             }
-            @if !attempt.validation_output.trim().is_empty() {
-                details { summary { "Output of the verification" } pre.wrap tabindex="0" dir="auto" { (attempt.validation_output) } }
+            @if !attempt.sections.validation_output.trim().is_empty() {
+                details { summary { "Output of the verification" } pre.wrap tabindex="0" dir="auto" { (attempt.sections.validation_output) } }
             }
         }
     }
 }
 
-fn files(attempt: &IterationView) -> Markup {
-    let groups =
-        [("created", &attempt.files.created), ("changed", &attempt.files.modified), ("read", &attempt.files.read)];
+fn files(attempt: &Attempt) -> Markup {
+    let groups = [
+        ("created", &attempt.head.files.created),
+        ("changed", &attempt.head.files.modified),
+        ("read", &attempt.head.files.read),
+    ];
     let count: usize = groups.iter().map(|(_, files)| files.len()).sum();
     html! {
         @if count > 0 {

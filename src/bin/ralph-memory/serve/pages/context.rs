@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};
 use ralph_memory::context::{BriefingRequest, Request};
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{IterationView, LogFilter};
+use ralph_memory::entry::timestamp;
+use ralph_memory::memory::{AttemptView, LogFilter};
 use ralph_memory::text::estimate_tokens;
 use ralph_memory::{Budget, Context, Id, Task};
 use serde::Deserialize;
@@ -95,15 +96,16 @@ fn of_task(context: &PageContext<'_>, request: &Request) -> Markup {
 /// Returns the tasks that were worked on last and are not done, each with the context of its next attempt.
 fn open_tasks(context: &PageContext<'_>) -> Markup {
     let log = context.memory.log(&LogFilter { limit: Some(MAX_SEARCHED), ..LogFilter::default() });
-    let mut last: Vec<(&str, &IterationView)> = Vec::new();
+    let mut last: Vec<(&str, &AttemptView)> = Vec::new();
     for attempt in &log.attempts {
-        let id = attempt.task_id.as_deref();
+        let id = attempt.attempt.task_id.as_deref();
         last.extend(id.filter(|id| last.iter().all(|(known, _)| known != id)).map(|id| (id, attempt)));
     }
-    last.retain(|(_, attempt)| attempt.outcome != Outcome::Done);
+    last.retain(|(_, attempt)| attempt.attempt.head.outcome != Outcome::Done);
     last.truncate(MAX_OPEN);
-    let address =
-        |id: &str, attempt: &IterationView| context_address(id, &attempt.task_title, attempt.feature.as_deref(), None);
+    let address = |id: &str, attempt: &AttemptView| {
+        context_address(id, &attempt.attempt.task_title, attempt.attempt.feature.as_deref(), None)
+    };
     html! {
         @if !last.is_empty() {
             h2 { "Tasks that are not done" }
@@ -111,12 +113,12 @@ fn open_tasks(context: &PageContext<'_>) -> Markup {
             ul.rows { @for (id, attempt) in &last {
                 li.row {
                     p.row-title {
-                        @let name = if attempt.task_title.trim().is_empty() { *id } else { attempt.task_title.as_str() };
-                        a href=(address(id, attempt)) { (isolated(&title(name))) } " " (outcome_badge(attempt.outcome))
+                        @let name = if attempt.attempt.task_title.trim().is_empty() { *id } else { attempt.attempt.task_title.as_str() };
+                        a href=(address(id, attempt)) { (isolated(&title(name))) } " " (outcome_badge(attempt.attempt.head.outcome))
                     }
                     p.meta {
-                        @if let Some(feature) = &attempt.feature { (named_link(NamedPage::Feature, feature, feature)) " · " }
-                        "last attempt " (ShownTime(&attempt.started_at))
+                        @if let Some(feature) = &attempt.attempt.feature { (named_link(NamedPage::Feature, feature, feature)) " · " }
+                        "last attempt " (ShownTime(&timestamp(attempt.attempt.started_at)))
                     }
                 }
             } }

@@ -126,7 +126,7 @@ pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -
     listed.entries.truncate(MAX_ENTRIES);
     let mut log = memory.log(&LogFilter { feature, limit: Some(MAX_ATTEMPTS), ..LogFilter::default() });
     // The page names it once.
-    log.attempts.iter_mut().for_each(|attempt| attempt.feature = None);
+    log.attempts.iter_mut().for_each(|attempt| attempt.attempt.feature = None);
     listed.entries.iter_mut().for_each(|entry| entry.feature = None);
     let main = html! {
         (figures(&stats.total.totals))
