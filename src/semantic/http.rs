@@ -75,28 +75,29 @@ pub enum Timeouts {
 /// The time for requests, from its creation on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeLimit {
-    limit: Duration,
-    /// When the first request began, if all of them share the time.
+    /// In milliseconds.
+    limit: u64,
+    /// When it began, if all requests share the time.
     started: Option<Instant>,
 }
 
 impl TimeLimit {
     /// Returns the limit of this many milliseconds, for all requests or for each.
-    pub(super) fn new(milliseconds: u64, timeouts: Timeouts) -> TimeLimit {
-        let started = (timeouts == Timeouts::Query).then(Instant::now);
-        TimeLimit { limit: Duration::from_millis(milliseconds), started }
+    pub(super) fn new(limit: u64, timeouts: Timeouts) -> TimeLimit {
+        TimeLimit { limit, started: (timeouts == Timeouts::Query).then(Instant::now) }
     }
 
     /// Returns how long the next request may take.
     fn left(&self) -> Result<Duration, RequestError> {
         let spent = self.started.map_or(Duration::ZERO, |started| started.elapsed());
-        self.limit.checked_sub(spent).filter(|left| !left.is_zero()).ok_or_else(|| self.timed_out())
+        let left = Duration::from_millis(self.limit).saturating_sub(spent);
+        if left.is_zero() { Err(self.timed_out()) } else { Ok(left) }
     }
 
     /// Returns the error of a server that did not answer in time. It names the whole limit, however little of it was
     /// left.
     fn timed_out(&self) -> RequestError {
-        RequestError::TimedOut(u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX))
+        RequestError::TimedOut(self.limit)
     }
 }
 

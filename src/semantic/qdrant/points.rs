@@ -217,7 +217,10 @@ impl QdrantClient {
         if entries.is_empty() {
             return Ok(());
         }
-        let filter = json!({ "must": [self.own(), is_any("entry", entries)], "must_not": [{ "has_id": kept }] });
+        let mut filter = json!({ "must": [self.own(), is_any("entry", entries)] });
+        if !kept.is_empty() {
+            filter["must_not"] = json!([{ "has_id": kept }]);
+        }
         match self.delete(time, collection, &filter) {
             Err(error) if error.is_missing_collection() => Ok(()),
             result => result,
