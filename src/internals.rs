@@ -21,9 +21,7 @@ pub mod entry {
 /// See `crate::semantic::qdrant`.
 #[cfg(feature = "semantic")]
 pub mod qdrant {
-    pub use crate::semantic::qdrant::{
-        CollectionsReport, Difference, Point, PointMatch, PointQuery, QdrantClient, RecreateOutcome, StoredPoint,
-    };
+    pub use crate::semantic::qdrant::{CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, StoredPoint};
     pub use crate::semantic::{RequestError, Timeouts};
 }
 /// See `crate::sigil`.

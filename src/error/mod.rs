@@ -19,7 +19,7 @@ pub use self::kind::ErrorKind;
 pub use self::problem::{INCOMPLETE, Message, Problem, Severity};
 
 /// The result of a call that can be stopped by an [`Error`].
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call failed.
 ///

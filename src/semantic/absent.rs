@@ -1,5 +1,5 @@
-//! The semantic memory of a build without the feature `semantic`: it does nothing, and reports that once if the
-//! settings name a server.
+//! The searcher of a build without the feature `semantic`: it finds nothing, and reports that once if the settings name
+//! a server.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,67 +14,56 @@ use crate::workspace::{View, Workspace};
 const REASON: &str = "this build has no semantic search";
 const FIX: &str = "build it with the feature `semantic`, or remove `ollama.url` and `qdrant.url` from the settings";
 
-/// Reports once that there is no semantic search, if the settings ask for it.
+/// Reports once that there is no semantic search.
 #[derive(Debug)]
-pub(crate) struct SemanticMemory {
+pub(super) struct Searcher {
     /// The server that the settings name.
-    address: Option<String>,
+    address: String,
     is_reported: AtomicBool,
 }
 
-impl SemanticMemory {
-    /// Returns the semantic memory of these settings.
-    pub(crate) fn new(settings: &Settings, _root: &Path) -> SemanticMemory {
+#[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "with the feature it has servers, which can fail")]
+impl Searcher {
+    /// Returns the searcher, if the settings name a server.
+    pub(super) fn new(settings: &Settings, _root: &Path) -> Option<Searcher> {
         let addresses = [&settings.ollama.url, &settings.qdrant.url];
-        let address = addresses.into_iter().find(|url| !url.is_empty()).cloned();
-        SemanticMemory { address, is_reported: AtomicBool::new(false) }
+        let address = addresses.into_iter().find(|url| !url.is_empty())?.clone();
+        Some(Searcher { address, is_reported: AtomicBool::new(false) })
     }
 
     /// Embeds nothing.
-    #[expect(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
-    pub(crate) fn embed_missing(&self, _workspace: &Workspace) -> Result<EmbedReport> {
-        Ok(EmbedReport { problems: self.report(), ..EmbedReport::default() })
+    pub(super) fn embed_all(&self, workspace: &Workspace) -> Result<EmbedReport> {
+        Ok(EmbedReport { problems: self.embed_written(workspace, &[]), ..EmbedReport::default() })
     }
 
-    /// Embeds nothing.
-    pub(crate) fn embed_written(&self, workspace: &Workspace, paths: &[String]) -> Vec<Problem> {
-        let is_wanted = !paths.is_empty() && workspace.settings.semantic.weight > 0.0;
-        if is_wanted { self.report() } else { Vec::new() }
+    /// Embeds nothing, and returns the problem that there is no semantic search, the first time that it matters.
+    pub(super) fn embed_written(&self, _workspace: &Workspace, _paths: &[String]) -> Vec<Problem> {
+        if self.is_reported.swap(true, Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let message = format!("{REASON}; words alone count");
+        vec![Problem::warning(self.address.as_str(), "semantic-absent", message, FIX)]
     }
 
     /// Fails: there is no client for the server.
-    #[expect(clippy::unused_self, reason = "with the feature it has the servers")]
-    pub(crate) fn sync_remote(&self, _workspace: &Workspace, _rebuild: bool) -> Result<EmbedReport> {
-        Err(Error::invalid("qdrant.url", format!("{REASON}; {FIX}")))
+    pub(super) fn synchronize(&self, _workspace: &Workspace, _rebuild: bool) -> Option<Result<EmbedReport>> {
+        Some(Err(Error::invalid("qdrant.url", format!("{REASON}; {FIX}"))))
     }
 
     /// Finds nothing.
-    pub(crate) fn search(
+    pub(super) fn search(
         &self,
         workspace: &Workspace,
         _views: &[View],
         _snapshot: &Snapshot,
-        query: &Query,
+        _query: &Query,
+        _weight: f64,
     ) -> (Option<Meaning>, Vec<Problem>) {
-        let weight = query.semantic_weight.unwrap_or(workspace.settings.semantic.weight);
-        let is_wanted = weight > 0.0 && !query.text.trim().is_empty();
-        (None, if is_wanted { self.report() } else { Vec::new() })
+        (None, self.embed_written(workspace, &[]))
     }
 
     /// Reports that there is no semantic search.
-    pub(crate) fn status(&self, workspace: &Workspace) -> SemanticStatus {
-        match &self.address {
-            None => SemanticStatus::off("`ollama.url` is not set"),
-            Some(_) if workspace.settings.semantic.weight <= 0.0 => SemanticStatus::off("`semantic.weight` is 0"),
-            Some(_) => SemanticStatus::failed(REASON, FIX.to_owned()),
-        }
-    }
-
-    /// Returns the problem that there is no semantic search, the first time that it matters.
-    fn report(&self) -> Vec<Problem> {
-        let Some(address) = self.address.as_ref().filter(|_| !self.is_reported.swap(true, Ordering::Relaxed)) else {
-            return Vec::new();
-        };
-        vec![Problem::warning(address, "semantic-absent", format!("{REASON}; words alone count"), FIX)]
+    pub(super) fn status(&self, _workspace: &Workspace) -> SemanticStatus {
+        SemanticStatus::failed(REASON, FIX.to_owned())
     }
 }

@@ -5,16 +5,18 @@
 //! the seal of the cache's anchor: one that came with a repository has no effect.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::FOLDER;
-use super::failure::ServerFailure;
+use super::failure::{EmbedStop, ServerFailure};
 use super::http::RequestError;
-use crate::error::Problem;
+use super::report::EmbedReport;
+use super::sealed_list::SealedList;
+use crate::error::{Problem, Result};
 use crate::workspace::Workspace;
 
 /// How long requests are suspended after a server did not answer in time.
@@ -25,18 +27,15 @@ const SLOW_FAILURE: std::time::Duration = std::time::Duration::from_millis(500);
 const MAX_FILE: u64 = 4_096;
 
 /// Suspends requests to servers that failed slowly, and remembers what was reported.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct CircuitBreaker {
     /// The servers of the settings: a suspension of others has no effect.
     addresses: Vec<String>,
-    state: Mutex<BreakerState>,
-}
-
-#[derive(Debug, Default)]
-struct BreakerState {
     /// The warnings that were shown.
-    reported: BTreeSet<String>,
-    suspension: Option<Suspension>,
+    reported: Mutex<BTreeSet<String>>,
+    suspension: Mutex<Option<Suspension>>,
+    /// The suspension that a process left in the cache.
+    file: SealedList,
 }
 
 /// Until when no request is made, and why.
@@ -50,11 +49,12 @@ struct Suspension {
 impl CircuitBreaker {
     /// Returns the breaker of the servers at these addresses.
     pub(super) fn new(addresses: Vec<String>) -> CircuitBreaker {
-        CircuitBreaker { addresses, ..CircuitBreaker::default() }
+        let file = SealedList::new(format!("{FOLDER}/pause.json"), MAX_FILE);
+        CircuitBreaker { addresses, reported: Mutex::default(), suspension: Mutex::default(), file }
     }
 
     /// Returns why requests are suspended, if they are.
-    pub(super) fn suspended(&self, workspace: &Workspace) -> Option<Problem> {
+    fn suspended(&self, workspace: &Workspace) -> Option<Problem> {
         let now = workspace.now();
         let effective = |suspension: Suspension| {
             let left = suspension.until - now;
@@ -63,8 +63,8 @@ impl CircuitBreaker {
             holds.then_some((suspension, left))
         };
         // Another process may have waited for a server since this one did.
-        let own = self.state().suspension.clone().and_then(effective);
-        let (suspension, left) = own.or_else(|| read(workspace).and_then(effective))?;
+        let own = self.suspension.lock().unwrap_or_else(PoisonError::into_inner).clone().and_then(effective);
+        let (suspension, left) = own.or_else(|| self.file.read(workspace).pop().and_then(effective))?;
         let (reason, left) = (suspension.message, left.num_seconds());
         Some(Problem::warning(
             suspension.address,
@@ -74,8 +74,26 @@ impl CircuitBreaker {
         ))
     }
 
+    /// Makes a call with requests, unless they are suspended. Returns its result unless a server fails, and the problems
+    /// that were not shown yet.
+    pub(super) fn guard<T>(
+        &self,
+        workspace: &Workspace,
+        call: impl FnOnce(&mut Vec<Problem>) -> Result<T, ServerFailure>,
+    ) -> (Option<T>, Vec<Problem>) {
+        if let Some(problem) = self.suspended(workspace) {
+            return (None, self.warn_once(vec![problem]));
+        }
+        let (started, mut problems) = (Instant::now(), Vec::new());
+        let result = call(&mut problems).map_err(|failure| {
+            self.trip(workspace, &failure, started.elapsed());
+            problems.push(failure.problem());
+        });
+        (result.ok(), self.warn_once(problems))
+    }
+
     /// Suspends requests after a failure that took this long.
-    pub(super) fn trip(&self, workspace: &Workspace, failure: &ServerFailure, waited: std::time::Duration) {
+    fn trip(&self, workspace: &Workspace, failure: &ServerFailure, waited: std::time::Duration) {
         if !matches!(failure.error, RequestError::TimedOut(_)) && waited <= SLOW_FAILURE {
             return;
         }
@@ -85,17 +103,38 @@ impl CircuitBreaker {
             message: failure.error.to_string(),
         };
         // If the cache cannot be written, the next process waits for the server itself.
-        let text = serde_json::to_string(&suspension).unwrap_or_default();
-        if let Ok(anchor) = workspace.store.make_anchor() {
-            let _ = workspace.store.write_cache(&file_name(), anchor.sealed_line(&text).as_bytes());
-        }
-        self.state().suspension = Some(suspension);
+        self.file.replace(workspace, std::slice::from_ref(&suspension));
+        self.suspend(Some(suspension));
     }
 
     /// Ends a suspension: the server answers.
     pub(super) fn reset(&self, workspace: &Workspace) {
-        self.state().suspension = None;
-        let _ = workspace.store.remove_cache(&file_name());
+        self.suspend(None);
+        self.file.remove(workspace);
+    }
+
+    fn suspend(&self, suspension: Option<Suspension>) {
+        *self.suspension.lock().unwrap_or_else(PoisonError::into_inner) = suspension;
+    }
+
+    /// Makes a call for vectors, and reports why it ended early, if it did.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::error::Error::Locked) and [`Error::Io`](crate::error::Error::Io) where the cache cannot
+    /// be written.
+    pub(super) fn conclude(
+        &self,
+        workspace: &Workspace,
+        call: impl FnOnce(&mut EmbedReport) -> Result<(), EmbedStop>,
+    ) -> Result<EmbedReport> {
+        let mut report = EmbedReport::default();
+        match call(&mut report) {
+            Ok(()) => {}
+            Err(EmbedStop::Server(failure)) => report.problems.extend(self.report(workspace, &failure)),
+            Err(EmbedStop::Cache(error)) => return Err(error),
+        }
+        Ok(report.bounded())
     }
 
     /// Suspends requests after a time-out, and returns the warning, unless it was shown.
@@ -105,25 +144,9 @@ impl CircuitBreaker {
     }
 
     /// Returns the problems that were not shown yet. The same server with another hint is another problem.
-    pub(super) fn warn_once(&self, problems: Vec<Problem>) -> Vec<Problem> {
-        let mut state = self.state();
+    fn warn_once(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let key = |problem: &Problem| format!("{} {} {}", problem.code, problem.path, problem.hint);
-        problems.into_iter().filter(|problem| state.reported.insert(key(problem))).collect()
+        problems.into_iter().filter(|problem| reported.insert(key(problem))).collect()
     }
-
-    fn state(&self) -> MutexGuard<'_, BreakerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Reads the suspension that a process left in the cache.
-fn read(workspace: &Workspace) -> Option<Suspension> {
-    let mut text = String::new();
-    let file = workspace.store.open_cache(&file_name()).ok()?;
-    file.take(MAX_FILE).read_to_string(&mut text).ok()?;
-    serde_json::from_str(workspace.store.anchor()?.unsealed_line(text.trim_end())?).ok()
-}
-
-fn file_name() -> String {
-    format!("{FOLDER}/pause.json")
 }

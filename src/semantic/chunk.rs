@@ -1,10 +1,12 @@
 //! The embedded text of an entry: chunks of about 200 words, each with the title.
 //!
-//! It is pure, and its hashes are stored: a change of the rules embeds every entry again.
+//! Hashes of chunks are stored: a change of the rules embeds every entry again.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Id, read};
+use crate::secret::redact;
+use crate::workspace::Workspace;
 
 /// How many words a chunk has at most, beside the title. Models represent no more than some hundred tokens well, and
 /// the vector of a long text means a little of everything.
@@ -16,16 +18,42 @@ const MAX_WORD: usize = 200;
 
 /// A part of an entry that has a vector of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chunk {
+pub(super) struct Chunk {
     /// Its text: the entry's title, and up to 200 words.
-    pub text: String,
+    pub(super) text: String,
     /// A hash of the text (XXH3, 64 bits): two chunks of one text have one vector.
-    pub content: u64,
+    pub(super) content: u64,
 }
 
-impl Chunk {
-    fn new(text: String) -> Chunk {
-        Chunk { content: xxh3_64(text.as_bytes()), text }
+/// The file of an entry, as far as it is embedded.
+#[derive(Debug, Clone)]
+pub(super) struct EntryChunks {
+    /// Its path below `.ralph/`.
+    pub(super) path: String,
+    pub(super) id: Id,
+    pub(super) feature: Option<String>,
+    /// The fingerprint of its bytes.
+    pub(super) fingerprint: u64,
+    pub(super) chunks: Vec<Chunk>,
+}
+
+impl EntryChunks {
+    /// Reads a file, if there is one. Secrets are redacted in the whole text before it is cut, since a chunk may have a
+    /// value without its name: people may have committed one before any check.
+    pub(super) fn read(workspace: &Workspace, path: &str) -> Option<EntryChunks> {
+        let id = Id::of_path(path)?;
+        let file = workspace.store.read(path).ok()?;
+        let mut entry = read(path, &file.bytes);
+        let allowed = &workspace.settings.allowed_secrets;
+        entry.head.title = redact(&entry.head.title, allowed);
+        entry.text = redact(&entry.text, allowed);
+        let (fingerprint, chunks) = (xxh3_64(&file.bytes), chunks(&entry, id.stem()));
+        Some(EntryChunks { path: path.to_owned(), id, feature: entry.head.feature, fingerprint, chunks })
+    }
+
+    /// Reads files. Those that are gone are left out.
+    pub(super) fn read_all(workspace: &Workspace, paths: &[String]) -> Vec<EntryChunks> {
+        paths.iter().filter_map(|path| EntryChunks::read(workspace, path)).collect()
     }
 }
 
@@ -33,7 +61,7 @@ impl Chunk {
 ///
 /// They end at the ends of lines, if that is not too early, and each begins with the title: a part from the middle
 /// seldom mentions its topic.
-pub(crate) fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
+fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
     let title = entry.head.title.trim();
     let mut pieces: Vec<String> = Vec::new();
     let (mut piece, mut n_words) = (String::new(), 0);
@@ -70,7 +98,8 @@ pub(crate) fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
         (title, piece) if piece.starts_with(title) => piece.to_owned(),
         (title, piece) => format!("{title}\n{piece}"),
     };
-    pieces.into_iter().map(|piece| Chunk::new(with_title(piece))).collect()
+    let texts = pieces.into_iter().map(with_title);
+    texts.map(|text| Chunk { content: xxh3_64(text.as_bytes()), text }).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use super::http::RequestError;
 use super::ollama::OllamaClient;
 use super::qdrant::QdrantClient;
-use crate::error::Problem;
+use crate::error::{Error, Problem};
 use crate::text::printed_command;
 
 /// A request that failed, and how to fix it.
@@ -17,41 +17,61 @@ pub(super) struct ServerFailure {
     hint: String,
 }
 
-impl ServerFailure {
-    /// Describes a failure of Ollama.
-    pub(super) fn of_ollama(ollama: &OllamaClient, error: RequestError) -> ServerFailure {
+/// Why a call for vectors ended early.
+pub(super) enum EmbedStop {
+    /// A server failed.
+    Server(ServerFailure),
+    /// The cache cannot be written.
+    Cache(Error),
+}
+
+impl From<ServerFailure> for EmbedStop {
+    fn from(failure: ServerFailure) -> EmbedStop {
+        EmbedStop::Server(failure)
+    }
+}
+
+impl From<Error> for EmbedStop {
+    fn from(error: Error) -> EmbedStop {
+        EmbedStop::Cache(error)
+    }
+}
+
+impl OllamaClient {
+    /// Describes a failure of this server.
+    pub(super) fn failure(&self, error: RequestError) -> ServerFailure {
         let hint = match &error {
             RequestError::Unreachable(_) => "start it with `ollama serve`, or correct `ollama.url`".to_owned(),
             RequestError::TimedOut(_) => {
                 "see whether the model fits into memory with `ollama ps`, or raise `ollama.timeout_ms`".to_owned()
             }
             RequestError::Refused { status: 404, .. } => {
-                format!("run {}", printed_command("ollama pull MODEL", &[("MODEL", ollama.model())]))
+                format!("run {}", printed_command("ollama pull MODEL", &[("MODEL", self.model())]))
             }
             RequestError::Refused { .. } => "check the log of Ollama".to_owned(),
             RequestError::Broken(_) => "check that `ollama.url` is the address of an Ollama server, and \
                                         `ollama.model` an embedding model"
                 .to_owned(),
         };
-        ServerFailure { address: ollama.url().to_owned(), error, hint }
+        ServerFailure { address: self.url().to_owned(), error, hint }
     }
+}
 
-    /// Describes a failure of Qdrant.
-    pub(super) fn of_qdrant(qdrant: &QdrantClient, error: RequestError) -> ServerFailure {
-        let hint = if error.is_wrong_dimension() {
-            "run `ralph-memory index --rebuild --remote`: the model has changed"
-        } else if error.is_denied() {
-            "correct `qdrant.api_key`"
-        } else {
-            match error {
-                RequestError::TimedOut(_) => "check the load of the server, or raise `qdrant.timeout_ms`",
-                RequestError::Unreachable(_) => "start the server, or correct `qdrant.url`",
-                _ => "check that `qdrant.url` is the address of a Qdrant server, and check its log",
-            }
+impl QdrantClient {
+    /// Describes a failure of this server.
+    pub(super) fn failure(&self, error: RequestError) -> ServerFailure {
+        let hint = match &error {
+            error if error.is_wrong_dimension() => "run `ralph-memory index --rebuild --remote`: the model has changed",
+            error if error.is_denied() => "correct `qdrant.api_key`",
+            RequestError::TimedOut(_) => "check the load of the server, or raise `qdrant.timeout_ms`",
+            RequestError::Unreachable(_) => "start the server, or correct `qdrant.url`",
+            _ => "check that `qdrant.url` is the address of a Qdrant server, and check its log",
         };
-        ServerFailure { address: qdrant.url().to_owned(), error, hint: hint.to_owned() }
+        ServerFailure { address: self.url().to_owned(), error, hint: hint.to_owned() }
     }
+}
 
+impl ServerFailure {
     /// Returns the warning that a user sees.
     pub(super) fn problem(&self) -> Problem {
         self.problem_that("words alone count")

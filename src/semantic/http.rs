@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use ureq::http::Request;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Timeout};
@@ -63,34 +63,41 @@ impl RequestError {
     }
 }
 
-/// How long requests may take: each of them, or all together from its creation on.
+/// How long requests may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeouts {
+    /// During another call: all requests together take no longer than one may.
+    Query,
+    /// In a call for vectors: each request may take its time.
+    Batch,
+}
+
+/// The time for requests, from its creation on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeLimit {
-    limit: Duration,
+    /// In milliseconds.
+    limit: u64,
+    /// When it began, if all requests share the time.
     started: Option<Instant>,
 }
 
 impl TimeLimit {
-    /// Limits each request.
-    pub(super) fn each(limit: Duration) -> TimeLimit {
-        TimeLimit { limit, started: None }
-    }
-
-    /// Limits all requests together, from now on.
-    pub(super) fn together(limit: Duration) -> TimeLimit {
-        TimeLimit { limit, started: Some(Instant::now()) }
+    /// Returns the limit of this many milliseconds, for all requests or for each.
+    pub(super) fn new(limit: u64, timeouts: Timeouts) -> TimeLimit {
+        TimeLimit { limit, started: (timeouts == Timeouts::Query).then(Instant::now) }
     }
 
     /// Returns how long the next request may take.
     fn left(&self) -> Result<Duration, RequestError> {
         let spent = self.started.map_or(Duration::ZERO, |started| started.elapsed());
-        self.limit.checked_sub(spent).filter(|left| !left.is_zero()).ok_or_else(|| self.timed_out())
+        let left = Duration::from_millis(self.limit).saturating_sub(spent);
+        if left.is_zero() { Err(self.timed_out()) } else { Ok(left) }
     }
 
     /// Returns the error of a server that did not answer in time. It names the whole limit, however little of it was
     /// left.
     fn timed_out(&self) -> RequestError {
-        RequestError::TimedOut(u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX))
+        RequestError::TimedOut(self.limit)
     }
 }
 
@@ -110,14 +117,14 @@ impl fmt::Debug for JsonServer {
 }
 
 impl JsonServer {
-    /// Returns the server at `url`, which has no `/` at its end. `key` is a header and its value.
+    /// Returns the server at `url`. `key` is a header and its value.
     ///
     /// Proxies of the environment are used for servers on other machines. Redirects are not followed.
     pub(super) fn new(url: &str, key: Option<(&'static str, String)>) -> JsonServer {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let config = Agent::config_builder().http_status_as_error(false).max_redirects(0).tls_config(tls);
         let config = if is_local(url) { config.proxy(None) } else { config };
-        JsonServer { url: url.to_owned(), agent: config.build().new_agent(), key }
+        JsonServer { url: url.trim_end_matches('/').to_owned(), agent: config.build().new_agent(), key }
     }
 
     pub(super) fn url(&self) -> &str {
@@ -129,37 +136,15 @@ impl JsonServer {
         self.key.is_some() && !self.url.starts_with("https://") && !is_local(&self.url)
     }
 
-    /// Sends a request, repeats it if that may help, and returns the response, all within the remaining time.
-    pub(super) fn call<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&impl Serialize>,
-        time: &TimeLimit,
-    ) -> Result<T, RequestError> {
-        let text = self.text(method, path, body, time)?;
-        serde_json::from_slice(&text).map_err(|error| {
-            RequestError::Broken(first_line(&self.without_key(format!("{error}, in {}", first_line(&text)).as_bytes())))
-        })
-    }
-
-    /// Does the same, and returns the raw response.
-    pub(super) fn text(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&impl Serialize>,
-        time: &TimeLimit,
-    ) -> Result<Vec<u8>, RequestError> {
-        let body = match body {
-            Some(body) => serde_json::to_vec(body).map_err(|error| RequestError::Broken(error.to_string()))?,
-            None => Vec::new(),
-        };
+    /// Sends a request with a body that is not null, repeats it if that may help, and returns the response, all within
+    /// the remaining time.
+    pub(super) fn call(&self, method: &str, path: &str, body: &Value, time: &TimeLimit) -> Result<Value, RequestError> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         let (started, limit) = (Instant::now(), time.left()?);
         let mut tries = 1;
-        loop {
+        let text = loop {
             let left = limit.saturating_sub(started.elapsed());
-            let result = self.call_once(method, path, &body, left);
+            let result = self.call_once(method, path, body.as_bytes(), left);
             let pause = PAUSE * tries;
             match result {
                 Err(RequestError::TimedOut(_)) => return Err(time.timed_out()),
@@ -168,9 +153,12 @@ impl JsonServer {
                     park_timeout(pause);
                     tries += 1;
                 }
-                result => return result,
+                result => break result?,
             }
-        }
+        };
+        serde_json::from_slice(&text).map_err(|error| {
+            RequestError::Broken(first_line(&self.without_key(format!("{error}, in {}", first_line(&text)).as_bytes())))
+        })
     }
 
     fn call_once(&self, method: &str, path: &str, body: &[u8], left: Duration) -> Result<Vec<u8>, RequestError> {
@@ -205,6 +193,16 @@ impl JsonServer {
             _ => text.to_vec(),
         }
     }
+}
+
+/// Takes a field out of a response.
+///
+/// # Errors
+///
+/// [`RequestError::Broken`] where it is missing, or of another type. Its value is not quoted, since it may be the key.
+pub(super) fn take<T: DeserializeOwned>(answer: &mut Value, name: &str) -> Result<T, RequestError> {
+    let field = answer.get_mut(name).and_then(|field| serde_json::from_value(field.take()).ok());
+    field.ok_or_else(|| RequestError::Broken(format!("it has no usable `{name}`")))
 }
 
 fn request_error(error: ureq::Error) -> RequestError {
@@ -242,12 +240,9 @@ fn unreachable_by(error: &dyn fmt::Display) -> RequestError {
 /// Returns the message of an error response: Ollama's `{"error": "…"}`, Qdrant's `{"status": {"error": "…"}}`, or the
 /// text itself.
 fn error_message(text: &[u8]) -> String {
-    let value: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
-    let error = value.get("error").or_else(|| value.get("status")?.get("error"));
-    match error.and_then(serde_json::Value::as_str) {
-        Some(error) => first_line(error.as_bytes()),
-        None => first_line(text),
-    }
+    let value: Value = serde_json::from_slice(text).unwrap_or_default();
+    let error = value["error"].as_str().or_else(|| value["status"]["error"].as_str());
+    first_line(error.map_or(text, str::as_bytes))
 }
 
 /// Returns the first line of a text, cut.
@@ -290,30 +285,33 @@ mod tests {
         assert_eq!(error_message("ä".repeat(300).as_bytes()).chars().count(), MAX_TEXT);
     }
 
+    /// Returns a listener that answers nothing, and its server.
+    fn silent() -> (std::net::TcpListener, JsonServer) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = JsonServer::new(&format!("http://{}", listener.local_addr().unwrap()), None);
+        (listener, server)
+    }
+
     #[test]
     fn a_closed_port_is_reported_at_once() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (listener, server) = silent();
         drop(listener);
-        let result =
-            JsonServer::new(&url, None).text("GET", "/", None::<&()>, &TimeLimit::each(Duration::from_secs(5)));
+        let result = server.call("GET", "/", &Value::Null, &TimeLimit::new(5_000, Timeouts::Batch));
         assert_eq!(result, Err(RequestError::Unreachable("the connection was refused".to_owned())));
     }
 
     #[test]
     fn a_silent_server_times_out() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let result =
-            JsonServer::new(&url, None).text("POST", "/", Some(&"x"), &TimeLimit::each(Duration::from_millis(50)));
-        assert_eq!(result, Err(RequestError::TimedOut(50)));
+        let (listener, server) = silent();
         listener.set_nonblocking(true).unwrap();
         let n_connections = || std::iter::from_fn(|| listener.accept().ok()).count();
+        let call = |time: &TimeLimit| server.call("POST", "/", &Value::from("x"), time);
+        assert_eq!(call(&TimeLimit::new(50, Timeouts::Batch)), Err(RequestError::TimedOut(50)));
         assert_eq!(n_connections(), 1);
         // The second of two has what the first left: nothing.
-        let (server, time) = (JsonServer::new(&url, None), TimeLimit::together(Duration::from_millis(50)));
+        let time = TimeLimit::new(50, Timeouts::Query);
         for _ in 0..20 {
-            assert_eq!(server.text("POST", "/", Some(&"x"), &time), Err(RequestError::TimedOut(50)));
+            assert_eq!(call(&time), Err(RequestError::TimedOut(50)));
         }
         assert_eq!(n_connections(), 1);
     }

@@ -9,17 +9,14 @@ mod absent;
 #[cfg(feature = "semantic")]
 mod breaker;
 #[cfg(feature = "semantic")]
-pub(crate) mod chunk;
-#[cfg(feature = "semantic")]
-mod configured;
+mod chunk;
 #[cfg(feature = "semantic")]
 mod embedder;
 #[cfg(feature = "semantic")]
 mod failure;
 #[cfg(feature = "semantic")]
 mod http;
-#[cfg(feature = "semantic")]
-mod lists;
+mod memory;
 #[cfg(feature = "semantic")]
 mod ollama;
 #[cfg(feature = "semantic")]
@@ -28,19 +25,20 @@ pub(crate) mod qdrant;
 mod remote;
 mod report;
 #[cfg(feature = "semantic")]
+mod sealed_list;
+#[cfg(feature = "semantic")]
 mod searcher;
 #[cfg(feature = "semantic")]
 pub(crate) mod vectors;
 
 #[cfg(not(feature = "semantic"))]
-pub(crate) use absent::SemanticMemory;
+use absent::Searcher;
 #[cfg(feature = "semantic")]
-pub(crate) use configured::SemanticMemory;
-#[cfg(feature = "semantic")]
-pub use http::RequestError;
-#[cfg(feature = "semantic")]
-pub use ollama::Timeouts;
+pub use http::{RequestError, Timeouts};
+pub(crate) use memory::SemanticMemory;
 pub use report::{EmbedReport, SemanticStatus};
+#[cfg(feature = "semantic")]
+use searcher::Searcher;
 
 /// The folder of the vectors and of the data about servers, below `cache/`.
 pub(crate) const FOLDER: &str = "vectors-v1";

@@ -2,18 +2,16 @@
 //!
 //! It checks that the server returns vectors, and normalises them to length 1. It does not know entries.
 
-use std::time::Duration;
+use serde_json::{Value, json};
 
-use serde::{Deserialize, Serialize};
-
-use super::http::{JsonServer, RequestError, TimeLimit};
+use super::http::{JsonServer, RequestError, TimeLimit, Timeouts, take};
 use crate::settings;
 
 /// How many texts are sent at once: a batch must be done within the time-out on a CPU, too.
 pub(crate) const BATCH: usize = 16;
-/// The least time-outs of checking the server and of a batch of texts.
-const CHECK: Duration = Duration::from_secs(2);
-const EMBED: Duration = Duration::from_secs(60);
+/// The least time-outs of checking the server and of a batch of texts, in milliseconds.
+const CHECK: u64 = 2_000;
+const EMBED: u64 = 60_000;
 /// How many words of a query are sent: more than any model reads.
 const QUERY_WORDS: usize = 400;
 /// The longest word of a query that is sent, in bytes.
@@ -25,81 +23,18 @@ const MAX_DIMENSIONS: usize = 8_192;
 #[derive(Debug, Clone)]
 pub(crate) struct OllamaClient {
     server: JsonServer,
-    model: String,
-    prefixes: Prefixes,
-    check: Duration,
-    query: Duration,
-    embed: Duration,
-}
-
-/// How long requests may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timeouts {
-    /// During another call: all requests together take no longer than a query may.
-    Query,
-    /// In a call for vectors: each request may take as long as a batch may.
-    Batch,
-}
-
-/// The prefixes that a model expects before texts; the server adds nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Prefixes {
-    query: &'static str,
-    document: &'static str,
-}
-
-impl Prefixes {
-    /// Returns the prefixes from the models' own descriptions.
-    fn of(family: &str) -> Prefixes {
-        match family {
-            "nomic-embed-text" => Prefixes { query: "search_query: ", document: "search_document: " },
-            "mxbai-embed-large" => {
-                Prefixes { query: "Represent this sentence for searching relevant passages: ", document: "" }
-            }
-            _ => Prefixes { query: "", document: "" },
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct EmbedRequest<'a> {
-    model: &'a str,
-    input: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct EmbedResponse {
-    #[serde(default)]
-    embeddings: Vec<Vec<f32>>,
-}
-
-#[derive(Deserialize)]
-struct TagsResponse {
-    #[serde(default)]
-    models: Vec<TaggedModel>,
-}
-
-#[derive(Deserialize)]
-struct TaggedModel {
-    #[serde(default)]
-    name: String,
+    settings: settings::OllamaSettings,
 }
 
 impl OllamaClient {
     /// Returns the client of the server that the settings name, if any.
     pub(crate) fn new(settings: &settings::OllamaSettings) -> Option<OllamaClient> {
-        let model =
-            if settings.model.is_empty() { settings::OllamaSettings::default().model } else { settings.model.clone() };
-        let family = settings::OllamaSettings { model: model.clone(), ..settings.clone() }.family().to_owned();
-        let query = Duration::from_millis(settings.timeout_ms);
-        (!settings.url.is_empty()).then(|| OllamaClient {
-            server: JsonServer::new(settings.url.trim_end_matches('/'), None),
-            model,
-            prefixes: Prefixes::of(&family),
-            check: query.max(CHECK),
-            query,
-            embed: query.max(EMBED),
-        })
+        let mut settings = settings.clone();
+        if settings.model.is_empty() {
+            settings.model = settings::OllamaSettings::default().model;
+        }
+        let server = (!settings.url.is_empty()).then(|| JsonServer::new(&settings.url, None))?;
+        Some(OllamaClient { server, settings })
     }
 
     /// Returns its address.
@@ -109,7 +44,7 @@ impl OllamaClient {
 
     /// Returns the name of the model, as the settings give it.
     pub(crate) fn model(&self) -> &str {
-        &self.model
+        &self.settings.model
     }
 
     /// Checks that the server has the model. Names have a tag there, `latest` by default.
@@ -118,11 +53,14 @@ impl OllamaClient {
     ///
     /// Those of the request; [`RequestError::Refused`] with 404 where the server has no such model.
     pub(crate) fn check(&self) -> Result<(), RequestError> {
-        let tags: TagsResponse = self.server.call("GET", "/api/tags", None::<&()>, &TimeLimit::each(self.check))?;
-        if tags.models.iter().any(|model| full_name(&model.name) == full_name(&self.model)) {
+        let limit = TimeLimit::new(self.settings.timeout_ms.max(CHECK), Timeouts::Query);
+        let tags = self.server.call("GET", "/api/tags", &Value::Null, &limit)?;
+        let model = self.model();
+        let mut names = tags["models"].as_array().into_iter().flatten().filter_map(|model| model["name"].as_str());
+        if names.any(|name| full_name(name) == full_name(model)) {
             return Ok(());
         }
-        Err(RequestError::Refused { status: 404, message: format!("model \"{}\" not found", self.model) })
+        Err(RequestError::Refused { status: 404, message: format!("model \"{model}\" not found") })
     }
 
     /// Returns the vector of a query, of length 1.
@@ -133,9 +71,8 @@ impl OllamaClient {
     pub(crate) fn embed_query(&self, text: &str) -> Result<Vec<f32>, RequestError> {
         let words = text.split_whitespace().filter(|word| word.len() <= MAX_WORD);
         let words: Vec<&str> = words.take(QUERY_WORDS).collect();
-        let text = format!("{}{}", self.prefixes.query, words.join(" "));
-        let mut vectors = self.embed(vec![text], &TimeLimit::each(self.query))?;
-        vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
+        let [prefix, _] = prefixes(self.settings.family());
+        Ok(self.embed(prefix, &[words.join(" ").as_str()], &self.time_limit(Timeouts::Query))?.swap_remove(0))
     }
 
     /// Returns the vectors of texts, each of length 1, in their order. Callers send no more than
@@ -144,8 +81,9 @@ impl OllamaClient {
     /// # Errors
     ///
     /// Those of [`OllamaClient::embed_query`].
-    pub(crate) fn embed_documents(&self, texts: &[String], limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
-        self.embed(texts.iter().map(|text| format!("{}{text}", self.prefixes.document)).collect(), limit)
+    pub(crate) fn embed_documents(&self, texts: &[&str], limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
+        let [_, prefix] = prefixes(self.settings.family());
+        self.embed(prefix, texts, limit)
     }
 
     /// Returns the vector of one text.
@@ -154,35 +92,45 @@ impl OllamaClient {
     ///
     /// Those of [`OllamaClient::embed_query`].
     pub(crate) fn embed_document(&self, text: &str, limit: &TimeLimit) -> Result<Vec<f32>, RequestError> {
-        let mut vectors = self.embed_documents(&[text.to_owned()], limit)?;
-        vectors.pop().ok_or_else(|| RequestError::Broken("it has no vector".to_owned()))
+        Ok(self.embed_documents(&[text], limit)?.swap_remove(0))
     }
 
-    /// Returns how long requests for documents may take.
+    /// Returns how long requests may take.
     pub(crate) fn time_limit(&self, timeouts: Timeouts) -> TimeLimit {
-        match timeouts {
-            Timeouts::Query => TimeLimit::together(self.query),
-            Timeouts::Batch => TimeLimit::each(self.embed),
-        }
+        let milliseconds = match timeouts {
+            Timeouts::Query => self.settings.timeout_ms,
+            Timeouts::Batch => self.settings.timeout_ms.max(EMBED),
+        };
+        TimeLimit::new(milliseconds, timeouts)
     }
 
-    fn embed(&self, input: Vec<String>, limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
-        let n = input.len();
-        let asked = EmbedRequest { model: &self.model, input };
-        let answer: EmbedResponse = self.server.call("POST", "/api/embed", Some(&asked), limit)?;
+    /// Returns as many vectors as there are texts.
+    fn embed(&self, prefix: &str, texts: &[&str], limit: &TimeLimit) -> Result<Vec<Vec<f32>>, RequestError> {
+        let input: Vec<String> = texts.iter().map(|text| format!("{prefix}{text}")).collect();
+        let body = json!({ "model": self.model(), "input": input });
+        let vectors: Vec<Vec<f32>> = take(&mut self.server.call("POST", "/api/embed", &body, limit)?, "embeddings")?;
         let broken = |reason: String| Err(RequestError::Broken(reason));
-        if answer.embeddings.len() != n {
-            return broken(format!("it has {} vectors for {n} texts", answer.embeddings.len()));
+        if vectors.len() != texts.len() {
+            return broken(format!("it has {} vectors for {} texts", vectors.len(), texts.len()));
         }
-        let dimensions = answer.embeddings.first().map_or(0, Vec::len);
-        if answer.embeddings.iter().any(|vector| vector.len() != dimensions) {
+        let dimensions = vectors.first().map_or(0, Vec::len);
+        if vectors.iter().any(|vector| vector.len() != dimensions) {
             return broken("its vectors have different dimensions".to_owned());
         }
-        if n > 0 && !(1..=MAX_DIMENSIONS).contains(&dimensions) {
+        if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return broken(format!("its vectors have {dimensions} dimensions"));
         }
-        let normalized: Option<Vec<Vec<f32>>> = answer.embeddings.into_iter().map(normalized).collect();
+        let normalized: Option<Vec<Vec<f32>>> = vectors.into_iter().map(normalized).collect();
         normalized.ok_or_else(|| RequestError::Broken("a vector has no length, or is not finite".to_owned()))
+    }
+}
+
+/// Returns what a model expects before queries and before other texts, from its own description; the server adds nothing.
+fn prefixes(family: &str) -> [&'static str; 2] {
+    match family {
+        "nomic-embed-text" => ["search_query: ", "search_document: "],
+        "mxbai-embed-large" => ["Represent this sentence for searching relevant passages: ", ""],
+        _ => [""; 2],
     }
 }
 
@@ -222,12 +170,12 @@ mod tests {
         let of = |model: &str| {
             let settings =
                 settings::OllamaSettings { url: "http://x".to_owned(), model: model.to_owned(), ..Default::default() };
-            OllamaClient::new(&settings).unwrap().prefixes
+            prefixes(OllamaClient::new(&settings).unwrap().settings.family())
         };
-        assert_eq!(of("nomic-embed-text:v1.5").query, "search_query: ");
-        assert_eq!(of("someone/nomic-embed-text").document, "search_document: ");
-        assert_eq!(of("").query, "search_query: ");
-        assert_eq!(of("all-minilm").query, "");
+        assert_eq!(of("nomic-embed-text:v1.5")[0], "search_query: ");
+        assert_eq!(of("someone/nomic-embed-text")[1], "search_document: ");
+        assert_eq!(of("")[0], "search_query: ");
+        assert_eq!(of("all-minilm")[0], "");
         assert!(OllamaClient::new(&settings::OllamaSettings::default()).is_none());
     }
 

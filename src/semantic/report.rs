@@ -46,18 +46,13 @@ impl EmbedReport {
     /// Lists only a few of the entries without a vector.
     pub(super) fn bounded(mut self) -> EmbedReport {
         let is_refused = |problem: &Problem| problem.code == REFUSED_CODE;
-        let n = self.problems.iter().filter(|problem| is_refused(problem)).count();
-        let mut n_left = MAX_NAMED;
-        self.problems.retain(|problem| {
-            let is_kept = !is_refused(problem) || n_left > 0;
-            n_left = n_left.saturating_sub(usize::from(is_refused(problem)));
-            is_kept
-        });
-        if n > MAX_NAMED
-            && let Some(last) = self.problems.iter_mut().rev().find(|problem| is_refused(problem))
-        {
-            last.message = format!("{}; {} more like this", last.message, n - MAX_NAMED).into();
+        let (mut refused, others): (Vec<_>, Vec<_>) = self.problems.into_iter().partition(is_refused);
+        let n_more = refused.len().saturating_sub(MAX_NAMED);
+        refused.truncate(MAX_NAMED);
+        if let Some(last) = refused.last_mut().filter(|_| n_more > 0) {
+            last.message = format!("{}; {n_more} more like this", last.message).into();
         }
+        self.problems = [others, refused].concat();
         self
     }
 }

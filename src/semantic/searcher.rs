@@ -3,12 +3,13 @@
 //! Nothing here fails a call. A server that is absent, slow or broken costs one warning, and only words count. Results
 //! of a Qdrant server count only for entries that are here, and whose text is still the one that was embedded.
 
-use std::time::Instant;
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
 use super::breaker::CircuitBreaker;
-use super::embedder::{EmbeddedFiles, Embedder, chunks_of};
+use super::chunk::EntryChunks;
+use super::embedder::{EmbeddedFiles, Embedder};
 use super::failure::ServerFailure;
 use super::http::RequestError;
 use super::ollama::OllamaClient;
@@ -22,7 +23,8 @@ use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{MAX_CANDIDATES, Meaning, Query, by_words, not_in_future};
 use crate::secret::redact;
-use crate::workspace::{View, Work, Workspace};
+use crate::settings::Settings;
+use crate::workspace::{View, Workspace};
 
 /// How many entries without a vector a search embeds at most; more are for `index`.
 const MAX_EMBEDDED: usize = 8;
@@ -41,39 +43,43 @@ pub(super) struct Searcher {
 }
 
 impl Searcher {
-    /// Returns the search with these servers.
-    pub(super) fn new(ollama: OllamaClient, qdrant: Option<QdrantClient>) -> Searcher {
+    /// Returns the search with the servers of the settings, if they name any, for the memory in `root`. No request is
+    /// made.
+    pub(super) fn new(settings: &Settings, root: &Path) -> Option<Searcher> {
+        let ollama = OllamaClient::new(&settings.ollama)?;
+        let mut of_qdrant = settings.qdrant.clone();
+        if of_qdrant.project.is_empty() {
+            // Without a name two projects would mix up their entries.
+            let folder = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+            let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+            of_qdrant.project = name.unwrap_or_default();
+        }
+        let qdrant = QdrantClient::new(&of_qdrant, ollama.model());
         let addresses = [Some(ollama.url()), qdrant.as_ref().map(QdrantClient::url)];
         let breaker = CircuitBreaker::new(addresses.into_iter().flatten().map(str::to_owned).collect());
         let remote = qdrant.map(|qdrant| RemoteSync::new(qdrant, ollama.model()));
         let command = if remote.is_some() { "ralph-memory index --remote" } else { "ralph-memory index" };
-        Searcher { embedder: Embedder::new(ollama, command), remote, breaker }
+        Some(Searcher { embedder: Embedder::new(ollama, command), remote, breaker })
     }
 
     /// Embeds all entries that have no vector.
     pub(super) fn embed_all(&self, workspace: &Workspace) -> Result<EmbedReport> {
-        self.embedder.embed_all(workspace, &self.breaker)
+        self.breaker.conclude(workspace, |report| self.embedder.embed_all(workspace, &self.breaker, report))
     }
 
     /// Updates the Qdrant server from the files, if there is one.
     pub(super) fn synchronize(&self, workspace: &Workspace, rebuild: bool) -> Option<Result<EmbedReport>> {
         let remote = self.remote.as_ref()?;
-        Some(remote.synchronize(workspace, &self.embedder, &self.breaker, rebuild))
+        Some(self.breaker.conclude(workspace, |report| {
+            remote.synchronize(workspace, &self.embedder, &self.breaker, rebuild, report)
+        }))
     }
 
     /// Embeds entries that a call has written, and returns the problems.
     pub(super) fn embed_written(&self, workspace: &Workspace, paths: &[String]) -> Vec<Problem> {
-        if let Some(problem) = self.breaker.suspended(workspace) {
-            return self.breaker.warn_once(vec![problem]);
-        }
-        let started = Instant::now();
-        match self.embed_now(workspace, paths, None) {
-            Ok(embedded) => embedded.problems,
-            Err(failure) => {
-                self.breaker.trip(workspace, &failure, started.elapsed());
-                self.breaker.warn_once(vec![failure.problem()])
-            }
-        }
+        let (embedded, mut problems) = self.breaker.guard(workspace, |_| self.embed_now(workspace, paths, None));
+        problems.extend(embedded.into_iter().flat_map(|embedded| embedded.problems));
+        problems
     }
 
     /// Returns the cosines of the entries of the views and a query, unless a server fails, and the problems.
@@ -85,32 +91,19 @@ impl Searcher {
         query: &Query,
         weight: f64,
     ) -> (Option<Meaning>, Vec<Problem>) {
-        if let Some(problem) = self.breaker.suspended(workspace) {
-            return (None, self.breaker.warn_once(vec![problem]));
-        }
         // People also search for the place of one of their tokens.
         let text = redact(&query.text, &workspace.settings.allowed_secrets);
         let query = &Query { text, ..query.clone() };
         let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
-        let started = Instant::now();
-        let mut problems = Vec::new();
-        let found = match &self.remote {
-            Some(remote) => self.search_remote(remote, workspace, &catalogs, snapshot, query, &mut problems),
-            None => self.search_cache(workspace, &catalogs, query, &mut problems),
-        };
-        let meaning = match found {
-            Ok(mut similar) => {
-                sort(&mut similar, &catalogs, workspace.now());
-                let limit = workspace.settings.semantic.limit;
-                Some(Meaning { similar, weight, limit, min_score: min_cosine(workspace) })
-            }
-            Err(failure) => {
-                self.breaker.trip(workspace, &failure, started.elapsed());
-                problems.push(failure.problem());
-                None
-            }
-        };
-        (meaning, self.breaker.warn_once(problems))
+        let (found, problems) = self.breaker.guard(workspace, |problems| match &self.remote {
+            Some(remote) => self.search_remote(remote, workspace, &catalogs, snapshot, query, problems),
+            None => self.search_cache(workspace, &catalogs, query, problems),
+        });
+        let meaning = found.map(|mut similar| {
+            sort(&mut similar, &catalogs, workspace.now());
+            Meaning { similar, weight, limit: workspace.settings.semantic.limit, min_score: min_cosine(workspace) }
+        });
+        (meaning, problems)
     }
 
     /// Computes the cosines from the vectors of the cache.
@@ -120,17 +113,15 @@ impl Searcher {
         catalogs: &[&Catalog],
         query: &Query,
         problems: &mut Vec<Problem>,
-    ) -> std::result::Result<Vec<Cosine>, ServerFailure> {
+    ) -> Result<Vec<Cosine>, ServerFailure> {
         let vector = QueryVector::new(&self.embedder.embed_query(workspace, &query.text)?);
-        let mut scan = self.embedder.cache().scan(&workspace.store, Some(&vector));
-        let pending =
-            self.pending(workspace, catalogs, &|_, catalog, row| scan.best.contains_key(&catalog.fingerprint(row)));
-        for record in self.embed_missing(workspace, catalogs, &pending, vector.dimensions(), problems)? {
-            let best = scan.best.entry(record.file).or_insert(f32::MIN);
+        let mut scan = self.embedder.cache.scan(&workspace.store, Some(&vector));
+        let has_vector = |catalog: &Catalog, row| scan.best.contains_key(&catalog.fingerprint(row));
+        let added = self.embed_missing(workspace, catalogs, vector.dimensions(), problems, &has_vector)?;
+        let Some(added) = added else { return Ok(Vec::new()) };
+        for record in added {
+            let best = scan.best.entry(record.head.file).or_insert(f32::MIN);
             *best = best.max(record.similarity(&vector));
-        }
-        if is_incomplete(&pending, catalogs) {
-            return Ok(Vec::new());
         }
         let mut similar = Vec::new();
         for (number, catalog) in catalogs.iter().enumerate() {
@@ -149,7 +140,7 @@ impl Searcher {
         snapshot: &Snapshot,
         query: &Query,
         problems: &mut Vec<Problem>,
-    ) -> std::result::Result<Vec<Cosine>, ServerFailure> {
+    ) -> Result<Vec<Cosine>, ServerFailure> {
         let vector = self.embedder.embed_query(workspace, &query.text)?;
         // The server has no archived entries.
         let live = &catalogs[..1];
@@ -165,18 +156,15 @@ impl Searcher {
         let mut found = PointsFound::default();
         // What the server turns out to have lost is stored again, and then it is asked again.
         for _ in 0..2 {
-            let manifest = remote.manifest().read(workspace);
-            let pending = self.pending(workspace, live, &|_, catalog, row| {
+            let manifest = remote.manifest(workspace);
+            let is_there = |catalog: &Catalog, row| {
                 let known = catalog.id(row).and_then(|id| manifest.get(id.as_str()).copied());
                 known == Some(catalog.fingerprint(row))
-            });
-            self.embed_missing(workspace, live, &pending, vector.len(), problems)?;
-            if is_incomplete(&pending, live) {
+            };
+            if self.embed_missing(workspace, live, vector.len(), problems, &is_there)?.is_none() {
                 return Ok(Vec::new());
             }
-            let asking = workspace.doing(Work::AskingQdrant, None);
-            found = remote.qdrant().search_with(&request).map_err(|error| remote.failure(error))?;
-            drop(asking);
+            found = remote.ask(workspace, |qdrant| qdrant.search(&request))?;
             // Of a feature in another form of Unicode the server has nothing to say.
             let is_asked = |feature: &Option<String>| query.in_feature.is_none() || *feature == query.in_feature;
             let named: Vec<_> = also.iter().filter(|(_, feature)| is_asked(feature)).collect();
@@ -187,56 +175,48 @@ impl Searcher {
         Ok(found.matches.iter().filter_map(|found| located(workspace, catalogs, found)).collect())
     }
 
-    /// Returns the entries that lack a vector, without those that the model refused recently.
-    fn pending(
-        &self,
-        workspace: &Workspace,
-        catalogs: &[&Catalog],
-        has_vector: &dyn Fn(usize, &Catalog, RowId) -> bool,
-    ) -> Vec<(usize, RowId)> {
-        let refused = self.embedder.refused().read(workspace);
-        let mut pending = Vec::new();
-        for (number, catalog) in catalogs.iter().enumerate() {
-            let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && !has_vector(number, catalog, *row));
-            let rows = rows.filter(|row| !refused.contains(&catalog.fingerprint(*row)));
-            pending.extend(rows.map(|row| (number, row)));
-        }
-        pending
-    }
-
-    /// Embeds the pending entries if they are few, and returns their vectors; else reports how many there are.
+    /// Embeds the entries that lack a vector if they are few, without those that the model refused recently, and returns
+    /// their vectors; else reports how many there are. Returns `None` where so many lack one that the others would
+    /// outrank them for having one.
     fn embed_missing(
         &self,
         workspace: &Workspace,
         catalogs: &[&Catalog],
-        pending: &[(usize, RowId)],
         dimensions: usize,
         problems: &mut Vec<Problem>,
-    ) -> std::result::Result<Vec<VectorRecord>, ServerFailure> {
+        has_vector: &dyn Fn(&Catalog, RowId) -> bool,
+    ) -> Result<Option<Vec<VectorRecord>>, ServerFailure> {
+        let refused = self.embedder.recently_refused(workspace);
+        let mut pending = Vec::new();
+        for catalog in catalogs {
+            let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && !has_vector(catalog, *row));
+            let rows = rows.filter(|row| !refused.contains(&catalog.fingerprint(*row)));
+            pending.extend(rows.map(|row| catalog.path(row)));
+        }
         if pending.len() > MAX_EMBEDDED {
             let n = pending.len();
             problems.push(Problem::warning(
-                self.embedder.ollama().url(),
+                self.embedder.ollama.url(),
                 "semantic-pending",
                 format!("{n} entries have no vector yet and are found by their words alone"),
-                format!("run `{}`", self.embedder.command()),
+                format!("run `{}`", self.embedder.command),
             ));
-            return Ok(Vec::new());
+            let all: usize = catalogs.iter().map(|catalog| catalog.len()).sum();
+            return Ok((n * 10 <= all).then(Vec::new));
         }
         if pending.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
-        let paths: Vec<String> = pending.iter().map(|(number, row)| catalogs[*number].path(*row)).collect();
-        match self.embed_now(workspace, &paths, Some(dimensions)) {
+        match self.embed_now(workspace, &pending, Some(dimensions)) {
             Ok(embedded) => {
                 problems.extend(embedded.problems);
-                Ok(embedded.records)
+                Ok(Some(embedded.records))
             }
             // A server that did not answer in time is not asked for more.
             Err(failure) if matches!(failure.error, RequestError::TimedOut(_)) => Err(failure),
             Err(failure) => {
                 problems.push(failure.problem_that("new entries are found by their words alone"));
-                Ok(Vec::new())
+                Ok(Some(Vec::new()))
             }
         }
     }
@@ -247,10 +227,10 @@ impl Searcher {
         workspace: &Workspace,
         paths: &[String],
         dimensions: Option<usize>,
-    ) -> std::result::Result<EmbeddedFiles, ServerFailure> {
+    ) -> Result<EmbeddedFiles, ServerFailure> {
         let embedded = self.embedder.embed_now(workspace, paths, dimensions)?;
         if let Some(remote) = &self.remote {
-            remote.store_now(workspace, paths, &embedded.records)?;
+            remote.store_now(workspace, &embedded)?;
         }
         Ok(embedded)
     }
@@ -260,13 +240,10 @@ impl Searcher {
         match self.check(workspace) {
             Ok(detail) => {
                 self.breaker.reset(workspace);
-                let exposes_key = self.remote.as_ref().is_some_and(|remote| remote.qdrant().exposes_key());
-                let (more, fix) = if exposes_key {
-                    let fix = "give `qdrant.url` an `https://` address".to_owned();
-                    ("; `qdrant.api_key` goes over the network where others can read it", Some(fix))
-                } else {
-                    ("", None)
-                };
+                let exposes_key = self.remote.as_ref().is_some_and(|remote| remote.qdrant.exposes_key());
+                let more = "; `qdrant.api_key` goes over the network where others can read it";
+                let more = if exposes_key { more } else { "" };
+                let fix = exposes_key.then(|| "give `qdrant.url` an `https://` address".to_owned());
                 SemanticStatus { wanted: true, active: true, detail: format!("RAG: active ({detail}){more}"), fix }
             }
             Err(failure) => {
@@ -278,20 +255,17 @@ impl Searcher {
     }
 
     /// Sends the requests that a search needs, and identifies the servers.
-    fn check(&self, workspace: &Workspace) -> std::result::Result<String, ServerFailure> {
-        let ollama = self.embedder.ollama();
-        let asking = workspace.doing(Work::AskingOllama, None);
-        ollama.check().map_err(|error| ServerFailure::of_ollama(ollama, error))?;
+    fn check(&self, workspace: &Workspace) -> Result<String, ServerFailure> {
+        let ollama = &self.embedder.ollama;
+        self.embedder.ask(workspace, OllamaClient::check)?;
         let dimensions = self.embedder.embed_query(workspace, "how does it do")?.len();
-        drop(asking);
         let model = format!("ollama {} {dimensions}d", ollama.model());
         let Some(remote) = &self.remote else { return Ok(model) };
-        let _asking = workspace.doing(Work::AskingQdrant, None);
-        let info = remote.qdrant().check().map_err(|error| remote.failure(error))?;
+        let info = remote.ask(workspace, QdrantClient::check)?;
         let empty = if info.is_prepared { "" } else { " and empty" };
-        let probe = vec![1.0; dimensions];
-        let found = remote.qdrant().search(&probe, 1, min_cosine(workspace), None, None);
-        found.map_err(|error| remote.failure(error))?;
+        let (vector, min_score) = (&vec![1.0; dimensions], min_cosine(workspace));
+        let probe = PointQuery { vector, limit: 1, min_score, ..PointQuery::default() };
+        remote.ask(workspace, |qdrant| qdrant.search(&probe))?;
         Ok(format!("qdrant ok{empty}, {model}"))
     }
 }
@@ -320,10 +294,8 @@ fn found_by_words(
 fn located(workspace: &Workspace, catalogs: &[&Catalog], found: &PointMatch) -> Option<Cosine> {
     let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
     let (number, row) = catalogs.iter().enumerate().find_map(row)?;
-    let path = catalogs[number].path(row);
-    let file = workspace.store.read(&path).ok()?;
-    let chunks = chunks_of(workspace, &path, &file.bytes);
-    let is_current = chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content);
+    let file = EntryChunks::read(workspace, &catalogs[number].path(row))?;
+    let is_current = file.chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content);
     (is_current && found.score > 0.0).then_some((number, row, found.score))
 }
 
@@ -334,12 +306,6 @@ fn sort(similar: &mut [Cosine], catalogs: &[&Catalog], now: DateTime<Utc>) {
     similar.sort_by(|one, other| {
         other.2.total_cmp(&one.2).then_with(|| recency(other).cmp(&recency(one))).then_with(|| id(one).cmp(&id(other)))
     });
-}
-
-/// Returns whether so many entries have no vector that the others would outrank them for having one.
-fn is_incomplete(pending: &[(usize, RowId)], catalogs: &[&Catalog]) -> bool {
-    let all: usize = catalogs.iter().map(|catalog| catalog.len()).sum();
-    pending.len() > MAX_EMBEDDED && pending.len() * 10 > all
 }
 
 /// Returns the least cosine at which semantic search alone finds an entry, as vectors are compared.

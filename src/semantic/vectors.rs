@@ -10,15 +10,16 @@
 //! record  file u64, content u64, number u16, of u16, scale f32, one i8 for each dimension, checksum u32
 //! ```
 //!
-//! Numbers are little-endian. Records are only ever appended, those of an entry together; torn and flipped ones are
+//! Numbers are as this machine has them. Records are only ever appended, those of an entry together; torn and flipped ones are
 //! skipped. Checksums have the key of the cache's [anchor](crate::store::Anchor), so that vectors which came with a
 //! repository do not count. The file holds no text.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::FOLDER;
 use super::ollama::full_name;
@@ -28,15 +29,16 @@ const MAGIC: [u8; 8] = *b"ralphvec";
 const VERSION: u32 = 2;
 const HEADER: usize = 24;
 /// The bytes of a record beside its numbers.
-const OVERHEAD: usize = 28;
+const OVERHEAD: usize = size_of::<RecordHead>() + 4;
 /// About how much of the file is in memory at a time, in bytes.
 const BUFFER: usize = 1 << 20;
 /// A query's numbers have so many bits that its sum with a record's cannot overflow: 127 · 2^8 · 8,192 < 2^31.
 const QUERY_SCALE: f32 = 256.0;
 
-/// A chunk's vector, as it is stored.
-#[derive(Debug, Clone, PartialEq)]
-pub struct VectorRecord {
+/// What a vector belongs to, as the file has it.
+#[derive(Debug, Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct RecordHead {
     /// The fingerprint of the file's bytes.
     pub file: u64,
     /// The hash of the chunk's text.
@@ -47,23 +49,29 @@ pub struct VectorRecord {
     pub of: u16,
     /// The value of a step of the numbers.
     scale: f32,
+}
+
+/// A chunk's vector, as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VectorRecord {
+    /// What it belongs to.
+    pub head: RecordHead,
     numbers: Vec<i8>,
 }
 
 impl VectorRecord {
     /// Rounds a vector to 8 bits.
     pub fn new(file: u64, content: u64, number: u16, of: u16, vector: &[f32]) -> VectorRecord {
-        let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
-        let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+        let scale = step(vector, 127.0);
         #[expect(clippy::cast_possible_truncation, reason = "rounded, and 127 at most")]
         let numbers = vector.iter().map(|value| (value / scale).round().clamp(-127.0, 127.0) as i8).collect();
-        VectorRecord { file, content, number, of, scale, numbers }
+        VectorRecord { head: RecordHead { file, content, number, of, scale }, numbers }
     }
 
     /// Returns the same vector for a chunk of the same text elsewhere.
     #[must_use]
     pub fn at(&self, file: u64, number: u16, of: u16) -> VectorRecord {
-        VectorRecord { file, number, of, ..self.clone() }
+        VectorRecord { head: RecordHead { file, number, of, ..self.head }, numbers: self.numbers.clone() }
     }
 
     /// Returns how many dimensions it has.
@@ -73,26 +81,19 @@ impl VectorRecord {
 
     /// Returns the vector, as exactly as it is stored.
     pub fn vector(&self) -> Vec<f32> {
-        self.numbers.iter().map(|number| f32::from(*number) * self.scale).collect()
+        self.numbers.iter().map(|number| f32::from(*number) * self.head.scale).collect()
     }
 
     /// Returns the cosine of the angle between it and a query.
     pub fn similarity(&self, query: &QueryVector) -> f32 {
-        let bytes: Vec<u8> = self.numbers.iter().map(|number| number.to_le_bytes()[0]).collect();
-        query.similarity(&bytes, self.scale)
+        query.similarity(&self.head, &self.numbers)
     }
+}
 
-    fn write(&self, bytes: &mut Vec<u8>, key: u64) {
-        let start = bytes.len();
-        bytes.extend(self.file.to_le_bytes());
-        bytes.extend(self.content.to_le_bytes());
-        bytes.extend(self.number.to_le_bytes());
-        bytes.extend(self.of.to_le_bytes());
-        bytes.extend(self.scale.to_le_bytes());
-        bytes.extend(self.numbers.iter().map(|number| number.to_le_bytes()[0]));
-        let sum = checksum(&bytes[start..], key);
-        bytes.extend(sum.to_le_bytes());
-    }
+/// Returns the value of a step where the largest number of a vector has so many.
+fn step(vector: &[f32], steps: f32) -> f32 {
+    let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+    if largest > 0.0 { largest / steps } else { 1.0 }
 }
 
 /// A query's vector, in integers.
@@ -105,8 +106,7 @@ pub struct QueryVector {
 impl QueryVector {
     /// Rounds the vector of a query.
     pub fn new(vector: &[f32]) -> QueryVector {
-        let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
-        let scale = if largest > 0.0 { largest / QUERY_SCALE } else { 1.0 };
+        let scale = step(vector, QUERY_SCALE);
         #[expect(clippy::cast_possible_truncation, reason = "rounded, and 256 at most")]
         let numbers = vector.iter().map(|value| (value / scale).round() as i16).collect();
         QueryVector { numbers, scale }
@@ -117,16 +117,12 @@ impl QueryVector {
         self.numbers.len()
     }
 
-    fn similarity(&self, numbers: &[u8], scale: f32) -> f32 {
-        let sum: i32 = self
-            .numbers
-            .iter()
-            .zip(numbers)
-            .map(|(one, other)| i32::from(*one) * i32::from(i16::from(i8::from_le_bytes([*other]))))
-            .sum();
+    fn similarity(&self, head: &RecordHead, numbers: &[i8]) -> f32 {
+        let products = self.numbers.iter().zip(numbers).map(|(one, other)| i32::from(*one) * i32::from(*other));
+        let sum: i32 = products.sum();
         #[expect(clippy::cast_precision_loss, reason = "a cosine needs no more than 24 bits")]
         let sum = sum as f32;
-        sum * scale * self.scale
+        sum * head.scale * self.scale
     }
 }
 
@@ -167,9 +163,9 @@ impl VectorCache {
         let mut scan = VectorScan::default();
         let mut current: Option<(u64, f32, u16)> = None;
         let wanted = query.map(|query| query.numbers.len());
-        self.each(store, wanted, &mut |record| {
+        self.each(store, wanted, &mut |record, numbers| {
             scan.records += 1;
-            let similarity = query.map_or(0.0, |query| query.similarity(record.numbers, record.scale));
+            let similarity = query.map_or(0.0, |query| query.similarity(record, numbers));
             let (file, best, n) = match current {
                 Some((file, best, n)) if file == record.file && n == record.number => {
                     (file, best.max(similarity), n + 1)
@@ -195,9 +191,10 @@ impl VectorCache {
         contents: &dyn Fn(u64) -> bool,
     ) -> HashMap<u64, VectorRecord> {
         let mut found = HashMap::new();
-        self.each(store, dimensions, &mut |record| {
-            if contents(record.content) {
-                found.entry(record.content).or_insert_with(|| record.to_owned());
+        self.each(store, dimensions, &mut |head, numbers| {
+            if contents(head.content) {
+                let record = || VectorRecord { head: *head, numbers: numbers.to_vec() };
+                found.entry(head.content).or_insert_with(record);
             }
         });
         found
@@ -213,9 +210,14 @@ impl VectorCache {
         let Some(first) = records.first() else { return Ok(()) };
         let (dimensions, key) = (first.numbers.len(), store.make_anchor()?.key());
         let mut bytes = Vec::with_capacity(records.len() * (OVERHEAD + dimensions) + HEADER);
-        if self.dimensions(store) != Some(dimensions) {
+        let is_new = self.dimensions(store) != Some(dimensions);
+        if is_new {
             bytes.extend(header(dimensions, key));
-            write_all(records, &mut bytes, key);
+        }
+        for record in records {
+            write(&mut bytes, &record.head, &record.numbers, key);
+        }
+        if is_new {
             return store.write_cache(&self.name, &bytes);
         }
         let mut file = store.append_cache(&self.name)?;
@@ -225,7 +227,6 @@ impl VectorCache {
         if surplus > 0 {
             file.set_len(whole - surplus)?;
         }
-        write_all(records, &mut bytes, key);
         file.write_all(&bytes)
     }
 
@@ -248,16 +249,16 @@ impl VectorCache {
         let key = store.make_anchor()?.key();
         let mut bytes = header(dimensions, key);
         let mut kept: HashSet<(u64, u16)> = HashSet::new();
-        self.each(store, Some(dimensions), &mut |record| {
-            if keeps(record.file) && kept.insert((record.file, record.number)) {
-                record.to_owned().write(&mut bytes, key);
+        self.each(store, Some(dimensions), &mut |head, numbers| {
+            if keeps(head.file) && kept.insert((head.file, head.number)) {
+                write(&mut bytes, head, numbers, key);
             }
         });
         store.write_cache(&self.name, &bytes)
     }
 
     /// Passes every intact record to `visit`, if the file has the wanted dimensions or none are wanted.
-    fn each(&self, store: &Store, wanted: Option<usize>, visit: &mut dyn FnMut(RecordView<'_>)) {
+    fn each(&self, store: &Store, wanted: Option<usize>, visit: &mut dyn FnMut(&RecordHead, &[i8])) {
         let (Some(anchor), Ok(mut file)) = (store.anchor(), store.open_cache(&self.name)) else { return };
         let key = anchor.key();
         let Some(dimensions) = read_header(&mut file, key) else { return };
@@ -265,61 +266,37 @@ impl VectorCache {
             return;
         }
         let size = OVERHEAD + dimensions;
-        let mut buffer = vec![0; (BUFFER / size).max(1) * size];
+        let whole = (BUFFER / size).max(1) * size;
+        let mut buffer = Vec::with_capacity(whole);
         loop {
-            let n = fill(&mut file, &mut buffer);
-            buffer[..n].chunks_exact(size).filter_map(|bytes| RecordView::of(bytes, key)).for_each(&mut *visit);
-            if n < buffer.len() {
+            buffer.clear();
+            // A read that fails ends the file.
+            let result = (&file).take(whole as u64).read_to_end(&mut buffer);
+            for (head, numbers) in buffer.chunks_exact(size).filter_map(|bytes| intact(bytes, key)) {
+                visit(&head, numbers);
+            }
+            if result.is_err() || buffer.len() < whole {
                 return;
             }
         }
     }
 }
 
-/// A record in the file's bytes.
-struct RecordView<'a> {
-    file: u64,
-    content: u64,
-    number: u16,
-    of: u16,
-    scale: f32,
-    numbers: &'a [u8],
+/// Returns what a record of the file says, unless it is damaged.
+fn intact(bytes: &[u8], key: u64) -> Option<(RecordHead, &[i8])> {
+    let (data, sum) = bytes.split_last_chunk()?;
+    let (head, numbers) = RecordHead::read_from_prefix(data).ok()?;
+    // No number of a vector of length 1 exceeds 1.
+    let is_whole = u32::from_ne_bytes(*sum) == checksum(data, key) && (0.0..=1.0).contains(&head.scale);
+    Some((head, <[i8]>::ref_from_bytes(numbers).ok()?)).filter(|_| is_whole)
 }
 
-impl<'a> RecordView<'a> {
-    /// Reads a record, unless it is damaged.
-    fn of(bytes: &'a [u8], key: u64) -> Option<RecordView<'a>> {
-        let (data, sum) = bytes.split_last_chunk::<4>()?;
-        let (head, numbers) = data.split_first_chunk::<24>()?;
-        let scale = f32::from_le_bytes(*head.last_chunk()?);
-        // No number of a vector of length 1 exceeds 1.
-        let is_whole = u32::from_le_bytes(*sum) == checksum(data, key) && (0.0..=1.0).contains(&scale);
-        is_whole.then_some(RecordView {
-            file: u64::from_le_bytes(*head.first_chunk()?),
-            content: u64::from_le_bytes(*head[8..].first_chunk()?),
-            number: u16::from_le_bytes(*head[16..].first_chunk()?),
-            of: u16::from_le_bytes(*head[18..].first_chunk()?),
-            scale,
-            numbers,
-        })
-    }
-
-    fn to_owned(&self) -> VectorRecord {
-        VectorRecord {
-            file: self.file,
-            content: self.content,
-            number: self.number,
-            of: self.of,
-            scale: self.scale,
-            numbers: self.numbers.iter().map(|byte| i8::from_le_bytes([*byte])).collect(),
-        }
-    }
-}
-
-fn write_all(records: &[VectorRecord], bytes: &mut Vec<u8>, key: u64) {
-    for record in records {
-        record.write(bytes, key);
-    }
+fn write(bytes: &mut Vec<u8>, head: &RecordHead, numbers: &[i8], key: u64) {
+    let start = bytes.len();
+    bytes.extend(head.as_bytes());
+    bytes.extend(numbers.as_bytes());
+    let sum = checksum(&bytes[start..], key);
+    bytes.extend(sum.as_bytes());
 }
 
 fn checksum(bytes: &[u8], key: u64) -> u32 {
@@ -330,31 +307,16 @@ fn checksum(bytes: &[u8], key: u64) -> u32 {
 
 fn header(dimensions: usize, key: u64) -> Vec<u8> {
     let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
-    let header = [&MAGIC[..], &VERSION.to_le_bytes(), &dimensions.to_le_bytes()].concat();
-    [&header[..], &xxh3_64_with_seed(&header, key).to_le_bytes()].concat()
+    let header = [&MAGIC[..], VERSION.as_bytes(), dimensions.as_bytes()].concat();
+    [&header[..], xxh3_64_with_seed(&header, key).as_bytes()].concat()
 }
 
 /// Returns the dimensions of the records that follow, and leaves the file at the first of them.
 fn read_header(file: &mut File, key: u64) -> Option<usize> {
-    file.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = [0; HEADER];
     file.read_exact(&mut bytes).ok()?;
-    let dimensions = u32::from_le_bytes(*bytes[12..].first_chunk()?) as usize;
+    let dimensions = u32::from_ne_bytes(*bytes[12..].first_chunk()?) as usize;
     (header(dimensions, key) == bytes && dimensions > 0 && dimensions <= 8_192).then_some(dimensions)
-}
-
-/// Reads until the buffer is full or the file ends, and returns how much it holds. A read that fails ends the file.
-fn fill(file: &mut File, buffer: &mut [u8]) -> usize {
-    let mut n = 0;
-    while n < buffer.len() {
-        match file.read(&mut buffer[n..]) {
-            Ok(0) => break,
-            Ok(more) => n += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-    }
-    n
 }
 
 #[cfg(test)]

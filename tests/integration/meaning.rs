@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use proptest::prelude::*;
 use ralph_memory::{Memory, Query, Request, Task};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::standin::ollama::Standin;
 use crate::standin::qdrant;
@@ -41,13 +41,12 @@ fn ids(answer: &Value) -> Vec<String> {
 
 /// The one problem that there is: its code, its message and its hint.
 #[track_caller]
-fn problem(ran: &Ran, code: i32) -> (String, String, String) {
+fn problem(ran: &Ran, code: i32) -> [String; 3] {
     let answer = ran.json(code);
     let problems = answer["problems"].as_array().unwrap();
     assert_eq!(problems.len(), 1, "{ran}");
-    let text = |key: &str| problems[0][key].as_str().unwrap().to_owned();
-    assert_eq!(text("severity"), "warning");
-    (text("code"), text("message"), text("hint"))
+    assert_eq!(problems[0]["severity"], "warning");
+    ["code", "message", "hint"].map(|key| problems[0][key].as_str().unwrap().to_owned())
 }
 
 fn nobody() -> String {
@@ -126,10 +125,10 @@ fn the_first_entry_of_a_feature_creates_its_collection() {
     there(&["index", "--remote"]).answer(0);
     let fact = ["Sessions", "--tags", "auth", "--feature", "sign-in", "--body", "The password is checked twice."];
     let added = there(&[&["add", "--json"][..], &fact].concat()).json(0);
-    assert_eq!(added["problems"].as_array().unwrap().len(), 0, "{added}");
+    assert_eq!(added["problems"], json!([]), "{added}");
     let found = there(&["search", "authentication", "--feature", "sign-in", "--json"]).json(0);
     assert_eq!(ids(&found), ["knowledge/sessions"]);
-    assert_eq!(found["problems"].as_array().unwrap().len(), 0, "{found}");
+    assert_eq!(found["problems"], json!([]), "{found}");
     // As `index --remote` would have made it.
     assert_eq!(there(&["index", "--remote"]).answer(0), "the index has 4 entries\nthe server has 4 entries, 0 new\n");
 }
@@ -198,7 +197,7 @@ fn only_the_index_command_embeds_many_entries() {
         base.entry(&format!("n{number}"), &format!("Number {number}"), "x", "A crash.");
     }
     let ran = search(&base, &ollama.url, "latency").run();
-    let (code, message, hint) = problem(&ran, 1);
+    let [code, message, hint] = problem(&ran, 1);
     assert_eq!(code, "semantic-pending");
     assert_eq!(message, "23 entries have no vector yet and are found by their words alone");
     assert_eq!(hint, "run `ralph-memory index`");
@@ -253,30 +252,28 @@ fn without_an_address_or_weight_no_request_is_sent() {
     off.run().json(0);
     // A file that comes with a repository names no address.
     base.write(".ralph/config.toml", format!("format = 1\n[ollama]\nurl = \"{}\"\n", ollama.url));
-    let (code, ..) = problem(&base.run(["search", "bench", "--json"]), 0);
+    let [code, ..] = problem(&base.run(["search", "bench", "--json"]), 0);
     assert_eq!(code, "address-in-project");
     assert_eq!(ollama.knobs.n_calls.load(Ordering::SeqCst), 0);
-    let too_much = search(&base, &ollama.url, "bench").env("RALPH_MEMORY_SEMANTIC__WEIGHT", "1").run();
-    too_much.refuses(2, "`semantic.weight` must be a number from 0 to 0.99");
+    let too_much = base.with(["search", "bench"]).env(URL, &ollama.url).env("RALPH_MEMORY_SEMANTIC__WEIGHT", "1");
+    too_much.run().refuses(2, "`semantic.weight` must be a number from 0 to 0.99");
 }
 
 #[test]
 fn an_absent_server_costs_one_warning() {
     let base = base();
     let url = nobody();
-    let (code, message, hint) = problem(&search(&base, &url, "bench").run(), 0);
+    let [code, message, hint] = problem(&search(&base, &url, "bench").run(), 0);
     assert_eq!(code, "semantic-off");
     assert_eq!(message, "it cannot be reached: the connection was refused; words alone count");
     assert_eq!(hint, "start it with `ollama serve`, or correct `ollama.url`");
     // Nothing else changes: writes succeed, and an iteration continues.
     let added = base.with(["add", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &url).run();
-    assert_eq!((added.json(0)["action"].as_str(), problem(&added, 0).0.as_str()), (Some("created"), "semantic-off"));
-    let context = base.with(["context", "--task", "Bench", "--json"]).env(URL, &url).run();
-    assert_eq!(problem(&context, 0).0, "semantic-off");
-    let recorded = base.with(["record", "--json"]).input("<journal>x</journal>").env(URL, &url).run();
-    assert_eq!(problem(&recorded, 0).0, "semantic-off");
-    let index = base.with(["index", "--json"]).env(URL, &url).run();
-    assert_eq!(problem(&index, 0).0, "semantic-off");
+    assert_eq!((added.json(0)["action"].as_str(), problem(&added, 0)[0].as_str()), (Some("created"), "semantic-off"));
+    for arguments in [&["context", "--task", "Bench", "--json"][..], &["record", "--json"], &["index", "--json"]] {
+        let run = base.with(arguments).input("<journal>x</journal>").env(URL, &url).run();
+        assert_eq!(problem(&run, 0)[0], "semantic-off");
+    }
     let text = base.with(["search", "bench"]).env(URL, &url).run();
     assert_eq!(text.stderr.matches("warning:").count(), 1, "{text}");
 }
@@ -303,28 +300,25 @@ fn a_slow_server_suspends_requests() {
     ollama.knobs.delay_ms.store(60_000, Ordering::SeqCst);
     let slow = |now: &str| search(&base, &ollama.url, "bench").env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "100").now(now);
     let begun = Instant::now();
-    let (code, message, hint) = problem(&slow("2026-11-20T10:00:00Z").run(), 0);
-    assert_eq!(
-        (code.as_str(), message.as_str()),
-        ("semantic-off", "it did not answer within 100 ms; words alone count")
-    );
+    let [code, message, hint] = problem(&slow("2026-11-20T10:00:00Z").run(), 0);
+    assert_eq!([code, message], ["semantic-off", "it did not answer within 100 ms; words alone count"]);
     assert!(hint.contains("ollama.timeout_ms"), "{hint}");
     let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
     let n_first = n_calls();
-    let (code, message, _) = problem(&slow("2026-11-20T10:00:20Z").run(), 0);
+    let [code, message, _] = problem(&slow("2026-11-20T10:00:20Z").run(), 0);
     assert_eq!(code, "semantic-paused");
     assert_eq!(message, "it did not answer within 100 ms; requests are suspended for 40 s, and words alone count");
     let added = base.with(["add", "T", "--tags", "x", "--body", "b", "--json"]).env(URL, &ollama.url).run();
-    assert_eq!(problem(&added, 0).0, "semantic-paused");
+    assert_eq!(problem(&added, 0)[0], "semantic-paused");
     assert_eq!(n_calls(), n_first, "nobody is asked meanwhile");
-    // A minute later it is tried again, and so does the checked at any time.
-    assert_eq!(problem(&slow("2026-11-20T10:01:10Z").run(), 0).0, "semantic-off");
+    // A minute later it is tried again, and `check` asks it at any time.
+    assert_eq!(problem(&slow("2026-11-20T10:01:10Z").run(), 0)[0], "semantic-off");
     assert!(n_calls() > n_first);
     ollama.knobs.delay_ms.store(0, Ordering::SeqCst);
     let checked = base.with(["check"]).env(URL, &ollama.url).now("2026-11-20T10:01:15Z").run();
     assert!(checked.stdout.contains("RAG: active (ollama nomic-embed-text 96d)"), "{checked}");
     let answer = slow("2026-11-20T10:01:20Z").env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "30000").run().json(0);
-    assert_eq!(answer["problems"].as_array().unwrap().len(), 0, "{answer}");
+    assert_eq!(answer["problems"], json!([]), "{answer}");
     assert!(begun.elapsed() < Duration::from_secs(50), "nobody waited for a whole answer");
 }
 
@@ -402,7 +396,7 @@ fn transient_failures_are_retried() {
     }
     ollama.knobs.fail_every.store(1, Ordering::SeqCst);
     let before = ollama.knobs.n_calls.load(Ordering::SeqCst);
-    let (code, message, _) = problem(&search(&base, &ollama.url, "bench").run(), 0);
+    let [code, message, _] = problem(&search(&base, &ollama.url, "bench").run(), 0);
     assert_eq!(code, "semantic-off");
     assert!(message.starts_with("it answered 500: "), "{message}");
     assert_eq!(ollama.knobs.n_calls.load(Ordering::SeqCst) - before, 3, "three tries and no more");
@@ -412,7 +406,7 @@ fn transient_failures_are_retried() {
 fn a_missing_model_is_named() {
     let (base, ollama) = (base(), Standin::start());
     let missing = |run: Run<'_>| run.env("RALPH_MEMORY_OLLAMA__MODEL", "mxbai-embed-large").run();
-    let (_, message, hint) = problem(&missing(search(&base, &ollama.url, "bench")), 0);
+    let [_, message, hint] = problem(&missing(search(&base, &ollama.url, "bench")), 0);
     assert!(message.contains("it answered 404: model \"mxbai-embed-large\" not found"), "{message}");
     assert_eq!(hint, "run `ollama pull mxbai-embed-large`");
     let checked = missing(base.with(["check"]).env(URL, &ollama.url));
@@ -465,16 +459,16 @@ fn invalid_answers_are_not_trusted() {
         (404, "404 page not found", "it answered 404: 404 page not found"),
     ] {
         *ollama.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
-        let (code, message, _) = problem(&search(&base, &ollama.url, "bench").run(), 0);
+        let [code, message, _] = problem(&search(&base, &ollama.url, "bench").run(), 0);
         assert_eq!(code, "semantic-off", "{body}");
         assert!(message.contains(expected), "{body}: {message}");
     }
     *ollama.knobs.instead.lock().unwrap() = None;
     ollama.knobs.is_cut.store(true, Ordering::SeqCst);
-    assert_eq!(problem(&search(&base, &ollama.url, "bench").run(), 0).0, "semantic-off");
+    assert_eq!(problem(&search(&base, &ollama.url, "bench").run(), 0)[0], "semantic-off");
     ollama.knobs.is_cut.store(false, Ordering::SeqCst);
     ollama.knobs.drop_every.store(1, Ordering::SeqCst);
-    assert_eq!(problem(&search(&base, &ollama.url, "bench").run(), 0).0, "semantic-off");
+    assert_eq!(problem(&search(&base, &ollama.url, "bench").run(), 0)[0], "semantic-off");
     assert!(!base.at(".ralph/cache/vectors-v1").exists(), "nothing was kept of it");
 }
 
@@ -484,7 +478,7 @@ fn a_text_that_the_model_refuses_is_left_to_words() {
     base.entry("odd", "Odd", "x", "A zyzzyva crash.");
     ollama.state.lock().unwrap().poison = Some("zyzzyva".to_owned());
     let index = base.with(["index", "--json"]).env(URL, &ollama.url).run();
-    let (code, message, _) = problem(&index, 0);
+    let [code, message, _] = problem(&index, 0);
     assert_eq!(code, "semantic-refused");
     assert!(message.contains("the input length exceeds the context length"), "{message}");
     assert_eq!(index.json(0)["vectors"]["entry_count"], 3);
@@ -497,10 +491,8 @@ fn a_text_that_the_model_refuses_is_left_to_words() {
     assert_eq!(ids(&found), ["knowledge/wal"]);
     // It is also told from a server that is ill where it is alone.
     let again = base.with(["index", "--json"]).env(URL, &ollama.url).run();
-    assert_eq!(
-        (problem(&again, 0).0.as_str(), &again.json(0)["vectors"]["entry_count"]),
-        ("semantic-refused", &Value::from(3))
-    );
+    assert_eq!(problem(&again, 0)[0], "semantic-refused");
+    assert_eq!(again.json(0)["vectors"]["entry_count"], 3);
 }
 
 #[test]
@@ -524,7 +516,7 @@ fn refused_texts_are_not_sent_with_every_search() {
     base.entry("odd", "Odd", "x", "Another zyzzyva crash.");
     assert!(found(1) > 1);
     assert_eq!(found(0), 1);
-    assert_eq!(problem(&base.with(["index", "--json"]).env(URL, &ollama.url).run(), 0).0, "semantic-refused");
+    assert_eq!(problem(&base.with(["index", "--json"]).env(URL, &ollama.url).run(), 0)[0], "semantic-refused");
     assert_eq!(found(0), 1);
     assert_eq!(found_at(0, "2026-11-20T10:59:59Z"), 1);
     assert!(found_at(1, "2026-11-20T11:00:00Z") > 1, "an hour later it is tried again");
@@ -550,12 +542,9 @@ fn texts_sent_one_by_one_share_a_time_out() {
     };
     let n_calls = || ollama.knobs.n_calls.load(Ordering::SeqCst);
     let n_before = n_calls();
-    let (code, message, _) = problem(&patient("2026-11-20T10:00:00Z"), 0);
-    assert_eq!(
-        (code.as_str(), message.as_str()),
-        ("semantic-off", "it did not answer within 1500 ms; words alone count")
-    );
-    assert_eq!(problem(&patient("2026-11-20T10:00:01Z"), 0).0, "semantic-paused");
+    let [code, message, _] = problem(&patient("2026-11-20T10:00:00Z"), 0);
+    assert_eq!([code, message], ["semantic-off", "it did not answer within 1500 ms; words alone count"]);
+    assert_eq!(problem(&patient("2026-11-20T10:00:01Z"), 0)[0], "semantic-paused");
     // The query, all at once, and no more than three of those that are sent alone: the third is not waited for.
     assert!((3..=5).contains(&(n_calls() - n_before)), "{}", n_calls() - n_before);
     // It was the server and no text: all of them are embedded when it is well.
@@ -595,7 +584,7 @@ fn an_outdated_point_is_removed_with_its_file() {
     base.entry("keys", "Where the credentials are", "ops", "A zyzzyva.");
     ollama.state.lock().unwrap().poison = Some("zyzzyva".to_owned());
     let refused = there(&["index", "--remote", "--json"]);
-    let (code, _, hint) = problem(&refused, 1);
+    let [code, _, hint] = problem(&refused, 1);
     assert_eq!(code, "semantic-refused");
     assert!(hint.contains("`ralph-memory index --remote`"), "{hint}");
     assert_eq!(server.count("ralph-memory"), Some(3));
@@ -648,15 +637,11 @@ fn an_unreachable_server_removes_no_vectors() {
     shared(base.with(["index", "--remote"]), &ollama, &server).run().answer(0);
     let nobody = nobody();
     let down = base.with(["index", "--json"]).env(URL, &nobody).run();
-    assert_eq!(
-        (problem(&down, 0).0.as_str(), &down.json(0)["vectors"]["entry_count"]),
-        ("semantic-off", &Value::from(3))
-    );
+    assert_eq!(problem(&down, 0)[0], "semantic-off");
+    assert_eq!(down.json(0)["vectors"]["entry_count"], 3);
     let down = base.with(["index", "--remote", "--json"]).env(URL, &nobody).env(SHARED, &server.url).run();
-    assert_eq!(
-        (problem(&down, 1).0.as_str(), &down.json(1)["vectors"]["entry_count"]),
-        ("semantic-off", &Value::from(3))
-    );
+    assert_eq!(problem(&down, 1)[0], "semantic-off");
+    assert_eq!(down.json(1)["vectors"]["entry_count"], 3);
 }
 
 #[test]
@@ -722,7 +707,7 @@ fn a_shared_server_finds_the_same_as_local_vectors() {
             let (one, other): (Value, Value) =
                 (serde_json::from_str(&one.stdout).unwrap(), serde_json::from_str(&other.stdout).unwrap());
             assert_eq!(ids(&one), ids(&other), "{query}");
-            assert_eq!(other["problems"].as_array().unwrap().len(), 0, "{other}");
+            assert_eq!(other["problems"], json!([]), "{other}");
         }
         let featured = there(&["search", "credentials", "--feature", "sign-in", "--json"]).json(0);
         assert_eq!(ids(&featured), ["knowledge/login"], "{mode}");
@@ -730,8 +715,8 @@ fn a_shared_server_finds_the_same_as_local_vectors() {
         fs::remove_file(base.at(".ralph/knowledge/login.md")).unwrap();
         let gone = there(&["index", "--remote", "--json"]).json(0);
         assert_eq!(
-            (&gone["vectors"]["entry_count"], &gone["vectors"]["removed_count"]),
-            (&Value::from(3), &Value::from(1))
+            (gone["vectors"]["entry_count"].as_u64(), gone["vectors"]["removed_count"].as_u64()),
+            (Some(3), Some(1))
         );
     }
 }
@@ -803,21 +788,21 @@ fn a_fresh_server_is_filled_by_what_is_written_and_searched() {
         };
         let found = |query: &str, code: i32| {
             let answer = there(&["search", query, "--json"]).json(code);
-            assert_eq!(answer["problems"], serde_json::json!([]), "{mode}: {answer}");
+            assert_eq!(answer["problems"], json!([]), "{mode}: {answer}");
             ids(&answer)
         };
         assert_eq!(found("segfault", 1), [""; 0]);
         assert!(there(&["check"]).stdout.contains("RAG: active (qdrant ok"), "{mode}");
         let add = |title: &str, body: &str, more: &[&str]| {
             let fact = [&["add", "--json", title, "--tags", "x", "--body", body][..], more].concat();
-            assert_eq!(there(&fact).json(0)["problems"], serde_json::json!([]), "{mode}");
+            assert_eq!(there(&fact).json(0)["problems"], json!([]), "{mode}");
         };
         add("Panics", "It can abort.", &["--feature", "auth"]);
         assert_eq!(found("segfault", 0), ["knowledge/panics"], "{mode}");
         add("Keys", "The credentials are elsewhere.", &[]);
         assert_eq!(found("password", 0), ["knowledge/keys"], "{mode}");
         let context = there(&["context", "--task", "Explain the segfault", "--json"]).json(0);
-        assert_eq!(context["problems"], serde_json::json!([]), "{mode}: {context}");
+        assert_eq!(context["problems"], json!([]), "{mode}: {context}");
         assert!(context["prompt"].as_str().unwrap().contains("It can abort."), "{mode}: {context}");
         // Made as `index --remote` makes it.
         let filled = there(&["index", "--remote"]).answer(0);
@@ -836,7 +821,7 @@ fn what_a_server_has_lost_is_stored_again() {
         first.lose("ralph-memory", loss == "points");
         let answer = search("bench latency");
         assert_eq!(ids(&answer), ["knowledge/slow-bench"], "{loss}");
-        assert_eq!(answer["problems"], serde_json::json!([]), "{loss}: {answer}");
+        assert_eq!(answer["problems"], json!([]), "{loss}: {answer}");
         assert!(answer["entries"][0]["similarity"].is_number(), "{loss}: {answer}");
     }
     // With more than a search may embed, words alone count until the index is filled.
@@ -847,7 +832,7 @@ fn what_a_server_has_lost_is_stored_again() {
     first.lose("ralph-memory", false);
     there(&["add", "Panics of the bench", "--tags", "x", "--body", "It can abort."]).answer(0);
     let after = there(&["search", "bench", "--json"]);
-    let (code, message, hint) = problem(&after, 0);
+    let [code, message, hint] = problem(&after, 0);
     assert_eq!(code, "semantic-pending");
     assert!(message.ends_with("entries have no vector yet and are found by their words alone"), "{message}");
     assert!(hint.contains("index --remote"), "{hint}");
@@ -930,11 +915,11 @@ fn another_model_requires_a_rebuild_of_the_shared_index() {
     let there = |arguments: &[&str]| shared(base.with(arguments), &ollama, &server).run();
     there(&["index", "--remote"]).answer(0);
     ollama.state.lock().unwrap().dimensions = 128;
-    let (_, message, hint) = problem(&there(&["search", "bench", "--json"]), 0);
+    let [_, message, hint] = problem(&there(&["search", "bench", "--json"]), 0);
     assert!(message.contains("imension"), "{message}");
     assert_eq!(hint, "run `ralph-memory index --rebuild --remote`: the model has changed");
     let refused = there(&["index", "--remote", "--json"]);
-    let (code, message, _) = problem(&refused, 1);
+    let [code, message, _] = problem(&refused, 1);
     assert_eq!(code, "semantic-configuration");
     assert_eq!(message, "collection `ralph-memory` takes vectors of 96 dimensions, not of 128");
     there(&["index", "--rebuild", "--remote"]).answer(0);
@@ -947,9 +932,9 @@ fn a_shared_server_that_fails_costs_one_warning() {
     let server = qdrant::Standin::start(Some("sesame"));
     let there = |arguments: &[&str], url: &str| base.with(arguments).env(URL, &ollama.url).env(SHARED, url).run();
     let bench = ["search", "bench", "--json"];
-    let (_, _, hint) = problem(&there(&bench, &nobody()), 0);
+    let [_, _, hint] = problem(&there(&bench, &nobody()), 0);
     assert_eq!(hint, "start the server, or correct `qdrant.url`");
-    let (_, message, hint) = problem(&there(&bench, &server.url), 0);
+    let [_, message, hint] = problem(&there(&bench, &server.url), 0);
     assert!(message.contains("401") && hint == "correct `qdrant.api_key`", "{message}");
     let index = there(&["index", "--remote", "--json"], &server.url);
     assert_eq!(index.code, Some(1), "what was asked for is not done: {index}");
@@ -961,9 +946,9 @@ fn a_shared_server_that_fails_costs_one_warning() {
         let run = shared(base.with(bench), &ollama, &server).env("RALPH_MEMORY_QDRANT__API_KEY", "sesame");
         run.env("RALPH_MEMORY_QDRANT__TIMEOUT_MS", "100").run()
     };
-    assert_eq!(problem(&slow(), 0).0, "semantic-off");
+    assert_eq!(problem(&slow(), 0)[0], "semantic-off");
     let calls = server.knobs.n_calls.load(Ordering::SeqCst);
-    assert_eq!(problem(&slow(), 0).0, "semantic-paused");
+    assert_eq!(problem(&slow(), 0)[0], "semantic-paused");
     assert_eq!(server.knobs.n_calls.load(Ordering::SeqCst), calls);
     // Without a server for vectors it has nothing to share.
     let alone = base.with(["index", "--remote"]).env(SHARED, &server.url).run();

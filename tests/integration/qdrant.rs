@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process;
 
 use ralph_memory::internals::qdrant::{
-    CollectionsReport, Difference, Point, PointMatch, PointQuery, QdrantClient, RecreateOutcome, StoredPoint, Timeouts,
+    CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, RequestError, StoredPoint, Timeouts,
 };
 use ralph_memory::{Id, Kind, settings};
 use serde_json::{Value, json};
@@ -98,9 +98,20 @@ fn collection_of(feature: &str) -> String {
 
 pub(crate) fn point(entry: &str, number: u32, of: u32, vector: [f32; 4], feature: Option<&str>) -> Point {
     let entry = Id::parse(entry).unwrap();
-    let kind = entry.kind();
     let content = u64::from(number) + 0xfedc_ba98_0000_0000;
-    Point { entry, number, of, content, vector: vector.to_vec(), feature: feature.map(str::to_owned), kind }
+    Point { entry, number, of, content, vector: vector.to_vec(), feature: feature.map(str::to_owned) }
+}
+
+/// Searches without names of other entries.
+pub(crate) fn nearest(
+    qdrant: &QdrantClient,
+    vector: &[f32],
+    limit: usize,
+    min_score: f32,
+    feature: Option<&str>,
+    kind: Option<Kind>,
+) -> Result<Vec<PointMatch>, RequestError> {
+    Ok(qdrant.search(&PointQuery { vector, limit, min_score, feature, kind, also: &[] })?.matches)
 }
 
 /// The entries that were found, with scores of two digits.
@@ -115,8 +126,14 @@ fn stored(qdrant: &QdrantClient) -> Vec<String> {
     all.iter().map(|stored| format!("{}#{}/{}{}", stored.entry, stored.number, stored.of, place(stored))).collect()
 }
 
+/// What a collection with one point of another project is answered with.
+fn refused(collection: &str) -> CollectionsReport {
+    let shared = Some((collection.to_owned(), 1));
+    CollectionsReport { shared, is_unusable: true, ..CollectionsReport::default() }
+}
+
 fn made_of(prepared: &CollectionsReport) -> Vec<&str> {
-    assert_eq!(prepared.differences, []);
+    assert_eq!((&prepared.differences[..], prepared.is_unusable, &prepared.shared), (&[][..], false, &None));
     prepared.created.iter().map(String::as_str).collect()
 }
 
@@ -126,7 +143,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     let qdrant = home.open();
     assert!(!qdrant.check().unwrap().is_prepared);
     // Nothing is there yet, which is no failure.
-    assert_eq!(qdrant.search(&[1.0, 0.0, 0.0, 0.0], 5, 0.0, None, None).unwrap(), []);
+    assert_eq!(nearest(&qdrant, &[1.0, 0.0, 0.0, 0.0], 5, 0.0, None, None).unwrap(), []);
     assert_eq!(qdrant.stored().unwrap(), []);
     // The first write creates the collection, and as the settings want it.
     qdrant.put(&[point("knowledge/first", 0, 1, [1.0, 0.0, 0.0, 0.0], None)], Timeouts::Query).unwrap();
@@ -165,36 +182,33 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
         "journal/run-1a2b3c4d/0001#0 0.60",
     ];
     let x = [2.0, 0.0, 0.0, 0.0];
-    assert_eq!(shown(&qdrant.search(&x, 10, 0.4, None, None).unwrap()), all);
-    assert_eq!(qdrant.search(&x, 10, 0.4, None, None).unwrap()[0].content, 0xfedc_ba98_0000_0000);
-    assert_eq!(shown(&qdrant.search(&x, 2, 0.4, None, None).unwrap()), all[..2]);
-    assert_eq!(qdrant.search(&x, 0, 0.4, None, None).unwrap(), []);
-    assert_eq!(shown(&qdrant.search(&x, 10, 0.9, None, None).unwrap()), all[..1]);
-    assert_eq!(shown(&qdrant.search(&x, 10, 0.0, None, None).unwrap()).len(), 5);
-    assert_eq!(shown(&qdrant.search(&x, 10, 0.4, None, Some(Kind::Journal)).unwrap()), all[3..]);
-    let of_login = qdrant.search(&x, 10, 0.4, Some("login"), None).unwrap();
+    assert_eq!(shown(&nearest(&qdrant, &x, 10, 0.4, None, None).unwrap()), all);
+    assert_eq!(nearest(&qdrant, &x, 10, 0.4, None, None).unwrap()[0].content, 0xfedc_ba98_0000_0000);
+    assert_eq!(shown(&nearest(&qdrant, &x, 2, 0.4, None, None).unwrap()), all[..2]);
+    assert_eq!(nearest(&qdrant, &x, 0, 0.4, None, None).unwrap(), []);
+    assert_eq!(shown(&nearest(&qdrant, &x, 10, 0.9, None, None).unwrap()), all[..1]);
+    assert_eq!(shown(&nearest(&qdrant, &x, 10, 0.0, None, None).unwrap()).len(), 5);
+    assert_eq!(shown(&nearest(&qdrant, &x, 10, 0.4, None, Some(Kind::Journal)).unwrap()), all[3..]);
+    let of_login = nearest(&qdrant, &x, 10, 0.4, Some("login"), None).unwrap();
     assert_eq!(shown(&of_login), [all[0], all[3]]);
-    assert_eq!(qdrant.search(&x, 10, 0.4, Some("nobody's"), None).unwrap(), []);
+    assert_eq!(nearest(&qdrant, &x, 10, 0.4, Some("nobody's"), None).unwrap(), []);
 
     // Named entries are returned, too, even under the minimum score and beyond the limit; missing ones are not.
     let named = ["knowledge/other", "knowledge/wal", "knowledge/never-there"];
     let named = named.map(|id| (Id::parse(id).unwrap(), None));
     let wanted = PointQuery { vector: &x, limit: 2, min_score: 0.4, feature: None, kind: None, also: &named };
     let with_other = [all[0], all[1], "knowledge/other#0 0.00"];
-    assert_eq!(shown(&qdrant.search_with(&wanted).unwrap().matches), with_other);
-    assert_eq!(
-        shown(&qdrant.search_with(&PointQuery { limit: 0, ..wanted }).unwrap().matches),
-        [all[0], with_other[2]]
-    );
+    assert_eq!(shown(&qdrant.search(&wanted).unwrap().matches), with_other);
+    assert_eq!(shown(&qdrant.search(&PointQuery { limit: 0, ..wanted }).unwrap().matches), [all[0], with_other[2]]);
 
     // Another model's vectors and another project's entries are not found, and stay.
     let other_model = QdrantClient::new(&home.settings, "nomic-embed-text").unwrap();
-    assert_eq!(other_model.search(&x, 10, 0.0, None, None).unwrap(), []);
+    assert_eq!(nearest(&other_model, &x, 10, 0.0, None, None).unwrap(), []);
     let same_model = QdrantClient::new(&home.settings, "all-minilm:latest").unwrap();
-    assert_eq!(shown(&same_model.search(&x, 10, 0.4, None, None).unwrap()), all);
+    assert_eq!(shown(&nearest(&same_model, &x, 10, 0.4, None, None).unwrap()), all);
     let other = home.open_other();
     other.put(&points[..1], Timeouts::Batch).unwrap();
-    assert_eq!(shown(&other.search(&x, 10, 0.0, None, None).unwrap()), ["knowledge/wal#0 1.00"]);
+    assert_eq!(shown(&nearest(&other, &x, 10, 0.0, None, None).unwrap()), ["knowledge/wal#0 1.00"]);
 
     // An entry that grew shorter has no chunk too many; removing takes all of an entry.
     qdrant.put(&[point("knowledge/wal", 0, 1, [0.6, 0.8, 0.0, 0.0], Some("search"))], Timeouts::Batch).unwrap();
@@ -220,33 +234,27 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     let long: Vec<Point> =
         (0..1_200).map(|number| point("knowledge/long", number, 1_200, [1.0, 0.0, 0.0, 0.01], None)).collect();
     qdrant.put(&long, Timeouts::Batch).unwrap();
-    assert_eq!(shown(&qdrant.search(&x, 20, 0.4, None, None).unwrap()).len(), 4);
+    assert_eq!(shown(&nearest(&qdrant, &x, 20, 0.4, None, None).unwrap()).len(), 4);
     assert_eq!(qdrant.stored().unwrap().len(), 1_203);
 
     // Each call reports a wrong dimension, and another project's points are never deleted to fix it.
-    assert!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
+    assert!(nearest(&qdrant, &[1.0; 3], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
     let mut wrong = points[0].clone();
     wrong.vector.pop();
     assert!(qdrant.put(&[wrong], Timeouts::Batch).unwrap_err().is_wrong_dimension());
     let prepared = qdrant.prepare(3, &[None]).unwrap();
-    assert_eq!((prepared.wrong_dimension(), prepared.is_usable()), (Some(4), false));
     let collection = home.settings.collection.name.clone();
-    assert_eq!(
-        qdrant.recreate(3, &[None]).unwrap(),
-        RecreateOutcome::Shared { collection: collection.clone(), others: 1 }
-    );
+    let wrong = format!("collection `{collection}` takes vectors of 4 dimensions, not of 3");
+    assert_eq!((prepared.differences, prepared.is_unusable), (vec![wrong], true));
+    assert_eq!(qdrant.recreate(3, &[None]).unwrap(), refused(&collection));
     assert_eq!(qdrant.stored().unwrap().len(), 1_203);
-    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(4, &[None]).unwrap() else {
-        panic!("it is only to be emptied")
-    };
+    let prepared = qdrant.recreate(4, &[None]).unwrap();
     assert_eq!(made_of(&prepared), [""; 0]);
     assert_eq!((stored(&qdrant).len(), stored(&other).len()), (0, 1));
     other.remove(&[Id::parse("knowledge/wal").unwrap()]).unwrap();
-    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(3, &[None]).unwrap() else {
-        panic!("nobody else is there")
-    };
+    let prepared = qdrant.recreate(3, &[None]).unwrap();
     assert_eq!(made_of(&prepared), [collection.as_str()]);
-    assert_eq!(qdrant.search(&[1.0; 3], 5, 0.0, None, None).unwrap(), []);
+    assert_eq!(nearest(&qdrant, &[1.0; 3], 5, 0.0, None, None).unwrap(), []);
 }
 
 #[test]
@@ -257,7 +265,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     let qdrant = home.open();
     let x = [1.0, 0.0, 0.0, 0.0];
     for feature in [Some(login), None] {
-        assert_eq!(qdrant.search(&x, 5, 0.0, feature, None).unwrap(), []);
+        assert_eq!(nearest(&qdrant, &x, 5, 0.0, feature, None).unwrap(), []);
     }
 
     let base = home.settings.collection.name.clone();
@@ -265,11 +273,11 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     names.sort();
     assert_eq!(made_of(&qdrant.prepare(4, &[Some(login)]).unwrap()), names);
     // An empty one is not a problem; the first write creates it correctly.
-    assert_eq!(qdrant.search(&x, 5, 0.0, Some(search), None).unwrap(), []);
+    assert_eq!(nearest(&qdrant, &x, 5, 0.0, Some(search), None).unwrap(), []);
     let wal = point("knowledge/wal", 0, 1, x, Some(search));
     for patience in [Timeouts::Query, Timeouts::Batch] {
         qdrant.put(std::slice::from_ref(&wal), patience).unwrap();
-        assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(search), None).unwrap()), ["knowledge/wal#0 1.00"]);
+        assert_eq!(shown(&nearest(&qdrant, &x, 5, 0.0, Some(search), None).unwrap()), ["knowledge/wal#0 1.00"]);
         assert_eq!(made_of(&qdrant.prepare(4, &[Some(login), Some(search)]).unwrap()), [""; 0]);
         home.raw("DELETE", &format!("/collections/{}", collection_of(search)), &Value::Null);
     }
@@ -283,18 +291,18 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
     ];
     qdrant.put(&points, Timeouts::Batch).unwrap();
     let all = ["knowledge/wal#0 1.00", "knowledge/keys#0 0.80", "knowledge/plain#0 0.60"];
-    assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
-    assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(login), None).unwrap()), all[..1]);
-    assert_eq!(shown(&qdrant.search(&x, 5, 0.0, Some(search), None).unwrap()), all[1..2]);
+    assert_eq!(shown(&nearest(&qdrant, &x, 5, 0.0, None, None).unwrap()), all);
+    assert_eq!(shown(&nearest(&qdrant, &x, 5, 0.0, Some(login), None).unwrap()), all[..1]);
+    assert_eq!(shown(&nearest(&qdrant, &x, 5, 0.0, Some(search), None).unwrap()), all[1..2]);
     // Other projects' collections can be for vectors of other models.
     let others = collection_of(others);
     for vectors in [json!({ "size": 3, "distance": "Cosine" }), json!({ "text": { "size": 4, "distance": "Dot" } })] {
         let path = format!("/collections/{others}");
         home.raw("PUT", &path, &json!({ "vectors": vectors }));
-        assert_eq!(shown(&qdrant.search(&x, 5, 0.0, None, None).unwrap()), all);
+        assert_eq!(shown(&nearest(&qdrant, &x, 5, 0.0, None, None).unwrap()), all);
         home.raw("DELETE", &path, &Value::Null);
     }
-    assert!(qdrant.search(&x[1..], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
+    assert!(nearest(&qdrant, &x[1..], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
 
     let count = |name: &str| {
         let path = format!("/collections/{name}/points/count");
@@ -329,12 +337,10 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
 
     // Of another dimension: nothing is done as long as others' points are in a collection that is needed.
     let anew = qdrant.recreate(3, &[Some(login)]).unwrap();
-    assert_eq!(anew, RecreateOutcome::Shared { collection: collection_of(login), others: 1 });
+    assert_eq!(anew, refused(&collection_of(login)));
     assert_eq!(stored(&qdrant).len(), 2);
     // The collection of an unlisted feature is deleted with its points.
-    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(3, &[None]).unwrap() else {
-        panic!("nobody else's is needed")
-    };
+    let prepared = qdrant.recreate(3, &[None]).unwrap();
     assert_eq!(made_of(&prepared), [base.as_str()]);
     assert_eq!((stored(&qdrant).len(), stored(&other).len()), (0, 1));
     let there = home.raw("GET", &format!("/collections/{}/exists", collection_of(search)), &Value::Null);
@@ -349,11 +355,9 @@ fn differences_from_the_settings_are_reported() {
     let qdrant = home.open();
     home.raw("PUT", &path, &json!({ "vectors": { "size": 4, "distance": "Dot" }, "bogus": 1 }));
     let prepared = qdrant.prepare(4, &[None]).unwrap();
-    assert!(!prepared.is_usable());
-    assert_eq!(prepared.wrong_dimension(), None);
-    let told: Vec<String> = prepared.differences.iter().map(Difference::to_string).collect();
+    assert!(prepared.is_unusable);
     assert_eq!(
-        told,
+        prepared.differences,
         [
             format!("collection `{name}` has `hnsw_config.m` 16, not 64"),
             format!("collection `{name}` has `hnsw_config.ef_construct` 100, not 512"),
@@ -365,16 +369,14 @@ fn differences_from_the_settings_are_reported() {
     home.raw("DELETE", &path, &Value::Null);
     home.raw("PUT", &path, &json!({ "vectors": { "text": { "size": 4, "distance": "Cosine" } } }));
     let prepared = qdrant.prepare(4, &[None]).unwrap();
-    assert!(!prepared.is_usable());
-    let RecreateOutcome::Recreated(prepared) = qdrant.recreate(4, &[None]).unwrap() else {
-        panic!("nobody else is there")
-    };
+    assert!(prepared.is_unusable);
+    let prepared = qdrant.recreate(4, &[None]).unwrap();
     assert_eq!(made_of(&prepared), [name.as_str()]);
     // Slow settings do not disable the collection.
     let settings = settings::HnswSettings { m: 32, ..home.settings.hnsw };
     let settings = settings::QdrantSettings { hnsw: settings, ..home.settings.clone() };
     let prepared = QdrantClient::new(&settings, "all-minilm").unwrap().prepare(4, &[None]).unwrap();
-    assert_eq!((prepared.differences.len(), prepared.is_usable()), (1, true));
+    assert_eq!((prepared.differences.len(), prepared.is_unusable), (1, false));
 }
 
 #[test]
@@ -400,5 +402,5 @@ fn a_project_without_a_name_has_its_own_entries() {
     assert_eq!(stored(&nameless), ["knowledge/wal#0/1"]);
     nameless.remove(&[Id::parse("knowledge/wal").unwrap()]).unwrap();
     assert_eq!((stored(&nameless).len(), stored(&named).len()), (0, 1));
-    assert_eq!(nameless.search(&[1.0; 4], 5, 0.0, None, None).unwrap(), []);
+    assert_eq!(nearest(&nameless, &[1.0; 4], 5, 0.0, None, None).unwrap(), []);
 }

@@ -8,7 +8,7 @@ use ralph_memory::internals::qdrant::{Point, QdrantClient, RequestError, Timeout
 use ralph_memory::{Id, settings};
 use serde_json::json;
 
-use crate::qdrant::point;
+use crate::qdrant::{nearest, point};
 use crate::standin::qdrant::Standin;
 
 const X: [f32; 4] = [1.0, 0.0, 0.0, 0.0];
@@ -37,16 +37,24 @@ fn troubles(qdrant: &QdrantClient) -> Vec<RequestError> {
         qdrant.recreate(4, &[None]).unwrap_err(),
         qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap_err(),
         qdrant.remove(&[entry]).unwrap_err(),
-        qdrant.search(&X, 5, 0.0, None, None).unwrap_err(),
+        nearest(qdrant, &X, 5, 0.0, None, None).unwrap_err(),
         qdrant.stored().unwrap_err(),
     ]
+}
+
+/// Makes every call there is, and checks each result's trouble.
+#[track_caller]
+fn check(qdrant: &QdrantClient, is_expected: impl Fn(&RequestError) -> bool) {
+    for trouble in troubles(qdrant) {
+        assert!(is_expected(&trouble), "{trouble}");
+    }
 }
 
 /// Answers each call with this, and returns the result of a search.
 fn searched(status: u16, body: &str) -> Result<Vec<String>, RequestError> {
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((status, body.to_owned()));
-    let found = qdrant.search(&X, 2, 0.5, None, None)?;
+    let found = nearest(&qdrant, &X, 2, 0.5, None, None)?;
     Ok(found.into_iter().map(|found| format!("{} {}", found.entry, found.score)).collect())
 }
 
@@ -55,9 +63,8 @@ fn a_refused_connection_is_reported_as_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    for trouble in troubles(&open(&url, |_| {})) {
-        assert_eq!(trouble, RequestError::Unreachable("the connection was refused".to_owned()));
-    }
+    let refusal = RequestError::Unreachable("the connection was refused".to_owned());
+    check(&open(&url, |_| {}), |trouble| *trouble == refusal);
 }
 
 #[test]
@@ -86,7 +93,7 @@ fn a_slow_server_takes_at_most_the_time_of_one_call() {
     // Each of the 22 calls is answered in time, and all of them together are not: five are, and it waits for a sixth.
     let n_calls = || standin.knobs.n_calls.load(Ordering::SeqCst);
     let n_before = n_calls();
-    assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Err(RequestError::TimedOut(300)));
+    assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None), Err(RequestError::TimedOut(300)));
     assert!((2..=6).contains(&(n_calls() - n_before)), "{}", n_calls() - n_before);
     // So do the 40 that store this, during another call.
     let points: Vec<Point> = features.iter().map(|feature| point("knowledge/wal", 0, 1, X, *feature)).collect();
@@ -112,10 +119,10 @@ fn another_projects_feature_collection_is_not_used() {
     theirs.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Timeouts::Batch).unwrap();
     ours.prepare(3, &[None]).unwrap();
     for feature in [None, Some("login")] {
-        assert_eq!(ours.search(&X[..3], 5, 0.0, feature, None), Ok(Vec::new()));
+        assert_eq!(nearest(&ours, &X[..3], 5, 0.0, feature, None), Ok(Vec::new()));
     }
     // With vectors of a model that is not ours either, it is our own mistake.
-    let trouble = ours.search(&[1.0, 0.0], 5, 0.0, Some("login"), None).unwrap_err();
+    let trouble = nearest(&ours, &[1.0, 0.0], 5, 0.0, Some("login"), None).unwrap_err();
     assert!(trouble.is_wrong_dimension(), "{trouble}");
 }
 
@@ -124,32 +131,26 @@ fn a_server_with_transient_failures_is_retried() {
     let (standin, qdrant) = filled();
     standin.knobs.fail_every.store(2, Ordering::SeqCst);
     for _ in 0..3 {
-        assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
+        assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None).unwrap().len(), 1);
         qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
         assert!(qdrant.check().unwrap().is_prepared);
     }
     standin.knobs.fail_every.store(1, Ordering::SeqCst);
-    for trouble in troubles(&qdrant) {
-        assert!(matches!(trouble, RequestError::Refused { status: 500, .. }), "{trouble}");
-    }
+    check(&qdrant, |trouble| matches!(trouble, RequestError::Refused { status: 500, .. }));
 }
 
 #[test]
 fn a_closed_connection_is_reported() {
     let (standin, qdrant) = filled();
     standin.knobs.drop_every.store(1, Ordering::SeqCst);
-    for trouble in troubles(&qdrant) {
-        assert!(matches!(trouble, RequestError::Unreachable(_) | RequestError::Broken(_)), "{trouble}");
-    }
+    check(&qdrant, |trouble| matches!(trouble, RequestError::Unreachable(_) | RequestError::Broken(_)));
     standin.knobs.drop_every.store(0, Ordering::SeqCst);
     standin.knobs.is_cut.store(true, Ordering::SeqCst);
-    for trouble in troubles(&qdrant) {
-        assert_eq!(trouble, RequestError::Broken("it ends too early".to_owned()));
-    }
+    check(&qdrant, |trouble| *trouble == RequestError::Broken("it ends too early".to_owned()));
     // All of it can be done again when it is well again.
     standin.knobs.is_cut.store(false, Ordering::SeqCst);
     qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
-    assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
+    assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None).unwrap().len(), 1);
 }
 
 #[test]
@@ -157,11 +158,9 @@ fn a_missing_or_wrong_key_is_reported_and_never_shown() {
     let standin = Standin::start(Some("sesame"));
     for key in ["", "opensaysme"] {
         let qdrant = open(&standin.url, |settings| key.clone_into(&mut settings.api_key));
-        for trouble in troubles(&qdrant) {
-            assert!(trouble.is_denied(), "{trouble}");
-            let message = "Must provide an API key or an Authorization bearer token".to_owned();
-            assert_eq!(trouble, RequestError::Refused { status: 401, message });
-        }
+        let message = "Must provide an API key or an Authorization bearer token".to_owned();
+        let refusal = RequestError::Refused { status: 401, message };
+        check(&qdrant, |trouble| trouble.is_denied() && *trouble == refusal);
     }
     let qdrant = open(&standin.url, |settings| "sesame".clone_into(&mut settings.api_key));
     assert!(!qdrant.check().unwrap().is_prepared);
@@ -170,11 +169,12 @@ fn a_missing_or_wrong_key_is_reported_and_never_shown() {
     // A server that repeats the key, in a refusal or in an invalid answer.
     for status in [403, 200] {
         *standin.knobs.instead.lock().unwrap() = Some((status, "key sesame may not do this".to_owned()));
-        for trouble in troubles(&qdrant) {
-            assert_eq!(trouble.is_denied(), status == 403);
-            assert!(!format!("{trouble} {trouble:?}").contains("sesame"), "{trouble}");
-            assert!(trouble.to_string().contains("key (key) may not do this"), "{trouble}");
-        }
+        check(&qdrant, |trouble| {
+            let shown = format!("{trouble} {trouble:?}");
+            trouble.is_denied() == (status == 403)
+                && !shown.contains("sesame")
+                && trouble.to_string().contains("key (key) may not do this")
+        });
     }
 }
 
@@ -183,11 +183,11 @@ fn a_missing_collection_is_empty_and_created_by_the_first_write() {
     let standin = Standin::start(None);
     let qdrant = open(&standin.url, |_| {});
     let entry = Id::parse("knowledge/wal").unwrap();
-    assert_eq!(qdrant.search(&X, 5, 0.0, None, None), Ok(Vec::new()));
+    assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None), Ok(Vec::new()));
     assert_eq!(qdrant.stored(), Ok(Vec::new()));
     qdrant.remove(std::slice::from_ref(&entry)).unwrap();
     qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
-    assert_eq!(qdrant.search(&X, 5, 0.0, None, None).unwrap().len(), 1);
+    assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None).unwrap().len(), 1);
     // A vector of another length is refused as ever.
     let short = Point { vector: X[..3].to_vec(), ..point("knowledge/wal", 0, 1, X, None) };
     assert!(qdrant.put(&[short], Timeouts::Batch).unwrap_err().is_wrong_dimension());
@@ -197,14 +197,10 @@ fn a_missing_collection_is_empty_and_created_by_the_first_write() {
 fn another_server_at_that_address_is_reported() {
     let (standin, qdrant) = filled();
     *standin.knobs.instead.lock().unwrap() = Some((404, "404 page not found".to_owned()));
-    for trouble in troubles(&qdrant) {
-        assert!(!trouble.is_missing_collection());
-        assert_eq!(trouble, RequestError::Refused { status: 404, message: "404 page not found".to_owned() });
-    }
+    let refusal = RequestError::Refused { status: 404, message: "404 page not found".to_owned() };
+    check(&qdrant, |trouble| !trouble.is_missing_collection() && *trouble == refusal);
     *standin.knobs.instead.lock().unwrap() = Some((200, "<html>".to_owned()));
-    for trouble in troubles(&qdrant) {
-        assert!(matches!(trouble, RequestError::Broken(_)), "{trouble}");
-    }
+    check(&qdrant, |trouble| matches!(trouble, RequestError::Broken(_)));
     for (title, version, said) in [
         ("ollama", "1.18.3", "it is not a Qdrant server"),
         ("qdrant - vector search engine", "1.18\u{1b}[2J", "it is not a Qdrant server"),
@@ -231,7 +227,7 @@ fn a_refusal_of_the_server_is_reported_in_its_words() {
     *standin.knobs.instead.lock().unwrap() = None;
     let broken = point("knowledge/wal", 0, 1, [f32::NAN, 0.0, 0.0, 1.0], None);
     assert!(matches!(qdrant.put(&[broken], Timeouts::Batch), Err(RequestError::Refused { status: 400, .. })));
-    assert_eq!(qdrant.search(&X, 5, 0.9, None, None).unwrap().len(), 1);
+    assert_eq!(nearest(&qdrant, &X, 5, 0.9, None, None).unwrap().len(), 1);
 }
 
 #[test]
@@ -279,7 +275,7 @@ fn too_many_collections_are_refused() {
     let body = json!({ "result": { "collections": names } }).to_string();
     *standin.knobs.instead.lock().unwrap() = Some((200, body));
     let qdrant = open(&standin.url, |settings| settings.collection.per_feature = true);
-    let trouble = qdrant.search(&X, 5, 0.0, None, None).unwrap_err();
+    let trouble = nearest(&qdrant, &X, 5, 0.0, None, None).unwrap_err();
     assert!(trouble.to_string().contains("switch `per_feature` of `qdrant.collection` off"), "{trouble}");
 }
 

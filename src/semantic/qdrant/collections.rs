@@ -3,13 +3,10 @@
 //!
 //! A collection with points of other projects is never deleted.
 
-use std::fmt;
-
 use serde_json::{Value, json};
 
-use super::wire::{self, Collection, PointCount};
 use super::{QdrantClient, path};
-use crate::semantic::http::{RequestError, TimeLimit};
+use crate::semantic::http::{RequestError, TimeLimit, Timeouts, take};
 
 /// The fields by which points are filtered.
 const INDEXED: [&str; 5] = ["feature", "project", "entry", "model", "kind"];
@@ -22,85 +19,13 @@ pub struct CollectionsReport {
     /// The names of those that were created.
     pub created: Vec<String>,
     /// Where they differ from the settings.
-    pub differences: Vec<Difference>,
-}
-
-impl CollectionsReport {
-    /// Returns the number of dimensions that a collection has where that is the wrong one: nothing can be stored or
-    /// found there before it is [recreated](QdrantClient::recreate).
-    pub fn wrong_dimension(&self) -> Option<usize> {
-        self.differences.iter().find_map(|difference| match difference {
-            Difference::Dimensions { found, .. } => Some(*found),
-            Difference::Vectors { .. } | Difference::Setting { .. } => None,
-        })
-    }
-
-    /// Returns whether the collections are usable.
-    pub fn is_usable(&self) -> bool {
-        self.differences.iter().all(|difference| matches!(difference, Difference::Setting { .. }))
-    }
-}
-
-/// A difference between a collection and the settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Difference {
-    /// Its vectors have another number of dimensions: they are of another model.
-    Dimensions {
-        /// The collection.
-        collection: String,
-        /// The number that the model's vectors have.
-        wanted: usize,
-        /// The number that the collection has.
-        found: usize,
-    },
-    /// It has vectors with names or none, or compares them in another way: another program created it.
-    Vectors {
-        /// The collection.
-        collection: String,
-        /// How it compares them.
-        found: String,
-    },
-    /// It is slower or larger than it should be, and otherwise usable.
-    Setting {
-        /// The collection.
-        collection: String,
-        /// The difference, in the server's words.
-        name: String,
-        /// The value in the settings.
-        wanted: String,
-        /// The value on the server.
-        found: String,
-    },
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Difference::Dimensions { collection, wanted, found } => {
-                write!(formatter, "collection `{collection}` takes vectors of {found} dimensions, not of {wanted}")
-            }
-            Difference::Vectors { collection, found } => {
-                write!(formatter, "collection `{collection}` does not compare vectors by {DISTANCE}, but has: {found}")
-            }
-            Difference::Setting { collection, name, wanted, found } => {
-                write!(formatter, "collection `{collection}` has `{name}` {found}, not {wanted}")
-            }
-        }
-    }
-}
-
-/// Whether collections were recreated.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecreateOutcome {
-    /// They were recreated.
-    Recreated(CollectionsReport),
-    /// Nothing was done: this collection cannot stay, and deleting it would delete points of other projects.
-    Shared {
-        /// The collection. Give `qdrant.collection` another `name`, or delete it by hand.
-        collection: String,
-        /// How many points of other projects are in it.
-        others: u64,
-    },
+    pub differences: Vec<String>,
+    /// Whether nothing can be stored or found in one of them before it is [recreated](QdrantClient::recreate): it is for
+    /// other vectors.
+    pub is_unusable: bool,
+    /// The collection that cannot stay, and how many points of other projects its deletion would delete. Give
+    /// `qdrant.collection` another `name`, or delete it by hand. Nothing was done.
+    pub shared: Option<(String, u64)>,
 }
 
 impl QdrantClient {
@@ -115,7 +40,7 @@ impl QdrantClient {
     pub fn prepare(&self, dimensions: usize, features: &[Option<&str>]) -> Result<CollectionsReport, RequestError> {
         let mut prepared = CollectionsReport::default();
         for name in self.homes(features) {
-            self.prepare_one(&self.limit_each(), &name, dimensions, &mut prepared)?;
+            self.prepare_one(&self.time_limit(Timeouts::Batch), &name, dimensions, &mut prepared)?;
         }
         Ok(prepared)
     }
@@ -130,40 +55,41 @@ impl QdrantClient {
     /// # Errors
     ///
     /// Those of the requests.
-    pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<RecreateOutcome, RequestError> {
+    pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<CollectionsReport, RequestError> {
+        let time = &self.time_limit(Timeouts::Batch);
         let wanted = self.homes(features);
-        let mut names = self.collections(&self.limit_all())?;
+        let mut names = self.collections(&self.time_limit(Timeouts::Query))?;
         names.extend(wanted.iter().cloned());
         names.sort();
         names.dedup();
         let (mut to_delete, mut to_empty) = (Vec::new(), Vec::new());
         for name in names {
-            let Some(collection) = self.get(&self.limit_each(), &name)? else { continue };
+            let Some(collection) = self.get(time, &name)? else { continue };
             let own = self.count(&name, &json!({ "must": [self.own()] }))?;
             let others = self.count(&name, &json!({ "must_not": [self.own()] }))?;
-            let is_right =
-                vectors(&collection).is_some_and(|vectors| vectors.size == dimensions && vectors.distance == DISTANCE);
+            let is_right = unusable(&collection, dimensions).is_none();
             if others == 0 && (own > 0 || wanted.contains(&name)) {
                 to_delete.push(name);
             } else if is_right && own > 0 {
                 to_empty.push(name);
             } else if others > 0 && !is_right && (own > 0 || wanted.contains(&name)) {
-                return Ok(RecreateOutcome::Shared { collection: name, others });
+                let shared = Some((name, others));
+                return Ok(CollectionsReport { shared, is_unusable: true, ..CollectionsReport::default() });
             }
         }
         for name in to_delete {
-            self.call::<Value>(&self.limit_each(), "DELETE", &path(&name), None::<&()>)?;
+            self.call(time, "DELETE", &path(&name), &Value::Null)?;
         }
         for name in to_empty {
-            self.delete(&self.limit_each(), &name, &json!({ "must": [self.own()] }))?;
+            self.delete(time, &name, &json!({ "must": [self.own()] }))?;
         }
-        self.prepare(dimensions, features).map(RecreateOutcome::Recreated)
+        self.prepare(dimensions, features)
     }
 
     /// Returns the collections of entries of these features, and the one for all in any case.
     fn homes(&self, features: &[Option<&str>]) -> Vec<String> {
         let mut names: Vec<String> = features.iter().map(|feature| self.home(*feature)).collect();
-        names.push(self.collection.clone());
+        names.push(self.collection().to_owned());
         names.sort();
         names.dedup();
         names
@@ -172,7 +98,7 @@ impl QdrantClient {
     /// Deletes the points that match a filter.
     pub(super) fn delete(&self, time: &TimeLimit, collection: &str, filter: &Value) -> Result<(), RequestError> {
         let to = format!("{}/points/delete?wait=true", path(collection));
-        self.call::<Value>(time, "POST", &to, Some(&json!({ "filter": filter }))).map(|_| ())
+        self.call(time, "POST", &to, &json!({ "filter": filter })).map(drop)
     }
 
     /// Creates a collection if it is missing, and the indexes that it lacks.
@@ -194,31 +120,31 @@ impl QdrantClient {
             return Err(RequestError::Broken(format!("collection `{name}` vanished as soon as it was created")));
         };
         let missing: Vec<&str> =
-            INDEXED.into_iter().filter(|field| !there.payload_schema.contains_key(*field)).collect();
+            INDEXED.into_iter().filter(|field| there["payload_schema"].get(*field).is_none()).collect();
         for field in &missing {
-            let is_tenant = *field == "feature" && !self.is_per_feature;
+            let is_tenant = *field == "feature" && !self.is_per_feature();
             let schema = if is_tenant { json!({ "type": "keyword", "is_tenant": true }) } else { json!("keyword") };
             let body = json!({ "field_name": field, "field_schema": schema });
-            self.call::<Value>(time, "PUT", &format!("{}/index?wait=true", path(name)), Some(&body))?;
+            self.call(time, "PUT", &format!("{}/index?wait=true", path(name)), &body)?;
         }
         if !missing.is_empty() {
             there = self.get(time, name)?.ok_or_else(|| {
                 RequestError::Broken(format!("collection `{name}` vanished while its indexes were created"))
             })?;
         }
-        self.compare(name, dimensions, &there, &mut prepared.differences);
+        self.compare(name, dimensions, &there, prepared);
         Ok(())
     }
 
     /// Creates a collection; returns whether this call did.
     fn create(&self, time: &TimeLimit, name: &str, dimensions: usize) -> Result<bool, RequestError> {
-        let graph = self.graph;
+        let graph = self.settings.hnsw;
         let body = json!({
             "vectors": { "size": dimensions, "distance": DISTANCE, "on_disk": graph.on_disk },
             "hnsw_config": { "m": graph.m, "ef_construct": graph.ef_construct, "on_disk": graph.on_disk },
             "on_disk_payload": true,
         });
-        match self.call::<Value>(time, "PUT", &path(name), Some(&body)) {
+        match self.call(time, "PUT", &path(name), &body) {
             Ok(_) => Ok(true),
             // Another machine was faster, or an earlier try of this one whose response was lost.
             Err(RequestError::Refused { status: 409, .. }) => Ok(false),
@@ -227,8 +153,8 @@ impl QdrantClient {
     }
 
     /// Returns a collection from the server, if it exists.
-    fn get(&self, time: &TimeLimit, name: &str) -> Result<Option<Collection>, RequestError> {
-        match self.call(time, "GET", &path(name), None::<&()>) {
+    fn get(&self, time: &TimeLimit, name: &str) -> Result<Option<Value>, RequestError> {
+        match self.call(time, "GET", &path(name), &Value::Null) {
             Ok(collection) => Ok(Some(collection)),
             Err(error) if error.is_missing_collection() => Ok(None),
             Err(error) => Err(error),
@@ -237,64 +163,74 @@ impl QdrantClient {
 
     fn count(&self, name: &str, filter: &Value) -> Result<u64, RequestError> {
         let body = json!({ "filter": filter, "exact": true });
-        let count: PointCount =
-            self.call(&self.limit_each(), "POST", &format!("{}/points/count", path(name)), Some(&body))?;
-        Ok(count.count)
+        let to = format!("{}/points/count", path(name));
+        take(&mut self.call(&self.time_limit(Timeouts::Batch), "POST", &to, &body)?, "count")
     }
 
-    fn compare(&self, name: &str, dimensions: usize, there: &Collection, differences: &mut Vec<Difference>) {
-        let collection = || name.to_owned();
-        let mut differ = |key: &str, wanted: &dyn fmt::Display, found: &dyn fmt::Display| {
-            let (wanted, found) = (wanted.to_string(), found.to_string());
-            if wanted != found {
-                let name = key.to_owned();
-                differences.push(Difference::Setting { collection: collection(), name, wanted, found });
+    fn compare(&self, name: &str, dimensions: usize, there: &Value, prepared: &mut CollectionsReport) {
+        let mut differ = |key: &str, wanted: Value, found: &Value| {
+            if wanted != *found {
+                let (found, wanted) = (plain(found), plain(&wanted));
+                prepared.differences.push(format!("collection `{name}` has `{key}` {found}, not {wanted}"));
             }
         };
-        let graph = &there.config.hnsw_config;
-        differ("hnsw_config.m", &self.graph.m, &graph.m);
-        differ("hnsw_config.ef_construct", &self.graph.ef_construct, &graph.ef_construct);
-        if let Some(on_disk) = graph.place.on_disk() {
-            differ("hnsw_config.on_disk", &self.graph.on_disk, &on_disk);
-        }
+        let (wanted, graph) = (self.settings.hnsw, &there["config"]["hnsw_config"]);
+        differ("hnsw_config.m", json!(wanted.m), &graph["m"]);
+        differ("hnsw_config.ef_construct", json!(wanted.ef_construct), &graph["ef_construct"]);
+        let on_disk = json!(wanted.on_disk);
+        differ("hnsw_config.on_disk", on_disk.clone(), place(graph).unwrap_or(&on_disk));
         for field in INDEXED {
-            let index = there.payload_schema.get(field);
-            differ(&format!("index of {field}"), &"keyword", &index.map_or("none", |index| plain(&index.data_type)));
-            let is_tenant = index.and_then(|index| index.params.as_ref()?.is_tenant).unwrap_or(false);
+            let index = &there["payload_schema"][field];
+            differ(&format!("index of {field}"), json!("keyword"), &index["data_type"]);
             // Where features have collections of their own, a tenant key does no harm.
-            if field == "feature" && !self.is_per_feature {
-                differ("index of feature: is_tenant", &true, &is_tenant);
+            if field == "feature" && !self.is_per_feature() {
+                let is_tenant = index["params"]["is_tenant"] == true;
+                differ("index of feature: is_tenant", json!(true), &json!(is_tenant));
             }
         }
-        let vectors = vectors(there);
-        if let Some(on_disk) = vectors.as_ref().and_then(|vectors| vectors.place.on_disk()) {
-            differ("vectors.on_disk", &self.graph.on_disk, &on_disk);
+        let vectors = &there["config"]["params"]["vectors"];
+        if vectors["size"].is_u64() {
+            differ("vectors.on_disk", on_disk.clone(), place(vectors).unwrap_or(&on_disk));
         }
-        match vectors {
-            Some(vectors) if vectors.distance != DISTANCE => {
-                let found = plain(&vectors.distance).to_owned();
-                differences.push(Difference::Vectors { collection: collection(), found });
-            }
-            Some(vectors) if vectors.size != dimensions => differences.push(Difference::Dimensions {
-                collection: collection(),
-                wanted: dimensions,
-                found: vectors.size,
-            }),
-            Some(_) => {}
-            None => differences.push(Difference::Vectors {
-                collection: collection(),
-                found: "vectors with names, or none".to_owned(),
-            }),
+        if let Some(reason) = unusable(there, dimensions) {
+            prepared.is_unusable = true;
+            prepared.differences.push(format!("collection `{name}` {reason}"));
         }
     }
 }
 
-fn vectors(collection: &Collection) -> Option<wire::VectorParams> {
-    serde_json::from_value(collection.config.params.vectors.clone()).ok()
+/// Returns whether vectors or a graph are on disk; `None` where the server says it in another way, with the field
+/// `memory`.
+fn place(part: &Value) -> Option<&Value> {
+    match (&part["on_disk"], &part["memory"]) {
+        (Value::Null, Value::Null) => Some(&Value::Bool(false)),
+        (Value::Null, _) => None,
+        (on_disk, _) => Some(on_disk),
+    }
 }
 
-/// Returns a word of a server if it is plain enough for a message.
-fn plain(word: &str) -> &str {
-    let is_plain = word.len() <= 40 && word.chars().all(|character| character.is_ascii_alphanumeric());
-    if is_plain { word } else { "something else" }
+/// Returns why a collection is not for vectors of this length. Its own have no name, as it is created here; those of
+/// another program may have names.
+fn unusable(collection: &Value, dimensions: usize) -> Option<String> {
+    let vectors = &collection["config"]["params"]["vectors"];
+    match (vectors["size"].as_u64(), vectors["distance"].as_str()) {
+        (Some(size), Some(DISTANCE)) if size == dimensions as u64 => None,
+        (Some(size), Some(DISTANCE)) => Some(format!("takes vectors of {size} dimensions, not of {dimensions}")),
+        (size, _) => {
+            let found = size.map_or("vectors with names, or none".to_owned(), |_| plain(&vectors["distance"]));
+            Some(format!("does not compare vectors by {DISTANCE}, but has: {found}"))
+        }
+    }
+}
+
+/// Returns a value of a server if it is plain enough for a message.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(word) if word.len() <= 40 && word.chars().all(|char| char.is_ascii_alphanumeric()) => {
+            word.clone()
+        }
+        _ => "something else".to_owned(),
+    }
 }

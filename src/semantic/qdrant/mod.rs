@@ -14,19 +14,16 @@ mod collections;
 mod points;
 mod wire;
 
-use std::time::Duration;
-
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::http::{JsonServer, RequestError, TimeLimit};
-use crate::entry::{Id, Kind};
+use super::http::{JsonServer, RequestError, TimeLimit, Timeouts, take};
+use crate::entry::Id;
 use crate::settings;
 use crate::text::address_part;
 
-pub use collections::{CollectionsReport, Difference, RecreateOutcome};
+pub use collections::CollectionsReport;
 pub use points::PointQuery;
 pub(super) use points::PointsFound;
 
@@ -43,22 +40,8 @@ const OLDEST: (u32, u32) = (1, 11);
 #[derive(Debug, Clone)]
 pub struct QdrantClient {
     server: JsonServer,
-    timeout: Duration,
-    /// The collection of all features, or of the entries without one.
-    collection: String,
-    is_per_feature: bool,
-    project: String,
+    settings: settings::QdrantSettings,
     model: String,
-    graph: GraphSettings,
-    hnsw_ef: u32,
-}
-
-/// How vectors are stored and found.
-#[derive(Debug, Clone, Copy)]
-struct GraphSettings {
-    m: u32,
-    ef_construct: u32,
-    on_disk: bool,
 }
 
 /// One chunk of an entry, to be stored.
@@ -76,8 +59,6 @@ pub struct Point {
     pub vector: Vec<f32>,
     /// The entry's feature.
     pub feature: Option<String>,
-    /// The kind of the entry.
-    pub kind: Kind,
 }
 
 /// An entry that was found, by the chunk of it that matches best.
@@ -129,22 +110,12 @@ impl QdrantClient {
             return None;
         }
         let key = (!settings.api_key.is_empty()).then(|| ("api-key", settings.api_key.clone()));
-        let collection = match settings.collection.name.as_str() {
-            "" => settings::CollectionSettings::default().name,
-            name => name.to_owned(),
-        };
-        let hnsw = settings.hnsw;
-        let graph = GraphSettings { m: hnsw.m, ef_construct: hnsw.ef_construct, on_disk: hnsw.on_disk };
-        Some(QdrantClient {
-            server: JsonServer::new(settings.url.trim_end_matches('/'), key),
-            timeout: Duration::from_millis(settings.timeout_ms),
-            collection,
-            is_per_feature: settings.collection.per_feature,
-            project: settings.project.clone(),
-            model: without_latest(model).to_owned(),
-            graph,
-            hnsw_ef: hnsw.ef,
-        })
+        let mut settings = settings.clone();
+        if settings.collection.name.is_empty() {
+            settings.collection.name = settings::CollectionSettings::default().name;
+        }
+        let server = JsonServer::new(&settings.url, key);
+        Some(QdrantClient { server, settings, model: without_latest(model).to_owned() })
     }
 
     /// Returns the server's address.
@@ -159,12 +130,17 @@ impl QdrantClient {
 
     /// Returns whether each feature has a collection of its own.
     pub fn is_per_feature(&self) -> bool {
-        self.is_per_feature
+        self.settings.collection.per_feature
+    }
+
+    /// Returns the collection of all features, or of the entries without one.
+    fn collection(&self) -> &str {
+        &self.settings.collection.name
     }
 
     /// Returns a text that distinguishes the places of vectors on one server.
     pub fn place(&self) -> String {
-        format!("{}\n{}\n{}", self.collection, self.is_per_feature, self.project)
+        format!("{}\n{}\n{}", self.collection(), self.is_per_feature(), self.settings.project)
     }
 
     /// Returns the model whose vectors are stored and searched, without `:latest`.
@@ -178,70 +154,59 @@ impl QdrantClient {
     ///
     /// Those of the request, and [`RequestError::Broken`] where it is another server or too old.
     pub fn check(&self) -> Result<QdrantInfo, RequestError> {
-        let time = self.limit_all();
-        let about: wire::ServerAbout = self.server.call("GET", "/", None::<&()>, &time)?;
+        let time = self.time_limit(Timeouts::Query);
+        let mut about = self.server.call("GET", "/", &Value::Null, &time)?;
+        let (title, version): (String, String) = (take(&mut about, "title")?, take(&mut about, "version")?);
         let is_version = |version: &str| {
             let is_known = |character: char| character.is_ascii_alphanumeric() || ".-+".contains(character);
             (1..=40).contains(&version.len()) && version.chars().all(is_known)
         };
-        if !about.title.to_lowercase().contains("qdrant") || !is_version(&about.version) {
+        if !title.to_lowercase().contains("qdrant") || !is_version(&version) {
             return Err(RequestError::Broken("it is not a Qdrant server".to_owned()));
         }
-        let mut numbers = about.version.split('.').map_while(|part| part.parse::<u32>().ok());
+        let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
         if let (Some(major), Some(minor)) = (numbers.next(), numbers.next())
             && (major, minor) < OLDEST
         {
             let (at_least, and) = OLDEST;
             return Err(RequestError::Broken(format!(
-                "it is Qdrant {}, and the oldest supported version is {at_least}.{and}",
-                about.version
+                "it is Qdrant {version}, and the oldest supported version is {at_least}.{and}"
             )));
         }
         // The first response needs no key; this one does.
-        let path = format!("{}/exists", path(&self.collection));
-        let exists: wire::CollectionExists = self.call(&time, "GET", &path, None::<&()>)?;
-        Ok(QdrantInfo { version: about.version, is_prepared: exists.exists })
+        let path = format!("{}/exists", path(self.collection()));
+        let is_prepared = take(&mut self.call(&time, "GET", &path, &Value::Null)?, "exists")?;
+        Ok(QdrantInfo { version, is_prepared })
     }
 
     /// Sends a request, and returns the result in the response.
-    fn call<T: DeserializeOwned>(
-        &self,
-        time: &TimeLimit,
-        method: &str,
-        path: &str,
-        body: Option<&impl Serialize>,
-    ) -> Result<T, RequestError> {
-        let answer: wire::QdrantAnswer<T> = self.server.call(method, path, body, time)?;
-        Ok(answer.result)
+    fn call(&self, time: &TimeLimit, method: &str, path: &str, body: &Value) -> Result<Value, RequestError> {
+        take(&mut self.server.call(method, path, body, time)?, "result")
     }
 
-    /// Limits each request.
-    fn limit_each(&self) -> TimeLimit {
-        TimeLimit::each(self.timeout)
-    }
-
-    /// Limits several requests together to the time of one.
-    fn limit_all(&self) -> TimeLimit {
-        TimeLimit::together(self.timeout)
+    /// Limits each request, or several together, to the time of one.
+    fn time_limit(&self, timeouts: Timeouts) -> TimeLimit {
+        TimeLimit::new(self.settings.timeout_ms, timeouts)
     }
 
     /// Returns the collection of a feature's entries.
     pub fn home(&self, feature: Option<&str>) -> String {
         match feature {
-            Some(feature) if self.is_per_feature => collection_of(feature),
-            _ => self.collection.clone(),
+            Some(feature) if self.is_per_feature() => collection_of(feature),
+            _ => self.collection().to_owned(),
         }
     }
 
     /// Returns all collections that can hold points of this project: the one of the settings first, then those of
     /// features by name, if there are any.
     fn collections(&self, time: &TimeLimit) -> Result<Vec<String>, RequestError> {
-        let mut names = vec![self.collection.clone()];
-        if self.is_per_feature {
-            let there: wire::CollectionList = self.call(time, "GET", "/collections", None::<&()>)?;
-            let there = there.collections.into_iter().map(|there| there.name);
-            let mut features: Vec<String> =
-                there.filter(|name| is_of_feature(name) && *name != self.collection).collect();
+        let mut names = vec![self.collection().to_owned()];
+        if self.is_per_feature() {
+            let mut answer = self.call(time, "GET", "/collections", &Value::Null)?;
+            let there: Vec<Value> = take(&mut answer, "collections")?;
+            let there = there.iter().filter_map(|there| there["name"].as_str());
+            let features = there.filter(|name| is_of_feature(name) && *name != self.collection());
+            let mut features: Vec<String> = features.map(str::to_owned).collect();
             features.sort();
             features.dedup();
             if features.len() > MAX_FEATURES {
@@ -258,7 +223,7 @@ impl QdrantClient {
 
     /// Returns the id of a point: the same from every machine, so that storing a point again replaces it.
     fn point_id(&self, entry: &str, number: u32) -> String {
-        let name = match self.project.as_str() {
+        let name = match self.settings.project.as_str() {
             "" => format!("{entry}\n{number}"),
             project => format!("{project}\n{entry}\n{number}"),
         };

@@ -4,13 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, QueryResult, ScrollPage, is, is_any, is_kind};
+use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, is, is_any};
 use super::{CollectionsReport, Point, PointMatch, QdrantClient, StoredPoint, path};
 use crate::entry::{Id, Kind};
-use crate::semantic::Timeouts;
-use crate::semantic::http::{RequestError, TimeLimit};
+use crate::semantic::http::{RequestError, TimeLimit, Timeouts, take};
 
 /// About how many bytes of points are stored at once: a server accepts 32 MB, and a request has a time limit.
 const MAX_BATCH: usize = 1024 * 1024;
@@ -43,10 +42,7 @@ impl QdrantClient {
     ///
     /// Those of the requests.
     pub fn put(&self, points: &[Point], timeouts: Timeouts) -> Result<(), RequestError> {
-        let time = match timeouts {
-            Timeouts::Query => &self.limit_all(),
-            Timeouts::Batch => &self.limit_each(),
-        };
+        let time = &self.time_limit(timeouts);
         let mut by_home: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
         for point in points {
             by_home.entry(self.home(point.feature.as_deref())).or_default().push(point);
@@ -62,20 +58,20 @@ impl QdrantClient {
                     .collect();
                 let to = format!("{}/points?wait=true", path(home));
                 let body = json!({ "points": points });
-                match self.call::<Value>(time, "PUT", &to, Some(&body)) {
+                match self.call(time, "PUT", &to, &body) {
                     // The first write.
                     Err(error) if error.is_missing_collection() => {
                         let dimensions = batch.first().map_or(0, |point| point.vector.len());
                         self.prepare_one(time, home, dimensions, &mut CollectionsReport::default())?;
-                        self.call::<Value>(time, "PUT", &to, Some(&body))?;
+                        self.call(time, "PUT", &to, &body)?;
                     }
                     answer => drop(answer?),
                 }
             }
             self.remove_surplus(time, home, points)?;
         }
-        if self.is_per_feature && timeouts == Timeouts::Batch && !points.is_empty() {
-            for collection in self.collections(&self.limit_all())? {
+        if self.is_per_feature() && timeouts == Timeouts::Batch && !points.is_empty() {
+            for collection in self.collections(&self.time_limit(Timeouts::Query))? {
                 // Where an entry was given with two features, both stay.
                 let here = by_home.get(&collection).map(Vec::as_slice).unwrap_or_default();
                 let here: HashSet<&Id> = here.iter().map(|point| &point.entry).collect();
@@ -98,83 +94,53 @@ impl QdrantClient {
             return Ok(());
         }
         let entries: Vec<&str> = entries.iter().map(Id::as_str).collect();
-        for collection in self.collections(&self.limit_all())? {
+        for collection in self.collections(&self.time_limit(Timeouts::Query))? {
             self.remove_from(&collection, &entries)?;
         }
         Ok(())
     }
 
-    /// Returns the entries whose best chunk matches a vector best, best first, then by id: at most `limit`, and none with
-    /// a cosine below `min_score`.
+    /// Returns the entries whose best chunk matches a vector best, best first, then by id, and with the same requests
+    /// those that are named, however small their cosines.
     ///
     /// All of it takes no longer than one request may. With a feature only its entries are searched.
     ///
     /// # Errors
     ///
     /// Those of the requests.
-    pub fn search(
-        &self,
-        vector: &[f32],
-        limit: usize,
-        min_score: f32,
-        feature: Option<&str>,
-        kind: Option<Kind>,
-    ) -> Result<Vec<PointMatch>, RequestError> {
-        Ok(self.search_with(&PointQuery { vector, limit, min_score, feature, kind, also: &[] })?.matches)
-    }
-
-    /// Returns what [`search`](QdrantClient::search) does, and the cosines of some other entries, however small, with the
-    /// same requests.
-    ///
-    /// # Errors
-    ///
-    /// Those of the requests.
-    pub fn search_with(&self, query: &PointQuery<'_>) -> Result<PointsFound, RequestError> {
+    pub fn search(&self, query: &PointQuery<'_>) -> Result<PointsFound, RequestError> {
         let PointQuery { limit, feature, .. } = *query;
         if limit == 0 && query.also.is_empty() {
             return Ok(PointsFound::default());
         }
-        let time = self.limit_all();
+        let time = self.time_limit(Timeouts::Query);
         let collections = match feature {
             Some(feature) => vec![self.home(Some(feature))],
             None => self.collections(&time)?,
         };
-        let (mut near, mut named, mut missing) = (HashMap::new(), HashMap::new(), HashSet::new());
+        let (mut near, mut named, mut missing) = (BestByEntry::new(), BestByEntry::new(), HashSet::new());
         for collection in &collections {
             match self.search_one(&time, collection, query) {
-                Ok((found, also)) => {
-                    for found in found.into_values() {
-                        keep_best(&mut near, found);
-                    }
-                    for found in also.into_values() {
-                        keep_best(&mut named, found);
-                    }
+                Ok([found, also]) => {
+                    keep_best(&mut near, found.into_values());
+                    keep_best(&mut named, also.into_values());
                 }
                 // Nothing was stored there yet, or it was deleted.
                 Err(error) if error.is_missing_collection() => drop(missing.insert(collection.clone())),
                 // If the request itself is wrong, the collection of the settings refuses it, too. Else this collection is
                 // not for such vectors: it is of another project with a feature of this name, and of another model.
-                Err(error @ RequestError::Refused { status: 400, .. }) if *collection != self.collection => {
+                Err(error @ RequestError::Refused { status: 400, .. }) if collection != self.collection() => {
                     let is_refused = |error: RequestError| !error.is_missing_collection();
-                    if feature.is_some() && self.search_one(&time, &self.collection, query).is_err_and(is_refused) {
+                    if feature.is_some() && self.search_one(&time, self.collection(), query).is_err_and(is_refused) {
                         return Err(error);
                     }
                 }
                 Err(error) => return Err(error),
             }
         }
-        let sort = |found: &mut Vec<PointMatch>| {
-            found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
-        };
-        let mut found: Vec<PointMatch> = near.into_values().collect();
-        sort(&mut found);
-        found.truncate(limit);
         // The graph may miss the best chunk of an entry; a filter by entries does not.
-        found.retain(|found| !named.get(&found.entry).is_some_and(|named| named.score >= found.score));
-        let near: HashSet<Id> = found.iter().map(|found| found.entry.clone()).collect();
-        found.extend(named.into_values().filter(|named| !near.contains(&named.entry)));
-        sort(&mut found);
-        Ok(PointsFound { matches: found, missing })
+        keep_best(&mut named, sorted(near).into_iter().take(limit));
+        Ok(PointsFound { matches: sorted(named), missing })
     }
 
     /// Returns the points of this project, of every model, in no order. Where there is one collection for all features,
@@ -185,7 +151,7 @@ impl QdrantClient {
     /// Those of the requests, and [`RequestError::Broken`] where the listing does not end.
     pub fn stored(&self) -> Result<Vec<StoredPoint>, RequestError> {
         let mut stored = Vec::new();
-        for collection in self.collections(&self.limit_all())? {
+        for collection in self.collections(&self.time_limit(Timeouts::Query))? {
             let mut offset = Value::Null;
             loop {
                 let body = json!({
@@ -196,16 +162,17 @@ impl QdrantClient {
                     "offset": offset,
                 });
                 let to = format!("{}/points/scroll", path(&collection));
-                let page: ScrollPage = match self.call(&self.limit_each(), "POST", &to, Some(&body)) {
+                let mut page = match self.call(&self.time_limit(Timeouts::Batch), "POST", &to, &body) {
                     Err(error) if error.is_missing_collection() => break,
                     page => page?,
                 };
-                stored.extend(page.points.iter().filter_map(|listed| self.read_stored(listed, &collection)));
-                let next = page.next_page_offset.unwrap_or_default();
+                let points: Vec<Map<String, Value>> = take(&mut page, "points")?;
+                stored.extend(points.iter().filter_map(|point| self.read_stored(point, &collection)));
+                let next = page["next_page_offset"].take();
                 if next.is_null() {
                     break;
                 }
-                if next == offset || page.points.is_empty() || stored.len() > MAX_LISTED {
+                if next == offset || points.is_empty() || stored.len() > MAX_LISTED {
                     return Err(RequestError::Broken("its listing of points does not end".to_owned()));
                 }
                 offset = next;
@@ -233,7 +200,13 @@ impl QdrantClient {
         self.remove_but(time, collection, &entries, &kept)
     }
 
-    /// Removes all points of entries but some.
+    /// Removes all points of entries from a collection, which need not exist.
+    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), RequestError> {
+        let mut groups = entries.chunks(MAX_NAMED);
+        groups.try_for_each(|group| self.remove_but(&self.time_limit(Timeouts::Batch), collection, group, &[]))
+    }
+
+    /// Removes all points of entries but some from a collection, which need not exist.
     fn remove_but(
         &self,
         time: &TimeLimit,
@@ -244,23 +217,14 @@ impl QdrantClient {
         if entries.is_empty() {
             return Ok(());
         }
-        let filter = json!({ "must": [self.own(), is_any("entry", entries)], "must_not": [{ "has_id": kept }] });
-        self.delete(time, collection, &filter)
-    }
-
-    /// Removes all points of entries from a collection, which need not exist.
-    fn remove_from(&self, collection: &str, entries: &[&str]) -> Result<(), RequestError> {
-        for entries in entries.chunks(MAX_NAMED) {
-            match self.delete(
-                &self.limit_each(),
-                collection,
-                &json!({ "must": [self.own(), is_any("entry", entries)] }),
-            ) {
-                Err(error) if error.is_missing_collection() => return Ok(()),
-                result => result?,
-            }
+        let mut filter = json!({ "must": [self.own(), is_any("entry", entries)] });
+        if !kept.is_empty() {
+            filter["must_not"] = json!([{ "has_id": kept }]);
         }
-        Ok(())
+        match self.delete(time, collection, &filter) {
+            Err(error) if error.is_missing_collection() => Ok(()),
+            result => result,
+        }
     }
 
     /// Finds the best chunk of each entry in a collection: of those that match best, and of those that are named and in
@@ -273,73 +237,72 @@ impl QdrantClient {
         time: &TimeLimit,
         collection: &str,
         query: &PointQuery<'_>,
-    ) -> Result<(BestByEntry, BestByEntry), RequestError> {
+    ) -> Result<[BestByEntry; 2], RequestError> {
         let mut own = vec![self.own(), is("model", &self.model)];
         own.extend(query.feature.map(|feature| is("feature", feature)));
-        own.extend(query.kind.map(is_kind));
+        own.extend(query.kind.map(|kind| is("kind", kind.as_str())));
         let also = query.also.iter().filter(|(_, feature)| self.home(feature.as_deref()) == collection);
         let also: Vec<&str> = also.map(|(entry, _)| entry.as_str()).collect();
-        let named: Vec<Value> = own.iter().cloned().chain([is_any("entry", &also)]).collect();
-        // The server returns what is better than the threshold; what is as good counts, too.
-        let near = json!({ "filter": { "must": own }, "score_threshold": query.min_score.next_down() });
-        let mut pending = [
-            ChunkQuery { body: near, n_entries: query.limit, n_chunks: query.limit.saturating_mul(CHUNKS) },
-            ChunkQuery {
-                body: json!({ "filter": { "must": named } }),
-                n_entries: also.len(),
-                n_chunks: also.len() * CHUNKS,
-            },
-        ];
-        let mut best = [BestByEntry::new(), BestByEntry::new()];
+        let of_named: Vec<Value> = own.iter().cloned().chain([is_any("entry", &also)]).collect();
+        let pending = |filter: Vec<Value>, min_score: f32, n_entries: usize| {
+            let body = json!({
+                "query": query.vector,
+                "filter": { "must": filter },
+                // The server returns what is better than the threshold; what is as good counts, too. Infinity becomes
+                // null, which is no threshold.
+                "score_threshold": min_score.next_down(),
+                "params": { "hnsw_ef": self.settings.hnsw.ef },
+                "with_payload": FIELDS_OF_MATCH,
+            });
+            let n_chunks = n_entries.saturating_mul(CHUNKS);
+            ChunkQuery { body, min_score, n_entries, n_chunks, best: BestByEntry::new() }
+        };
+        let mut queries =
+            [pending(own, query.min_score, query.limit), pending(of_named, f32::NEG_INFINITY, also.len())];
         loop {
-            let open: Vec<usize> = (0..pending.len()).filter(|number| pending[*number].n_chunks > 0).collect();
+            let mut open: Vec<&mut ChunkQuery> = queries.iter_mut().filter(|query| query.n_chunks > 0).collect();
             if open.is_empty() {
-                let [near, named] = best;
-                return Ok((near, named));
+                return Ok(queries.map(|query| query.best));
             }
-            let bodies: Vec<Value> = open.iter().map(|number| self.body(query, &pending[*number])).collect();
-            let found = self.query(time, collection, &bodies)?;
-            for (number, found) in open.into_iter().zip(found) {
-                let (pending, best) = (&mut pending[number], &mut best[number]);
-                for found in found.points.iter().filter_map(|scored| self.read_match(scored)) {
-                    if number == 1 || found.score >= query.min_score {
-                        keep_best(best, found);
-                    }
-                }
-                let is_all = found.points.len() < pending.n_chunks
-                    || pending.n_chunks >= pending.n_entries.saturating_mul(MAX_CHUNKS);
-                let is_done = is_all || best.len() >= pending.n_entries;
-                pending.n_chunks = if is_done { 0 } else { pending.n_chunks.saturating_mul(CHUNKS) };
+            let results = self.query(time, collection, &mut open)?;
+            for (query, points) in open.into_iter().zip(results) {
+                let found = points.iter().filter_map(|point| self.read_match(point));
+                keep_best(&mut query.best, found.filter(|found| found.score >= query.min_score));
+                let is_all =
+                    points.len() < query.n_chunks || query.n_chunks >= query.n_entries.saturating_mul(MAX_CHUNKS);
+                let is_done = is_all || query.best.len() >= query.n_entries;
+                query.n_chunks = if is_done { 0 } else { query.n_chunks.saturating_mul(CHUNKS) };
             }
         }
     }
 
-    fn body(&self, query: &PointQuery<'_>, pending: &ChunkQuery) -> Value {
-        let mut body = pending.body.clone();
-        body["query"] = json!(query.vector);
-        body["limit"] = json!(pending.n_chunks);
-        body["params"] = json!({ "hnsw_ef": self.hnsw_ef });
-        body["with_payload"] = json!(FIELDS_OF_MATCH);
-        body
-    }
-
-    /// Runs one query, or several in one request.
-    fn query(&self, time: &TimeLimit, collection: &str, bodies: &[Value]) -> Result<Vec<QueryResult>, RequestError> {
+    /// Runs one query, or several in one request, and returns the points that each found.
+    fn query(
+        &self,
+        time: &TimeLimit,
+        collection: &str,
+        queries: &mut [&mut ChunkQuery],
+    ) -> Result<Vec<Vec<Map<String, Value>>>, RequestError> {
+        for query in &mut *queries {
+            query.body["limit"] = json!(query.n_chunks);
+        }
         let to = format!("{}/points/query", path(collection));
-        if let [body] = bodies {
-            return Ok(vec![self.call(time, "POST", &to, Some(body))?]);
+        let mut results: Vec<Value> = if let [query] = queries {
+            vec![self.call(time, "POST", &to, &query.body)?]
+        } else {
+            let bodies: Vec<&Value> = queries.iter().map(|query| &query.body).collect();
+            let found = self.call(time, "POST", &format!("{to}/batch"), &json!({ "searches": bodies }))?;
+            serde_json::from_value(found).unwrap_or_default()
+        };
+        if results.len() != queries.len() {
+            return Err(RequestError::Broken(format!("it answered {} of {} queries", results.len(), queries.len())));
         }
-        let found: Vec<QueryResult> =
-            self.call(time, "POST", &format!("{to}/batch"), Some(&json!({ "searches": bodies })))?;
-        if found.len() == bodies.len() {
-            return Ok(found);
-        }
-        Err(RequestError::Broken(format!("it answered {} of {} queries", found.len(), bodies.len())))
+        results.iter_mut().map(|result| take(result, "points")).collect()
     }
 }
 
 /// What is searched.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct PointQuery<'a> {
     /// The vector of the query.
     pub vector: &'a [f32],
@@ -370,18 +333,29 @@ type BestByEntry = HashMap<Id, PointMatch>;
 /// A query, and how many chunks it asks for: 0 when it is complete.
 struct ChunkQuery {
     body: Value,
+    min_score: f32,
     n_entries: usize,
     n_chunks: usize,
+    best: BestByEntry,
 }
 
-/// Keeps the better of two chunks of an entry; of two that are equally good the first.
-fn keep_best(best: &mut BestByEntry, found: PointMatch) {
-    let is_better = |known: &PointMatch| match found.score.total_cmp(&known.score) {
-        std::cmp::Ordering::Equal => found.number < known.number,
-        order => order.is_gt(),
-    };
-    if best.get(&found.entry).is_none_or(is_better) {
-        best.insert(found.entry.clone(), found);
+/// Returns the best first, then by id.
+fn sorted(found: BestByEntry) -> Vec<PointMatch> {
+    let mut found: Vec<PointMatch> = found.into_values().collect();
+    found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
+    found
+}
+
+/// Keeps the best chunk of each entry; of two that are equally good the first.
+fn keep_best(best: &mut BestByEntry, found: impl Iterator<Item = PointMatch>) {
+    for found in found {
+        let is_better = |known: &PointMatch| match found.score.total_cmp(&known.score) {
+            std::cmp::Ordering::Equal => found.number < known.number,
+            order => order.is_gt(),
+        };
+        if best.get(&found.entry).is_none_or(is_better) {
+            best.insert(found.entry.clone(), found);
+        }
     }
 }
 
@@ -414,7 +388,7 @@ mod tests {
     fn point(number: u32, dimensions: usize) -> Point {
         let entry = Id::parse("knowledge/wal").unwrap();
         let vector = vec![-1.175_494_4e-38; dimensions];
-        Point { entry, number, of: 1, content: 0, vector, feature: None, kind: Kind::Knowledge }
+        Point { entry, number, of: 1, content: 0, vector, feature: None }
     }
 
     #[test]

@@ -102,29 +102,16 @@ impl Drop for Standin {
 }
 
 fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
-    let is_open = ["/", "/healthz", "/livez", "/readyz"].contains(&call.path.as_str());
-    let bearer = call.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-    if let Some(key) = key
-        && !is_open
-        && call.header("api-key").or(bearer) != Some(key)
-    {
-        return text(401, "Must provide an API key or an Authorization bearer token");
+    if key.is_some() && call.path != "/" && call.header("api-key") != key {
+        let body = b"Must provide an API key or an Authorization bearer token".to_vec();
+        return Reply { status: 401, content_type: "text/plain; charset=utf-8", body };
     }
     let path = decoded(&call.path);
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     let method = call.method.as_str();
-    match (method, parts.as_slice()) {
-        ("GET", [""]) => {
-            return json_reply(
-                200,
-                &json!({ "title": "qdrant - vector search engine", "version": "1.18.3",
-                "commit": "0000000000000000000000000000000000000000" }),
-            );
-        }
-        ("GET", ["healthz"]) => return text(200, "healthz check passed"),
-        ("GET", ["livez"]) => return text(200, "livez check passed"),
-        ("GET", ["readyz"]) => return text(200, "all shards are ready"),
-        _ => {}
+    if let ("GET", [""]) = (method, parts.as_slice()) {
+        let title = "qdrant - vector search engine";
+        return json_reply(200, &json!({ "title": title, "version": "1.18.3", "commit": "0".repeat(40) }));
     }
     let body = if call.body.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&call.body) };
     let result = match body {
@@ -155,8 +142,7 @@ fn routed(state: &mut State, method: &str, parts: &[&str], query: &str, body: &V
             let field = body["field_name"].as_str().ok_or_else(|| format_error("missing field `field_name`"))?;
             let schema = &body["field_schema"];
             let kind = schema.as_str().or_else(|| schema["type"].as_str());
-            let kinds = ["keyword", "integer", "float", "bool", "geo", "datetime", "text", "uuid"];
-            let kind = kind.filter(|kind| kinds.contains(kind)).ok_or_else(|| format_error("unknown field_schema"))?;
+            let kind = kind.filter(|kind| *kind == "keyword").ok_or_else(|| format_error("unknown field_schema"))?;
             let mut index = json!({ "data_type": kind, "points": there.points.len() });
             if schema.is_object() {
                 index["params"] = schema.clone();
@@ -171,14 +157,8 @@ fn routed(state: &mut State, method: &str, parts: &[&str], query: &str, body: &V
         }
         ("POST", ["collections", name, "points", "delete"]) => {
             let there = there(state, name)?;
-            let is_named = |id: &str| body["points"].as_array().is_some_and(|ids| ids.contains(&json!(id)));
-            if body.get("filter").is_none() && body.get("points").is_none() {
-                return Err(format_error("data did not match any variant of untagged enum PointsSelector"));
-            }
-            let gone: Vec<String> = match body.get("filter") {
-                Some(filter) => filtered(there, filter)?.into_iter().map(|(id, _)| id.clone()).collect(),
-                None => there.points.keys().filter(|id| is_named(id)).cloned().collect(),
-            };
+            let filter = body.get("filter").ok_or_else(|| format_error("missing field `filter`"))?;
+            let gone: Vec<String> = filtered(there, filter)?.into_iter().map(|(id, _)| id.clone()).collect();
             there.points.retain(|id, _| !gone.contains(id));
             Ok(operation(state, query))
         }
@@ -267,17 +247,10 @@ fn scrolled(there: &Collection, body: &Value) -> Result<Value, Refusal> {
     let from = body["offset"].as_str().unwrap_or("");
     let found = filtered(there, &body["filter"])?;
     let mut found = found.into_iter().filter(|(id, _)| id.as_str() >= from);
-    let points: Vec<Value> = found
-        .by_ref()
-        .take(limit)
-        .map(|(id, point)| {
-            let mut told = json!({ "id": id });
-            if let Some(payload) = selected(&body["with_payload"], &point.payload, true) {
-                told["payload"] = payload;
-            }
-            told
-        })
-        .collect();
+    let mut points = Vec::new();
+    for (id, point) in found.by_ref().take(limit) {
+        points.push(json!({ "id": id, "payload": payload(body, point)? }));
+    }
     Ok(json!({ "points": points, "next_page_offset": found.next().map(|(id, _)| id) }))
 }
 
@@ -292,14 +265,16 @@ fn queried(there: &Collection, body: &Value) -> Result<Value, Refusal> {
         .filter(|(score, ..)| *score > least)
         .collect();
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let points = found.into_iter().take(limit).map(|(score, id, point)| {
-        let mut told = json!({ "id": id, "version": point.version, "score": score });
-        if let Some(payload) = selected(&body["with_payload"], &point.payload, false) {
-            told["payload"] = payload;
-        }
-        told
-    });
-    Ok(json!({ "points": points.collect::<Vec<_>>() }))
+    let mut points = Vec::new();
+    for (score, id, point) in found.into_iter().take(limit) {
+        let payload = payload(body, point)?;
+        points.push(json!({ "id": id, "version": point.version, "score": score, "payload": payload }));
+    }
+    Ok(json!({ "points": points }))
+}
+
+fn payload(body: &Value, point: &Stored) -> Result<Value, Refusal> {
+    selected(&body["with_payload"], &point.payload).map_err(|error| format_error(&error))
 }
 
 fn filtered<'a>(there: &'a Collection, filter: &Value) -> Result<Vec<(&'a String, &'a Stored)>, Refusal> {
@@ -356,22 +331,8 @@ fn is_uuid(text: &str) -> bool {
 
 /// Returns the parts of a path, each without its `%`.
 fn decoded(path: &str) -> Vec<String> {
-    let part = |part: &str| {
-        let mut bytes = Vec::new();
-        let mut rest = part.as_bytes();
-        while let [first, tail @ ..] = rest {
-            let code = (*first == b'%').then(|| tail.get(..2)).flatten();
-            let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-            bytes.push(code.unwrap_or(*first));
-            rest = if code.is_some() { &tail[2..] } else { tail };
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
+    let part = |part| percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned();
     path.trim_start_matches('/').split('/').map(part).collect()
-}
-
-fn text(status: u16, body: &str) -> Reply {
-    Reply { status, content_type: "text/plain; charset=utf-8", body: body.as_bytes().to_vec() }
 }
 
 fn json_reply(status: u16, body: &Value) -> Reply {

@@ -1,20 +1,18 @@
-//! The semantic memory of a build with the feature `semantic`: the servers that the settings name, if any.
+//! The semantic memory: whether a call involves servers at all.
 //!
-//! It decides whether a call involves servers at all. The [`Searcher`] sends the requests.
+//! The [`Searcher`] sends the requests. In a build without the feature `semantic` it has no clients, and reports that.
 
 use std::path::Path;
 
-use super::ollama::OllamaClient;
-use super::qdrant::QdrantClient;
+use super::Searcher;
 use super::report::{EmbedReport, SemanticStatus};
-use super::searcher::Searcher;
 use crate::error::{Error, Problem, Result};
 use crate::index::Snapshot;
 use crate::retrieve::{Meaning, Query};
 use crate::settings::Settings;
 use crate::workspace::{View, Workspace};
 
-/// Semantic search in one memory, and the vectors of its entries. Without `ollama.url` it does nothing.
+/// Semantic search in one memory, and the vectors of its entries. Without servers in the settings it does nothing.
 #[derive(Debug)]
 pub(crate) struct SemanticMemory {
     searcher: Option<Searcher>,
@@ -23,18 +21,7 @@ pub(crate) struct SemanticMemory {
 impl SemanticMemory {
     /// Returns the semantic memory with the servers of the settings, for the memory in `root`. No request is made.
     pub(crate) fn new(settings: &Settings, root: &Path) -> SemanticMemory {
-        let searcher = OllamaClient::new(&settings.ollama).map(|ollama| {
-            let mut of_qdrant = settings.qdrant.clone();
-            if of_qdrant.project.is_empty() {
-                // Without a name two projects would mix up their entries.
-                let folder = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-                let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-                of_qdrant.project = name.unwrap_or_default();
-            }
-            let qdrant = QdrantClient::new(&of_qdrant, ollama.model());
-            Searcher::new(ollama, qdrant)
-        });
-        SemanticMemory { searcher }
+        SemanticMemory { searcher: Searcher::new(settings, root) }
     }
 
     /// Embeds all entries that have no vector, including archived ones.
