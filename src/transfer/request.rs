@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
+use super::sources::{SOURCES, SourceRow, source_of, source_of_lines};
 use crate::entry::Source;
+use crate::error::{Error, Result};
 
 /// Where knowledge can come from.
 ///
@@ -50,24 +52,48 @@ impl ImportSource {
         ImportSource::Export,
     ];
 
+    /// Returns what the program knows of it.
+    pub(super) fn row(self) -> &'static SourceRow {
+        &SOURCES[self as usize]
+    }
+
     /// Returns its name.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ImportSource::Sections => "sections",
-            ImportSource::Rules => "rules",
-            ImportSource::ClaudeMemory => "claude-memory",
-            ImportSource::Adr => "adr",
-            ImportSource::MemoryBank => "memory-bank",
-            ImportSource::Jsonl => "jsonl",
-            ImportSource::Ralph => "ralph",
-            ImportSource::Transcripts => "transcripts",
-            ImportSource::Export => "export",
-        }
+        self.row().word
+    }
+
+    /// Returns one line about what is read, and what becomes of it.
+    pub fn help(self) -> &'static str {
+        self.row().help
     }
 
     /// Returns the source of this name.
     pub fn parse(name: &str) -> Option<ImportSource> {
         ImportSource::ALL.into_iter().find(|source| source.as_str() == name)
+    }
+
+    /// Returns whether it has usual places, in the project or among the agents' files.
+    pub fn has_usual_place(self) -> bool {
+        !matches!(self, ImportSource::Jsonl | ImportSource::Export)
+    }
+
+    /// Returns the source that something belongs to: a file or a folder by its place, its name and, of JSON Lines, its first
+    /// lines; a text by its first lines. `None` where nothing says it.
+    ///
+    /// ```
+    /// use ralph_memory::memory::{ImportInput, ImportSource};
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("CLAUDE.md");
+    /// std::fs::write(&path, "## Tests\n\nRun `just test`.\n")?;
+    /// assert_eq!(ImportSource::of(&ImportInput::Path(path)), Some(ImportSource::Sections));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(input: &ImportInput) -> Option<ImportSource> {
+        match input {
+            ImportInput::UsualPlace(_) => None,
+            ImportInput::Path(path) => source_of(path),
+            ImportInput::Text(text) => Some(source_of_lines(text)),
+        }
     }
 }
 
@@ -176,6 +202,25 @@ impl ImportRequest {
             fields: JsonlFields::default(),
             ongoing: None,
             allow_invisible: false,
+        }
+    }
+
+    /// Refuses a text where only files can be imported, and the usual place of a source that has none.
+    pub(super) fn check_input(&self) -> Result<()> {
+        let source = self.source;
+        match &self.input {
+            ImportInput::Text(_) if source.has_usual_place() => {
+                let word = source.as_str();
+                let reason =
+                    format!("`-` is for `jsonl` and `export`, and {word} reads files: name a file or a folder");
+                Err(Error::invalid("PATH", reason))
+            }
+            ImportInput::UsualPlace(_) if !source.has_usual_place() => {
+                let what = if source == ImportSource::Jsonl { "JSON Lines have" } else { "an export has" };
+                let reason = format!("{what} no usual place: name a file, or `-` for standard input");
+                Err(Error::invalid("PATH", reason))
+            }
+            _ => Ok(()),
         }
     }
 }
