@@ -39,15 +39,6 @@ pub(crate) struct Changes {
     pub deleted: Vec<String>,
 }
 
-/// The rest of a tree after the removal of a path.
-enum Left {
-    /// All of it: there was nothing to remove.
-    All,
-    Nothing,
-    /// This tree.
-    Tree(Object),
-}
-
 /// An untracked or modified file.
 enum Located {
     /// A regular file, with its size, its modification time in nanoseconds, and whether it is executable.
@@ -197,46 +188,26 @@ impl Scratch<'_> {
             .filter(|path| !path.is_empty())
             .collect();
         self.update(&paths)?;
-        let write = || self.call(&["write-tree", "--missing-ok"]).made();
-        let tree = match write() {
-            Err(_) if self.resolve_memory()? => write()?,
-            tree => tree?,
-        };
-        // The tree still contains the committed memory. Removing it from the index instead would take three times as
-        // long with thousands of entries.
-        let parts: Vec<&str> = self.tree.prefix.split('/').filter(|part| !part.is_empty()).collect();
-        match self.without(&tree, &parts)? {
-            Left::All => Ok(tree),
-            Left::Nothing => self.make_tree(&[]),
-            Left::Tree(tree) => Ok(tree),
-        }
+        self.call(&["write-tree", "--missing-ok"]).made()
     }
 
-    /// Removes the memory's files in conflict from the index, since an index with conflicts has no tree. Returns
-    /// whether there were any.
-    fn resolve_memory(&self) -> Result<bool> {
-        let Some(memory) = self.tree.own_path() else { return Ok(false) };
-        let listing = self.call(&["ls-files", "-z", "--unmerged"]).paths([memory]).limit(MAX_LIST).ask_all()?;
-        let mut removed = Vec::new();
-        for entry in listing.split(|byte| *byte == 0) {
-            // An entry is mode, id, side and, after a tab, the path. All sides of a path go at once.
-            if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
-                self.remove(&mut removed, &entry[tab + 1..]);
-            }
+    /// Adds lines that remove the memory, with all sides of its conflicts: a file in place of a folder takes the place of what
+    /// is in it, side by side, and goes itself at the end.
+    fn remove_memory(&self, list: &mut Vec<u8>) {
+        let Some(memory) = self.tree.own_path() else { return };
+        let name = self.tree.name_of(b"");
+        for side in ["", " 1", " 2", " 3"] {
+            record(list, "100644", &format!("{}{side}", name.as_str()), memory.as_bytes());
         }
-        if removed.is_empty() {
-            return Ok(false);
-        }
-        self.call(&["update-index", "-z", "--index-info"]).input(&removed).ask()?;
-        Ok(true)
+        self.remove(list, memory.as_bytes());
     }
 
     /// Adds a line for `git update-index --index-info` that removes a path.
     fn remove(&self, list: &mut Vec<u8>, path: &[u8]) {
-        record(list, "0", &"0".repeat(self.tree.format.digits()), path);
+        record(list, "0", &"0".repeat(self.tree.digits), path);
     }
 
-    /// Adds the files at these paths to the index.
+    /// Adds the files at these paths to the index, and removes the memory from it.
     fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
         let mut folders = HashMap::new();
         let mut look =
@@ -254,10 +225,10 @@ impl Scratch<'_> {
                     let content = if size <= MAX_FILE { read(&self.full(path)) } else { None };
                     // The object of this name is never read, so it does not exist.
                     let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
-                    record(&mut added, mode, self.tree.format.name_of(&content).as_str(), path);
+                    record(&mut added, mode, self.tree.name_of(&content).as_str(), path);
                 }
                 Located::Link(target) => {
-                    let name = self.tree.format.name_of(target.as_bytes());
+                    let name = self.tree.name_of(target.as_bytes());
                     record(&mut added, "120000", name.as_str(), path);
                 }
                 Located::Repository => repositories.push(path),
@@ -269,13 +240,14 @@ impl Scratch<'_> {
             let list: Vec<u8> = repositories.join(&0);
             let words = ["update-index", "--add", "--replace", "-z", "--stdin"];
             if self.call(&words).input(&list).ask().is_err() {
-                let name = self.tree.format.name_of(b"a repository");
+                let name = self.tree.name_of(b"a repository");
                 for path in repositories {
                     record(&mut added, "160000", name.as_str(), path);
                 }
             }
         }
-        let records = [removed, added].concat();
+        let mut records = [removed, added].concat();
+        self.remove_memory(&mut records);
         if !records.is_empty() {
             self.call(&["update-index", "-z", "--index-info"]).input(&records).ask()?;
         }
@@ -298,44 +270,6 @@ impl Scratch<'_> {
     /// Returns the file system path of a path of the work tree.
     fn full(&self, path: &[u8]) -> PathBuf {
         self.tree.root.join(OsStr::from_bytes(path))
-    }
-
-    /// Returns the rest of a tree without the content at the path of these parts.
-    fn without(&self, tree: &Object, path: &[&str]) -> Result<Left> {
-        let Some((part, rest)) = path.split_first() else { return Ok(Left::All) };
-        let listing = self.call(&["ls-tree", "-z"]).object(tree).limit(MAX_LIST).ask_all()?;
-        // A record is mode, kind, id and, after a tab, the name.
-        let mut records: Vec<&[u8]> = listing.split(|byte| *byte == 0).filter(|record| !record.is_empty()).collect();
-        let name = |record: &[u8]| record.iter().position(|byte| *byte == b'\t').map(|tab| record[tab + 1..].to_vec());
-        let Some(at) = records.iter().position(|record| name(record).as_deref() == Some(part.as_bytes())) else {
-            return Ok(Left::All);
-        };
-        let record = String::from_utf8_lossy(records[at]).into_owned();
-        let changed;
-        if rest.is_empty() {
-            records.remove(at);
-        } else {
-            let below = record.split([' ', '\t']).nth(2).unwrap_or_default();
-            match self.without(&Object::parse(below)?, rest)? {
-                Left::All => return Ok(Left::All),
-                // Git has no empty folders.
-                Left::Nothing => drop(records.remove(at)),
-                Left::Tree(tree) => {
-                    changed = record.replacen(below, tree.as_str(), 1);
-                    records[at] = changed.as_bytes();
-                }
-            }
-        }
-        if records.is_empty() {
-            return Ok(Left::Nothing);
-        }
-        self.make_tree(&records).map(Left::Tree)
-    }
-
-    fn make_tree(&self, records: &[&[u8]]) -> Result<Object> {
-        let input: Vec<u8> = records.iter().flat_map(|record| record.iter().copied().chain([0])).collect();
-        // Objects may be missing in a partial clone, and are where no content was written.
-        self.call(&["mktree", "-z", "--missing"]).input(&input).made()
     }
 
     /// Leaves the memory out of a call.

@@ -6,10 +6,11 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::files::{self, ImportFile, file_name};
+use super::files::{self, ImportFile};
 use super::gathered::{Fact, SourceContent};
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
+use super::sources::number_of;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::parse_time;
@@ -157,21 +158,6 @@ fn value_line(text: &str, key: &str) -> Option<(Range<usize>, String)> {
     })
 }
 
-/// Returns the number in a file's name: `0007-use-wal.md`, `adr-007.md`, `ADR007_x.md`.
-pub(super) fn number_of(path: &str) -> Option<u32> {
-    let name = file_name(path);
-    let rest = name.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map_or(name, |_| &name[3..]);
-    let digits: String = rest.trim_start_matches(['-', '_']).chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
-}
-
-/// Returns whether the name alone says that a file is a record: `0007-use-wal.md`, and not the date of a note.
-pub(super) fn is_record_name(name: &str) -> bool {
-    let parts: Vec<&str> = name.split(['-', '_']).collect();
-    let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    parts.len() > 1 && !parts[1..].iter().take(2).all(is_number)
-}
-
 /// Returns the first number in a text.
 fn number_in(text: &str) -> Option<u32> {
     let start = text.find(|character: char| character.is_ascii_digit())?;
@@ -200,16 +186,5 @@ mod tests {
         check("3 replicas at least", "3 replicas at least");
         check("Adrift", "Adrift");
         check("2026", "2026");
-    }
-
-    #[test]
-    fn a_record_has_a_number() {
-        let check = |path: &str, expected| assert_eq!(number_of(path), expected, "{path}");
-        check("docs/adr/0007-use-wal.md", Some(7));
-        check("adr-12.md", Some(12));
-        check("ADR013_x.md", Some(13));
-        check("README.md", None);
-        check("template.md", None);
-        check("adr.md", None);
     }
 }

@@ -5,11 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ImportWrite;
 use super::gathered::Fact;
 use super::provenance::{IMPORTED, ImportedBefore, details, imported_before};
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::ImportRequest;
+use super::write::ImportWrite;
 use crate::entry::edit::Change;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Head, Id, Scope, Source, body_fingerprint};

@@ -1,31 +1,14 @@
 //! Claude Code's own memory of a project: a folder of markdown files with a type each.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
-use super::files::{ImportFile, file_name};
+use super::files::ImportFile;
 use super::gathered::{Fact, SourceContent};
 use super::request::ImportRequest;
+use super::sources::{CLAUDE_INDEX, file_name};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Source, parse_time};
 use crate::workspace::Workspace;
-
-/// The list of the others.
-pub(super) const INDEX: &str = "MEMORY.md";
-
-/// Returns the name that Claude Code gives a project's folder below `projects/`: its path, with `-` for all but ASCII
-/// letters and digits.
-pub(super) fn slug(root: &Path) -> String {
-    let root = root.to_string_lossy();
-    root.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).collect()
-}
-
-/// Returns Claude Code's folder for the project, which may not exist.
-pub(super) fn project_folder(workspace: &Workspace, claude: &Path) -> PathBuf {
-    let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
-    claude.join("projects").join(slug(&root))
-}
 
 /// Reads what Claude Code remembers of the project. What it remembers of its user is personal, and stays where it is.
 pub(super) fn read(
@@ -34,7 +17,7 @@ pub(super) fn read(
     file: &ImportFile,
     content: &mut SourceContent,
 ) -> Result<(), String> {
-    if file_name(&file.path) == INDEX {
+    if file_name(&file.path) == CLAUDE_INDEX {
         return Err("it only lists the other files".to_owned());
     }
     let kind = word(file, &["type"]).unwrap_or("project");
@@ -55,14 +38,4 @@ fn word<'a>(file: &'a ImportFile, keys: &[&str]) -> Option<&'a str> {
     let inner = |key: &str| file.fields.get("metadata")?.get(key).and_then(Value::as_str).map(str::trim);
     let text = |key: &&str| file.word(&[key]).or_else(|| inner(key)).filter(|text| !text.is_empty());
     keys.iter().find_map(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_folder_of_a_project_is_named_by_its_path() {
-        assert_eq!(slug(Path::new("/home/dev/my_project.rs")), "-home-dev-my-project-rs");
-    }
 }

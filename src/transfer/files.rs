@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::claude_memory;
 use super::gathered::SourceContent;
 use super::report::{ImportOrigin, ImportReport};
-use super::request::{ImportInput, ImportRequest, ImportSource};
+use super::request::{ImportInput, ImportRequest};
+use super::sources::{ImportSource, file_name};
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{SourceFiles, SourceFolder, Unreadable};
@@ -22,6 +22,10 @@ const MAX_FILE: usize = 4 * 1024 * 1024;
 const MAX_FILES: usize = 5_000;
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
+
+/// Reads what a file of a source says. An error says why the file is skipped.
+pub(super) type FileReader =
+    fn(&Workspace, &ImportRequest, &ImportFile, &mut SourceContent) -> std::result::Result<(), String>;
 
 /// A text file of a source.
 #[derive(Debug)]
@@ -100,11 +104,6 @@ impl ImportFile {
     }
 }
 
-/// Returns the last part of a path.
-pub(super) fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 /// Quotes the values that begin with `*`, which is an alias in YAML. Cursor writes patterns such as `globs: *.ts` so.
 fn with_quoted_globs(head: &str) -> String {
     let quoted = |line: &str| match line.split_once(": ") {
@@ -119,11 +118,6 @@ fn with_quoted_globs(head: &str) -> String {
         },
     };
     head.lines().map(|line| quoted(line) + "\n").collect()
-}
-
-/// Returns whether the name of a file ends in this extension, in whatever case.
-pub(super) fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
 /// Reads the files of a source one after another with their frontmatter split off. What was read and what was left out is
@@ -152,8 +146,8 @@ pub(super) fn texts(
     let row = request.source.row();
     match &request.input {
         ImportInput::UsualPlace(folders) if request.source == ImportSource::ClaudeMemory => {
-            let Some(claude) = &folders.claude else { return Ok(Vec::new()) };
-            let folder = claude_memory::project_folder(workspace, claude).join("memory");
+            let Some(project) = folders.claude_project(workspace.root()) else { return Ok(Vec::new()) };
+            let folder = project.join("memory");
             let folder = folder.canonicalize().unwrap_or(folder);
             report.searched.push(folder.display().to_string());
             let Ok(open) = SourceFolder::open(&folder) else { return Ok(Vec::new()) };

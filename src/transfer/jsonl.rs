@@ -110,7 +110,8 @@ fn list(object: &Value, named: Option<&String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transfer::request::{ImportInput, ImportSource, JsonlFields};
+    use crate::transfer::request::{ImportInput, JsonlFields};
+    use crate::transfer::sources::ImportSource;
 
     fn read(line: &str, fields: JsonlFields) -> std::result::Result<Fact, String> {
         let request = ImportRequest::new(ImportSource::Jsonl, ImportInput::Text(Vec::new()));

@@ -1,7 +1,7 @@
 //! Writes past attempts of another program to the journal, each under the run and the number that it had there.
 
-use super::ImportWrite;
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
+use super::write::ImportWrite;
 use crate::entry::{Attempt, Id};
 use crate::error::{Error, Result};
 use crate::journal::{attempt_at, check_number, check_run_name, journal_path};

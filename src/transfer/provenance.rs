@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::ImportWrite;
 use super::gathered::Fact;
-use super::request::ImportSource;
+use super::sources::ImportSource;
+use super::write::ImportWrite;
 use crate::catalog::RowId;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Id, frontmatter, timestamp};

@@ -1,101 +1,12 @@
 //! What a caller asks to be imported.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use super::sources::{SOURCES, SourceRow, source_of, source_of_lines};
+use super::sources::ImportSource;
 use crate::entry::Source;
 use crate::error::{Error, Result};
-
-/// Where knowledge can come from.
-///
-/// ```
-/// use ralph_memory::memory::ImportSource;
-/// assert_eq!(ImportSource::parse("claude-memory"), Some(ImportSource::ClaudeMemory));
-/// assert_eq!(ImportSource::MemoryBank.as_str(), "memory-bank");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ImportSource {
-    /// The sections of CLAUDE.md and AGENTS.md.
-    Sections,
-    /// Rules of editors and agents: Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro, Cline.
-    Rules,
-    /// Claude Code's own memory of the project.
-    ClaudeMemory,
-    /// Architecture decision records, in the forms of Nygard and MADR.
-    Adr,
-    /// A folder of markdown files, such as Cline's memory bank.
-    MemoryBank,
-    /// One JSON object a line.
-    Jsonl,
-    /// The `SQLite` database of `RefoundAI/ralph`.
-    Ralph,
-    /// Past sessions of Claude Code and Codex.
-    Transcripts,
-    /// What [`Memory::export`](crate::Memory::export) gave.
-    Export,
-}
-
-impl ImportSource {
-    /// All sources, in the order in which they are documented.
-    pub const ALL: [ImportSource; 9] = [
-        ImportSource::Sections,
-        ImportSource::Rules,
-        ImportSource::ClaudeMemory,
-        ImportSource::Adr,
-        ImportSource::MemoryBank,
-        ImportSource::Jsonl,
-        ImportSource::Ralph,
-        ImportSource::Transcripts,
-        ImportSource::Export,
-    ];
-
-    /// Returns what the program knows of it.
-    pub(super) fn row(self) -> &'static SourceRow {
-        &SOURCES[self as usize]
-    }
-
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        self.row().word
-    }
-
-    /// Returns one line about what is read, and what becomes of it.
-    pub fn help(self) -> &'static str {
-        self.row().help
-    }
-
-    /// Returns the source of this name.
-    pub fn parse(name: &str) -> Option<ImportSource> {
-        ImportSource::ALL.into_iter().find(|source| source.as_str() == name)
-    }
-
-    /// Returns whether it has usual places, in the project or among the agents' files.
-    pub fn has_usual_place(self) -> bool {
-        !matches!(self, ImportSource::Jsonl | ImportSource::Export)
-    }
-
-    /// Returns the source that something belongs to: a file or a folder by its place, its name and, of JSON Lines, its first
-    /// lines; a text by its first lines. `None` where nothing says it.
-    ///
-    /// ```
-    /// use ralph_memory::memory::{ImportInput, ImportSource};
-    /// # let folder = tempfile::tempdir()?;
-    /// let path = folder.path().join("CLAUDE.md");
-    /// std::fs::write(&path, "## Tests\n\nRun `just test`.\n")?;
-    /// assert_eq!(ImportSource::of(&ImportInput::Path(path)), Some(ImportSource::Sections));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn of(input: &ImportInput) -> Option<ImportSource> {
-        match input {
-            ImportInput::UsualPlace(_) => None,
-            ImportInput::Path(path) => source_of(path),
-            ImportInput::Text(text) => Some(source_of_lines(text)),
-        }
-    }
-}
 
 /// The folders in which agents keep their files of this user. Without one, its usual place is not searched.
 ///
@@ -110,6 +21,20 @@ pub struct AgentFolders {
     pub claude: Option<PathBuf>,
     /// Codex's, mostly `~/.codex`.
     pub codex: Option<PathBuf>,
+}
+
+impl AgentFolders {
+    /// Returns Claude Code's folder for the project at `root`, which may not exist. Its name is the path of the project, with
+    /// `-` for all but ASCII letters and digits.
+    pub(super) fn claude_project(&self, root: &Path) -> Option<PathBuf> {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        Some(self.claude.as_ref()?.join("projects").join(project_name(&root)))
+    }
+}
+
+fn project_name(root: &Path) -> String {
+    let root = root.to_string_lossy();
+    root.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).collect()
 }
 
 /// What is read.
@@ -222,5 +147,15 @@ impl ImportRequest {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_project_is_named_by_its_path() {
+        assert_eq!(project_name(Path::new("/home/dev/my_project.rs")), "-home-dev-my-project-rs");
     }
 }

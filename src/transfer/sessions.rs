@@ -8,10 +8,10 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::claude_memory::project_folder;
 use super::files;
 use super::report::{ImportOrigin, ImportReport};
 use super::request::{ImportInput, ImportRequest};
+use super::sources::{file_name, has_extension};
 use crate::entry::parse_time;
 use crate::error::{IoContext as _, Result};
 use crate::iterations::session_run;
@@ -97,7 +97,7 @@ pub(super) fn find(
             }
         }
         ImportInput::UsualPlace(folders) => {
-            let claude = folders.claude.as_ref().map(|claude| project_folder(workspace, claude));
+            let claude = folders.claude_project(workspace.root());
             let codex = folders.codex.as_ref().map(|codex| codex.join("sessions"));
             for folder in claude.iter().chain(&codex) {
                 report.searched.push(folder.display().to_string());
@@ -132,8 +132,8 @@ fn below(folder: &Path, is_of_project: bool, report: &mut ImportReport, found: &
     let Ok(open) = SourceFolder::open(folder) else { return };
     // Those of sub-agents are in the session that started them.
     let wanted = |path: &str| {
-        let name = files::file_name(path);
-        files::has_extension(name, "jsonl") && !name.starts_with("agent-") && !path.contains("/subagents/")
+        let name = file_name(path);
+        has_extension(name, "jsonl") && !name.starts_with("agent-") && !path.contains("/subagents/")
     };
     let files = open.files(&wanted);
     for (path, reason) in files.left_out {

@@ -10,7 +10,7 @@ use super::export::{SCHEMA_VERSION, bad_line, check_path};
 use super::files::{NamedPath, STANDARD_INPUT};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
-use super::{ImportWrite, in_one_write};
+use super::write::{ImportWrite, in_one_write};
 use crate::entry::{self, Id, MAX_FILE_BYTES};
 use crate::error::{Error, Result};
 use crate::store::{Created, Unreadable};
