@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::WorkTree;
-use super::object::Object;
+use super::object::ObjectName;
 use crate::child::{self, ChildOutput};
 use crate::error::{Error, Result};
 
@@ -135,7 +135,7 @@ impl<'a> GitCall<'a> {
     }
 
     /// Adds the name of an object.
-    pub(super) fn object(mut self, object: &Object) -> Self {
+    pub(super) fn object(mut self, object: &ObjectName) -> Self {
         self.command.arg(object.as_str());
         self
     }
@@ -242,8 +242,8 @@ impl<'a> GitCall<'a> {
     }
 
     /// Returns the object that the answer names.
-    pub(super) fn made(self) -> Result<Object> {
-        Object::parse(&self.line()?.unwrap_or_default())
+    pub(super) fn made(self) -> Result<ObjectName> {
+        ObjectName::parse(&self.line()?.unwrap_or_default())
     }
 
     /// Runs it. An answer over a limit is cut to whole records.

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use call::{GitCall, index_settings};
-use object::{Object, SHA1, SHA256};
+use object::{ObjectName, SHA1, SHA256};
 
 pub(crate) use busy::Repository;
 pub(crate) use driver::{DRIVER, MergeDriver, driver_line};
@@ -189,8 +189,8 @@ impl WorkTree {
     }
 
     /// Returns the name that git gives a file with these bytes.
-    fn name_of(&self, bytes: &[u8]) -> Object {
-        Object::of_file(bytes, self.digits)
+    fn name_of(&self, bytes: &[u8]) -> ObjectName {
+        ObjectName::of_file(bytes, self.digits)
     }
 
     /// Returns a path of the work tree relative to the given folder.
@@ -273,6 +273,45 @@ mod tests {
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     }
 
+    /// A repository in a folder `p`, with a memory in it.
+    pub(super) struct TestProject(pub(super) TempDir);
+
+    impl TestProject {
+        pub(super) fn new() -> TestProject {
+            let project = TestProject(tempfile::tempdir().unwrap());
+            fs::create_dir(project.root()).unwrap();
+            project.git(&["init", "--quiet"]);
+            // No settings of the person who runs the tests name an author.
+            project.git(&["config", "user.name", "a"]);
+            project.git(&["config", "user.email", "a@b"]);
+            project.write("src/a.rs", "a").write(".ralph/knowledge/x.md", "x");
+            project
+        }
+
+        pub(super) fn root(&self) -> PathBuf {
+            self.0.path().join("p")
+        }
+
+        pub(super) fn work_tree(&self) -> WorkTree {
+            found(&self.root().join(".ralph"))
+        }
+
+        #[track_caller]
+        pub(super) fn git(&self, arguments: &[&str]) -> String {
+            git(&self.root(), arguments)
+        }
+
+        pub(super) fn write(&self, path: &str, text: &str) -> &TestProject {
+            put(&self.root().join(path), text);
+            self
+        }
+
+        pub(super) fn commit(&self) {
+            self.git(&["add", "--all"]);
+            self.git(&["commit", "--quiet", "--message", "m"]);
+        }
+    }
+
     /// Makes a repository with a folder `sub/.ralph` that holds these files.
     fn repository(files: &[&str]) -> (TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
@@ -293,7 +332,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn found(folder: &Path) -> WorkTree {
+    pub(super) fn found(folder: &Path) -> WorkTree {
         match WorkTree::find(folder) {
             Lookup::Found(tree) => tree,
             other => panic!("{other:?}"),

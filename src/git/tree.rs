@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::call::GitCall;
-use super::object::Object;
+use super::object::ObjectName;
 use super::{WorkTree, names};
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::OutsideFolder;
@@ -135,7 +135,7 @@ impl WorkTree {
     ///
     /// Those of [`WorkTree::tree`], and [`Error::Git`] where one is not the name of an object.
     pub(crate) fn changes(&self, scratch: &Path, before: &str, after: &str) -> Result<Changes> {
-        let (before, after) = (Object::parse(before)?, Object::parse(after)?);
+        let (before, after) = (ObjectName::parse(before)?, ObjectName::parse(after)?);
         let mut changes = Changes::default();
         if before == after {
             return Ok(changes);
@@ -173,7 +173,7 @@ impl WorkTree {
 
 impl Scratch<'_> {
     /// Makes the tree of the current files.
-    fn make(&self) -> Result<Object> {
+    fn make(&self) -> Result<ObjectName> {
         // Refreshes the index, so that touched but unchanged files count as unchanged. 1 means that something differs.
         self.call(&["update-index", "-q", "--unmerged", "--ignore-submodules", "--refresh"]).good(&[0, 1]).ask()?;
         let words = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty"];
@@ -339,47 +339,12 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::tests::{command, git};
-    use super::super::{Lookup, WorkTree};
+    use super::super::tests::{TestProject, command, found, git};
     use super::*;
 
-    struct TestProject {
-        folder: tempfile::TempDir,
-    }
-
     impl TestProject {
-        /// Makes a repository with a memory in a folder of it.
-        fn new() -> TestProject {
-            let folder = tempfile::tempdir().unwrap();
-            let project = TestProject { folder };
-            project.git(&["init", "--quiet"]);
-            project.write("src/a.rs", "a").write(".ralph/knowledge/x.md", "x").write(".gitignore", "target/\n");
-            project
-        }
-
-        fn root(&self) -> PathBuf {
-            self.folder.path().join("p")
-        }
-
-        fn git(&self, arguments: &[&str]) {
-            fs::create_dir_all(self.root()).unwrap();
-            git(&self.root(), arguments);
-        }
-
-        fn write(&self, path: &str, text: &str) -> &TestProject {
-            let path = self.root().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-            self
-        }
-
-        fn commit(&self) {
-            self.git(&["add", "--all"]);
-            self.git(&["commit", "--quiet", "--message", "m"]);
-        }
-
         fn scratch(&self) -> PathBuf {
-            self.folder.path().join("scratch/git")
+            self.0.path().join("scratch/git")
         }
 
         fn tree(&self) -> String {
@@ -387,15 +352,7 @@ mod tests {
         }
 
         fn changes(&self, before: &str, after: &str) -> Changes {
-            found(&self.root().join(".ralph")).changes(&self.scratch(), before, after).unwrap()
-        }
-    }
-
-    #[track_caller]
-    fn found(folder: &Path) -> WorkTree {
-        match WorkTree::find(folder) {
-            Lookup::Found(tree) => tree,
-            other => panic!("{other:?}"),
+            self.work_tree().changes(&self.scratch(), before, after).unwrap()
         }
     }
 
@@ -409,6 +366,7 @@ mod tests {
     #[test]
     fn an_equal_state_has_the_same_tree() {
         let project = TestProject::new();
+        project.write(".gitignore", "target/\n");
         let first = project.tree();
         assert_eq!(project.tree(), first);
         // Neither the memory nor ignored files count, and committing changes nothing.
@@ -440,7 +398,7 @@ mod tests {
         // It is the tree that git makes of the rest, also if nothing is left.
         project.git(&["rm", "-r", "--cached", "--quiet", "deep/er"]);
         assert_eq!(git(&project.root(), &["write-tree"]), before);
-        project.git(&["rm", "-r", "--quiet", "src", "deep/beside", ".gitignore"]);
+        project.git(&["rm", "-r", "--quiet", "src", "deep/beside"]);
         fs::remove_dir_all(project.root().join("deep")).unwrap();
         project.commit();
         // The empty tree has the same id everywhere.
@@ -513,7 +471,7 @@ mod tests {
     fn linked_work_trees_and_subfolders_have_their_own() {
         let project = TestProject::new();
         project.commit();
-        let linked = project.folder.path().join("linked");
+        let linked = project.0.path().join("linked");
         project.git(&["worktree", "add", "--quiet", "-b", "other", linked.to_str().unwrap()]);
         assert_eq!(tree(&linked.join(".ralph"), &project.scratch()), project.tree());
         fs::write(linked.join("src/a.rs"), "other").unwrap();
@@ -532,13 +490,13 @@ mod tests {
     fn no_name_of_a_tree_is_an_option() {
         let project = TestProject::new();
         let tree = project.tree();
-        let victim = project.folder.path().join("victim");
+        let victim = project.0.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         let option = format!("--output={}", victim.display());
         for (before, after) in
             [(option.as_str(), tree.as_str()), (&tree, &option), ("HEAD", &tree), (&tree[1..], &tree)]
         {
-            let changes = found(&project.root().join(".ralph")).changes(&project.scratch(), before, after);
+            let changes = project.work_tree().changes(&project.scratch(), before, after);
             assert!(matches!(changes, Err(Error::Git { .. })), "{before} {after}: {changes:?}");
         }
         assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
@@ -611,9 +569,9 @@ mod tests {
             fs::File::create(path).unwrap().set_len(MAX_FILE).unwrap();
         };
         (0..most).for_each(make);
-        let error = found(&project.root().join(".ralph")).tree(&project.scratch()).unwrap_err().to_string();
-        // The other two files belong to every project here.
-        assert!(error.starts_with("cannot read the work tree: 514 files, 129 MiB together, are untracked"), "{error}");
+        let error = project.work_tree().tree(&project.scratch()).unwrap_err().to_string();
+        // The other file belongs to every project here.
+        assert!(error.starts_with("cannot read the work tree: 513 files, 129 MiB together, are untracked"), "{error}");
         assert_eq!(size_of(&project.scratch()), 0);
         project.write(".gitignore", "data-*\n");
         project.tree();
@@ -666,7 +624,7 @@ mod tests {
     fn nothing_is_read_through_a_link_in_place_of_a_folder() {
         for link in ["d", "d/e"] {
             let project = TestProject::new();
-            let (root, outside) = (project.root(), project.folder.path().join("outside"));
+            let (root, outside) = (project.root(), project.0.path().join("outside"));
             project.write("d/e/f", "f").write("d/e/g", "g").write("d-beside/f", "f");
             project.commit();
             let before = project.tree();
@@ -686,7 +644,7 @@ mod tests {
     #[test]
     fn no_filter_sees_a_file() {
         let project = TestProject::new();
-        let trace = project.folder.path().join("trace");
+        let trace = project.0.path().join("trace");
         project.write(".gitattributes", "* filter=trap\n").write("src/b.rs", "b");
         project.commit();
         let before = project.tree();
@@ -700,7 +658,7 @@ mod tests {
         assert!(!trace.exists());
         let expected = Changes { created: vec!["new".into()], modified: vec!["src/b.rs".into()], deleted: vec![] };
         assert_eq!(project.changes(&before, &after), expected);
-        found(&project.root().join(".ralph")).uncommitted().unwrap();
+        project.work_tree().uncommitted().unwrap();
         assert!(!trace.exists());
     }
 
@@ -709,7 +667,7 @@ mod tests {
         let project = TestProject::new();
         project.tree();
         project.write(".git/index", "broken");
-        assert!(found(&project.root().join(".ralph")).tree(&project.scratch()).is_err());
+        assert!(project.work_tree().tree(&project.scratch()).is_err());
         assert_eq!(size_of(&project.scratch()), 0);
         fs::remove_file(project.root().join(".git/index")).unwrap();
         project.tree();
@@ -734,7 +692,7 @@ mod tests {
         project.tree();
         // An invalid index.
         project.write(".git/index", "broken");
-        assert!(matches!(found(&project.root().join(".ralph")).tree(&project.scratch()), Err(Error::Git { .. })));
+        assert!(matches!(project.work_tree().tree(&project.scratch()), Err(Error::Git { .. })));
     }
 
     #[test]

@@ -38,10 +38,7 @@ struct DecisionRecord {
 /// Finds decision records, those that are replaced before those that replace them.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
     let mut records = Vec::new();
-    files::each_file(workspace, request, content, &mut |file, _| {
-        records.push(record(file));
-        Ok(())
-    })?;
+    files::each_file(workspace, request, content, &mut |file, _| records.push(record(file)))?;
     records.sort_by(|one, other| (one.number, &one.path).cmp(&(other.number, &other.path)));
     let numbers: HashSet<u32> = records.iter().map(|record| record.number).collect();
     let mut replaced: HashMap<u32, Vec<String>> = HashMap::new();

@@ -11,18 +11,13 @@ use crate::entry::{Source, parse_time};
 use crate::workspace::Workspace;
 
 /// Reads what Claude Code remembers of the project. What it remembers of its user is personal, and stays where it is.
-pub(super) fn read(
-    _: &Workspace,
-    _: &ImportRequest,
-    file: &ImportFile,
-    content: &mut SourceContent,
-) -> Result<(), String> {
+pub(super) fn read(_: &Workspace, _: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
     if file_name(&file.path) == CLAUDE_INDEX {
-        return Err("it only lists the other files".to_owned());
+        return content.report.skip(file.origin(), "it only lists the other files");
     }
     let kind = word(file, &["type"]).unwrap_or("project");
     if kind == "user" {
-        return Err("it is about you, not about the project".to_owned());
+        return content.report.skip(file.origin(), "it is about you, not about the project");
     }
     let title = word(file, &["description", "name"]).map(str::to_owned);
     let title = title.unwrap_or_else(|| file.stem().replace(['-', '_'], " "));
@@ -30,7 +25,6 @@ pub(super) fn read(
     let fact = Fact::new(file.key.clone(), file.origin(), knowledge);
     let date = word(file, &["modified", "updated", "created"]).and_then(parse_time);
     content.add(Fact { date, ..fact });
-    Ok(())
 }
 
 /// Returns the text of a field, the first of these that has some. Some versions keep fields one level deeper.

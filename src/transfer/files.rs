@@ -23,9 +23,8 @@ const MAX_FILES: usize = 5_000;
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
-/// Reads what a file of a source says. An error says why the file is skipped.
-pub(super) type FileReader =
-    fn(&Workspace, &ImportRequest, &ImportFile, &mut SourceContent) -> std::result::Result<(), String>;
+/// Reads what a file of a source says.
+pub(super) type FileReader = fn(&Workspace, &ImportRequest, &ImportFile, &mut SourceContent);
 
 /// A text file of a source.
 #[derive(Debug)]
@@ -81,7 +80,7 @@ impl ImportFile {
     /// # Errors
     ///
     /// Why the frontmatter cannot be read.
-    fn split(&mut self, report: &mut ImportReport) -> std::result::Result<(), String> {
+    fn split(&mut self, report: &mut ImportReport) -> std::result::Result<(), &'static str> {
         match own_block(&self.text) {
             Ok(Some(block)) => {
                 let lines = "\n".repeat(self.text[block.clone()].matches('\n').count());
@@ -126,12 +125,12 @@ pub(super) fn each_file(
     workspace: &Workspace,
     request: &ImportRequest,
     content: &mut SourceContent,
-    read: &mut dyn FnMut(&ImportFile, &mut SourceContent) -> std::result::Result<(), String>,
+    read: &mut dyn FnMut(&ImportFile, &mut SourceContent),
 ) -> Result<()> {
     for mut file in texts(workspace, request, &mut content.report)? {
-        let read = file.split(&mut content.report).and_then(|()| read(&file, content));
-        if let Err(reason) = read {
-            content.report.skip(file.origin(), reason);
+        match file.split(&mut content.report) {
+            Ok(()) => read(&file, content),
+            Err(reason) => content.report.skip(file.origin(), reason),
         }
     }
     Ok(())

@@ -31,15 +31,9 @@ struct MarkdownSection<'a> {
 }
 
 /// Reads the sections of CLAUDE.md or AGENTS.md.
-pub(super) fn sections(
-    _: &Workspace,
-    request: &ImportRequest,
-    file: &ImportFile,
-    content: &mut SourceContent,
-) -> Result<(), String> {
+pub(super) fn sections(_: &Workspace, request: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
     let about = Knowledge { source: request.writer, ..Knowledge::new("", ["guidelines"], "") };
     split(file, &about, 3, content);
-    Ok(())
 }
 
 /// Reads a file of a folder of markdown: if its frontmatter has a title it is one entry, else each section is.
@@ -48,7 +42,7 @@ pub(super) fn memory_bank(
     request: &ImportRequest,
     file: &ImportFile,
     content: &mut SourceContent,
-) -> Result<(), String> {
+) {
     let mut tags: Vec<String> = vec![file.stem().to_owned()];
     tags.extend(file.list("tags"));
     // An event would be another kind of entry.
@@ -61,13 +55,11 @@ pub(super) fn memory_bank(
         ..Knowledge::new("", tags, "")
     };
     let Some(title) = file.word(&["title", "name"]) else {
-        split(file, &about, 2, content);
-        return Ok(());
+        return split(file, &about, 2, content);
     };
     let knowledge = Knowledge { title: title.to_owned(), body: file.text.clone(), ..about };
     let date = file.word(&["modified", "updated", "date", "created"]).and_then(parse_time);
     content.add(Fact { date, ..Fact::new(file.key.clone(), file.origin(), knowledge) });
-    Ok(())
 }
 
 /// Adds the sections of a file, down to headings of this level.

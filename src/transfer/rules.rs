@@ -17,12 +17,7 @@ const PATHS: [&str; 4] = ["globs", "applyTo", "paths", "fileMatchPattern"];
 const MAX_DESCRIPTION: usize = 100;
 
 /// Reads a rule.
-pub(super) fn read(
-    _: &Workspace,
-    request: &ImportRequest,
-    file: &ImportFile,
-    content: &mut SourceContent,
-) -> Result<(), String> {
+pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
     let patterns: Vec<String> = PATHS.iter().flat_map(|key| file.list(key)).collect();
     let mut tags = vec!["rules".to_owned(), file.stem().to_owned()];
     tags.extend(file.list("tags"));
@@ -35,7 +30,6 @@ pub(super) fn read(
         fact.more.insert("globs".to_owned(), json!(patterns));
     }
     content.add(fact);
-    Ok(())
 }
 
 /// Returns the title of a rule: what its frontmatter says in a line, else its first heading, else its name.

@@ -117,13 +117,13 @@ impl ImportSource {
     /// Returns the source of JSON Lines by the first of them.
     pub fn of_lines(text: &[u8]) -> ImportSource {
         let lines = text.split(|byte| *byte == b'\n').take(MAX_LINES);
-        let objects = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let mut objects = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         let of_object = |object: Value| match object.get("type").and_then(Value::as_str) {
             Some("begin") if object.get("schema_version").is_some() => Some(ImportSource::Export),
             Some("session_meta") => Some(ImportSource::Transcripts),
             _ => object.get("sessionId").map(|_| ImportSource::Transcripts),
         };
-        objects.filter_map(of_object).next().unwrap_or(ImportSource::Jsonl)
+        objects.find_map(of_object).unwrap_or(ImportSource::Jsonl)
     }
 }
 
@@ -227,7 +227,7 @@ const SOURCES: [SourceRow; 9] = [
 /// Returns whether a file is a rule for an editor, whatever its folder.
 fn is_rule_by_name(name: &str) -> bool {
     matches!(name, ".cursorrules" | ".windsurfrules" | ".clinerules")
-        || name.ends_with(".mdc")
+        || has_extension(name, "mdc")
         || name.ends_with(".instructions.md")
 }
 
