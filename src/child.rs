@@ -28,16 +28,11 @@ pub(crate) struct ChildOutput {
 }
 
 impl ChildOutput {
-    /// Returns the line that explains a failure.
+    /// Returns the line that explains a failure: the first of the complaint, else the exit status.
     pub(crate) fn reason(&self) -> String {
-        reason(self.code, &self.complaint)
+        let line = self.complaint.lines().map(str::trim).find(|line| !line.is_empty());
+        line.map_or_else(|| format!("exit status {}", self.code.unwrap_or(-1)), str::to_owned)
     }
-}
-
-/// Returns the first line of a complaint, else the exit status.
-pub(crate) fn reason(code: Option<i32>, complaint: &str) -> String {
-    let line = complaint.lines().find(|line| !line.trim().is_empty()).map(str::trim);
-    line.map_or_else(|| format!("exit status {}", code.unwrap_or(-1)), str::to_owned)
 }
 
 /// Runs a program, with `input` as its standard input. It is killed when it has printed more than `limit` bytes, and

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::WorkTree;
-use super::object::Object;
+use super::object::ObjectName;
 use crate::child::{self, ChildOutput};
 use crate::error::{Error, Result};
 
@@ -94,15 +94,6 @@ pub(super) struct GitCall<'a> {
     takes_part: bool,
 }
 
-/// The result of a call.
-pub(super) struct GitAnswer {
-    pub(super) code: Option<i32>,
-    /// Whole records, up to the limit.
-    pub(super) output: Vec<u8>,
-    pub(super) is_cut: bool,
-    pub(super) complaint: String,
-}
-
 impl<'a> GitCall<'a> {
     /// Runs in a folder that is not known to be a work tree.
     pub(super) fn anywhere(folder: &Path, words: &[&'static str]) -> GitCall<'a> {
@@ -144,7 +135,7 @@ impl<'a> GitCall<'a> {
     }
 
     /// Adds the name of an object.
-    pub(super) fn object(mut self, object: &Object) -> Self {
+    pub(super) fn object(mut self, object: &ObjectName) -> Self {
         self.command.arg(object.as_str());
         self
     }
@@ -222,11 +213,11 @@ impl<'a> GitCall<'a> {
     }
 
     /// Runs it, and refuses other exit statuses.
-    pub(super) fn ask(self) -> Result<GitAnswer> {
+    pub(super) fn ask(self) -> Result<ChildOutput> {
         let (name, good) = (self.name, self.good);
         let refused = |reason| Error::Git { command: name.to_owned(), reason };
         let answer = self.run().map_err(|error| refused(error.to_string()))?;
-        if answer.is_cut || answer.code.is_some_and(|code| good.contains(&code)) {
+        if answer.is_over || answer.code.is_some_and(|code| good.contains(&code)) {
             Ok(answer)
         } else {
             Err(refused(answer.reason()))
@@ -237,7 +228,7 @@ impl<'a> GitCall<'a> {
     pub(super) fn ask_all(self) -> Result<Vec<u8>> {
         let name = self.name;
         let answer = self.ask()?;
-        if answer.is_cut {
+        if answer.is_over {
             return Err(Error::Git { command: name.to_owned(), reason: "its answer is too long".to_owned() });
         }
         Ok(answer.output)
@@ -251,31 +242,23 @@ impl<'a> GitCall<'a> {
     }
 
     /// Returns the object that the answer names.
-    pub(super) fn made(self) -> Result<Object> {
-        Object::parse(&self.line()?.unwrap_or_default())
+    pub(super) fn made(self) -> Result<ObjectName> {
+        ObjectName::parse(&self.line()?.unwrap_or_default())
     }
 
-    /// Runs it.
-    pub(super) fn run(mut self) -> io::Result<GitAnswer> {
-        let ChildOutput { code, mut output, is_over, is_late, complaint } =
-            child::run(&mut self.command, self.input, self.limit, self.patience)?;
-        if is_late && !self.takes_part {
+    /// Runs it. An answer over a limit is cut to whole records.
+    pub(super) fn run(mut self) -> io::Result<ChildOutput> {
+        let mut answer = child::run(&mut self.command, self.input, self.limit, self.patience)?;
+        if answer.is_late && !self.takes_part {
             let reason = format!("it took over {} s", self.patience.as_secs());
             return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
         }
-        let is_cut = is_late || is_over;
-        if is_cut {
-            let end = output.iter().rposition(|byte| *byte == 0).unwrap_or(0);
-            output.truncate(end);
+        answer.is_over |= answer.is_late;
+        if answer.is_over {
+            let end = answer.output.iter().rposition(|byte| *byte == 0).unwrap_or(0);
+            answer.output.truncate(end);
         }
-        Ok(GitAnswer { code, output, is_cut, complaint })
-    }
-}
-
-impl GitAnswer {
-    /// Returns the line that explains the failure.
-    pub(super) fn reason(&self) -> String {
-        child::reason(self.code, &self.complaint)
+        Ok(answer)
     }
 }
 

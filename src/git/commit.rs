@@ -5,7 +5,7 @@ use std::path::Path;
 use super::WorkTree;
 use super::busy::is_committing;
 use super::call::{GitCall, index_settings};
-use super::object::Object;
+use super::object::ObjectName;
 use super::tree::own_index;
 use crate::error::{Error, Result};
 
@@ -38,8 +38,8 @@ impl WorkTree {
     pub(crate) fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
         let refused = |reason: String| Error::Git { command: "commit".to_owned(), reason };
         let verify = ["rev-parse", "--verify", "--quiet"];
-        let object = |name: &'static str| -> Result<Option<Object>> {
-            self.call(&verify).word(name).good(&[0, 1]).line()?.map(|line| Object::parse(&line)).transpose()
+        let object = |name: &'static str| -> Result<Option<ObjectName>> {
+            self.call(&verify).word(name).good(&[0, 1]).line()?.map(|line| ObjectName::parse(&line)).transpose()
         };
         let head = object("HEAD^{commit}")?;
         let index = own_index(&self.index, scratch)?;
@@ -100,57 +100,24 @@ impl WorkTree {
 mod tests {
     use std::fs;
 
-    use super::super::tests::git;
-    use super::super::{Lookup, WorkTree};
+    use super::super::tests::TestProject;
     use super::*;
 
-    struct CommitProject(tempfile::TempDir);
-
-    impl CommitProject {
-        fn new() -> CommitProject {
-            let project = CommitProject(tempfile::tempdir().unwrap());
-            fs::create_dir(project.root()).unwrap();
-            project.git(&["init", "--quiet"]);
-            project.git(&["config", "user.name", "a"]);
-            project.git(&["config", "user.email", "a@b"]);
-            project.write(".ralph/knowledge/a.md", "a").write(".ralph/state/x", "x").write("src/a.rs", "a");
-            project
-        }
-
-        fn root(&self) -> std::path::PathBuf {
-            self.0.path().join("p")
-        }
-
-        fn git(&self, arguments: &[&str]) {
-            git(&self.root(), arguments);
-        }
-
-        fn ask(&self, arguments: &[&str]) -> String {
-            git(&self.root(), arguments)
-        }
-
-        fn write(&self, path: &str, text: &str) -> &CommitProject {
-            let path = self.root().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-            self
-        }
-
-        fn commit(&self) -> Result<Option<String>> {
-            let Lookup::Found(tree) = WorkTree::find(&self.root().join(".ralph")) else { panic!("no work tree") };
-            tree.commit(&self.0.path().join("scratch"), "it: é\n\nmore\n", &["cache", "state"])
-        }
+    /// Commits the memory.
+    fn commit(project: &TestProject) -> Result<Option<String>> {
+        project.work_tree().commit(&project.0.path().join("scratch"), "it: é\n\nmore\n", &["cache", "state"])
     }
 
     #[test]
     fn only_the_memory_folder_is_committed() {
-        let project = CommitProject::new();
+        let project = TestProject::new();
+        project.write(".ralph/state/x", "x");
         // The first commit of a repository.
-        let first = project.commit().unwrap().unwrap();
-        assert_eq!(project.ask(&["rev-parse", "HEAD"]), first);
-        assert_eq!(project.ask(&["ls-tree", "-r", "--name-only", "HEAD"]), ".ralph/knowledge/a.md");
-        assert_eq!(project.ask(&["log", "--format=%B"]), "it: é\n\nmore");
-        assert_eq!(project.commit().unwrap(), None);
+        let first = commit(&project).unwrap().unwrap();
+        assert_eq!(project.git(&["rev-parse", "HEAD"]), first);
+        assert_eq!(project.git(&["ls-tree", "-r", "--name-only", "HEAD"]), ".ralph/knowledge/x.md");
+        assert_eq!(project.git(&["log", "--format=%B"]), "it: é\n\nmore");
+        assert_eq!(commit(&project).unwrap(), None);
 
         // Staged changes and later changes of a person stay.
         project.git(&["add", "src"]);
@@ -158,38 +125,38 @@ mod tests {
         project.write("src/a.rs", "staged").write("src/new.rs", "staged").write("src/gone.rs", "g");
         project.git(&["add", "src"]);
         project.write("src/a.rs", "unstaged").write("untracked", "u");
-        let status = |project: &CommitProject| project.ask(&["status", "--porcelain", "--", "src", "untracked"]);
-        let staged = |project: &CommitProject| project.ask(&["diff", "--cached", "--", "src"]);
+        let status = |project: &TestProject| project.git(&["status", "--porcelain", "--", "src", "untracked"]);
+        let staged = |project: &TestProject| project.git(&["diff", "--cached", "--", "src"]);
         let before = (status(&project), staged(&project));
-        project.write(".ralph/knowledge/a.md", "b").write(".ralph/journal/run-1/0001.md", "j");
-        fs::remove_file(project.root().join(".ralph/knowledge/a.md")).unwrap();
+        project.write(".ralph/knowledge/x.md", "b").write(".ralph/journal/run-1/0001.md", "j");
+        fs::remove_file(project.root().join(".ralph/knowledge/x.md")).unwrap();
         project.write(".ralph/knowledge/c.md", "c");
-        project.commit().unwrap().unwrap();
+        commit(&project).unwrap().unwrap();
         assert_eq!((status(&project), staged(&project)), before);
-        assert_eq!(project.ask(&["status", "--porcelain", "--", ".ralph"]), "?? .ralph/state/");
-        let changed = project.ask(&["diff", "--name-status", "--no-renames", "HEAD~1", "HEAD"]);
-        assert_eq!(changed, "A\t.ralph/journal/run-1/0001.md\nD\t.ralph/knowledge/a.md\nA\t.ralph/knowledge/c.md");
-        assert_eq!(project.ask(&["show", "HEAD:src/a.rs"]), "a");
+        assert_eq!(project.git(&["status", "--porcelain", "--", ".ralph"]), "?? .ralph/state/");
+        let changed = project.git(&["diff", "--name-status", "--no-renames", "HEAD~1", "HEAD"]);
+        assert_eq!(changed, "A\t.ralph/journal/run-1/0001.md\nA\t.ralph/knowledge/c.md\nD\t.ralph/knowledge/x.md");
+        assert_eq!(project.git(&["show", "HEAD:src/a.rs"]), "a");
         assert!(fs::read_dir(project.0.path().join("scratch")).unwrap().next().is_none());
     }
 
     #[test]
     fn unfinished_merges_are_left_alone() {
-        let project = CommitProject::new();
-        project.commit().unwrap();
-        let head = project.ask(&["rev-parse", "HEAD"]);
+        let project = TestProject::new();
+        commit(&project).unwrap();
+        let head = project.git(&["rev-parse", "HEAD"]);
         project.write(".ralph/knowledge/b.md", "b");
         for (name, what) in UNFINISHED {
             project.write(&format!(".git/{name}"), &format!("{head}\n"));
-            let error = project.commit().unwrap_err().to_string();
+            let error = commit(&project).unwrap_err().to_string();
             assert!(error.ends_with(&format!("{what} is not finished")), "{error}");
             fs::remove_file(project.root().join(".git").join(name)).unwrap();
         }
-        assert_eq!(project.ask(&["rev-parse", "HEAD"]), head);
+        assert_eq!(project.git(&["rev-parse", "HEAD"]), head);
         // Ignored files are not committed.
         project.write(".gitignore", ".ralph\n");
         fs::remove_dir_all(project.root().join(".git")).unwrap();
         project.git(&["init", "--quiet"]);
-        assert_eq!(project.commit().unwrap(), None);
+        assert_eq!(commit(&project).unwrap(), None);
     }
 }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use call::{GitCall, index_settings};
-use object::HashFormat;
+use object::{ObjectName, SHA1, SHA256};
 
 pub(crate) use busy::Repository;
 pub(crate) use driver::{DRIVER, MergeDriver, driver_line};
@@ -52,7 +52,8 @@ pub(crate) struct WorkTree {
     objects: PathBuf,
     /// The work tree's index, which may not exist.
     index: PathBuf,
-    format: HashFormat,
+    /// How many digits the name of an object has.
+    digits: usize,
     /// The path of the given folder in the work tree: empty, or ending in `/`.
     prefix: String,
 }
@@ -118,7 +119,7 @@ impl WorkTree {
             git_dir,
             objects: path(objects),
             index: path(index),
-            format: HashFormat::parse(&String::from_utf8_lossy(format)).unwrap_or(HashFormat::Sha1),
+            digits: if format == b"sha256" { SHA256 } else { SHA1 },
             prefix: prefix + &own,
         })
     }
@@ -168,7 +169,7 @@ impl WorkTree {
             "--no-ahead-behind",
         ];
         let answer = GitCall::within(self, &self.index_settings()?.0, &words).paths(self.own_path()).ask()?;
-        let mut found = Uncommitted { more: answer.is_cut, ..Uncommitted::default() };
+        let mut found = Uncommitted { more: answer.is_over, ..Uncommitted::default() };
         for record in names(&answer.output) {
             let Some((state, path)) = record.split_at_checked(2) else { continue };
             // These paths are relative to the work tree, whatever the folder of the call.
@@ -185,6 +186,11 @@ impl WorkTree {
     /// Runs a call for which git reads the index.
     fn read<'a>(&self, words: &[&'static str]) -> GitCall<'a> {
         GitCall::within(self, &index_settings(), words)
+    }
+
+    /// Returns the name that git gives a file with these bytes.
+    fn name_of(&self, bytes: &[u8]) -> ObjectName {
+        ObjectName::of_file(bytes, self.digits)
     }
 
     /// Returns a path of the work tree relative to the given folder.
@@ -267,6 +273,45 @@ mod tests {
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     }
 
+    /// A repository in a folder `p`, with a memory in it.
+    pub(super) struct TestProject(pub(super) TempDir);
+
+    impl TestProject {
+        pub(super) fn new() -> TestProject {
+            let project = TestProject(tempfile::tempdir().unwrap());
+            fs::create_dir(project.root()).unwrap();
+            project.git(&["init", "--quiet"]);
+            // No settings of the person who runs the tests name an author.
+            project.git(&["config", "user.name", "a"]);
+            project.git(&["config", "user.email", "a@b"]);
+            project.write("src/a.rs", "a").write(".ralph/knowledge/x.md", "x");
+            project
+        }
+
+        pub(super) fn root(&self) -> PathBuf {
+            self.0.path().join("p")
+        }
+
+        pub(super) fn work_tree(&self) -> WorkTree {
+            found(&self.root().join(".ralph"))
+        }
+
+        #[track_caller]
+        pub(super) fn git(&self, arguments: &[&str]) -> String {
+            git(&self.root(), arguments)
+        }
+
+        pub(super) fn write(&self, path: &str, text: &str) -> &TestProject {
+            put(&self.root().join(path), text);
+            self
+        }
+
+        pub(super) fn commit(&self) {
+            self.git(&["add", "--all"]);
+            self.git(&["commit", "--quiet", "--message", "m"]);
+        }
+    }
+
     /// Makes a repository with a folder `sub/.ralph` that holds these files.
     fn repository(files: &[&str]) -> (TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
@@ -287,7 +332,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn found(folder: &Path) -> WorkTree {
+    pub(super) fn found(folder: &Path) -> WorkTree {
         match WorkTree::find(folder) {
             Lookup::Found(tree) => tree,
             other => panic!("{other:?}"),

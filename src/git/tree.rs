@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::call::GitCall;
-use super::object::Object;
+use super::object::ObjectName;
 use super::{WorkTree, names};
 use crate::error::{Error, IoContext as _, Result, read_limited};
 use crate::store::Folder;
@@ -37,15 +37,6 @@ pub(crate) struct Changes {
     pub created: Vec<String>,
     pub modified: Vec<String>,
     pub deleted: Vec<String>,
-}
-
-/// The rest of a tree after the removal of a path.
-enum Left {
-    /// All of it: there was nothing to remove.
-    All,
-    Nothing,
-    /// This tree.
-    Tree(Object),
 }
 
 /// An untracked or modified file.
@@ -144,7 +135,7 @@ impl WorkTree {
     ///
     /// Those of [`WorkTree::tree`], and [`Error::Git`] where one is not the name of an object.
     pub(crate) fn changes(&self, scratch: &Path, before: &str, after: &str) -> Result<Changes> {
-        let (before, after) = (Object::parse(before)?, Object::parse(after)?);
+        let (before, after) = (ObjectName::parse(before)?, ObjectName::parse(after)?);
         let mut changes = Changes::default();
         if before == after {
             return Ok(changes);
@@ -182,7 +173,7 @@ impl WorkTree {
 
 impl Scratch<'_> {
     /// Makes the tree of the current files.
-    fn make(&self) -> Result<Object> {
+    fn make(&self) -> Result<ObjectName> {
         // Refreshes the index, so that touched but unchanged files count as unchanged. 1 means that something differs.
         self.call(&["update-index", "-q", "--unmerged", "--ignore-submodules", "--refresh"]).good(&[0, 1]).ask()?;
         let words = ["diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty"];
@@ -197,46 +188,26 @@ impl Scratch<'_> {
             .filter(|path| !path.is_empty())
             .collect();
         self.update(&paths)?;
-        let write = || self.call(&["write-tree", "--missing-ok"]).made();
-        let tree = match write() {
-            Err(_) if self.resolve_memory()? => write()?,
-            tree => tree?,
-        };
-        // The tree still contains the committed memory. Removing it from the index instead would take three times as
-        // long with thousands of entries.
-        let parts: Vec<&str> = self.tree.prefix.split('/').filter(|part| !part.is_empty()).collect();
-        match self.without(&tree, &parts)? {
-            Left::All => Ok(tree),
-            Left::Nothing => self.make_tree(&[]),
-            Left::Tree(tree) => Ok(tree),
-        }
+        self.call(&["write-tree", "--missing-ok"]).made()
     }
 
-    /// Removes the memory's files in conflict from the index, since an index with conflicts has no tree. Returns
-    /// whether there were any.
-    fn resolve_memory(&self) -> Result<bool> {
-        let Some(memory) = self.tree.own_path() else { return Ok(false) };
-        let listing = self.call(&["ls-files", "-z", "--unmerged"]).paths([memory]).limit(MAX_LIST).ask_all()?;
-        let mut removed = Vec::new();
-        for entry in listing.split(|byte| *byte == 0) {
-            // An entry is mode, id, side and, after a tab, the path. All sides of a path go at once.
-            if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
-                self.remove(&mut removed, &entry[tab + 1..]);
-            }
+    /// Adds lines that remove the memory, with all sides of its conflicts: a file in place of a folder takes the place of what
+    /// is in it, side by side, and goes itself at the end.
+    fn remove_memory(&self, list: &mut Vec<u8>) {
+        let Some(memory) = self.tree.own_path() else { return };
+        let name = self.tree.name_of(b"");
+        for side in ["", " 1", " 2", " 3"] {
+            record(list, "100644", &format!("{}{side}", name.as_str()), memory.as_bytes());
         }
-        if removed.is_empty() {
-            return Ok(false);
-        }
-        self.call(&["update-index", "-z", "--index-info"]).input(&removed).ask()?;
-        Ok(true)
+        self.remove(list, memory.as_bytes());
     }
 
     /// Adds a line for `git update-index --index-info` that removes a path.
     fn remove(&self, list: &mut Vec<u8>, path: &[u8]) {
-        record(list, "0", &"0".repeat(self.tree.format.digits()), path);
+        record(list, "0", &"0".repeat(self.tree.digits), path);
     }
 
-    /// Adds the files at these paths to the index.
+    /// Adds the files at these paths to the index, and removes the memory from it.
     fn update(&self, paths: &BTreeSet<&[u8]>) -> Result<()> {
         let mut folders = HashMap::new();
         let mut look =
@@ -254,10 +225,10 @@ impl Scratch<'_> {
                     let content = if size <= MAX_FILE { read(&self.full(path)) } else { None };
                     // The object of this name is never read, so it does not exist.
                     let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
-                    record(&mut added, mode, self.tree.format.name_of(&content).as_str(), path);
+                    record(&mut added, mode, self.tree.name_of(&content).as_str(), path);
                 }
                 Located::Link(target) => {
-                    let name = self.tree.format.name_of(target.as_bytes());
+                    let name = self.tree.name_of(target.as_bytes());
                     record(&mut added, "120000", name.as_str(), path);
                 }
                 Located::Repository => repositories.push(path),
@@ -269,13 +240,14 @@ impl Scratch<'_> {
             let list: Vec<u8> = repositories.join(&0);
             let words = ["update-index", "--add", "--replace", "-z", "--stdin"];
             if self.call(&words).input(&list).ask().is_err() {
-                let name = self.tree.format.name_of(b"a repository");
+                let name = self.tree.name_of(b"a repository");
                 for path in repositories {
                     record(&mut added, "160000", name.as_str(), path);
                 }
             }
         }
-        let records = [removed, added].concat();
+        let mut records = [removed, added].concat();
+        self.remove_memory(&mut records);
         if !records.is_empty() {
             self.call(&["update-index", "-z", "--index-info"]).input(&records).ask()?;
         }
@@ -298,44 +270,6 @@ impl Scratch<'_> {
     /// Returns the file system path of a path of the work tree.
     fn full(&self, path: &[u8]) -> PathBuf {
         self.tree.root.join(OsStr::from_bytes(path))
-    }
-
-    /// Returns the rest of a tree without the content at the path of these parts.
-    fn without(&self, tree: &Object, path: &[&str]) -> Result<Left> {
-        let Some((part, rest)) = path.split_first() else { return Ok(Left::All) };
-        let listing = self.call(&["ls-tree", "-z"]).object(tree).limit(MAX_LIST).ask_all()?;
-        // A record is mode, kind, id and, after a tab, the name.
-        let mut records: Vec<&[u8]> = listing.split(|byte| *byte == 0).filter(|record| !record.is_empty()).collect();
-        let name = |record: &[u8]| record.iter().position(|byte| *byte == b'\t').map(|tab| record[tab + 1..].to_vec());
-        let Some(at) = records.iter().position(|record| name(record).as_deref() == Some(part.as_bytes())) else {
-            return Ok(Left::All);
-        };
-        let record = String::from_utf8_lossy(records[at]).into_owned();
-        let changed;
-        if rest.is_empty() {
-            records.remove(at);
-        } else {
-            let below = record.split([' ', '\t']).nth(2).unwrap_or_default();
-            match self.without(&Object::parse(below)?, rest)? {
-                Left::All => return Ok(Left::All),
-                // Git has no empty folders.
-                Left::Nothing => drop(records.remove(at)),
-                Left::Tree(tree) => {
-                    changed = record.replacen(below, tree.as_str(), 1);
-                    records[at] = changed.as_bytes();
-                }
-            }
-        }
-        if records.is_empty() {
-            return Ok(Left::Nothing);
-        }
-        self.make_tree(&records).map(Left::Tree)
-    }
-
-    fn make_tree(&self, records: &[&[u8]]) -> Result<Object> {
-        let input: Vec<u8> = records.iter().flat_map(|record| record.iter().copied().chain([0])).collect();
-        // Objects may be missing in a partial clone, and are where no content was written.
-        self.call(&["mktree", "-z", "--missing"]).input(&input).made()
     }
 
     /// Leaves the memory out of a call.
@@ -403,47 +337,12 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::tests::{command, git};
-    use super::super::{Lookup, WorkTree};
+    use super::super::tests::{TestProject, command, found, git};
     use super::*;
 
-    struct TestProject {
-        folder: tempfile::TempDir,
-    }
-
     impl TestProject {
-        /// Makes a repository with a memory in a folder of it.
-        fn new() -> TestProject {
-            let folder = tempfile::tempdir().unwrap();
-            let project = TestProject { folder };
-            project.git(&["init", "--quiet"]);
-            project.write("src/a.rs", "a").write(".ralph/knowledge/x.md", "x").write(".gitignore", "target/\n");
-            project
-        }
-
-        fn root(&self) -> PathBuf {
-            self.folder.path().join("p")
-        }
-
-        fn git(&self, arguments: &[&str]) {
-            fs::create_dir_all(self.root()).unwrap();
-            git(&self.root(), arguments);
-        }
-
-        fn write(&self, path: &str, text: &str) -> &TestProject {
-            let path = self.root().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-            self
-        }
-
-        fn commit(&self) {
-            self.git(&["add", "--all"]);
-            self.git(&["commit", "--quiet", "--message", "m"]);
-        }
-
         fn scratch(&self) -> PathBuf {
-            self.folder.path().join("scratch/git")
+            self.0.path().join("scratch/git")
         }
 
         fn tree(&self) -> String {
@@ -451,15 +350,7 @@ mod tests {
         }
 
         fn changes(&self, before: &str, after: &str) -> Changes {
-            found(&self.root().join(".ralph")).changes(&self.scratch(), before, after).unwrap()
-        }
-    }
-
-    #[track_caller]
-    fn found(folder: &Path) -> WorkTree {
-        match WorkTree::find(folder) {
-            Lookup::Found(tree) => tree,
-            other => panic!("{other:?}"),
+            self.work_tree().changes(&self.scratch(), before, after).unwrap()
         }
     }
 
@@ -473,6 +364,7 @@ mod tests {
     #[test]
     fn an_equal_state_has_the_same_tree() {
         let project = TestProject::new();
+        project.write(".gitignore", "target/\n");
         let first = project.tree();
         assert_eq!(project.tree(), first);
         // Neither the memory nor ignored files count, and committing changes nothing.
@@ -504,7 +396,7 @@ mod tests {
         // It is the tree that git makes of the rest, also if nothing is left.
         project.git(&["rm", "-r", "--cached", "--quiet", "deep/er"]);
         assert_eq!(git(&project.root(), &["write-tree"]), before);
-        project.git(&["rm", "-r", "--quiet", "src", "deep/beside", ".gitignore"]);
+        project.git(&["rm", "-r", "--quiet", "src", "deep/beside"]);
         fs::remove_dir_all(project.root().join("deep")).unwrap();
         project.commit();
         // The empty tree has the same id everywhere.
@@ -577,7 +469,7 @@ mod tests {
     fn linked_work_trees_and_subfolders_have_their_own() {
         let project = TestProject::new();
         project.commit();
-        let linked = project.folder.path().join("linked");
+        let linked = project.0.path().join("linked");
         project.git(&["worktree", "add", "--quiet", "-b", "other", linked.to_str().unwrap()]);
         assert_eq!(tree(&linked.join(".ralph"), &project.scratch()), project.tree());
         fs::write(linked.join("src/a.rs"), "other").unwrap();
@@ -596,13 +488,13 @@ mod tests {
     fn no_name_of_a_tree_is_an_option() {
         let project = TestProject::new();
         let tree = project.tree();
-        let victim = project.folder.path().join("victim");
+        let victim = project.0.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         let option = format!("--output={}", victim.display());
         for (before, after) in
             [(option.as_str(), tree.as_str()), (&tree, &option), ("HEAD", &tree), (&tree[1..], &tree)]
         {
-            let changes = found(&project.root().join(".ralph")).changes(&project.scratch(), before, after);
+            let changes = project.work_tree().changes(&project.scratch(), before, after);
             assert!(matches!(changes, Err(Error::Git { .. })), "{before} {after}: {changes:?}");
         }
         assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
@@ -675,9 +567,9 @@ mod tests {
             fs::File::create(path).unwrap().set_len(MAX_FILE).unwrap();
         };
         (0..most).for_each(make);
-        let error = found(&project.root().join(".ralph")).tree(&project.scratch()).unwrap_err().to_string();
-        // The other two files belong to every project here.
-        assert!(error.starts_with("cannot read the work tree: 514 files, 129 MiB together, are untracked"), "{error}");
+        let error = project.work_tree().tree(&project.scratch()).unwrap_err().to_string();
+        // The other file belongs to every project here.
+        assert!(error.starts_with("cannot read the work tree: 513 files, 129 MiB together, are untracked"), "{error}");
         assert_eq!(size_of(&project.scratch()), 0);
         project.write(".gitignore", "data-*\n");
         project.tree();
@@ -730,7 +622,7 @@ mod tests {
     fn nothing_is_read_through_a_link_in_place_of_a_folder() {
         for link in ["d", "d/e"] {
             let project = TestProject::new();
-            let (root, outside) = (project.root(), project.folder.path().join("outside"));
+            let (root, outside) = (project.root(), project.0.path().join("outside"));
             project.write("d/e/f", "f").write("d/e/g", "g").write("d-beside/f", "f");
             project.commit();
             let before = project.tree();
@@ -750,7 +642,7 @@ mod tests {
     #[test]
     fn no_filter_sees_a_file() {
         let project = TestProject::new();
-        let trace = project.folder.path().join("trace");
+        let trace = project.0.path().join("trace");
         project.write(".gitattributes", "* filter=trap\n").write("src/b.rs", "b");
         project.commit();
         let before = project.tree();
@@ -764,7 +656,7 @@ mod tests {
         assert!(!trace.exists());
         let expected = Changes { created: vec!["new".into()], modified: vec!["src/b.rs".into()], deleted: vec![] };
         assert_eq!(project.changes(&before, &after), expected);
-        found(&project.root().join(".ralph")).uncommitted().unwrap();
+        project.work_tree().uncommitted().unwrap();
         assert!(!trace.exists());
     }
 
@@ -773,7 +665,7 @@ mod tests {
         let project = TestProject::new();
         project.tree();
         project.write(".git/index", "broken");
-        assert!(found(&project.root().join(".ralph")).tree(&project.scratch()).is_err());
+        assert!(project.work_tree().tree(&project.scratch()).is_err());
         assert_eq!(size_of(&project.scratch()), 0);
         fs::remove_file(project.root().join(".git/index")).unwrap();
         project.tree();
@@ -798,7 +690,7 @@ mod tests {
         project.tree();
         // An invalid index.
         project.write(".git/index", "broken");
-        assert!(matches!(found(&project.root().join(".ralph")).tree(&project.scratch()), Err(Error::Git { .. })));
+        assert!(matches!(project.work_tree().tree(&project.scratch()), Err(Error::Git { .. })));
     }
 
     #[test]

@@ -8,13 +8,9 @@ use std::ops::Range;
 
 use super::names::{MAX_NAME, ValueKind, kind_of};
 use super::values::{classes, is_basic, is_digest, is_key, is_password};
-use super::{MAX_KEY_BYTES, places};
+use super::{MAX_KEY_BYTES, MAX_VALUE, ahead, before, line_start, places};
 use crate::text::floor;
 
-/// The longest value that is examined, in bytes.
-const MAX_VALUE: usize = 300;
-/// How far back the surroundings of a value are examined, in bytes.
-const MAX_BACK: usize = 400;
 /// How far after a name in a sentence its value may be, in words and in bytes.
 const MAX_BETWEEN: (usize, usize) = (6, 60);
 
@@ -169,7 +165,7 @@ fn below(text: &str, at: usize) -> usize {
     }
     // The line may be part of a diff, or quoted. A line of several words is prose.
     let start = skip(text, at + head.len(), " \t\r\n+>");
-    let line = text[start..floor(text, start + MAX_VALUE)].lines().next().unwrap_or_default();
+    let line = ahead(text, start).lines().next().unwrap_or_default();
     if line.trim_end().contains(char::is_whitespace) { at } else { start }
 }
 
@@ -180,14 +176,14 @@ fn is_in_query(text: &str, at: usize) -> bool {
 
 /// Returns the value that begins at `at`: the quoted text, else everything up to white space.
 fn value_at(text: &str, at: usize, in_query: bool) -> Range<usize> {
-    let rest = &text[at..floor(text, at + MAX_VALUE)];
+    let rest = ahead(text, at);
     let opening = rest
         .trim_start_matches(['b', 'r', 'f', 'u'])
         .strip_prefix('\\')
         .unwrap_or(rest.trim_start_matches(['b', 'r', 'f', 'u']));
     if let Some(quote) = opening.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`')) {
         let start = at + rest.len() - opening.len() + 1;
-        let inner = &text[start..floor(text, start + MAX_VALUE)];
+        let inner = ahead(text, start);
         let line = &inner[..inner.find('\n').unwrap_or(inner.len())];
         let end = line.find(quote).unwrap_or(line.len());
         return start..start + line[..end].trim_end_matches('\\').len();
@@ -206,7 +202,7 @@ fn value_at(text: &str, at: usize, in_query: bool) -> Range<usize> {
 
 /// Returns the word at `at`, without the punctuation of the sentence around it.
 fn word_at(text: &str, at: usize) -> Range<usize> {
-    let rest = &text[at..floor(text, at + MAX_VALUE)];
+    let rest = ahead(text, at);
     let end = rest
         .find(|character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '<'))
         .unwrap_or(rest.len());
@@ -265,8 +261,7 @@ fn is_compound(word: &str) -> bool {
 
 /// Finds a quoted value in the sentence before a name: `use VALUE as the password`.
 fn in_front(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, Range<usize>)> {
-    let window = floor(text, at.saturating_sub(MAX_BACK));
-    let line_start = text[window..at].rfind('\n').map_or(window, |newline| window + newline + 1);
+    let line_start = line_start(text, at);
     let line = &text[line_start..at];
     let (value_end, behind) =
         ["` as ", "\" as ", "' as "].iter().find_map(|joint| line.rfind(joint).map(|end| (end, end + joint.len())))?;
@@ -276,17 +271,13 @@ fn in_front(text: &str, at: usize, kind: ValueKind) -> Option<(&'static str, Ran
     }
     let start = line[..value_end].rfind(quote)? + 1;
     let value = &line[start..value_end];
-    let is_secret = value.len() <= MAX_VALUE
-        && match kind {
-            ValueKind::Password => is_password(value),
-            ValueKind::Key => is_key(value, false),
-        };
+    let is_secret = value.len() <= MAX_VALUE && is_secret(kind, value);
     is_secret.then_some((kind.name(), line_start + start..line_start + value_end))
 }
 
 /// Returns whether the word at `at` is a part of a resource name of Amazon.
 fn is_in_arn(text: &str, at: usize) -> bool {
-    let window = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
+    let window = before(text, at);
     let is_end = |character: char| character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '(');
     window.rsplit(is_end).next().is_some_and(|word| word.starts_with("arn:"))
 }

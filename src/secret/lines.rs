@@ -18,29 +18,8 @@ const MAX_WORDS: usize = 3;
 
 /// What a text has, in lower case, in which a line decides what the next one is: names of secrets, commands that take one, rows of a
 /// table, and the ends of keys. Nearly no line has any of these, and all others are redacted alone.
-const CONTEXT: [&str; 21] = [
-    "pass",
-    "pw",
-    "secret",
-    "token",
-    "cred",
-    "auth",
-    "bearer",
-    "key",
-    "basic",
-    "user",
-    "cookie",
-    "login",
-    "identified",
-    "-p",
-    "-u",
-    "-b",
-    "|",
-    "-----",
-    "private-",
-    "kty",
-    "psk",
-];
+const CONTEXT: &str = "\
+    pass pw secret token cred auth bearer key basic user cookie login identified -p -u -b | ----- private- kty psk";
 
 /// Redacts the lines of one output. Nothing is shown that [`redact`](super::redact) would replace in the whole text, except where a
 /// key is longer than 20,000 bytes.
@@ -82,7 +61,7 @@ impl<'a> LineRedactor<'a> {
         let text = format!("{}{}", self.before, self.held);
         // Looking for the words in all that came before would take longer than everything else.
         let lower = self.held.to_ascii_lowercase();
-        if CONTEXT.iter().any(|word| lower.contains(word)) {
+        if CONTEXT.split(' ').any(|word| lower.contains(word)) {
             self.decided = text.len();
         }
         let from = if self.decided > 0 { 0 } else { self.before.len() };

@@ -31,6 +31,10 @@ const MAX_KEY_BYTES: usize = 20_000;
 const MAX_AUTHORITY: usize = 600;
 /// How far back the text before a word is examined, in bytes.
 const MAX_ESCAPE: usize = 16;
+/// The longest value that is examined after a name or at its place, in bytes.
+const MAX_VALUE: usize = 300;
+/// How far back the surroundings of a name or a place are examined, in bytes.
+const MAX_BACK: usize = 400;
 /// The longest login before `@tcp(`, in bytes.
 const MAX_LOGIN: usize = 200;
 /// `-----BEGIN ` in base 64.
@@ -183,6 +187,22 @@ fn fingerprint(pattern: &str, secret: &str) -> String {
     let bare: String = secret.split_whitespace().collect();
     let hash = xxh3_64(format!("{pattern}\n{bare}").as_bytes());
     format!("{:08x}", hash >> 32)
+}
+
+/// Returns the text from `at` on in which a value is looked for.
+fn ahead(text: &str, at: usize) -> &str {
+    &text[at..floor(text, at + MAX_VALUE)]
+}
+
+/// Returns the text before `at` that says what is there.
+fn before(text: &str, at: usize) -> &str {
+    &text[floor(text, at.saturating_sub(MAX_BACK))..at]
+}
+
+/// Returns the start of the line of `at`, or of the text before it that is examined.
+fn line_start(text: &str, at: usize) -> usize {
+    let line = before(text, at).rsplit('\n').next().unwrap_or_default();
+    at - line.len()
 }
 
 /// Returns whether the character at `at` continues a word. After an escape a word begins: `\n`, `\u003d`, `%3D`, or a

@@ -5,106 +5,20 @@ pub(super) const MAX_NAME: usize = 80;
 /// The endings of names of values; the first are those of passwords, which people choose.
 const PASSWORDS: [&str; 9] = ["password", "passwd", "passphrase", "pwd", "passwort", "passcode", "pass", "psk", "pw"];
 /// Whose password it is, where a short ending follows without a joint: `dbpass`, `bindpw`.
-const OWNERS: [&str; 16] = [
-    "db", "bind", "root", "user", "admin", "smtp", "mail", "ftp", "ssh", "sql", "pg", "sudo", "ldap", "wifi", "store",
-    "key",
-];
+const OWNERS: &str = "db bind root user admin smtp mail ftp ssh sql pg sudo ldap wifi store key";
 const NAMES: [&str; 9] =
     ["secret", "token", "credential", "credentials", "creds", "authorization", "secretkeybase", "auth", "bearer"];
-/// The other words that a name which ends with `key` must contain.
-const KEYS: [&str; 71] = [
-    "api",
-    "access",
-    "secret",
-    "private",
-    "auth",
-    "account",
-    "encryption",
-    "signing",
-    "master",
-    "shared",
-    "app",
-    "application",
-    "service",
-    "license",
-    "jwt",
-    "session",
-    "cookie",
-    "deploy",
-    "storage",
-    "subscription",
-    "consumer",
-    "client",
-    "webhook",
-    "hmac",
-    "fernet",
-    "preshared",
-    "admin",
-    "cipher",
-    "aes",
-    "unseal",
-    "recovery",
-    // Services whose name alone is before `key`.
-    "airtable",
-    "algolia",
-    "anthropic",
-    "aws",
-    "azure",
-    "brevo",
-    "cerebras",
-    "cohere",
-    "cosmos",
-    "cosmosdb",
-    "datadog",
-    "deepseek",
-    "elevenlabs",
-    "fal",
-    "figma",
-    "gemini",
-    "google",
-    "grafana",
-    "groq",
-    "huggingface",
-    "langfuse",
-    "linear",
-    "mailgun",
-    "mapbox",
-    "mistral",
-    "notion",
-    "nvidia",
-    "openai",
-    "pinecone",
-    "posthog",
-    "replicate",
-    "resend",
-    "sendgrid",
-    "sentry",
-    "snyk",
-    "stripe",
-    "supabase",
-    "twilio",
-    "xai",
-    "voyage",
-];
+/// The other words that a name which ends with `key` must contain; many are services, whose name alone is before `key`.
+const KEYS: &str = "\
+    api access secret private auth account encryption signing master shared app application service license jwt \
+    session cookie deploy storage subscription consumer client webhook hmac fernet preshared admin cipher aes unseal \
+    recovery airtable algolia anthropic aws azure brevo cerebras cohere cosmos cosmosdb datadog deepseek elevenlabs \
+    fal figma gemini google grafana groq huggingface langfuse linear mailgun mapbox mistral notion nvidia openai \
+    pinecone posthog replicate resend sendgrid sentry snyk stripe supabase twilio xai voyage";
 /// Every name of a secret contains one of these.
 const STEMS: [&[u8]; 9] = [b"pass", b"pw", b"psk", b"secret", b"token", b"cred", b"auth", b"bearer", b"key"];
 /// Words after a name that say what the value is for.
-const FOR: [&str; 14] = [
-    "prod",
-    "production",
-    "staging",
-    "stage",
-    "dev",
-    "development",
-    "test",
-    "testing",
-    "live",
-    "ci",
-    "value",
-    "primary",
-    "secondary",
-    "string",
-];
+const FOR: &str = "prod production staging stage dev development test testing live ci value primary secondary string";
 
 /// What kind of value a name announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,9 +46,7 @@ fn kind_of_name(word: &str, before: &str) -> Option<ValueKind> {
     let last = word.rsplit('.').find(|part| !part.is_empty())?;
     let mut parts = split(last);
     while parts.len() > 1
-        && parts
-            .last()
-            .is_some_and(|part| FOR.contains(&part.as_str()) || part.bytes().all(|byte| byte.is_ascii_digit()))
+        && parts.last().is_some_and(|part| has_word(FOR, part) || part.bytes().all(|byte| byte.is_ascii_digit()))
     {
         parts.pop();
     }
@@ -150,7 +62,7 @@ fn kind_of_name(word: &str, before: &str) -> Option<ValueKind> {
     let ends = |suffix: &&str| {
         // Other words end with `pass` and `auth`, too.
         let is_short =
-            |part: &String| part.strip_suffix(suffix).is_some_and(|owner| owner.is_empty() || OWNERS.contains(&owner));
+            |part: &String| part.strip_suffix(suffix).is_some_and(|owner| owner.is_empty() || has_word(OWNERS, owner));
         if suffix.len() <= 4 { parts.last().is_some_and(is_short) } else { name.ends_with(*suffix) }
     };
     if PASSWORDS.iter().any(ends) {
@@ -161,8 +73,13 @@ fn kind_of_name(word: &str, before: &str) -> Option<ValueKind> {
     }
     let before = before.to_ascii_lowercase();
     let is_key = name.ends_with("key")
-        && (KEYS.iter().any(|part| name.starts_with(part) || has(part)) || KEYS.contains(&before.as_str()));
+        && (KEYS.split(' ').any(|part| name.starts_with(part) || has(part)) || has_word(KEYS, &before));
     is_key.then_some(ValueKind::Key)
+}
+
+/// Returns whether a text of words has this one.
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|own| own == word)
 }
 
 /// Returns whether a word is short enough for a name and contains a stem, whatever joins its letters. Nearly no word of a
@@ -220,7 +137,7 @@ mod tests {
         #[test]
         fn no_name_is_missed_for_its_stem(
             start in "[a-z._-]{0,4}",
-            name in prop::sample::select([&PASSWORDS[..], &NAMES, &KEYS, &["API_KEY", "p-w", "to_ken", "passWord"]].concat()),
+            name in prop::sample::select([&PASSWORDS[..], &NAMES, &KEYS.split(' ').collect::<Vec<_>>(), &["API_KEY", "p-w", "to_ken", "passWord"]].concat()),
             end in "(|Key|_key|-data|_prod|Value|[0-9]{1,3}|[._a-z-]{1,4})",
             before in "(|client|API|the)",
         ) {

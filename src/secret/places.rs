@@ -3,41 +3,24 @@
 
 use std::ops::Range;
 
-use super::MAX_KEY_BYTES;
 use super::values::{is_key, is_password};
+use super::{MAX_KEY_BYTES, MAX_VALUE, ahead, before, line_start};
 use crate::text::floor;
 
-/// The longest value, in bytes.
-const MAX_VALUE: usize = 300;
-/// How far back the context of a word is examined, in bytes.
-const MAX_BACK: usize = 400;
 /// How much of a line of cookies is examined: pairs, bytes.
 const MAX_COOKIES: (usize, usize) = (32, 4_096);
 /// How much of a table is examined below the name of a column: rows, bytes, columns.
 const MAX_TABLE: (usize, usize, usize) = (64, 8_192, 12);
 /// Commands that take a password after an option of one letter, with or without a space between.
-const LOGINS: [(&str, &[&str]); 4] = [
+const LOGINS: [(&str, &str); 4] = [
     (
         "p",
-        &[
-            "docker login",
-            "podman login",
-            "nerdctl login",
-            "buildah login",
-            "skopeo login",
-            "registry login",
-            "oc login",
-            "sshpass",
-            "mongosh",
-            "mongo",
-            "mongodump",
-            "mongorestore",
-            "cqlsh",
-        ],
+        "docker login, podman login, nerdctl login, buildah login, skopeo login, registry login, oc login, sshpass, \
+         mongosh, mongo, mongodump, mongorestore, cqlsh",
     ),
-    ("a", &["redis-cli", "valkey-cli"]),
-    ("w", &["ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami", "ldappasswd"]),
-    ("P", &["sqlcmd", "bcp"]),
+    ("a", "redis-cli, valkey-cli"),
+    ("w", "ldapsearch, ldapadd, ldapmodify, ldapdelete, ldapwhoami, ldappasswd"),
+    ("P", "sqlcmd, bcp"),
 ];
 /// Commands that take a token as their only argument.
 const WITH_TOKEN: [&str; 4] = ["snyk auth", "wandb login", "vault login", "ngrok authtoken"];
@@ -87,10 +70,10 @@ fn is_secret(value: &str) -> bool {
 
 /// Returns the value after the white space at `at`: the quoted text, else the word.
 fn word(text: &str, at: usize) -> Range<usize> {
-    let rest = &text[at..floor(text, at + MAX_VALUE)];
+    let rest = ahead(text, at);
     let quote = rest.chars().next().filter(|quote| matches!(quote, '\'' | '"'));
     let start = at + quote.map_or(0, char::len_utf8);
-    let rest = &text[start..floor(text, start + MAX_VALUE)];
+    let rest = ahead(text, start);
     let ends = |character: char| match quote {
         Some(quote) => character == quote || character == '\n',
         None => character.is_whitespace() || matches!(character, '"' | '\'' | '`'),
@@ -108,7 +91,7 @@ fn blanks(text: &str) -> usize {
 
 /// `machine HOST login NAME password VALUE`, on one line or several.
 fn in_netrc(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
-    let window = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
+    let window = before(text, at);
     let mut before = window.split_whitespace().rev().skip(1);
     // `before` begins with the word after the name or the host.
     let name = window.split_whitespace().next_back().unwrap_or_default();
@@ -128,7 +111,7 @@ fn in_netrc(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<us
         _ => false,
     };
     let is_netrc = is_entry && window.ends_with(char::is_whitespace);
-    let gap = &text[end..floor(text, end + MAX_VALUE)];
+    let gap = ahead(text, end);
     let gap = blanks(gap);
     (is_netrc && gap > 0).then(|| some(text, word(text, end + gap))).flatten()
 }
@@ -145,13 +128,13 @@ fn login(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
     let gap = rest.len() - rest.trim_start_matches([' ', '=']).len();
     // Checking the value is cheaper than finding the command.
     let found = some(text, word(text, at + 1 + gap))?;
-    let before = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
+    let before = before(text, at);
     // A backslash at the end of its line continues a command.
     let start = before.match_indices('\n').rev().find(|(at, _)| !before[..*at].ends_with('\\')).map_or(0, |(at, _)| at);
     let command = &before[start..];
-    let is_one = |name: &&str| {
+    let is_one = |name: &str| {
         let is_end = |character: Option<char>| character.is_none_or(|character| !character.is_ascii_alphanumeric());
-        command.match_indices(*name).any(|(at, _)| {
+        command.match_indices(name).any(|(at, _)| {
             let arguments = &command[at + name.len()..];
             is_end(command[..at].chars().next_back())
                 && arguments.starts_with(char::is_whitespace)
@@ -159,18 +142,15 @@ fn login(text: &str, at: usize) -> Option<(&'static str, Range<usize>)> {
         })
     };
     let option = &text[at..=at];
-    let is_login = LOGINS.iter().any(|(letter, commands)| *letter == option && commands.iter().any(&is_one))
-        || option == "p" && gap == 0 && GLUED.iter().any(is_one);
+    let is_login = LOGINS.iter().any(|(letter, commands)| *letter == option && commands.split(", ").any(&is_one))
+        || option == "p" && gap == 0 && GLUED.into_iter().any(is_one);
     is_login.then_some(found)
 }
 
 /// `snyk auth VALUE`.
 fn with_token(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
     let is_command = |command: &&str| text[..end].strip_suffix(command).is_some_and(|before| before.len() < at);
-    let value = WITH_TOKEN
-        .iter()
-        .any(is_command)
-        .then(|| word(text, end + blanks(&text[end..floor(text, end + MAX_VALUE)])))?;
+    let value = WITH_TOKEN.iter().any(is_command).then(|| word(text, end + blanks(ahead(text, end))))?;
     is_key(&text[value.clone()], true).then_some(("api-key", value))
 }
 
@@ -184,7 +164,7 @@ fn behind_slash(text: &str, start: usize) -> Option<(&'static str, Range<usize>)
 
 /// `"d":"VALUE"`, from behind the name: in a JSON Web Key, which says `kty`.
 fn private_jwk(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
-    let rest = &text[start..floor(text, start + MAX_VALUE)];
+    let rest = ahead(text, start);
     let opened = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     let start = start + rest.len() - opened.len();
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -208,7 +188,7 @@ fn of_putty(text: &str, end: usize) -> Option<(&'static str, Range<usize>)> {
 
 /// `the cookie name=VALUE`.
 fn cookie_in_sentence(text: &str, end: usize) -> Option<(&'static str, Range<usize>)> {
-    let pair = word(text, end + blanks(&text[end..floor(text, end + MAX_VALUE)]));
+    let pair = word(text, end + blanks(ahead(text, end)));
     let (name, value) = text[pair.clone()].trim_start_matches('`').split_once('=')?;
     let value = value.trim_end_matches([',', '.', ';', ')', '`']);
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
@@ -240,7 +220,7 @@ fn are_arguments(text: &str) -> bool {
 
 /// `IDENTIFIED BY 'VALUE'`, `IDENTIFIED WITH PLUGIN BY 'VALUE'`.
 fn identified_by(text: &str, at: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
-    let before = &text[floor(text, at.saturating_sub(MAX_BACK))..at];
+    let before = before(text, at);
     let statement = before.rsplit(';').next().unwrap_or_default();
     let mut words = statement.split_whitespace().rev();
     let is_it = |word: Option<&str>| word.is_some_and(|word| word.eq_ignore_ascii_case("identified"));
@@ -250,7 +230,7 @@ fn identified_by(text: &str, at: usize, end: usize) -> Option<(&'static str, Ran
     let is_known = |word: &str| STATEMENTS.iter().any(|known| word.eq_ignore_ascii_case(known));
     let is_statement =
         || !is_sentence && statement.split(|character: char| !character.is_ascii_alphanumeric()).any(is_known);
-    let rest = &text[end..floor(text, end + MAX_VALUE)];
+    let rest = ahead(text, end);
     let start = end + blanks(rest);
     let is_quoted = text[start..].starts_with(['\'', '"']);
     (is_identified && is_quoted && is_statement()).then(|| some(text, word(text, start))).flatten()
@@ -258,7 +238,7 @@ fn identified_by(text: &str, at: usize, end: usize) -> Option<(&'static str, Ran
 
 /// Returns whether the line that ends here calls curl.
 fn is_of_curl(before: &str) -> bool {
-    let window = &before[floor(before, before.len().saturating_sub(MAX_BACK))..];
+    let window = super::before(before, before.len());
     let line = window.rsplit('\n').next().unwrap_or_default();
     line.split_whitespace().any(|word| word.ends_with("curl"))
 }
@@ -304,8 +284,7 @@ fn is_dated(value: &str) -> bool {
 
 /// Returns the cells below a word in the first row of a table.
 pub(super) fn column(text: &str, at: usize) -> Vec<Range<usize>> {
-    let window = floor(text, at.saturating_sub(MAX_BACK));
-    let start = text[window..at].rfind('\n').map_or(window, |newline| window + newline + 1);
+    let start = line_start(text, at);
     let number = text[start..at].matches('|').count();
     let mut cells = Vec::new();
     if !(1..=MAX_TABLE.2).contains(&number) {

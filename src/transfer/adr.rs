@@ -1,36 +1,23 @@
 //! Architecture decision records, in the forms of Nygard and of MADR.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use super::files::{self, ImportFile};
 use super::gathered::{Fact, SourceContent};
-use super::report::{ImportOrigin, ImportedItem};
+use super::report::ImportOrigin;
 use super::request::ImportRequest;
-use crate::entry::frontmatter::Fields;
+use super::sources::number_of;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::outline::headings;
+use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::parse_time;
 use crate::entry::path::is_project_path;
 use crate::error::Result;
 use crate::workspace::Workspace;
 
-/// Where records are.
-const PLACES: [&str; 11] = [
-    "docs/adr",
-    "docs/adrs",
-    "docs/ADR",
-    "docs/decisions",
-    "docs/architecture/decisions",
-    "docs/architecture/adr",
-    "docs/architecture-decisions",
-    "doc/adr",
-    "doc/arch",
-    "adr",
-    "adrs",
-];
 /// The category of their entries. A `decision` is an event of at most 800 characters.
 const CATEGORY: &str = "architecture_decision";
 
@@ -38,7 +25,7 @@ const CATEGORY: &str = "architecture_decision";
 struct DecisionRecord {
     number: u32,
     title: String,
-    /// The first word of its status, in lower case.
+    /// The first line of its status.
     status: String,
     /// The number of the record that replaces it.
     replaced_by: Option<u32>,
@@ -49,38 +36,30 @@ struct DecisionRecord {
 }
 
 /// Finds decision records, those that are replaced before those that replace them.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
-    let mut gathered = SourceContent::default();
-    let wanted = |path: &str| files::has_extension(path, "md") && number_of(path).is_some();
+pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
     let mut records = Vec::new();
-    for file in files::texts(workspace, request, &mut gathered, &PLACES, &wanted)? {
-        match record(&file) {
-            Ok(record) => records.push(record),
-            Err(reason) => gathered.left_out.push(ImportedItem::skipped(ImportOrigin::file(&file.path), reason)),
-        }
-    }
+    files::each_file(workspace, request, content, &mut |file, _| records.push(record(file)))?;
     records.sort_by(|one, other| (one.number, &one.path).cmp(&(other.number, &other.path)));
     let numbers: HashSet<u32> = records.iter().map(|record| record.number).collect();
     let mut replaced: HashMap<u32, Vec<String>> = HashMap::new();
-    for record in &records {
-        if let Some(by) = record.replaced_by.filter(|by| *by > record.number && numbers.contains(by)) {
+    for record in &mut records {
+        record.replaced_by = record.replaced_by.filter(|by| *by > record.number && numbers.contains(by));
+        if let Some(by) = record.replaced_by {
             replaced.entry(by).or_default().push(record.key.clone());
         }
     }
     for record in records {
         let from = ImportOrigin::file(&record.path);
-        if matches!(record.status.as_str(), "proposed" | "draft" | "pending" | "open") {
-            let reason = format!("it is not decided yet: its status is {}", record.status);
-            let item = ImportedItem::skipped(from, reason);
-            gathered.left_out.push(ImportedItem { title: record.title.as_str().into(), ..item });
+        let state = state(&record.status);
+        if matches!(state.as_str(), "proposed" | "draft" | "pending" | "open") {
+            content.skip_titled(from, &record.title, format!("it is not decided yet: its status is {state}"));
             continue;
         }
-        let is_linked = record.replaced_by.is_some_and(|by| by > record.number && numbers.contains(&by));
         // A title alone must not recommend what no longer holds.
-        let title = match record.status.as_str() {
+        let title = match state.as_str() {
             "rejected" => format!("Rejected: {}", record.title),
             "deprecated" => format!("Deprecated: {}", record.title),
-            "superseded" if !is_linked => format!("Superseded: {}", record.title),
+            "superseded" if record.replaced_by.is_none() => format!("Superseded: {}", record.title),
             _ => record.title,
         };
         let knowledge = Knowledge {
@@ -94,59 +73,86 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<S
             fact.more.insert("status".to_owned(), json!(record.status));
         }
         fact.replaces = replaced.remove(&record.number).unwrap_or_default();
-        gathered.add(Fact { date: record.date, ..fact });
+        content.add(Fact { date: record.date, ..fact });
     }
-    Ok(gathered)
+    Ok(())
 }
 
 fn is_in_project(workspace: &Workspace, path: &str) -> bool {
     is_project_path(path) && workspace.root().join(path).symlink_metadata().is_ok()
 }
 
-fn record(file: &ImportFile) -> std::result::Result<DecisionRecord, &'static str> {
-    let (fields, text, _) = file.parts()?;
+/// Returns the first word of a status, in lower case.
+fn state(status: &str) -> String {
+    let plain = status.trim_start_matches(['*', '_', '~', ' ']).to_lowercase();
+    plain.chars().take_while(|character| character.is_alphabetic()).collect()
+}
+
+fn record(file: &ImportFile) -> DecisionRecord {
+    let text = file.text.as_str();
     let headings = headings(text);
     let title = headings.iter().find(|heading| heading.level == 1).map(|heading| without_number(&heading.title));
-    let title = files::word(&fields, "title").map(str::to_owned).or(title);
-    let body = headings.first().filter(|first| first.level == 1).map_or(text, |first| &text[first.range.end..]);
-    let section = || {
-        let at = headings.iter().position(|heading| heading.title.eq_ignore_ascii_case("status"))?;
-        let end = headings.get(at + 1).map_or(text.len(), |next| next.range.start);
-        Some(text[headings[at].range.end..end].trim().to_owned())
+    let title = file.word(&["title"]).map(str::to_owned).or(title);
+    let body = headings.first().filter(|first| first.level == 1).map_or(0, |first| first.range.end);
+    let section = |names: &[&str]| {
+        let at =
+            headings.iter().position(|heading| names.iter().any(|name| heading.title.eq_ignore_ascii_case(name)))?;
+        let is_next = |next: &&OutlineHeading| next.level <= headings[at].level;
+        let end = headings[at + 1..].iter().find(is_next).map_or(text.len(), |next| next.range.start);
+        (headings[at].range.start >= body).then_some((headings[at].range.clone(), end))
     };
-    let status = value(&fields, text, "status").or_else(section).unwrap_or_default();
-    let plain = status.trim_start_matches(['*', '_', '~', ' ']).to_lowercase();
-    let first: String = plain.chars().take_while(|character| character.is_alphabetic()).collect();
+    let of_status = section(&["status"]);
+    let [in_line, dated] = ["status", "date"].map(|key| value_line(text, key));
+    let content = |(heading, end): &(Range<usize>, usize)| text[heading.end..*end].trim().to_owned();
+    let value = |key: &str, line: &Option<(Range<usize>, String)>| {
+        file.word(&[key]).map(str::to_owned).or_else(|| line.as_ref().map(|(_, value)| value.clone()))
+    };
+    let status = value("status", &in_line).or_else(|| of_status.as_ref().map(content)).unwrap_or_default();
+    let date = value("date", &dated).and_then(|date| parse_time(&date));
+    let plain = status.to_lowercase();
     let replaced_by = plain.find("superseded").and_then(|at| number_in(&plain[at..]));
-    Ok(DecisionRecord {
+    // What the details say: a status of several lines says more.
+    let of_status = of_status.filter(|section| !content(section).contains('\n'));
+    let decision = section(&["decision", "decision outcome"]);
+    let first = decision.as_ref().map_or("", |(heading, end)| &text[heading.end..*end]);
+    let dated = dated.filter(|_| date.is_some());
+    let elsewhere = [in_line, dated].into_iter().flatten().map(|(line, _)| line);
+    let sections = [of_status, decision].into_iter().flatten().map(|(heading, end)| heading.start..end);
+    let rest = without(text, body, elsewhere.chain(sections).collect());
+    DecisionRecord {
         number: number_of(&file.path).unwrap_or_default(),
         title: title.filter(|title| !title.is_empty()).unwrap_or_else(|| file.stem().replace('-', " ")),
-        status: first,
+        status: status.lines().next().unwrap_or_default().to_owned(),
         replaced_by,
-        date: value(&fields, text, "date").and_then(|date| parse_time(&date)),
+        date,
         path: file.path.clone(),
         key: file.key.clone(),
-        body: body.to_owned(),
-    })
+        // The decision comes first: that is what a context shows where there is little room.
+        body: [first.trim(), rest.trim()].join("\n\n").trim().to_owned(),
+    }
 }
 
-/// Returns a value of the frontmatter, or of a line such as `* Status: accepted` or `Date: 2026-01-31`.
-fn value(fields: &Fields, text: &str, key: &str) -> Option<String> {
-    let in_line = |line: &str| {
-        let line = line.trim_start_matches(['*', '-', ' ']);
-        let (name, value) = line.split_once(':')?;
+/// Returns a text from `start` on without these parts, which do not overlap.
+fn without(text: &str, start: usize, mut parts: Vec<Range<usize>>) -> String {
+    parts.sort_by_key(|part| part.start);
+    let (mut kept, mut at) = (String::new(), start);
+    for part in parts.into_iter().filter(|part| part.start >= start) {
+        kept.push_str(text.get(at..part.start).unwrap_or_default());
+        at = at.max(part.end);
+    }
+    kept + &text[at..]
+}
+
+/// Returns the value of a line such as `* Status: accepted` or `Date: 2026-01-31`, and the place of the line.
+fn value_line(text: &str, key: &str) -> Option<(Range<usize>, String)> {
+    let mut end = 0;
+    text.split_inclusive('\n').take(30).find_map(|line| {
+        end += line.len();
+        let (name, value) = line.trim_start_matches(['*', '-', ' ']).split_once(':')?;
         let value = value.trim().trim_matches('*').trim();
-        (name.trim_matches('*').eq_ignore_ascii_case(key) && !value.is_empty()).then(|| value.to_owned())
-    };
-    files::word(fields, key).map(str::to_owned).or_else(|| text.lines().take(30).find_map(in_line))
-}
-
-/// Returns the number in a file's name: `0007-use-wal.md`, `adr-007.md`, `ADR007_x.md`.
-fn number_of(path: &str) -> Option<u32> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let rest = name.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map_or(name, |_| &name[3..]);
-    let digits: String = rest.trim_start_matches(['-', '_']).chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+        let is_it = name.trim_matches('*').eq_ignore_ascii_case(key) && !value.is_empty();
+        is_it.then(|| (end - line.len()..end, value.to_owned()))
+    })
 }
 
 /// Returns the first number in a text.
@@ -177,16 +183,5 @@ mod tests {
         check("3 replicas at least", "3 replicas at least");
         check("Adrift", "Adrift");
         check("2026", "2026");
-    }
-
-    #[test]
-    fn a_record_has_a_number() {
-        let check = |path: &str, expected| assert_eq!(number_of(path), expected, "{path}");
-        check("docs/adr/0007-use-wal.md", Some(7));
-        check("adr-12.md", Some(12));
-        check("ADR013_x.md", Some(13));
-        check("README.md", None);
-        check("template.md", None);
-        check("adr.md", None);
     }
 }

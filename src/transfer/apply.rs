@@ -5,27 +5,23 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::gathered::{Fact, SourceContent};
+use super::gathered::Fact;
 use super::provenance::{IMPORTED, ImportedBefore, details, imported_before};
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::ImportRequest;
-use crate::catalog::{Area, Catalog};
+use super::write::ImportWrite;
 use crate::entry::edit::Change;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Head, Id, Scope, Source, body_fingerprint};
 use crate::error::{Error, Problem, Result};
 use crate::knowledge;
-use crate::store::Lock;
 use crate::text::fold;
 use crate::workspace::Workspace;
 
 /// An import while it is being written.
-struct Import<'a> {
-    workspace: &'a Workspace,
+struct Import<'a, 'b> {
+    write: &'a mut ImportWrite<'b>,
     request: &'a ImportRequest,
-    catalog: &'a Catalog,
-    /// None in a dry run.
-    lock: Option<&'a Lock>,
     known: HashMap<String, ImportedBefore>,
     /// The live entries by their titles: the id, which a dry run does not know, and a hash of the body's words.
     titles: HashMap<(String, Scope), (Option<Id>, u64)>,
@@ -33,89 +29,50 @@ struct Import<'a> {
     seen: HashSet<String>,
     /// The entries of the keys so far.
     ids: HashMap<String, Id>,
-    written: Vec<String>,
     problems: Vec<Problem>,
 }
 
-/// Writes the facts of a source. Also returns the paths of the written files.
+/// Writes the facts of a source.
 pub(super) fn apply(
-    workspace: &Workspace,
+    write: &mut ImportWrite<'_>,
     request: &ImportRequest,
-    gathered: SourceContent,
-) -> Result<(ImportReport, Vec<String>)> {
-    let SourceContent { searched, read, facts, left_out, .. } = gathered;
-    if request.dry_run {
-        let catalog = workspace.catalog(Area::Live);
-        let mut import = Import::new(workspace, request, &catalog, None);
-        let items = import.all(facts, left_out)?;
-        return Ok((ImportReport { searched, read, items, problems: import.problems }, Vec::new()));
+    facts: Vec<Fact>,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
+    let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
+    let known = imported_before(write, request.source);
+    let (seen, ids, problems) = (HashSet::new(), HashMap::new(), Vec::new());
+    let mut import = Import { write, request, known, titles, seen, ids, problems };
+    for fact in facts {
+        let item = |action| ImportedItem::new(action, fact.from.clone(), &fact.knowledge.title);
+        report.items.push(match import.one(&fact) {
+            Ok(item) => item,
+            Err(error @ (Error::Invalid { .. } | Error::Secret { .. })) => {
+                item(ImportAction::Refused).because(error.to_string())
+            }
+            Err(error @ (Error::Uneditable { .. } | Error::Conflict { .. } | Error::OutsideRoot { .. })) => {
+                item(ImportAction::Conflict).because(error.to_string())
+            }
+            Err(error) => return Err(error),
+        });
     }
-    let lock = workspace.lock_entries()?;
-    let pending = workspace.begin_write();
-    workspace.check_whole(&pending.catalog)?;
-    let mut import = Import::new(workspace, request, &pending.catalog, Some(&lock));
-    let items = import.all(facts, left_out)?;
-    let Import { written, mut problems, .. } = import;
-    workspace.commit_batch(pending);
-    let paths: Vec<_> = written.iter().map(|path| workspace.store.memory().join(path)).collect();
-    problems.extend(lock.settled(&paths).filter(|_| !written.is_empty()));
-    Ok((ImportReport { searched, read, items, problems }, written))
+    report.problems.extend(import.problems);
+    Ok(())
 }
 
-impl<'a> Import<'a> {
-    fn new(
-        workspace: &'a Workspace,
-        request: &'a ImportRequest,
-        catalog: &'a Catalog,
-        lock: Option<&'a Lock>,
-    ) -> Import<'a> {
-        let heads = catalog.knowledge_rows().map(|row| (catalog.id(row), catalog.head(row)));
-        let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
-        Import {
-            workspace,
-            request,
-            catalog,
-            lock,
-            known: imported_before(workspace, catalog, request.source),
-            titles,
-            seen: HashSet::new(),
-            ids: HashMap::new(),
-            written: Vec::new(),
-            problems: Vec::new(),
-        }
-    }
-
-    fn all(&mut self, facts: Vec<Fact>, left_out: Vec<ImportedItem>) -> Result<Vec<ImportedItem>> {
-        let mut items = left_out;
-        for fact in facts {
-            let (from, title) = (fact.from.clone(), fact.knowledge.title.clone());
-            let item = match self.one(&fact) {
-                Ok(item) => item,
-                Err(error @ (Error::Invalid { .. } | Error::Secret { .. })) => {
-                    ImportedItem::left_out(ImportAction::Refused, from, &title, error.to_string())
-                }
-                Err(error @ (Error::Uneditable { .. } | Error::Conflict { .. } | Error::OutsideRoot { .. })) => {
-                    ImportedItem::left_out(ImportAction::Conflict, from, &title, error.to_string())
-                }
-                Err(error) => return Err(error),
-            };
-            items.push(item);
-        }
-        Ok(items)
-    }
-
+impl Import<'_, '_> {
     /// Imports one fact.
     fn one(&mut self, fact: &Fact) -> Result<ImportedItem> {
         if !self.seen.insert(fact.key.clone()) {
-            let (from, title) = (fact.from.clone(), &fact.knowledge.title);
             let reason = "its id is in this source for the second time, and the first one counts";
-            return Ok(ImportedItem::left_out(ImportAction::Skipped, from, title, reason));
+            return Ok(item(ImportAction::Skipped, &fact.knowledge, fact).because(reason));
         }
         let mut knowledge = fact.knowledge.normalised()?;
         knowledge.details = Some(details(self.request.source, fact, &knowledge));
         // They are not of the source, so another import may lack them.
         knowledge.tags.extend(self.request.tags.iter().cloned());
-        self.workspace.refuse_secrets(&knowledge)?;
+        self.write.workspace.refuse_secrets(&knowledge)?;
         // Whoever wrote it, it comes from elsewhere.
         Workspace::refuse_invisible(&Knowledge { source: Source::Agent, ..knowledge.clone() })?;
         knowledge.supersedes = fact.replaces.iter().filter_map(|key| self.ids.get(key).cloned()).collect();
@@ -128,24 +85,23 @@ impl<'a> Import<'a> {
         let (fingerprint, _) = body_fingerprint(&knowledge.body);
         if let Some((id, other)) = self.titles.get(&key_of(&knowledge)).cloned() {
             if other == fingerprint {
-                let reason = "the memory has it already";
                 self.ids.extend(id.clone().map(|id| (fact.key.clone(), id)));
-                return Ok(item(ImportAction::Unchanged, id, &knowledge, fact, Some(reason.to_owned())));
+                let unchanged = item(ImportAction::Unchanged, &knowledge, fact).with_id(id);
+                return Ok(unchanged.because("the memory has it already"));
             }
             reason = id.map(|id| format!("`{id}` has this title and says something else"));
             self.rename(&mut knowledge, &fact.from.path);
         }
-        let id = match self.lock {
-            None => None,
-            Some(lock) => {
-                let added = knowledge::create(self.workspace, lock, self.catalog, &knowledge)?;
-                self.written.push(added.path.as_relative().to_owned());
-                self.ids.insert(fact.key.clone(), added.id.clone());
-                Some(added.id)
-            }
-        };
+        let mut id = None;
+        if let Some(lock) = self.write.lock {
+            let added = knowledge::create(self.write.workspace, lock, self.write.live, &knowledge)?;
+            self.write.written.push(added.path.as_relative().to_owned());
+            self.ids.insert(fact.key.clone(), added.id.clone());
+            id = Some(added.id);
+        }
         self.titles.insert(key_of(&knowledge), (id.clone(), fingerprint));
-        Ok(item(ImportAction::Added, id, &knowledge, fact, reason))
+        let added = item(ImportAction::Added, &knowledge, fact).with_id(id);
+        Ok(ImportedItem { reason: reason.map(Into::into), ..added })
     }
 
     /// Gives knowledge a title that no entry has.
@@ -161,37 +117,41 @@ impl<'a> Import<'a> {
 
     /// Imports a fact for the second time.
     fn again(&mut self, fact: &Fact, mut knowledge: Knowledge, before: &ImportedBefore) -> Result<ImportedItem> {
-        let told = |action, knowledge: &Knowledge, reason: Option<&str>| {
-            Ok(item(action, Some(before.id.clone()), knowledge, fact, reason.map(str::to_owned)))
-        };
+        let outcome = |action, knowledge: &Knowledge| item(action, knowledge, fact).with_id(Some(before.id.clone()));
         // What it replaces may have been imported after it.
         let lacks_link = before.row.filter(|_| before.is_unedited).is_some_and(|row| {
-            let known = self.catalog.head(row).supersedes;
+            let known = self.write.live.head(row).supersedes;
             knowledge.supersedes.iter().any(|id| !known.contains(id))
         });
         let imported = knowledge.details.as_ref().and_then(|details| details.get(IMPORTED)?.as_object());
-        if imported == Some(&before.imported) && !lacks_link {
-            let reason = if before.row.is_none() { "it was imported before, and is in the archive" } else { "" };
-            return told(ImportAction::Unchanged, &knowledge, Some(reason).filter(|reason| !reason.is_empty()));
-        }
+        let is_same = imported == Some(&before.imported) && !lacks_link;
         let Some(row) = before.row else {
-            let reason = "its source changed, and the entry is in the archive";
-            return told(ImportAction::Skipped, &knowledge, Some(reason));
+            return Ok(if is_same {
+                outcome(ImportAction::Unchanged, &knowledge).because("it was imported before, and is in the archive")
+            } else {
+                outcome(ImportAction::Skipped, &knowledge)
+                    .because("its source changed, and the entry is in the archive")
+            });
         };
+        if is_same {
+            return Ok(outcome(ImportAction::Unchanged, &knowledge));
+        }
         if !before.is_unedited {
             let reason = "its source changed, and so did the entry; take over by hand what is new";
-            return told(ImportAction::Conflict, &knowledge, Some(reason));
+            return Ok(outcome(ImportAction::Conflict, &knowledge).because(reason));
         }
-        let head = self.catalog.head(row);
+        let head = self.write.live.head(row);
         self.keep_what_a_person_changed(&mut knowledge, &head, before, &fact.from.path);
         let taken_back = self.taken_back(&knowledge, &head, before);
         let (fingerprint, _) = body_fingerprint(&knowledge.body);
         self.titles.insert(key_of(&knowledge), (Some(before.id.clone()), fingerprint));
-        let Some(lock) = self.lock else { return told(ImportAction::Updated, &knowledge, None) };
-        let updated = knowledge::update(self.workspace, lock, self.catalog, row, &knowledge, taken_back)?;
-        self.written.push(updated.path.as_relative().to_owned());
-        self.problems.extend(updated.problems);
-        told(ImportAction::Updated, &knowledge, None)
+        if let Some(lock) = self.write.lock {
+            let ImportWrite { workspace, live, .. } = *self.write;
+            let updated = knowledge::update(workspace, lock, live, row, &knowledge, taken_back)?;
+            self.write.written.push(updated.path.as_relative().to_owned());
+            self.problems.extend(updated.problems);
+        }
+        Ok(outcome(ImportAction::Updated, &knowledge))
     }
 
     /// Leaves the title and the category of an entry as they are, unless they are those that were imported and the source
@@ -246,13 +206,6 @@ fn key_of(knowledge: &Knowledge) -> (String, Scope) {
     (fold(&knowledge.title), knowledge.scope.clone())
 }
 
-fn item(
-    action: ImportAction,
-    id: Option<Id>,
-    knowledge: &Knowledge,
-    fact: &Fact,
-    reason: Option<String>,
-) -> ImportedItem {
-    let title = knowledge.title.as_str().into();
-    ImportedItem { action, id, title, from: fact.from.clone(), reason: reason.map(Into::into) }
+fn item(action: ImportAction, knowledge: &Knowledge, fact: &Fact) -> ImportedItem {
+    ImportedItem::new(action, fact.from.clone(), &knowledge.title)
 }

@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use super::report::{ImportOrigin, ImportedItem};
+use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
+use crate::entry::Attempt;
 use crate::entry::body::blocks;
 use crate::entry::knowledge::Knowledge;
 use crate::text::shorten;
@@ -39,15 +40,13 @@ impl Fact {
 /// What was found in a source.
 #[derive(Debug, Default)]
 pub(super) struct SourceContent {
-    /// Where the source was looked for, if nobody named a place.
-    pub(super) searched: Vec<String>,
-    /// What was read.
-    pub(super) read: Vec<String>,
+    /// Where it was looked for, what was read, and what is not imported.
+    pub(super) report: ImportReport,
     pub(super) facts: Vec<Fact>,
-    /// What is not imported, and why.
-    pub(super) left_out: Vec<ImportedItem>,
+    /// Past attempts, each under the run and the number that it had there.
+    pub(super) attempts: Vec<(ImportOrigin, Attempt)>,
     /// Whether there were more facts than are imported.
-    pub(super) is_full: bool,
+    is_full: bool,
 }
 
 impl SourceContent {
@@ -57,8 +56,7 @@ impl SourceContent {
         let body = fact.knowledge.body.trim_matches(['\n', '\r']).trim_end().to_owned();
         let title = fact.knowledge.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if body.trim().is_empty() {
-            let item = ImportedItem::skipped(fact.from, "it is empty");
-            return self.left_out.push(ImportedItem { title: title.as_str().into(), ..item });
+            return self.skip_titled(fact.from, &title, "it is empty".to_owned());
         }
         if self.facts.len() >= MAX_FACTS {
             // One line for all of them: a file can have a hundred thousand.
@@ -66,8 +64,7 @@ impl SourceContent {
                 let reason = format!(
                     "it is over the limit of {MAX_FACTS} entries, and so is what follows; import the files in parts"
                 );
-                let item = ImportedItem::skipped(fact.from, reason);
-                self.left_out.push(ImportedItem { title: title.as_str().into(), ..item });
+                self.skip_titled(fact.from, &title, reason);
             }
             return;
         }
@@ -90,6 +87,11 @@ impl SourceContent {
             part.knowledge.body = body;
             self.facts.push(part);
         }
+    }
+
+    /// Leaves out an item that has a title.
+    pub(super) fn skip_titled(&mut self, from: ImportOrigin, title: &str, reason: String) {
+        self.report.items.push(ImportedItem::new(ImportAction::Skipped, from, title).because(reason));
     }
 }
 
@@ -148,14 +150,14 @@ mod tests {
             let knowledge = Knowledge::new(number.to_string(), ["a"], "Text.");
             gathered.add(Fact::new(number.to_string(), ImportOrigin::file("x.md"), knowledge));
         }
-        assert_eq!((gathered.facts.len(), gathered.left_out.len()), (MAX_FACTS, 1));
-        assert_eq!(gathered.left_out[0].title.as_str(), MAX_FACTS.to_string());
+        assert_eq!((gathered.facts.len(), gathered.report.items.len()), (MAX_FACTS, 1));
+        assert_eq!(gathered.report.items[0].title.as_str(), MAX_FACTS.to_string());
     }
 
     #[test]
     fn what_is_empty_is_left_out_with_a_reason() {
         let gathered = gather("Title", " \n\n");
         assert!(gathered.facts.is_empty());
-        assert_eq!(gathered.left_out[0].reason.as_ref().unwrap().as_str(), "it is empty");
+        assert_eq!(gathered.report.items[0].reason.as_ref().unwrap().as_str(), "it is empty");
     }
 }

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::files::{self, ImportFile};
+use super::files;
 use super::gathered::{Fact, SourceContent};
 use super::provenance::hash_of;
-use super::report::{ImportOrigin, ImportedItem};
-use super::request::{ImportInput, ImportRequest};
+use super::report::ImportOrigin;
+use super::request::ImportRequest;
 use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::parse_time;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::text::title_of;
 use crate::workspace::Workspace;
 
@@ -22,38 +22,17 @@ const IDS: [&str; 6] = ["id", "uuid", "_id", "memory_id", "content_hash", "key"]
 const DATES: [&str; 5] = ["created_at", "createdAt", "timestamp", "date", "updated_at"];
 
 /// Finds the objects of JSON Lines.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
-    let mut gathered = SourceContent::default();
-    let wanted = |path: &str| ["jsonl", "ndjson"].iter().any(|extension| files::has_extension(path, extension));
-    let files = match &request.input {
-        ImportInput::Path(path) => files::named_texts(workspace, path, &mut gathered, &wanted)?,
-        ImportInput::Text(bytes) => {
-            gathered.read.push("standard input".to_owned());
-            let invalid = |reason: &str| Error::invalid("standard input", reason);
-            if bytes.len() > files::MAX_FILE {
-                return Err(invalid("it is over the limit of 4 MiB; split it"));
-            }
-            let text = files::text_of(bytes.clone()).ok_or_else(|| invalid("it is not UTF-8"))?;
-            vec![ImportFile { path: "standard input".to_owned(), key: String::new(), text }]
-        }
-        ImportInput::UsualPlace(_) => {
-            return Err(Error::invalid(
-                "PATH",
-                "JSON Lines have no usual place: name a file, or `-` for standard input",
-            ));
-        }
-    };
-    for file in files {
+pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
+    for file in files::texts(workspace, request, &mut content.report)? {
         for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let line_number = u32::try_from(index + 1).unwrap_or(u32::MAX);
-            let from = ImportOrigin { line: Some(line_number), ..ImportOrigin::file(&file.path) };
+            let from = ImportOrigin { line: u32::try_from(index + 1).ok(), ..file.origin() };
             match fact(line, &file.key, &from, request) {
-                Ok(fact) => gathered.add(fact),
-                Err(reason) => gathered.left_out.push(ImportedItem::skipped(from, reason)),
+                Ok(fact) => content.add(fact),
+                Err(reason) => content.report.skip(from, reason),
             }
         }
     }
-    Ok(gathered)
+    Ok(())
 }
 
 /// Returns the fact of a line, or why it is none.
@@ -131,7 +110,8 @@ fn list(object: &Value, named: Option<&String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transfer::request::{ImportSource, JsonlFields};
+    use crate::transfer::request::{ImportInput, JsonlFields};
+    use crate::transfer::sources::ImportSource;
 
     fn read(line: &str, fields: JsonlFields) -> std::result::Result<Fact, String> {
         let request = ImportRequest::new(ImportSource::Jsonl, ImportInput::Text(Vec::new()));

@@ -2,26 +2,17 @@
 
 use std::collections::HashMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 
-use super::files::{self, ImportFile};
+use super::files::ImportFile;
 use super::gathered::{Fact, SourceContent};
-use super::report::{ImportOrigin, ImportedItem};
+use super::report::ImportOrigin;
 use super::request::ImportRequest;
-use crate::entry::Source;
-use crate::entry::frontmatter::Fields;
 use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::parse_time;
-use crate::error::Result;
-use crate::text::own_block;
 use crate::workspace::Workspace;
 
-/// Where the instructions of agents are.
-const INSTRUCTIONS: [&str; 5] =
-    ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"];
-/// Where memory banks are.
-const MEMORY_BANKS: [&str; 4] = ["memory-bank", ".serena/memories", "cline_docs", ".memory-bank"];
 /// The files of a memory bank that tell the state of the work, which soon is another one.
 const STATES: [&str; 2] = ["activeContext", "progress"];
 /// How long such a state is of interest.
@@ -39,99 +30,49 @@ struct MarkdownSection<'a> {
     has_parts: bool,
 }
 
-/// Finds the sections of CLAUDE.md and AGENTS.md.
-pub(super) fn sections(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
-    let mut gathered = SourceContent::default();
-    let wanted = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        matches!(name, "AGENTS.md" | "CLAUDE.md" | "GEMINI.md" | "copilot-instructions.md")
-    };
-    for file in files::texts(workspace, request, &mut gathered, &INSTRUCTIONS, &wanted)? {
-        let Some((_, text, n_before)) = parts(&file, &mut gathered) else { continue };
-        let about = Knowledge { source: request.writer, ..Knowledge::new("", ["guidelines"], "") };
-        let text = without_own_block(&file, text, &mut gathered);
-        split(&file, &text, n_before, &about, 3, &mut gathered);
-    }
-    Ok(gathered)
+/// Reads the sections of CLAUDE.md or AGENTS.md.
+pub(super) fn sections(_: &Workspace, request: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
+    let about = Knowledge { source: request.writer, ..Knowledge::new("", ["guidelines"], "") };
+    split(file, &about, 3, content);
 }
 
-/// Returns the end of a file with empty lines in place of the block that set-up writes: it is about the memory, and no part
-/// of it. Without a pair of markers nobody knows where the block ends, so all of it stays.
-pub(super) fn without_own_block(file: &ImportFile, text: &str, gathered: &mut SourceContent) -> String {
-    let n_before = file.text.len() - text.len();
-    match own_block(&file.text) {
-        Ok(Some(block)) if block.start >= n_before => {
-            let (start, end) = (block.start - n_before, block.end - n_before);
-            let lines = "\n".repeat(text[start..end].matches('\n').count());
-            [&text[..start], &lines, &text[end..]].concat()
-        }
-        Ok(_) => text.to_owned(),
-        Err(reason) => {
-            let reason = format!("{reason}, so the text between them is imported like the rest; remove the markers");
-            gathered.left_out.push(ImportedItem::skipped(ImportOrigin::file(&file.path), reason));
-            text.to_owned()
-        }
-    }
-}
-
-/// Finds the entries of a folder of markdown: a file whose frontmatter has a title is one, of others each section is.
-pub(super) fn memory_bank(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
-    let mut gathered = SourceContent::default();
-    let wanted = |path: &str| ["md", "markdown"].iter().any(|extension| files::has_extension(path, extension));
-    for file in files::texts(workspace, request, &mut gathered, &MEMORY_BANKS, &wanted)? {
-        let Some((fields, text, n_before)) = parts(&file, &mut gathered) else { continue };
-        let about = about(&file, &fields, request.writer, workspace.now());
-        if let Some(title) = files::word(&fields, "title").or_else(|| files::word(&fields, "name")) {
-            let knowledge = Knowledge { title: title.to_owned(), body: text.to_owned(), ..about };
-            let date = ["modified", "updated", "date", "created"].into_iter().find_map(|key| files::word(&fields, key));
-            let fact = Fact::new(file.key.clone(), ImportOrigin::file(&file.path), knowledge);
-            gathered.add(Fact { date: date.and_then(parse_time), ..fact });
-        } else {
-            split(&file, text, n_before, &about, 2, &mut gathered);
-        }
-    }
-    Ok(gathered)
-}
-
-/// Returns what all entries of a file have in common.
-fn about(file: &ImportFile, fields: &Fields, writer: Source, now: DateTime<Utc>) -> Knowledge {
+/// Reads a file of a folder of markdown: if its frontmatter has a title it is one entry, else each section is.
+pub(super) fn memory_bank(
+    workspace: &Workspace,
+    request: &ImportRequest,
+    file: &ImportFile,
+    content: &mut SourceContent,
+) {
     let mut tags: Vec<String> = vec![file.stem().to_owned()];
-    tags.extend(files::list(fields, "tags"));
-    let category = ["category", "type"].into_iter().find_map(|key| files::word(fields, key));
+    tags.extend(file.list("tags"));
     // An event would be another kind of entry.
-    let category = category.filter(|category| class(Some(category)) != Class::Event);
+    let category = file.word(&["category", "type"]).filter(|category| class(Some(category)) != Class::Event);
     let is_state = STATES.contains(&file.stem());
-    Knowledge {
+    let about = Knowledge {
         category: category.map(str::to_owned),
-        source: writer,
-        expires_at: is_state.then(|| now + TimeDelta::days(STATE_DAYS)),
+        source: request.writer,
+        expires_at: is_state.then(|| workspace.now() + TimeDelta::days(STATE_DAYS)),
         ..Knowledge::new("", tags, "")
-    }
+    };
+    let Some(title) = file.word(&["title", "name"]) else {
+        return split(file, &about, 2, content);
+    };
+    let knowledge = Knowledge { title: title.to_owned(), body: file.text.clone(), ..about };
+    let date = file.word(&["modified", "updated", "date", "created"]).and_then(parse_time);
+    content.add(Fact { date, ..Fact::new(file.key.clone(), file.origin(), knowledge) });
 }
 
-/// Splits the frontmatter off; a file whose frontmatter cannot be read is left out.
-fn parts<'a>(file: &'a ImportFile, gathered: &mut SourceContent) -> Option<(Fields, &'a str, u32)> {
-    match file.parts() {
-        Ok(parts) => Some(parts),
-        Err(reason) => {
-            gathered.left_out.push(ImportedItem::skipped(ImportOrigin::file(&file.path), reason));
-            None
-        }
-    }
-}
-
-/// Adds the sections of a text, down to headings of this level.
-fn split(file: &ImportFile, text: &str, n_before: u32, about: &Knowledge, deepest: u8, gathered: &mut SourceContent) {
+/// Adds the sections of a file, down to headings of this level.
+fn split(file: &ImportFile, about: &Knowledge, deepest: u8, content: &mut SourceContent) {
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for section in sections_of(text, deepest) {
+    for section in sections_of(&file.text, deepest) {
         let is_bare = section.body.trim().is_empty();
+        let from = ImportOrigin { line: Some(file.n_before.saturating_add(section.line)), ..file.origin() };
         if is_bare && (section.has_parts || section.title.is_empty()) {
             continue;
         }
         if !is_bare && section.body.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('@')) {
-            let from =
-                ImportOrigin { line: Some(n_before.saturating_add(section.line)), ..ImportOrigin::file(&file.path) };
-            gathered.left_out.push(ImportedItem::skipped(from, "it only names files that a client reads in its place"));
+            content.report.skip(from, "it only names files that a client reads in its place");
             continue;
         }
         let title = if section.title.is_empty() { file.stem().to_owned() } else { section.title };
@@ -139,13 +80,9 @@ fn split(file: &ImportFile, text: &str, n_before: u32, about: &Knowledge, deepes
         *number += 1;
         // The second section of a name must not take the place of the first.
         let behind = if *number > 1 { format!("~{number}") } else { String::new() };
-        let from = ImportOrigin {
-            path: file.path.clone(),
-            heading: Some(title.as_str().into()),
-            line: Some(n_before.saturating_add(section.line)),
-        };
+        let from = ImportOrigin { heading: Some(title.as_str().into()), ..from };
         let knowledge = Knowledge { title, body: section.body.to_owned(), ..about.clone() };
-        gathered.add(Fact::new(format!("{}#{}{behind}", file.key, section.key), from, knowledge));
+        content.add(Fact::new(format!("{}#{}{behind}", file.key, section.key), from, knowledge));
     }
 }
 

@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::gathered::Fact;
-use super::request::ImportSource;
-use crate::catalog::{Area, Catalog, RowId};
+use super::sources::ImportSource;
+use super::write::ImportWrite;
+use crate::catalog::RowId;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Id, frontmatter, timestamp};
 use crate::text::nfc;
-use crate::workspace::Workspace;
 
 /// The key in `details`.
 pub(super) const IMPORTED: &str = "imported";
@@ -82,18 +82,13 @@ pub(super) fn details(source: ImportSource, fact: &Fact, knowledge: &Knowledge) 
 }
 
 /// Returns the entries that were imported from a source, by their keys. A live one wins over those of the archive.
-pub(super) fn imported_before(
-    workspace: &Workspace,
-    live: &Catalog,
-    source: ImportSource,
-) -> HashMap<String, ImportedBefore> {
-    let archive = workspace.catalog(Area::Archive);
+pub(super) fn imported_before(write: &ImportWrite<'_>, source: ImportSource) -> HashMap<String, ImportedBefore> {
     let mut known = HashMap::new();
-    for (catalog, is_live) in [(&archive, false), (live, true)] {
+    for (catalog, is_live) in [(write.archive, false), (write.live, true)] {
         for row in catalog.knowledge_rows() {
             let path = catalog.path(row);
             // A file that vanished since the scan is no longer known.
-            let Ok(file) = workspace.store.read(&path) else { continue };
+            let Ok(file) = write.workspace.store.read(&path) else { continue };
             let Ok(text) = String::from_utf8(file.bytes) else { continue };
             if let Some((key, imported, is_unedited)) = read(&text, source)
                 && let Some(id) = catalog.id(row)

@@ -3,20 +3,20 @@
 //! Its knowledge is markdown in the folder that this program uses as well, so nothing of it needs to be imported.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use super::past::PastAttempts;
+use super::files::NamedPath;
+use super::gathered::SourceContent;
 use super::report::{ImportAction, ImportOrigin, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
 use super::sqlite::{SqlRow, SqlTables};
-use super::{files, request};
 use crate::context::Task;
 use crate::entry::path::is_project_path;
 use crate::entry::{Attempt, AttemptHead, Files, Outcome, Sections, Source, parse_time};
-use crate::error::{Error, IoContext as _, Result};
+use crate::error::{Error, Result};
 use crate::journal::check_name;
 use crate::workspace::Workspace;
 
@@ -32,9 +32,8 @@ struct Names {
 }
 
 /// Finds the attempts of a database.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<PastAttempts> {
-    let mut past = PastAttempts::default();
-    let Some((database, shown)) = database(workspace, request, &mut past)? else { return Ok(past) };
+pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
+    let Some((database, shown)) = database(workspace, request, content)? else { return Ok(()) };
     let tables = SqlTables::open(&database)?;
     let Some(journal) = tables.rows("journal")? else {
         return Err(Error::Unusable {
@@ -42,7 +41,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<P
             hint: "ralph keeps a journal since its schema 3; run the newest ralph once, and import again".to_owned(),
         });
     };
-    past.read.push(shown.clone());
+    content.report.read.push(shown.clone());
     let id_and = |row: &SqlRow, name: &str| Some((text(row, "id")?, text(row, name)?));
     let names = Names {
         tasks: tables
@@ -58,45 +57,38 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<P
         let heading = Some(format!("journal row {place}").into());
         let from = ImportOrigin { heading, ..ImportOrigin::file(&shown) };
         match attempt(row, &names, &shown, &place) {
-            Ok(attempt) => past.attempts.push((from, attempt)),
-            Err(reason) => past.left_out.push(ImportedItem::left_out(ImportAction::Refused, from, "", reason)),
+            Ok(attempt) => content.attempts.push((from, attempt)),
+            Err(reason) => {
+                content.report.items.push(ImportedItem::new(ImportAction::Refused, from, "").because(reason));
+            }
         }
     }
-    Ok(past)
+    Ok(())
 }
 
 /// Returns the path of the database, and its name in messages.
 fn database(
     workspace: &Workspace,
     request: &ImportRequest,
-    past: &mut PastAttempts,
+    content: &mut SourceContent,
 ) -> Result<Option<(PathBuf, String)>> {
-    match &request.input {
-        request::ImportInput::Text(_) => Err(files::no_text(request)),
-        ImportInput::UsualPlace(_) => {
-            past.searched.push(DATABASE.to_owned());
-            let path = workspace.root().join(DATABASE);
-            let Ok(found) = path.symlink_metadata() else { return Ok(None) };
-            if found.is_file() {
-                return Ok(Some((path, DATABASE.to_owned())));
-            }
-            let from = ImportOrigin::file(DATABASE);
-            past.left_out.push(ImportedItem::skipped(from, "it is not a regular file, and links are not followed"));
-            Ok(None)
+    if let ImportInput::Path(path) = &request.input {
+        let path = if path.is_dir() { path.join("progress.db") } else { path.clone() };
+        let named = NamedPath::find(workspace, &path)?;
+        if !named.full.is_file() {
+            return Err(Error::invalid(format!("`{}`", named.full.display()), "it is not a database file"));
         }
-        ImportInput::Path(path) => {
-            let full = path.canonicalize().io("read", path)?;
-            let full = if full.is_dir() { full.join("progress.db") } else { full };
-            if !full.is_file() {
-                return Err(Error::invalid(format!("`{}`", full.display()), "it is not a database file"));
-            }
-            let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
-            let inside = full.strip_prefix(&root).ok().and_then(Path::to_str);
-            let name = full.file_name().map(|name| name.to_string_lossy().into_owned());
-            let shown = inside.map(str::to_owned).or(name).unwrap_or_default();
-            Ok(Some((full, shown)))
-        }
+        return Ok(Some((named.full, named.shown)));
     }
+    content.report.searched.push(DATABASE.to_owned());
+    let path = workspace.root().join(DATABASE);
+    let Ok(found) = path.symlink_metadata() else { return Ok(None) };
+    if !found.is_file() {
+        let reason = "it is not a regular file, and links are not followed";
+        content.report.skip(ImportOrigin::file(DATABASE), reason);
+        return Ok(None);
+    }
+    Ok(Some((path, DATABASE.to_owned())))
 }
 
 /// Returns the attempt of a row, or why it is none.

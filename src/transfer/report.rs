@@ -123,19 +123,24 @@ pub struct ImportedItem {
 }
 
 impl ImportedItem {
-    /// Returns an item that is not imported.
-    pub(super) fn left_out(
-        action: ImportAction,
-        from: ImportOrigin,
-        title: &str,
-        reason: impl Into<Message>,
-    ) -> ImportedItem {
-        ImportedItem { action, id: None, title: title.into(), from, reason: Some(reason.into()) }
+    /// Returns an item without an entry.
+    pub(super) fn new(action: ImportAction, from: ImportOrigin, title: &str) -> ImportedItem {
+        ImportedItem { action, id: None, title: title.into(), from, reason: None }
     }
 
     /// Returns an item that is skipped.
     pub(super) fn skipped(from: ImportOrigin, reason: impl Into<Message>) -> ImportedItem {
-        ImportedItem::left_out(ImportAction::Skipped, from, "", reason)
+        ImportedItem::new(ImportAction::Skipped, from, "").because(reason)
+    }
+
+    /// Returns the item with its entry.
+    pub(super) fn with_id(self, id: Option<Id>) -> ImportedItem {
+        ImportedItem { id, ..self }
+    }
+
+    /// Returns the item with a reason.
+    pub(super) fn because(self, reason: impl Into<Message>) -> ImportedItem {
+        ImportedItem { reason: Some(reason.into()), ..self }
     }
 }
 
@@ -168,6 +173,11 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
+    /// Adds an item that is skipped.
+    pub(super) fn skip(&mut self, from: ImportOrigin, reason: impl Into<Message>) {
+        self.items.push(ImportedItem::skipped(from, reason));
+    }
+
     /// Returns of how many items this became.
     pub fn count(&self, action: ImportAction) -> usize {
         self.items.iter().filter(|item| item.action == action).count()

@@ -1,75 +1,12 @@
 //! What a caller asks to be imported.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
+use super::sources::ImportSource;
 use crate::entry::Source;
-
-/// Where knowledge can come from.
-///
-/// ```
-/// use ralph_memory::memory::ImportSource;
-/// assert_eq!(ImportSource::parse("claude-memory"), Some(ImportSource::ClaudeMemory));
-/// assert_eq!(ImportSource::MemoryBank.as_str(), "memory-bank");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ImportSource {
-    /// The sections of CLAUDE.md and AGENTS.md.
-    Sections,
-    /// Rules of editors and agents: Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro, Cline.
-    Rules,
-    /// Claude Code's own memory of the project.
-    ClaudeMemory,
-    /// Architecture decision records, in the forms of Nygard and MADR.
-    Adr,
-    /// A folder of markdown files, such as Cline's memory bank.
-    MemoryBank,
-    /// One JSON object a line.
-    Jsonl,
-    /// The `SQLite` database of `RefoundAI/ralph`.
-    Ralph,
-    /// Past sessions of Claude Code and Codex.
-    Transcripts,
-    /// What [`Memory::export`](crate::Memory::export) gave.
-    Export,
-}
-
-impl ImportSource {
-    /// All sources, in the order in which they are documented.
-    pub const ALL: [ImportSource; 9] = [
-        ImportSource::Sections,
-        ImportSource::Rules,
-        ImportSource::ClaudeMemory,
-        ImportSource::Adr,
-        ImportSource::MemoryBank,
-        ImportSource::Jsonl,
-        ImportSource::Ralph,
-        ImportSource::Transcripts,
-        ImportSource::Export,
-    ];
-
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ImportSource::Sections => "sections",
-            ImportSource::Rules => "rules",
-            ImportSource::ClaudeMemory => "claude-memory",
-            ImportSource::Adr => "adr",
-            ImportSource::MemoryBank => "memory-bank",
-            ImportSource::Jsonl => "jsonl",
-            ImportSource::Ralph => "ralph",
-            ImportSource::Transcripts => "transcripts",
-            ImportSource::Export => "export",
-        }
-    }
-
-    /// Returns the source of this name.
-    pub fn parse(name: &str) -> Option<ImportSource> {
-        ImportSource::ALL.into_iter().find(|source| source.as_str() == name)
-    }
-}
+use crate::error::{Error, Result};
 
 /// The folders in which agents keep their files of this user. Without one, its usual place is not searched.
 ///
@@ -84,6 +21,20 @@ pub struct AgentFolders {
     pub claude: Option<PathBuf>,
     /// Codex's, mostly `~/.codex`.
     pub codex: Option<PathBuf>,
+}
+
+impl AgentFolders {
+    /// Returns Claude Code's folder for the project at `root`, which may not exist. Its name is the path of the project, with
+    /// `-` for all but ASCII letters and digits.
+    pub(super) fn claude_project(&self, root: &Path) -> Option<PathBuf> {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        Some(self.claude.as_ref()?.join("projects").join(project_name(&root)))
+    }
+}
+
+fn project_name(root: &Path) -> String {
+    let root = root.to_string_lossy();
+    root.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).collect()
 }
 
 /// What is read.
@@ -177,5 +128,34 @@ impl ImportRequest {
             ongoing: None,
             allow_invisible: false,
         }
+    }
+
+    /// Refuses a text where only files can be imported, and the usual place of a source that has none.
+    pub(super) fn check_input(&self) -> Result<()> {
+        let source = self.source;
+        match &self.input {
+            ImportInput::Text(_) if source.has_usual_place() => {
+                let word = source.as_str();
+                let reason =
+                    format!("`-` is for `jsonl` and `export`, and {word} reads files: name a file or a folder");
+                Err(Error::invalid("PATH", reason))
+            }
+            ImportInput::UsualPlace(_) if !source.has_usual_place() => {
+                let what = if source == ImportSource::Jsonl { "JSON Lines have" } else { "an export has" };
+                let reason = format!("{what} no usual place: name a file, or `-` for standard input");
+                Err(Error::invalid("PATH", reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_project_is_named_by_its_path() {
+        assert_eq!(project_name(Path::new("/home/dev/my_project.rs")), "-home-dev-my-project-rs");
     }
 }

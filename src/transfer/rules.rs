@@ -2,85 +2,45 @@
 
 use serde_json::json;
 
+use super::files::ImportFile;
 use super::gathered::{Fact, SourceContent};
-use super::report::{ImportOrigin, ImportedItem};
 use super::request::ImportRequest;
-use super::{files, markdown};
-use crate::entry::frontmatter::Fields;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::headings;
 use crate::entry::path::is_project_path;
-use crate::error::Result;
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
-/// Where rules are.
-const PLACES: [&str; 11] = [
-    ".cursor/rules",
-    ".cursorrules",
-    ".github/instructions",
-    ".claude/rules",
-    ".devin/rules",
-    ".windsurf/rules",
-    ".windsurfrules",
-    ".kiro/steering",
-    ".clinerules",
-    ".agents/rules",
-    ".continue/rules",
-];
 /// The keys of the paths that a rule is for, one for each maker.
 const PATHS: [&str; 4] = ["globs", "applyTo", "paths", "fileMatchPattern"];
 /// The longest description that becomes a title, in characters. A longer one says more than a title should.
 const MAX_DESCRIPTION: usize = 100;
 
-/// Finds rules.
-pub(super) fn gather(workspace: &Workspace, request: &ImportRequest) -> Result<SourceContent> {
-    let mut gathered = SourceContent::default();
-    let wanted = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let is_markdown = ["mdc", "md"].iter().any(|extension| files::has_extension(name, extension));
-        // In this folder of GitHub's, and only there, other files may be.
-        is_markdown && (!path.contains(".github/instructions/") || name.ends_with(".instructions.md"))
-            || matches!(name, ".cursorrules" | ".windsurfrules" | ".clinerules")
-    };
-    for file in files::texts(workspace, request, &mut gathered, &PLACES, &wanted)? {
-        let from = ImportOrigin::file(&file.path);
-        let (fields, text, _) = match file.parts() {
-            Ok(parts) => parts,
-            Err(reason) => {
-                gathered.left_out.push(ImportedItem::skipped(from, reason));
-                continue;
-            }
-        };
-        let text = markdown::without_own_block(&file, text, &mut gathered);
-        let patterns: Vec<String> = PATHS.iter().flat_map(|key| files::list(&fields, key)).collect();
-        let mut tags = vec!["rules".to_owned(), file.stem().to_owned()];
-        tags.extend(files::list(&fields, "tags"));
-        let mut paths: Vec<String> = patterns.iter().filter_map(|pattern| path_of(pattern)).collect();
-        paths.dedup();
-        let knowledge = Knowledge {
-            source: request.writer,
-            files: paths,
-            ..Knowledge::new(title(&fields, &text, file.stem()), tags, text)
-        };
-        let mut fact = Fact::new(file.key.clone(), from, knowledge);
-        if !patterns.is_empty() {
-            fact.more.insert("globs".to_owned(), json!(patterns));
-        }
-        gathered.add(fact);
+/// Reads a rule.
+pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
+    let patterns: Vec<String> = PATHS.iter().flat_map(|key| file.list(key)).collect();
+    let mut tags = vec!["rules".to_owned(), file.stem().to_owned()];
+    tags.extend(file.list("tags"));
+    let mut files: Vec<String> = patterns.iter().filter_map(|pattern| path_of(pattern)).collect();
+    files.dedup();
+    let knowledge =
+        Knowledge { source: request.writer, files, ..Knowledge::new(title(file), tags, file.text.as_str()) };
+    let mut fact = Fact::new(file.key.clone(), file.origin(), knowledge);
+    if !patterns.is_empty() {
+        fact.more.insert("globs".to_owned(), json!(patterns));
     }
-    Ok(gathered)
+    content.add(fact);
 }
 
 /// Returns the title of a rule: what its frontmatter says in a line, else its first heading, else its name.
-fn title(fields: &Fields, text: &str, stem: &str) -> String {
-    let given = ["title", "name"].into_iter().find_map(|key| files::word(fields, key)).map(str::to_owned);
+fn title(file: &ImportFile) -> String {
     let description = || {
-        let description = files::word(fields, "description")?;
+        let description = file.word(&["description"])?;
         (shorten(description, MAX_DESCRIPTION) == *description).then(|| description.to_owned())
     };
-    let heading = || Some(headings(text).first()?.title.clone()).filter(|title| !title.is_empty());
-    given.or_else(description).or_else(heading).unwrap_or_else(|| stem.replace(['-', '_'], " "))
+    let heading = || Some(headings(&file.text).first()?.title.clone()).filter(|title| !title.is_empty());
+    let given = file.word(&["title", "name"]).map(str::to_owned);
+    given.or_else(description).or_else(heading).unwrap_or_else(|| file.stem().replace(['-', '_'], " "))
 }
 
 /// Returns the file or the folder that a pattern is about: `src/api/**/*.ts` is about `src/api`. A pattern for files

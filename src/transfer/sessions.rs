@@ -8,10 +8,10 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::claude_memory::project_folder;
 use super::files;
-use super::report::{ImportOrigin, ImportReport, ImportedItem};
+use super::report::{ImportOrigin, ImportReport};
 use super::request::{ImportInput, ImportRequest};
+use super::sources::{file_name, has_extension};
 use crate::entry::parse_time;
 use crate::error::{IoContext as _, Result};
 use crate::iterations::session_run;
@@ -35,16 +35,6 @@ pub(super) struct ClientSession {
     pub(super) ended: DateTime<Utc>,
     /// The first thing that a person asked for.
     pub(super) prompt: Option<String>,
-}
-
-/// What a file turned out to have.
-pub(super) enum SessionReading {
-    /// A session in the project.
-    Here(Box<ClientSession>),
-    /// A session in another folder.
-    Elsewhere,
-    /// No session of a client that is known.
-    Unknown,
 }
 
 /// The parts of a line that matter here, in both formats.
@@ -93,7 +83,8 @@ pub(super) fn find(
 ) -> Result<Vec<SessionFile>> {
     let mut found = Vec::new();
     match &request.input {
-        ImportInput::Text(_) => return Err(files::no_text(request)),
+        // Refused before.
+        ImportInput::Text(_) => {}
         ImportInput::Path(path) => {
             let full = path.canonicalize().io("read", path)?;
             if full.is_dir() {
@@ -106,7 +97,7 @@ pub(super) fn find(
             }
         }
         ImportInput::UsualPlace(folders) => {
-            let claude = folders.claude.as_ref().map(|claude| project_folder(workspace, claude));
+            let claude = folders.claude_project(workspace.root());
             let codex = folders.codex.as_ref().map(|codex| codex.join("sessions"));
             for folder in claude.iter().chain(&codex) {
                 report.searched.push(folder.display().to_string());
@@ -141,25 +132,31 @@ fn below(folder: &Path, is_of_project: bool, report: &mut ImportReport, found: &
     let Ok(open) = Folder::open(folder) else { return };
     // Those of sub-agents are in the session that started them.
     let wanted = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        files::has_extension(name, "jsonl") && !name.starts_with("agent-") && !path.contains("/subagents/")
+        let name = file_name(path);
+        has_extension(name, "jsonl") && !name.starts_with("agent-") && !path.contains("/subagents/")
     };
     let files = open.files(&wanted);
-    let left_out = |(path, reason): (String, String)| ImportedItem::skipped(ImportOrigin::file(path), reason);
-    report.items.extend(files.left_out.into_iter().map(left_out));
+    for (path, reason) in files.left_out {
+        report.skip(ImportOrigin::file(path), reason);
+    }
     let over = files.paths.len().saturating_sub(MAX_SESSIONS);
     for (index, name) in files.paths.into_iter().enumerate() {
         let from = ImportOrigin::file(&name);
         if index < over {
-            report.items.push(ImportedItem::skipped(from, format!("it is not one of the newest {MAX_SESSIONS}")));
+            report.skip(from, format!("it is not one of the newest {MAX_SESSIONS}"));
         } else if let Ok(folder) = open.descend("") {
             found.push(SessionFile { folder, name, from, is_of_project });
         }
     }
 }
 
-/// Reads what a session's file says about the session. Of one in another folder only the beginning is read.
-pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<SessionReading, String> {
+/// Reads what a session's file says about the session; `None` if that is of another folder, of which only the beginning is
+/// read.
+///
+/// # Errors
+///
+/// Why there is no session to read.
+pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<Option<ClientSession>, String> {
     let mut from = file.open()?;
     let (mut session, mut started, mut ended): (Option<(Format, String)>, _, _) = (None, None, None);
     let (mut prompt, mut cwd) = (None, None);
@@ -171,7 +168,7 @@ pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<S
         ended = at.or(ended);
         cwd = cwd.or_else(|| parsed.cwd.clone().or_else(|| text(&parsed.payload, "cwd")));
         if cwd.as_ref().is_some_and(|cwd| !roots.iter().any(|root| Path::new(cwd).starts_with(root))) {
-            return Ok(SessionReading::Elsewhere);
+            return Ok(None);
         }
         if parsed.kind.as_deref() == Some("session_meta") {
             session = session.or_else(|| Some((Format::Codex, text(&parsed.payload, "id")?)));
@@ -181,13 +178,13 @@ pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<S
         prompt = prompt.or_else(|| asked(&parsed));
     }
     let Some(((format, id), (started, ended))) = session.zip(started.zip(ended)) else {
-        return Ok(SessionReading::Unknown);
+        return Err("it is not a session of Claude Code or Codex".to_owned());
     };
     // Claude Code has a folder for each project; a file in it need not say where it is from.
     if cwd.is_none() && (format != Format::Claude || !file.is_of_project) {
-        return Ok(SessionReading::Elsewhere);
+        return Ok(None);
     }
-    Ok(SessionReading::Here(Box::new(ClientSession { format, id, from: file.from.clone(), started, ended, prompt })))
+    Ok(Some(ClientSession { format, id, from: file.from.clone(), started, ended, prompt }))
 }
 
 /// Reads the next line; one that is too long becomes empty. Returns whether there was one.

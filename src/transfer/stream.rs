@@ -7,13 +7,13 @@ use std::io;
 use serde::Deserialize;
 
 use super::export::{SCHEMA_VERSION, bad_line, check_path};
-use super::files;
+use super::files::{NamedPath, STANDARD_INPUT};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 use super::request::{ImportInput, ImportRequest};
-use crate::catalog::{Area, Catalog};
+use super::write::{ImportWrite, in_one_write};
 use crate::entry::{self, Id, MAX_FILE_BYTES};
 use crate::error::{Error, Result};
-use crate::store::{Created, Lock, Unreadable};
+use crate::store::{Created, Unreadable};
 use crate::text::invisible;
 use crate::workspace::Workspace;
 
@@ -45,45 +45,24 @@ struct StreamedFile {
 /// Writes the files of an export that the memory lacks. Also returns the paths of those that are written.
 pub(super) fn take_back(workspace: &Workspace, request: &ImportRequest) -> Result<(ImportReport, Vec<String>)> {
     let (name, bytes) = match &request.input {
+        ImportInput::Text(bytes) => (STANDARD_INPUT.to_owned(), Cow::Borrowed(bytes.as_slice())),
         ImportInput::Path(path) => {
-            let (name, bytes) = files::named_file(workspace, path, MAX_STREAM)?;
-            (name, Cow::Owned(bytes))
+            let named = NamedPath::find(workspace, path)?;
+            let bytes = named.read(path, MAX_STREAM)?;
+            (named.shown, Cow::Owned(bytes))
         }
-        ImportInput::Text(bytes) => ("standard input".to_owned(), Cow::Borrowed(bytes.as_slice())),
-        ImportInput::UsualPlace(_) => {
-            return Err(Error::invalid(
-                "PATH",
-                "an export has no usual place: name its file, or `-` for standard input",
-            ));
-        }
+        // Refused before.
+        ImportInput::UsualPlace(_) => return Ok(Default::default()),
     };
     let mut report = ImportReport { read: vec![name.clone()], ..ImportReport::default() };
     let streamed = read(&name, &bytes, &mut report)?;
     drop(bytes);
-    let mut written = Vec::new();
-    if request.dry_run {
-        let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
+    let written = in_one_write(workspace, request, &mut report, |write, report| {
         for file in streamed {
-            report.items.push(one(workspace, request, None, &catalogs.each_ref(), &name, &file)?);
+            report.items.push(one(write, request, &name, file)?);
         }
-        return Ok((report, written));
-    }
-    let lock = workspace.lock_entries()?;
-    let archive = workspace.catalog(Area::Archive);
-    let pending = workspace.begin_write();
-    workspace.check_whole(&pending.catalog)?;
-    for file in streamed {
-        let item = one(workspace, request, Some(&lock), &[&pending.catalog, &archive], &name, &file)?;
-        if item.action == ImportAction::Added {
-            written.push(file.path);
-        }
-        report.items.push(item);
-    }
-    drop(pending);
-    workspace.commit_moved();
-    let paths: Vec<_> = written.iter().map(|path| workspace.store.memory().join(path)).collect();
-    report.problems.extend(lock.settled(&paths).filter(|_| !written.is_empty()));
-    written.retain(|path| !path.starts_with("archive/"));
+        Ok(())
+    })?;
     Ok((report, written))
 }
 
@@ -117,7 +96,7 @@ fn read(name: &str, bytes: &[u8], report: &mut ImportReport) -> Result<Vec<Strea
             "settings" => {
                 let from = ImportOrigin { line: u32::try_from(n_lines).ok(), ..ImportOrigin::file(name) };
                 let reason = "settings are not imported; compare them with `.ralph/config.toml` by hand";
-                report.items.push(ImportedItem { title: "config.toml".into(), ..ImportedItem::skipped(from, reason) });
+                report.items.push(ImportedItem::new(ImportAction::Skipped, from, "config.toml").because(reason));
             }
             "knowledge" | "journal" => {
                 let file = file(parsed, n_lines).map_err(|reason| bad(&reason))?;
@@ -166,67 +145,61 @@ fn file(parsed: StreamLine, line: usize) -> std::result::Result<StreamedFile, St
 }
 
 /// Writes a file of the stream, unless the memory has it, it is refused, or this is a dry run.
-fn one(
-    workspace: &Workspace,
-    request: &ImportRequest,
-    lock: Option<&Lock>,
-    catalogs: &[&Catalog; 2],
-    name: &str,
-    file: &StreamedFile,
-) -> Result<ImportedItem> {
+fn one(write: &mut ImportWrite<'_>, request: &ImportRequest, name: &str, file: StreamedFile) -> Result<ImportedItem> {
     let StreamedFile { line, path, text } = file;
-    let entry = entry::read(path, text.as_bytes());
+    let store = &write.workspace.store;
+    let entry = entry::read(&path, text.as_bytes());
     let title = if entry.head.title.is_empty() { path.as_str() } else { &entry.head.title };
-    let from = ImportOrigin { line: u32::try_from(*line).ok(), ..ImportOrigin::file(name) };
-    let id = Id::of_path(path);
-    let told = |action, reason: Option<String>| ImportedItem {
-        action,
-        id: id.clone(),
-        title: title.into(),
-        from: from.clone(),
-        reason: reason.map(Into::into),
-    };
-    if let Err(error) = workspace.refuse_secrets_in("file", text) {
-        return Ok(told(ImportAction::Refused, Some(format!("`{path}`: {error}"))));
+    let from = ImportOrigin { line: u32::try_from(line).ok(), ..ImportOrigin::file(name) };
+    let id = Id::of_path(&path);
+    let item = |action| ImportedItem::new(action, from.clone(), title).with_id(id.clone());
+    let refused = |reason: String| Ok(item(ImportAction::Refused).because(reason));
+    if let Err(error) = write.workspace.refuse_secrets_in("file", &text) {
+        return refused(format!("`{path}`: {error}"));
     }
     // Whatever the text says of itself: anyone can write a stream. A byte order mark is no part of the text.
-    let shown = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let shown = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if let Some((_, character)) = invisible(shown).next().filter(|_| !request.allow_invisible) {
-        let reason = format!(
+        return refused(format!(
             "`{path}`: U+{:04X} is an invisible character; if it is an export of yours, --allow-invisible lets it pass",
             u32::from(character)
-        );
-        return Ok(told(ImportAction::Refused, Some(reason)));
+        ));
     }
-    if let Some(other) = id.as_ref().and_then(|id| path_of(catalogs, id, path)) {
-        let is_equal = workspace.store.read(&other).is_ok_and(|found| found.bytes == text.as_bytes());
-        return Ok(if is_equal {
-            told(ImportAction::Unchanged, (other != *path).then(|| format!("it is at `{other}` here")))
-        } else {
-            told(ImportAction::Conflict, Some(format!("`{other}` is another text here, and was not touched")))
-        });
-    }
-    let added = || Ok(told(ImportAction::Added, None));
-    let conflict = |reason: &str| Ok(told(ImportAction::Conflict, Some(format!("`{path}` {reason}"))));
-    let is_other = "is something else here, and was not touched";
-    let Some(lock) = lock else {
-        let is_folder = |at| matches!(workspace.store.read(at), Err(Unreadable::Missing | Unreadable::NotAFile));
-        let is_free = matches!(workspace.store.read(path), Err(Unreadable::Missing))
-            && path.match_indices('/').all(|(at, _)| is_folder(&path[..at]));
-        return if is_free { added() } else { conflict(is_other) };
+    let conflict = |path: &str, is: &str| {
+        Ok(item(ImportAction::Conflict).because(format!("`{path}` is {is} here, and was not touched")))
     };
-    match workspace.store.create(lock, path, text.as_bytes()) {
-        Ok(Created::Made) => added(),
-        Ok(Created::Exists) => conflict(is_other),
+    if let Some(other) = id.as_ref().and_then(|id| path_of(write, id, &path)) {
+        return match store.read(&other).is_ok_and(|found| found.bytes == text.as_bytes()) {
+            true if other == path => Ok(item(ImportAction::Unchanged)),
+            true => Ok(item(ImportAction::Unchanged).because(format!("it is at `{other}` here"))),
+            false => conflict(&other, "another text"),
+        };
+    }
+    let Some(lock) = write.lock else {
+        let is_folder = |at| matches!(store.read(at), Err(Unreadable::Missing | Unreadable::NotAFile));
+        let is_free = matches!(store.read(&path), Err(Unreadable::Missing))
+            && path.match_indices('/').all(|(at, _)| is_folder(&path[..at]));
+        return if is_free { Ok(item(ImportAction::Added)) } else { conflict(&path, "something else") };
+    };
+    match store.create(lock, &path, text.as_bytes()) {
+        Ok(Created::Made) => {
+            let added = item(ImportAction::Added);
+            write.written.push(path);
+            Ok(added)
+        }
+        Ok(Created::Exists) => conflict(&path, "something else"),
         // A file is where its folder must be. The rest of the stream does not depend on it.
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => conflict(is_other),
-        Err(error @ Error::OutsideRoot { .. }) => Ok(told(ImportAction::Refused, Some(error.to_string()))),
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+            conflict(&path, "something else")
+        }
+        Err(error @ Error::OutsideRoot { .. }) => refused(error.to_string()),
         Err(error) => Err(error),
     }
 }
 
 /// Returns the path of the entry that the memory has in the place of a file: at the same path, else with the same id.
-fn path_of(catalogs: &[&Catalog; 2], id: &Id, path: &str) -> Option<String> {
+fn path_of(write: &ImportWrite<'_>, id: &Id, path: &str) -> Option<String> {
+    let catalogs = [write.live, write.archive];
     let same = catalogs.iter().find_map(|catalog| catalog.row_of_path(path).map(|row| catalog.path(row)));
     same.or_else(|| catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row))))
 }

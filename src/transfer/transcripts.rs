@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::ImportRequest;
-use super::sessions::{self, ClientSession, SessionFile, SessionReading};
+use super::sessions::{self, ClientSession, SessionFile};
 use crate::context::Task;
 use crate::entry::{Id, Outcome};
 use crate::error::Result;
@@ -45,19 +45,16 @@ pub(super) fn import(
     workspace: &Workspace,
     semantic: &SemanticMemory,
     request: &ImportRequest,
-) -> Result<ImportReport> {
+) -> Result<(ImportReport, Vec<String>)> {
     let mut report = ImportReport::default();
     let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
     let mut sessions = Vec::new();
     for file in sessions::find(workspace, request, &mut report)? {
         match sessions::read(&file, &[&root, workspace.root()]) {
-            Ok(SessionReading::Elsewhere) => {}
-            Ok(SessionReading::Here(session)) if request.since.is_some_and(|since| session.ended < since) => {}
-            Ok(SessionReading::Here(session)) => sessions.push((*session, file)),
-            Ok(SessionReading::Unknown) => {
-                report.items.push(ImportedItem::skipped(file.from, "it is not a session of Claude Code or Codex"));
-            }
-            Err(reason) => report.items.push(ImportedItem::skipped(file.from, reason)),
+            Ok(None) => {}
+            Ok(Some(session)) if request.since.is_some_and(|since| session.ended < since) => {}
+            Ok(Some(session)) => sessions.push((session, file)),
+            Err(reason) => report.skip(file.from, reason),
         }
     }
     sessions.sort_by(|(one, _), (other, _)| (one.started, &one.id).cmp(&(other.started, &other.id)));
@@ -66,21 +63,18 @@ pub(super) fn import(
         report.read.push(session.from.path.clone());
         let (run_id, from) = (session.run_id(), session.from.clone());
         let title = session.prompt.as_deref().map(title_of).unwrap_or_default();
-        let item =
-            ImportedItem { action: ImportAction::Added, id: None, title: title.as_str().into(), from, reason: None };
+        let item = |action| ImportedItem::new(action, from.clone(), &title);
         match look(workspace, request, &known, session, &file)? {
-            Ok(_) if request.dry_run => report.items.push(item),
-            Ok(past) => record(workspace, semantic, &past, &item, &mut report)?,
-            Err((ImportAction::Unchanged, _)) => {
+            Some(Ok(_)) if request.dry_run => report.items.push(item(ImportAction::Added)),
+            Some(Ok(past)) => record(workspace, semantic, &past, &item(ImportAction::Added), &mut report)?,
+            Some(Err(reason)) => report.items.push(item(ImportAction::Skipped).because(reason)),
+            None => {
                 let id = Id::of_path(&format!("journal/{run_id}/0001.md"));
-                report.items.push(ImportedItem { action: ImportAction::Unchanged, id, ..item });
-            }
-            Err((action, reason)) => {
-                report.items.push(ImportedItem { action, reason: Some(reason.into()), ..item });
+                report.items.push(item(ImportAction::Unchanged).with_id(id));
             }
         }
     }
-    Ok(report)
+    Ok((report, Vec::new()))
 }
 
 /// Records one session.
@@ -92,10 +86,9 @@ fn record(
     report: &mut ImportReport,
 ) -> Result<()> {
     let recorded = iterations::record_past(workspace, semantic, &past.iteration(), &past.report())?;
-    report.items.push(ImportedItem { id: Some(recorded.id), ..item.clone() });
+    report.items.push(item.clone().with_id(Some(recorded.id)));
     report.items.extend(recorded.knowledge.iter().map(|added| of_knowledge(added, item)));
-    let refused =
-        |reason: String| ImportedItem { action: ImportAction::Refused, reason: Some(reason.into()), ..item.clone() };
+    let refused = |reason: String| ImportedItem { action: ImportAction::Refused, ..item.clone() }.because(reason);
     report.items.extend(recorded.refused.into_iter().map(refused));
     report.problems.extend(recorded.problems);
     Ok(())
@@ -107,21 +100,20 @@ fn of_knowledge(added: &Written, session: &ImportedItem) -> ImportedItem {
         WriteAction::Updated => ImportAction::Updated,
         WriteAction::Unchanged | WriteAction::Restored => ImportAction::Unchanged,
     };
-    let title = added.title.as_str().into();
-    ImportedItem { action, id: Some(added.id.clone()), title, ..session.clone() }
+    ImportedItem::new(action, session.from.clone(), &added.title).with_id(Some(added.id.clone()))
 }
 
-/// Reads a session, unless there is a reason not to record it.
+/// Reads a session, or returns the reason not to record it; `None` if it is recorded already.
 fn look(
     workspace: &Workspace,
     request: &ImportRequest,
     known: &[AttemptSummary],
     session: ClientSession,
     file: &SessionFile,
-) -> Result<std::result::Result<PastSession, (ImportAction, String)>> {
-    let skipped = |reason: &str| Ok(Err((ImportAction::Skipped, reason.to_owned())));
+) -> Result<Option<std::result::Result<PastSession, String>>> {
+    let skipped = |reason: &str| Ok(Some(Err(reason.to_owned())));
     if has_attempts(workspace, &session.run_id())? {
-        return Ok(Err((ImportAction::Unchanged, String::new())));
+        return Ok(None);
     }
     if request.ongoing.as_ref() == Some(&session.id) || workspace.now() - session.ended < STILL {
         return skipped("it may still be going on; import it when it has ended");
@@ -140,7 +132,7 @@ fn look(
     if past.is_among(known) {
         return skipped("the journal has an attempt of that time already");
     }
-    Ok(Ok(past))
+    Ok(Some(Ok(past)))
 }
 
 impl PastSession {

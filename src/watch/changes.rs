@@ -3,7 +3,7 @@
 //! Pure bookkeeping: it knows paths and problems, and neither files nor threads. A receiver of the combined changes
 //! knows the same files as a receiver of each change.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -82,101 +82,74 @@ pub struct FileChanges {
     pub problems: Vec<Problem>,
 }
 
-impl FileChanges {
-    fn is_empty(&self) -> bool {
-        self.indexed.is_empty() && self.removed.is_empty()
-    }
-
-    /// Appends later changes. For each file the last change counts.
-    fn append(&mut self, later: FileChanges) {
-        let has = |list: &[String], path: &String| list.binary_search(path).is_ok();
-        self.indexed.retain(|path| !has(&later.indexed, path) && !has(&later.removed, path));
-        self.removed.retain(|path| !has(&later.indexed, path) && !has(&later.removed, path));
-        let is_news = |problem: &Problem| !has(&later.indexed, &problem.path) && !has(&later.removed, &problem.path);
-        self.problems.retain(is_news);
-        self.indexed.extend(later.indexed);
-        self.removed.extend(later.removed);
-        self.problems.extend(later.problems);
-        self.indexed.sort_unstable();
-        self.removed.sort_unstable();
-        self.problems.sort();
-        self.entries = later.entries;
-    }
+/// What became of a file since the receiver was last told of it.
+#[derive(Debug)]
+struct FileChange {
+    /// Whether the receiver knows the file.
+    was_known: bool,
+    /// The problems of the file as it is now; `None` if it is gone.
+    now: Option<Vec<Problem>>,
 }
 
-/// Changes that no receiver has taken yet.
+/// Changes that no receiver has taken yet, by the paths of the files.
 #[derive(Debug, Default)]
-pub(super) struct PendingChanges {
-    changes: FileChanges,
-    /// The files among them that the receiver does not know of.
-    unknown: BTreeSet<String>,
-}
+pub(super) struct PendingChanges(BTreeMap<String, FileChange>);
 
 impl PendingChanges {
-    /// Adds the changes that a scan found; `new` names the files that the scan before did not find.
-    pub(super) fn put(&mut self, changes: FileChanges, new: Vec<String>) {
-        // A receiver that does not know yet that a file was removed still knows the file.
-        let is_known = |path: &String| self.changes.removed.binary_search(path).is_ok();
-        self.unknown.extend(new.into_iter().filter(|path| !is_known(path)));
-        self.changes.append(changes);
-        // A file that came and went in between is not reported.
-        let unknown = &mut self.unknown;
-        self.changes.removed.retain(|path| !unknown.remove(path));
+    /// Notes what a scan found at a path: a file with these problems, or that it is gone. `was_known` says whether the scan
+    /// before found the file.
+    pub(super) fn put(&mut self, path: String, was_known: bool, now: Option<Vec<Problem>>) {
+        self.0.entry(path).or_insert(FileChange { was_known, now: None }).now = now;
     }
 
-    /// Takes the changes for sending; `None` where there are none.
-    pub(super) fn take(&mut self) -> Option<FileChanges> {
-        if self.changes.is_empty() {
-            self.unknown.clear();
-            return None;
+    /// Returns the changes as one event; `None` where there are none. A file that came and went in between is not reported.
+    pub(super) fn combined(&self, entries: usize) -> Option<FileChanges> {
+        let mut changes = FileChanges { entries, ..FileChanges::default() };
+        for (path, change) in &self.0 {
+            match &change.now {
+                Some(problems) => {
+                    changes.indexed.push(path.clone());
+                    changes.problems.extend(problems.iter().cloned());
+                }
+                None if change.was_known => changes.removed.push(path.clone()),
+                None => {}
+            }
         }
-        Some(std::mem::take(&mut self.changes))
-    }
-
-    /// Notes that the changes of [`take`](Self::take) were received.
-    pub(super) fn sent(&mut self) {
-        self.unknown.clear();
-    }
-
-    /// Puts back the changes of [`take`](Self::take), which could not be sent.
-    pub(super) fn put_back(&mut self, changes: FileChanges) {
-        self.changes = changes;
+        changes.problems.sort();
+        Some(changes).filter(|changes| !changes.indexed.is_empty() || !changes.removed.is_empty())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// A receiver of combined changes knows which files exist, whatever happens in between.
     #[test]
     fn combined_changes_lead_to_the_files_that_exist() {
         const STEPS: u32 = 7;
-        // Three files, of which the listener knows the first; each step changes one of them.
+        // Three files, of which the receiver knows the first; each step changes one of them.
         for course in 0..3u32.pow(STEPS) {
             let mut there = BTreeSet::from(["a"]);
-            let mut told: BTreeSet<String> = there.iter().map(|path| (*path).to_owned()).collect();
+            let mut known: BTreeSet<String> = there.iter().map(|path| (*path).to_owned()).collect();
             let mut pending = PendingChanges::default();
             for step in 0..STEPS {
                 let path = ["a", "b", "c"][(course / 3u32.pow(step) % 3) as usize];
-                let mut changes = FileChanges::default();
-                let mut new = Vec::new();
-                if there.remove(path) {
-                    changes.removed.push(path.to_owned());
-                } else {
+                let was_there = there.remove(path);
+                if !was_there {
                     there.insert(path);
-                    changes.indexed.push(path.to_owned());
-                    new.push(path.to_owned());
                 }
-                pending.put(changes, new);
+                pending.put(path.to_owned(), was_there, (!was_there).then(Vec::new));
             }
-            let FileChanges { indexed, removed, .. } = pending.changes;
+            let FileChanges { indexed, removed, .. } = pending.combined(there.len()).unwrap_or_default();
             assert!(indexed.iter().all(|path| !removed.contains(path)), "{course}");
             for path in &removed {
-                assert!(told.remove(path), "{course}: nobody knew {path}");
+                assert!(known.remove(path), "{course}: nobody knew {path}");
             }
-            told.extend(indexed);
-            assert!(told.iter().map(String::as_str).eq(there), "{course}");
+            known.extend(indexed);
+            assert!(known.iter().map(String::as_str).eq(there), "{course}");
         }
     }
 }

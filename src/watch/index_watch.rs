@@ -1,17 +1,17 @@
 //! The thread of a watcher: it scans the files, commits changes to the index, and sends them to a channel.
 //!
-//! It knows when to scan from [`Watcher`], and never decides what changed by a
-//! notification. A receiver that takes nothing never blocks it: later changes are combined until there is room.
+//! It knows when to scan from [`Watcher`], and never decides what changed by a notification. A receiver that takes nothing never blocks it: later changes are combined until there is room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SendError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::changes::{FileChanges, PendingChanges, WatchEvent};
-use super::notifications::{RECONCILE, Stopper, WatchMode, Watcher, Woken};
+use super::changes::{PendingChanges, WatchEvent};
+use super::notifications::{RECONCILE, SharedHints, WakeReason, WatchMode, Watcher};
 use crate::catalog::{Area, Catalog};
 use crate::entry::path::display_path;
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ const CAPACITY: usize = 16;
 #[derive(Debug)]
 pub struct WatchHandle {
     events: Receiver<WatchEvent>,
-    stopper: Stopper,
+    hints: Arc<SharedHints>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -64,7 +64,7 @@ impl WatchHandle {
 
 impl Drop for WatchHandle {
     fn drop(&mut self) {
-        self.stopper.stop();
+        self.hints.stop();
         if let Some(thread) = self.thread.take() {
             // An error only means that it panicked, which was printed then.
             let _ = thread.join();
@@ -87,16 +87,13 @@ where
         (memory.clone(), vec!["knowledge", "journal", "archive"]),
     ];
     let watcher = Watcher::new(mode, partly);
-    let stopper = watcher.stopper();
+    let hints = watcher.hints();
     let (sender, events) = sync_channel(CAPACITY);
     let thread = std::thread::Builder::new().name("watch".to_owned());
     let failed = |source| Error::Io { action: "watch", path: memory, source };
     let thread = thread.spawn(move || WatchLoop::new(workspace, watcher, sender).run()).map_err(failed)?;
-    Ok(WatchHandle { events, stopper, thread: Some(thread) })
+    Ok(WatchHandle { events, hints, thread: Some(thread) })
 }
-
-/// The receiver of the events is gone.
-struct Disconnected;
 
 /// The state of the thread.
 struct WatchLoop<W> {
@@ -143,14 +140,14 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
                 BUSY
             };
             (must_scan, watch_all_again) = match self.watcher.wait(longest) {
-                Woken::FilesChanged => (true, false),
-                Woken::FoldersChanged => (true, true),
+                WakeReason::FilesChanged => (true, false),
+                WakeReason::FoldersChanged => (true, true),
                 // The system may have left out a folder as well.
-                Woken::Time => {
+                WakeReason::Time => {
                     let is_due = scanned.elapsed() >= RECONCILE || self.watcher.mode() == WatchMode::Poll;
                     (is_due || !is_indexed && scanned.elapsed() >= BUSY, is_due)
                 }
-                Woken::Stopped => return,
+                WakeReason::Stopped => return,
             };
         }
     }
@@ -169,13 +166,12 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
         if let Some(reason) = self.watcher.take_failure() {
             self.notices.push(format!("the files are checked every second: {reason}"));
         }
-        let (changes, new) = self.changes(&catalogs);
-        let entries = self.known.len();
-        if self.is_ready {
-            self.pending.put(FileChanges { entries, ..changes }, new);
-        } else {
-            let folders = catalogs.iter().map(|catalog| catalog.folders().count()).sum();
+        self.note_changes(&catalogs);
+        if !self.is_ready {
             self.is_ready = true;
+            self.pending = PendingChanges::default();
+            let folders = catalogs.iter().map(|catalog| catalog.folders().count()).sum();
+            let entries = self.known.len();
             let polling = self.watcher.mode() == WatchMode::Poll;
             // The channel is empty.
             let _ = self.sender.try_send(WatchEvent::Ready { entries, folders, polling });
@@ -195,32 +191,24 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
         above.into_iter().chain(folders).collect()
     }
 
-    /// Returns what changed since the last scan, and the files that are new, and remembers this scan.
-    fn changes(&mut self, catalogs: &[Catalog]) -> (FileChanges, Vec<String>) {
+    /// Notes what changed since the last scan, and remembers this one.
+    fn note_changes(&mut self, catalogs: &[Catalog]) {
         let mut now = BTreeMap::new();
-        let (mut changes, mut new) = (FileChanges::default(), Vec::new());
         for catalog in catalogs {
             for row in catalog.rows() {
                 let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
                 let before = self.known.get(&path);
                 if before != Some(&fingerprint) {
-                    changes.indexed.push(display_path(&path));
-                    if before.is_none() {
-                        new.push(display_path(&path));
-                    }
-                    if catalog.has_problem(row) {
-                        changes.problems.extend(catalog.head(row).problems);
-                    }
+                    let problems = if catalog.has_problem(row) { catalog.head(row).problems } else { Vec::new() };
+                    self.pending.put(display_path(&path), before.is_some(), Some(problems));
                 }
                 now.insert(path, fingerprint);
             }
         }
-        changes.removed =
-            self.known.keys().filter(|path| !now.contains_key(*path)).map(|path| display_path(path)).collect();
-        changes.indexed.sort_unstable();
-        changes.problems.sort();
+        for path in self.known.keys().filter(|path| !now.contains_key(*path)) {
+            self.pending.put(display_path(path), true, None);
+        }
         self.known = now;
-        (changes, new)
     }
 
     /// Updates the index, and returns whether no further attempt is needed.
@@ -260,25 +248,32 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
     }
 
     /// Sends the events for which there is room, and returns whether those were all.
-    fn send(&mut self) -> std::result::Result<bool, Disconnected> {
+    ///
+    /// # Errors
+    ///
+    /// That the receiver is gone.
+    fn send(&mut self) -> std::result::Result<bool, SendError<()>> {
         while let Some(message) = self.notices.first() {
-            match self.sender.try_send(WatchEvent::Notice { message: message.clone() }) {
-                Ok(()) => drop(self.notices.remove(0)),
-                Err(TrySendError::Full(_)) => return Ok(false),
-                Err(TrySendError::Disconnected(_)) => return Err(Disconnected),
+            if !self.offer(WatchEvent::Notice { message: message.clone() })? {
+                return Ok(false);
             }
+            self.notices.remove(0);
         }
-        let Some(changes) = self.pending.take() else { return Ok(true) };
-        match self.sender.try_send(WatchEvent::Changed(changes)) {
-            Ok(()) => {
-                self.pending.sent();
-                Ok(true)
-            }
-            Err(TrySendError::Full(WatchEvent::Changed(changes))) => {
-                self.pending.put_back(changes);
-                Ok(false)
-            }
-            Err(_) => Err(Disconnected),
+        if let Some(changes) = self.pending.combined(self.known.len())
+            && !self.offer(WatchEvent::Changed(changes))?
+        {
+            return Ok(false);
+        }
+        self.pending = PendingChanges::default();
+        Ok(true)
+    }
+
+    /// Sends an event if there is room for it, and returns whether there was.
+    fn offer(&self, event: WatchEvent) -> std::result::Result<bool, SendError<()>> {
+        match self.sender.try_send(event) {
+            Ok(()) => Ok(true),
+            Err(TrySendError::Full(_)) => Ok(false),
+            Err(TrySendError::Disconnected(_)) => Err(SendError(())),
         }
     }
 }

@@ -49,14 +49,14 @@ pub enum WatchMode {
 
 /// Why [`Watcher::wait`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Woken {
+pub(super) enum WakeReason {
     /// No notification came, and the time is up.
     Time,
     /// Something may have changed.
     FilesChanged,
     /// The same, and a folder may have appeared, disappeared or been replaced by another of its name.
     FoldersChanged,
-    /// [`Stopper::stop`] was called.
+    /// [`SharedHints::stop`] was called.
     Stopped,
 }
 
@@ -70,8 +70,9 @@ struct PendingHints {
     stopped: bool,
 }
 
+/// The notifications, as the threads of the system and of the watcher share them.
 #[derive(Debug, Default)]
-struct SharedHints {
+pub(super) struct SharedHints {
     hints: Mutex<PendingHints>,
     changed: Condvar,
 }
@@ -88,16 +89,10 @@ impl SharedHints {
         set(&mut hints);
         self.changed.notify_all();
     }
-}
 
-/// Ends a [`Watcher::wait`] from another thread.
-#[derive(Debug, Clone)]
-pub(super) struct Stopper(Arc<SharedHints>);
-
-impl Stopper {
     /// Lets the present wait and all later ones return at once.
     pub(super) fn stop(&self) {
-        self.0.hint(|hints| hints.stopped = true);
+        self.hint(|hints| hints.stopped = true);
     }
 }
 
@@ -161,9 +156,9 @@ impl Watcher {
         self.failure.take()
     }
 
-    /// Returns a handle that ends its waits.
-    pub(super) fn stopper(&self) -> Stopper {
-        Stopper(Arc::clone(&self.shared))
+    /// Returns the notifications, by which another thread can end its waits.
+    pub(super) fn hints(&self) -> Arc<SharedHints> {
+        Arc::clone(&self.shared)
     }
 
     /// Watches these folders and no others, and returns whether one of them was not watched before: changes in it until
@@ -202,14 +197,14 @@ impl Watcher {
 
     /// Waits until something may have changed and no further notification has come for a moment, or until the next scan
     /// is due: after `longest` at the latest.
-    pub(super) fn wait(&mut self, longest: Duration) -> Woken {
+    pub(super) fn wait(&mut self, longest: Duration) -> WakeReason {
         let begun = Instant::now();
         let until = begun + longest.min(if self.native.is_some() { RECONCILE } else { POLL });
         let shared = Arc::clone(&self.shared);
         let mut hints = shared.hints();
         loop {
             if hints.stopped {
-                return Woken::Stopped;
+                return WakeReason::Stopped;
             }
             let now = Instant::now();
             let due = hints
@@ -227,9 +222,9 @@ impl Watcher {
             self.begin();
         }
         match span {
-            _ if folders || lost => Woken::FoldersChanged,
-            Some(_) => Woken::FilesChanged,
-            None => Woken::Time,
+            _ if folders || lost => WakeReason::FoldersChanged,
+            Some(_) => WakeReason::FilesChanged,
+            None => WakeReason::Time,
         }
     }
 }
@@ -291,11 +286,11 @@ mod tests {
 
     /// Waits for a notification, and fails where none comes.
     #[track_caller]
-    fn told(watcher: &mut Watcher) -> Woken {
+    fn woken(watcher: &mut Watcher) -> WakeReason {
         let begun = Instant::now();
-        let woken = watcher.wait(SOON);
+        let reason = watcher.wait(SOON);
         assert!(begun.elapsed() < SOON, "no notification came");
-        woken
+        reason
     }
 
     #[test]
@@ -307,11 +302,11 @@ mod tests {
         assert!(watcher.follow(&watched(&[folder.path()]), false));
         assert!(!watcher.follow(&watched(&[folder.path()]), false), "it is watched already");
         fs::write(&file, "2").unwrap();
-        assert_eq!(told(&mut watcher), Woken::FilesChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
         // An editor's own files do not matter; they would count as folders.
         fs::write(folder.path().join(".a.md.swp"), "x").unwrap();
         fs::write(folder.path().join("b.md"), "x").unwrap();
-        assert_eq!(told(&mut watcher), Woken::FilesChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
         let hints = |kind| {
             receive(&watcher.shared, &[], Ok(Event::new(kind).add_path(file.clone())));
             std::mem::take(&mut *watcher.shared.hints()).span.is_some()
@@ -329,18 +324,18 @@ mod tests {
         let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
         watcher.follow(&watched(&[folder.path()]), false);
         fs::create_dir(&below).unwrap();
-        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
         assert!(watcher.follow(&watched(&[folder.path(), &below]), false));
         fs::write(below.join("a.md"), "x").unwrap();
-        assert_eq!(told(&mut watcher), Woken::FilesChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
         // Another folder of its name is watched when that is asked for.
         fs::rename(&below, folder.path().join("other")).unwrap();
         fs::create_dir(&below).unwrap();
-        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
         assert!(watcher.follow(&watched(&[folder.path(), &below, &folder.path().join("other")]), true));
         for file in ["below/b.md", "other/c.md"] {
             fs::write(folder.path().join(file), "x").unwrap();
-            assert_eq!(told(&mut watcher), Woken::FilesChanged, "{file}");
+            assert_eq!(woken(&mut watcher), WakeReason::FilesChanged, "{file}");
         }
         // A folder that disappeared before it was watched is not an error.
         fs::remove_dir_all(folder.path().join("other")).unwrap();
@@ -357,7 +352,7 @@ mod tests {
         fs::write(folder.path().join("target"), "x").unwrap();
         fs::write(folder.path().join(".git"), "x").unwrap();
         fs::create_dir(folder.path().join(".ralph")).unwrap();
-        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
     }
 
     #[test]
@@ -367,12 +362,12 @@ mod tests {
         watcher.follow(&watched(&[folder.path()]), false);
         let rescan = Event::new(EventKind::Other).set_flag(Flag::Rescan);
         receive(&watcher.shared, &[], Ok(rescan));
-        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
         assert!(watcher.follow(&watched(&[folder.path()]), false), "nothing is watched any more");
         fs::write(folder.path().join("a.md"), "x").unwrap();
-        assert_eq!(told(&mut watcher), Woken::FilesChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
         receive(&watcher.shared, &[], Err(notify::Error::generic("x")));
-        assert_eq!(told(&mut watcher), Woken::FoldersChanged);
+        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
     }
 
     #[test]
@@ -386,17 +381,17 @@ mod tests {
         assert_eq!(watcher.take_failure(), None, "once");
         assert!(!watcher.follow(&watched(&[folder.path()]), true));
         let begun = Instant::now();
-        assert_eq!(watcher.wait(SOON), Woken::Time);
+        assert_eq!(watcher.wait(SOON), WakeReason::Time);
         assert!(begun.elapsed() < SOON);
     }
 
     #[test]
     fn it_ends_on_request() {
         let mut watcher = Watcher::new(WatchMode::Poll, Vec::new());
-        let stopper = watcher.stopper();
-        let other = std::thread::spawn(move || stopper.stop());
-        while watcher.wait(SOON) != Woken::Stopped {}
+        let hints = watcher.hints();
+        let other = std::thread::spawn(move || hints.stop());
+        while watcher.wait(SOON) != WakeReason::Stopped {}
         other.join().unwrap();
-        assert_eq!(watcher.wait(SOON), Woken::Stopped, "for good");
+        assert_eq!(watcher.wait(SOON), WakeReason::Stopped, "for good");
     }
 }

@@ -537,7 +537,7 @@ fn is_refusal(said: &[&str]) -> bool {
 /// Returns whether it is a call of git that the program makes, by the program itself.
 fn is_git(started: &Started) -> bool {
     /// What git is asked to do.
-    const SUBCOMMANDS: [&str; 16] = [
+    const SUBCOMMANDS: [&str; 14] = [
         "check-ignore",
         "config",
         "diff-files",
@@ -546,8 +546,6 @@ fn is_git(started: &Started) -> bool {
         "hash-object",
         "log",
         "ls-files",
-        "ls-tree",
-        "mktree",
         "read-tree",
         "rev-list",
         "rev-parse",

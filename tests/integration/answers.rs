@@ -11,7 +11,7 @@ use crate::support::TestBase;
 /// The commands that answer nothing that a program reads as JSON.
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
-const PARTS: [&str; 24] = [
+const PARTS: [&str; 25] = [
     "operation",
     "answer",
     "attempt",
@@ -22,6 +22,7 @@ const PARTS: [&str; 24] = [
     "feature-stats",
     "found-entry",
     "full-entry",
+    "imported",
     "link",
     "listed-entry",
     "live-action",
@@ -139,6 +140,7 @@ fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     ask("tidy", 0, &["tidy"]);
     ask("restore", 0, &["restore", "gone"]);
     base.write("AGENTS.md", "## Ports\n\n8080.\n");
+    ask("import-list", 0, &["import"]);
     ask("import", 0, &["import", "sections", "--dry-run"]);
     ask("import", 0, &["import", "sections"]);
     ask("import", 0, &["import", "sections"]);

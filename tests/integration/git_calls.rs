@@ -217,7 +217,7 @@ const INDEX: &str = "-c core.splitIndex=false -c core.untrackedCache=false -c in
 /// What follows where trees are written.
 const LOOSE: &str = "-c core.looseCompression=0 ";
 /// Every call there is. `<object>` is a whole name of one.
-const CALLS: [&str; 32] = [
+const CALLS: [&str; 30] = [
     // Where the work tree is: the one call in which git has to look for itself.
     "rev-parse --is-inside-work-tree --show-toplevel --absolute-git-dir --git-path objects --git-path index --show-object-format --show-prefix",
     "config --null --get-regexp ^(filter\\..*|core\\.filemode)$",
@@ -228,8 +228,6 @@ const CALLS: [&str; 32] = [
     "TREE update-index -z --index-info",
     "TREE update-index --add --replace -z --stdin",
     "TREE write-tree --missing-ok",
-    "TREE ls-tree -z <object>",
-    "TREE mktree -z --missing",
     "TREE diff-tree -r --no-renames --ignore-submodules=none --name-status -z <object> <object>",
     // What became of the files that knowledge speaks of.
     "rev-list --no-merges --timestamp --max-age=1769904000 --max-count=10000 HEAD -- src/a.rs",

@@ -290,6 +290,7 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             _ if answer.get("error").is_some() => "error",
             Some("list") if has("--tags") => "list-tags",
             Some("undo") if has("--list") => "undo-list",
+            Some("import") if answer.get("sources").is_some() => "import-list",
             Some("restore") if has("--list") => "restore-list",
             Some("undo") if has("--clear") => "undo-clear",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",

@@ -96,55 +96,136 @@ fn import_twice(base: &TestBase, arguments: &[&str], code: i32) -> String {
     ran.to_string()
 }
 
-#[test]
-fn sections_of_instructions_become_entries() {
+/// Imports the fixtures of a source from its usual place, and compares the entries with a snapshot.
+#[track_caller]
+fn check_entries(fixtures: &str, place: impl Fn(&TestBase) -> std::path::PathBuf, arguments: &[&str]) -> TestBase {
     let base = TestBase::new();
-    copy(&base, "sections", &base.root());
-    let ran = import_twice(&base, &["sections"], 0);
-    assert_snapshot!("import-sections", format!("{ran}\n{}", entries(&base)));
+    copy(&base, fixtures, &place(&base));
+    let ran = import_twice(&base, arguments, 0);
+    assert_snapshot!(format!("import-{fixtures}"), format!("{ran}\n{}", entries(&base)));
+    base
 }
 
 #[test]
-fn rules_become_entries() {
-    let base = TestBase::new();
-    copy(&base, "rules", &base.root());
-    let ran = import_twice(&base, &["rules"], 0);
-    assert_snapshot!("import-rules", format!("{ran}\n{}", entries(&base)));
-}
-
-#[test]
-fn the_memory_of_claude_code_is_imported_without_what_is_personal() {
-    let base = TestBase::new();
-    copy(&base, "claude-memory", &claude_folder(&base).join("memory"));
-    let ran = import_twice(&base, &["claude-memory"], 0);
-    assert_snapshot!("import-claude-memory", format!("{ran}\n{}", entries(&base)));
+fn every_source_becomes_entries() {
+    check_entries("sections", TestBase::root, &["sections"]);
+    check_entries("rules", TestBase::root, &["rules"]);
+    check_entries("memory-bank", |base| base.at("memory-bank"), &["memory-bank", "--tag", "bank"]);
+    check_entries("jsonl", TestBase::root, &["jsonl", "memories.jsonl"]);
+    // What is personal stays where it is.
+    let base = check_entries("claude-memory", |base| claude_folder(base).join("memory"), &["claude-memory"]);
     assert!(!entries(&base).contains("short answers"));
-}
-
-#[test]
-fn decision_records_replace_each_other() {
-    let base = TestBase::new();
-    copy(&base, "adr", &base.at("docs/adr"));
-    let ran = import_twice(&base, &["adr"], 0);
-    assert_snapshot!("import-adr", format!("{ran}\n{}", entries(&base)));
+    // Decisions replace each other.
+    let base = check_entries("adr", |base| base.at("docs/adr"), &["adr"]);
     let found = base.run(["search", "where are sessions kept", "--json"]).json(0);
     assert_eq!(crate::support::ids(&found["entries"]), ["knowledge/keep-sessions-in-postgres"]);
 }
 
 #[test]
-fn a_memory_bank_is_imported() {
+fn a_context_has_an_imported_decision_and_not_its_date() {
     let base = TestBase::new();
-    copy(&base, "memory-bank", &base.at("memory-bank"));
-    let ran = import_twice(&base, &["memory-bank", "--tag", "bank"], 0);
-    assert_snapshot!("import-memory-bank", format!("{ran}\n{}", entries(&base)));
+    let nygard = "# 7. Use a queue\n\nDate: 2026-01-15\n\n## Status\n\nAccepted\n\n## Context\n\nJobs are lost.\n\n\
+                  ## Decision\n\nJobs go through a queue.\n\n## Consequences\n\nA worker more.\n";
+    base.write("docs/adr/0007-use-a-queue.md", nygard);
+    base.run(["import", "adr"]).says(0, "1 added");
+    let entry = base.read(".ralph/knowledge/use-a-queue.md");
+    let body = "---\n\nJobs go through a queue.\n\n## Context\n\nJobs are lost.\n\n## Consequences\n\nA worker more.\n";
+    assert!(entry.ends_with(body), "{entry}");
+    assert!(
+        entry.contains("\"date\":\"2026-01-15T00:00:00Z\"") && entry.contains("\"status\":\"Accepted\""),
+        "{entry}"
+    );
+    let context = base.run(["context", "-q", "--task", "Use a queue for jobs"]).answer(0);
+    assert!(context.contains("Jobs go through a queue.") && !context.contains("2026-01-15"), "{context}");
 }
 
 #[test]
-fn json_lines_are_imported() {
+fn an_import_alone_shows_what_there_is_and_changes_nothing() {
     let base = TestBase::new();
-    copy(&base, "jsonl", &base.root());
-    let ran = import_twice(&base, &["jsonl", "memories.jsonl"], 0);
-    assert_snapshot!("import-jsonl", format!("{ran}\n{}", entries(&base)));
+    base.run(["import"]).says(0, "found nothing to import");
+    base.write("AGENTS.md", "## Ports\n\n8080.\n\n## Logs\n\nJSON.\n").write(".cursorrules", "Return JSON.\n");
+    copy(&base, "adr", &base.at("docs/adr"));
+    base.write(".ralph/progress.db", "SQLite format 3\0");
+    with_sessions(&base);
+    base.run(["import", "rules"]).says(0, "1 added");
+    let before = tree(&base);
+    let found = || base.with(["import"]).env("PATH", base.home());
+    let ran = found().run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines[..2], ["sections: 2 new in AGENTS.md", "rules: 1 unchanged in .cursorrules"]);
+    assert!(lines[2].starts_with("adr: 3 new, 1 skipped in docs/adr/0001"), "{ran}");
+    assert!(lines[3].starts_with("transcripts: 3 new, 1 skipped in ") && lines.len() == 4, "{ran}");
+    assert!(ran.stderr.contains("`ralph-memory import SOURCE` imports one of these"), "{ran}");
+    // What cannot be read hides nothing else.
+    assert!(ran.stderr.contains("`sqlite3` is not installed") && ran.stderr.contains("import ralph"), "{ran}");
+    assert_eq!(tree(&base), before);
+    let answer = base.with(["import", "--json"]).env("PATH", base.home()).run().json(0);
+    let words: Vec<&str> =
+        answer["sources"].as_array().unwrap().iter().map(|source| source["source"].as_str().unwrap()).collect();
+    assert_eq!(words, ["sections", "rules", "adr", "transcripts"]);
+    assert_eq!(counts(&answer["sources"][0]), counted(&[("added", 2)]));
+}
+
+#[test]
+fn a_path_alone_is_imported_as_what_it_is() {
+    let base = TestBase::new();
+    let check = |path: &str, source: &str| {
+        let answer = base.run(["import", path, "--dry-run", "--json"]).json(0);
+        assert_eq!((answer["source"].as_str(), &answer["searched"]), (Some(source), &json!([])), "{path}");
+        assert!(!answer["items"].as_array().unwrap().is_empty(), "{path}: {answer}");
+    };
+    let text = "## Ports\n\n8080.\n";
+    let decision = "# Use WAL\n\n## Status\n\nAccepted\n\n## Decision\n\nYes.\n";
+    let line = "{\"title\":\"Ports\",\"body\":\"8080\"}\n";
+    for (path, text, source) in [
+        ("CLAUDE.md", text, "sections"),
+        ("web/AGENTS.md", text, "sections"),
+        (".cursor/rules/api.mdc", text, "rules"),
+        (".claude/rules/plain.md", text, "rules"),
+        ("elsewhere/api.instructions.md", text, "rules"),
+        ("docs/adr/0001-use-wal.md", decision, "adr"),
+        ("choices/0002-use-wal.md", decision, "adr"),
+        ("choices/adr-3.md", decision, "adr"),
+        ("memory-bank/search.md", text, "memory-bank"),
+        ("notes/2026-01-15-search.md", text, "memory-bank"),
+        ("memories.jsonl", line, "jsonl"),
+        (
+            "exported.ndjson",
+            "{\"schema_version\":1,\"type\":\"begin\"}\n{\"schema_version\":1,\"type\":\"settings\"}\n{\"schema_version\":1,\"type\":\"end\",\"lines\":3}\n",
+            "export",
+        ),
+        ("learned/MEMORY.md", text, "claude-memory"),
+        ("learned/tests.md", text, "memory-bank"),
+    ] {
+        base.write(path, text);
+        check(path, source);
+    }
+    // A folder is what most tells one from another in it.
+    for (path, source) in [
+        (".", "sections"),
+        (".cursor/rules", "rules"),
+        ("docs/adr", "adr"),
+        ("choices", "adr"),
+        ("./memory-bank", "memory-bank"),
+        ("notes", "memory-bank"),
+        ("learned", "claude-memory"),
+    ] {
+        check(path, source);
+    }
+    with_sessions(&base);
+    let sessions = claude_folder(&base);
+    check(sessions.to_str().unwrap(), "transcripts");
+    check(sessions.join("11111111-0000-4000-8000-000000000003.jsonl").to_str().unwrap(), "transcripts");
+    base.with(["import", "-"]).input(line).run().says(0, "1 added; read standard input as `jsonl`");
+    base.run(["import", "CLAUDE.md"]).says(0, "read CLAUDE.md as `sections`");
+    // What is both is the source.
+    base.write("adr/9.md", "x").run(["import", "adr"]).says(0, "read docs/adr/0001-use-wal.md, adr/9.md");
+    base.write("picture.png", "x");
+    base.run(["import", "picture.png"]).says(2, "nothing says what `picture.png` is\nhint: name the source before");
+    base.run(["import", "rulez"]).says(2, "`rulez` does not exist\nhint: check the spelling; sources are `sections`");
+    base.run(["import", "rulez", "CLAUDE.md"]).says(2, "`rulez` is not a source\nhint: sources are");
+    base.run(["import", "CLAUDE.md", "--since", "3"]).says(2, "--since has no meaning for `sections`");
 }
 
 /// Puts a program in the place of `sqlite3` that prints the fixtures, and returns its folder.

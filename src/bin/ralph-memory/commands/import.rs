@@ -1,11 +1,13 @@
 //! `import`: takes in what other programs remember.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use chrono::TimeDelta;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, TypedValueParser};
 use ralph_memory::Error;
+use ralph_memory::error::Problem;
 use ralph_memory::memory::{
     ImportAction, ImportInput, ImportReport, ImportRequest, ImportSource, ImportedItem, JsonlFields,
 };
@@ -25,21 +27,25 @@ const MAX_NAMED: usize = 5;
 
 /// Import what other programs remember: instructions, rules, decisions, notes, past sessions
 ///
+/// Without an argument it shows what there is to import, and imports nothing. A file or a folder alone is imported as what
+/// it is: `CLAUDE.md` has sections, `docs/adr` decisions.
+///
 /// Each entry says in its `details` where it comes from, so a repeated import changes nothing. If the source has changed
 /// since, the entry is updated, unless someone has edited it. What looks like a secret is refused and named, and the rest
 /// is imported. The exit code is 1 if something was refused or is in conflict with the memory.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  ralph-memory import
   ralph-memory import sections --dry-run
-  ralph-memory import rules
-  ralph-memory import adr docs/decisions
+  ralph-memory import CLAUDE.md
+  ralph-memory import adr docs/choices
   ralph-memory import transcripts --since 30
   ralph-memory import jsonl memories.jsonl --body-field memory.text
   ralph-memory export | ralph-memory import export - --root ~/src/project")]
 pub(crate) struct ImportArgs {
-    /// What is imported
-    #[arg(value_parser = source())]
-    source: ImportSource,
+    /// What is imported: a source, or a file, a folder or `-` of a source that can be told
+    #[arg(value_parser = SourceOrPath, value_name = "SOURCE|PATH")]
+    what: Option<PathBuf>,
     /// The file or the folder, or `-` for standard input [default: the usual place of the source]
     path: Option<PathBuf>,
     /// Show what would be done, and do nothing
@@ -74,38 +80,25 @@ pub(crate) struct ImportArgs {
     allow_invisible: bool,
 }
 
-/// Parses the name of a source, and lists all of them with their help.
-fn source() -> impl TypedValueParser<Value = ImportSource> {
-    let sources = ImportSource::ALL.map(|source| PossibleValue::new(source.as_str()).help(help(source)));
-    PossibleValuesParser::new(sources).try_map(|name| ImportSource::parse(&name).ok_or("there is no such source"))
-}
+/// Accepts the name of a source or a path, and lists the sources with their help.
+#[derive(Clone)]
+struct SourceOrPath;
 
-fn help(source: ImportSource) -> &'static str {
-    match source {
-        ImportSource::Sections => {
-            "AGENTS.md, CLAUDE.md and the like: each section of the second and third level becomes an entry"
-        }
-        ImportSource::Rules => {
-            "Rules for Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro and Cline: each file becomes an entry about the paths that it is for"
-        }
-        ImportSource::ClaudeMemory => {
-            "Claude Code's own memory of this project: each file becomes an entry, except those about you"
-        }
-        ImportSource::Adr => {
-            "Architecture decision records (Nygard, MADR): each becomes an entry that replaces those that it supersedes"
-        }
-        ImportSource::MemoryBank => {
-            "A folder of markdown, such as Cline's memory bank: each section becomes an entry, or the file if it has a title"
-        }
-        ImportSource::Jsonl => "JSON Lines: each object becomes an entry",
-        ImportSource::Ralph => {
-            "The database of `RefoundAI/ralph`, read with `sqlite3`: each row of its journal becomes an attempt"
-        }
-        ImportSource::Transcripts => {
-            "Past sessions of Claude Code and Codex in this project: each that changed files or reported something becomes an attempt"
-        }
-        ImportSource::Export => "What `export` printed: each file is written as it was",
-        _ => "",
+impl TypedValueParser for SourceOrPath {
+    type Value = PathBuf;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<PathBuf, clap::Error> {
+        clap::builder::PathBufValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let sources = ImportSource::ALL.into_iter();
+        Some(Box::new(sources.map(|source| PossibleValue::new(source.as_str()).help(source.help()))))
     }
 }
 
@@ -117,42 +110,123 @@ struct ImportAnswer<'a> {
     report: &'a ImportReport,
 }
 
+/// What there is to import.
+#[derive(Serialize)]
+struct ImportableAnswer<'a> {
+    sources: Vec<ImportAnswer<'a>>,
+}
+
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyhow::Result<Exit> {
-    let source = args.source;
-    args.check(source)?;
-    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
-    let input = match &args.path {
+    let Some(what) = &args.what else { return show_importable(ui, globals, args) };
+    let (source, path) = match what.to_str().and_then(ImportSource::parse) {
+        Some(source) => (Some(source), args.path.as_ref()),
+        None if args.path.is_none() => (None, Some(what)),
+        None => {
+            let message = format!("`{}` is not a source", what.display());
+            return Err(UsageError { message, hint: sources_hint() }.into());
+        }
+    };
+    if let Some(source) = source {
+        args.check(source)?;
+    }
+    let input = match path {
         None => ImportInput::UsualPlace(agent_folders()),
         Some(path) if path == Path::new("-") => ImportInput::Text(from_stdin()?),
         Some(path) => {
             match source {
-                ImportSource::Export => project_paths::check_file(path, "")?,
-                _ => project_paths::check_exists(path, "", "name a file or a folder that exists")?,
+                Some(ImportSource::Export) => project_paths::check_file(path, "")?,
+                Some(_) => project_paths::check_exists(path, "", "name a file or a folder that exists")?,
+                None => project_paths::check_exists(path, "", &sources_hint())?,
             }
             ImportInput::Path(path.clone())
         }
     };
-    let request = ImportRequest {
-        dry_run: args.dry_run,
-        tags: args.tags.clone(),
-        writer: writer(None),
-        since: args.since.map(|days| globals.now() - TimeDelta::days(i64::from(days))),
-        fields: args.fields(),
-        ongoing: client_of_environment().map(|(_, id)| id),
-        allow_invisible: args.allow_invisible,
-        ..ImportRequest::new(source, input)
-    };
+    let told = source.or_else(|| told_from(&input)).ok_or_else(|| UsageError {
+        message: format!("nothing says what `{}` is", what.display()),
+        hint: format!("name the source before the path; {}", sources_hint()),
+    })?;
+    args.check(told)?;
+    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
+    let request = args.request(globals, told, input);
     let report = memory.import(&request)?;
     if ui.json {
-        ui.json(ImportAnswer { source: source.as_str(), dry_run: args.dry_run, report: &report }, &report.problems)?;
+        ui.json(ImportAnswer { source: told.as_str(), dry_run: args.dry_run, report: &report }, &report.problems)?;
     } else {
-        show(ui, &report, source, args.dry_run)?;
+        show(ui, &report, &request, source.is_none())?;
     }
     let needs_a_person = report.items.iter().any(|item| item.action.needs_a_person());
     Ok(if needs_a_person { Exit::No } else { Exit::Done })
 }
 
+/// Returns the source of a path or a text, where it says that itself.
+fn told_from(input: &ImportInput) -> Option<ImportSource> {
+    match input {
+        ImportInput::Path(path) => ImportSource::of_path(path),
+        ImportInput::Text(text) => Some(ImportSource::of_lines(text)),
+        ImportInput::UsualPlace(_) => None,
+    }
+}
+
+fn sources_hint() -> String {
+    format!("sources are {}", ImportSource::ALL.map(|source| format!("`{}`", source.as_str())).join(", "))
+}
+
+/// Shows what each source has in its usual place, and imports nothing.
+fn show_importable(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyhow::Result<Exit> {
+    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    for source in ImportSource::ALL.into_iter().filter(|source| source.has_usual_place()) {
+        let request = args.request(globals, source, ImportInput::UsualPlace(agent_folders()));
+        match memory.import(&ImportRequest { dry_run: true, ..request }) {
+            Ok(report) if report.items.is_empty() => {}
+            Ok(report) => found.push((source, report)),
+            Err(error) => {
+                let hint = printed_command("ralph-memory import SOURCE", &[("SOURCE", source.as_str())]);
+                let hint = format!("{hint} says what to do");
+                problems.push(Problem::warning(source.as_str(), "not-read", error.to_string(), hint));
+            }
+        }
+    }
+    problems.extend(found.iter().flat_map(|(_, report)| report.problems.clone()));
+    if ui.json {
+        let answers =
+            found.iter().map(|(source, report)| ImportAnswer { source: source.as_str(), dry_run: true, report });
+        ui.json(ImportableAnswer { sources: answers.collect() }, &problems)?;
+        return Ok(Exit::Done);
+    }
+    for (source, report) in &found {
+        let counts = counts(report, |action| match action {
+            ImportAction::Added => "new",
+            ImportAction::Updated => "changed",
+            action => action.as_str(),
+        });
+        let read = if report.read.is_empty() { "nothing".to_owned() } else { named(&report.read) };
+        let read = ui.styled(QUIET, &format!("in {read}"));
+        ui.line(format_args!("{}: {counts} {read}", ui.styled(ID, source.as_str())))?;
+    }
+    ui.note(if found.is_empty() {
+        "found nothing to import; a path imports a file or a folder from elsewhere"
+    } else {
+        "nothing was imported; `ralph-memory import SOURCE` imports one of these, with --dry-run it shows each item"
+    });
+    ui.problems(&problems);
+    Ok(Exit::Done)
+}
+
 impl ImportArgs {
+    fn request(&self, globals: &Globals, source: ImportSource, input: ImportInput) -> ImportRequest {
+        ImportRequest {
+            dry_run: self.dry_run,
+            tags: self.tags.clone(),
+            writer: writer(None),
+            since: self.since.map(|days| globals.now() - TimeDelta::days(i64::from(days))),
+            fields: self.fields(),
+            ongoing: client_of_environment().map(|(_, id)| id),
+            allow_invisible: self.allow_invisible,
+            ..ImportRequest::new(source, input)
+        }
+    }
+
     fn fields(&self) -> JsonlFields {
         JsonlFields {
             title: self.title_field.clone(),
@@ -190,28 +264,41 @@ impl ImportArgs {
     }
 }
 
-fn show(ui: &mut Ui<'_>, report: &ImportReport, source: ImportSource, dry_run: bool) -> io::Result<()> {
+/// Shows what became of an import. `is_told` says that the source was told from the path.
+fn show(ui: &mut Ui<'_>, report: &ImportReport, request: &ImportRequest, is_told: bool) -> io::Result<()> {
     for item in report.items.iter().filter(|item| item.action != ImportAction::Unchanged) {
         show_item(ui, item)?;
     }
-    let named = |places: &[String]| {
-        let more = places.len().saturating_sub(MAX_NAMED);
-        let first = places.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        if more > 0 { format!("{first} and {more} more") } else { first }
-    };
+    let source = request.source.as_str();
     if report.read.is_empty() && report.items.is_empty() {
         let places = if report.searched.is_empty() { "no folder".to_owned() } else { named(&report.searched) };
-        ui.warn(&format!("found no {}: looked in {places}", source.as_str()));
+        ui.warn(&format!("found no {source}: looked in {places}"));
         return Ok(());
     }
-    let counts = ImportAction::ALL.iter().filter(|action| report.count(**action) > 0);
-    let counts: Vec<String> = counts.map(|action| format!("{} {}", report.count(*action), action.as_str())).collect();
-    let counts = if counts.is_empty() { "nothing to import".to_owned() } else { counts.join(", ") };
-    let suffix = if dry_run { " (dry run: nothing was changed)" } else { "" };
+    let counts = counts(report, ImportAction::as_str);
+    let counts = if counts.is_empty() { "nothing to import".to_owned() } else { counts };
+    let suffix = if request.dry_run { " (dry run: nothing was changed)" } else { "" };
     let read = if report.read.is_empty() { "nothing".to_owned() } else { named(&report.read) };
-    ui.note(&format!("{counts}{suffix}; read {read}"));
+    let source = if is_told { format!(" as `{source}`") } else { String::new() };
+    ui.note(&format!("{counts}{suffix}; read {read}{source}"));
     ui.problems(&report.problems);
     Ok(())
+}
+
+/// Returns how many items became what, in these words.
+fn counts(report: &ImportReport, word: impl Fn(ImportAction) -> &'static str) -> String {
+    let counted = ImportAction::ALL.map(|action| (report.count(action), word(action)));
+    let some = counted.iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Names the first places, and counts the others.
+fn named(places: &[String]) -> String {
+    let first = places.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match places.len().saturating_sub(MAX_NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 fn show_item(ui: &mut Ui<'_>, item: &ImportedItem) -> io::Result<()> {

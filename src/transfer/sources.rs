@@ -1,0 +1,315 @@
+//! The table of the sources: where each usually is, and which files belong to it.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::store::Folder;
+
+/// The file of Claude Code's memory that lists the others.
+pub(super) const CLAUDE_INDEX: &str = "MEMORY.md";
+/// How many names of a folder decide what it holds.
+const MAX_NAMES: usize = 10_000;
+/// How much of a file of JSON Lines decides what it holds, in bytes.
+const MAX_HEAD: u64 = 64 * 1024;
+/// How many of its lines do. Some clients begin a session with lines that do not name it.
+const MAX_LINES: usize = 20;
+
+/// Where knowledge can come from.
+///
+/// ```
+/// use ralph_memory::memory::ImportSource;
+/// assert_eq!(ImportSource::parse("claude-memory"), Some(ImportSource::ClaudeMemory));
+/// assert_eq!(ImportSource::MemoryBank.as_str(), "memory-bank");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportSource {
+    /// The sections of CLAUDE.md and AGENTS.md.
+    Sections,
+    /// Rules of editors and agents: Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro, Cline.
+    Rules,
+    /// Claude Code's own memory of the project.
+    ClaudeMemory,
+    /// Architecture decision records, in the forms of Nygard and MADR.
+    Adr,
+    /// A folder of markdown files, such as Cline's memory bank.
+    MemoryBank,
+    /// One JSON object a line.
+    Jsonl,
+    /// The `SQLite` database of `RefoundAI/ralph`.
+    Ralph,
+    /// Past sessions of Claude Code and Codex.
+    Transcripts,
+    /// What [`Memory::export`](crate::Memory::export) gave.
+    Export,
+}
+
+impl ImportSource {
+    /// All sources, in the order in which they are documented.
+    pub const ALL: [ImportSource; 9] = [
+        ImportSource::Sections,
+        ImportSource::Rules,
+        ImportSource::ClaudeMemory,
+        ImportSource::Adr,
+        ImportSource::MemoryBank,
+        ImportSource::Jsonl,
+        ImportSource::Ralph,
+        ImportSource::Transcripts,
+        ImportSource::Export,
+    ];
+
+    /// Returns what the program knows of it.
+    pub(super) fn row(self) -> &'static SourceRow {
+        &SOURCES[self as usize]
+    }
+
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        self.row().word
+    }
+
+    /// Returns one line about what is read, and what becomes of it.
+    pub fn help(self) -> &'static str {
+        self.row().help
+    }
+
+    /// Returns the source of this name.
+    pub fn parse(name: &str) -> Option<ImportSource> {
+        ImportSource::ALL.into_iter().find(|source| source.as_str() == name)
+    }
+
+    /// Returns whether it has usual places, in the project or among the agents' files.
+    pub fn has_usual_place(self) -> bool {
+        !matches!(self, ImportSource::Jsonl | ImportSource::Export)
+    }
+
+    /// Returns the source that a file or a folder belongs to: by its place, its name and, of JSON Lines, its first lines.
+    /// `None` where nothing says it.
+    ///
+    /// ```
+    /// use ralph_memory::memory::ImportSource;
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("CLAUDE.md");
+    /// std::fs::write(&path, "## Tests\n\nRun `just test`.\n")?;
+    /// assert_eq!(ImportSource::of_path(&path), Some(ImportSource::Sections));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_path(path: &Path) -> Option<ImportSource> {
+        let full = path.canonicalize().ok()?;
+        let is_folder = full.is_dir();
+        if let Some(source) = by_place(full.to_str()?, is_folder) {
+            return Some(source);
+        }
+        let folder = Folder::open(if is_folder { &full } else { full.parent()? }).ok()?;
+        if !is_folder {
+            return by_name(&folder, full.file_name()?.to_str()?);
+        }
+        let entries = std::fs::read_dir(&full).ok()?.flatten().take(MAX_NAMES);
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        let found = names.iter().filter_map(|name| by_name(&folder, name));
+        // Nearly every folder has other markdown, too.
+        found.min_by_key(|source| *source == ImportSource::MemoryBank)
+    }
+
+    /// Returns the source of JSON Lines by the first of them.
+    pub fn of_lines(text: &[u8]) -> ImportSource {
+        let lines = text.split(|byte| *byte == b'\n').take(MAX_LINES);
+        let mut objects = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let of_object = |object: Value| match object.get("type").and_then(Value::as_str) {
+            Some("begin") if object.get("schema_version").is_some() => Some(ImportSource::Export),
+            Some("session_meta") => Some(ImportSource::Transcripts),
+            _ => object.get("sessionId").map(|_| ImportSource::Transcripts),
+        };
+        objects.find_map(of_object).unwrap_or(ImportSource::Jsonl)
+    }
+}
+
+/// What the program knows of a source.
+pub(super) struct SourceRow {
+    pub(super) word: &'static str,
+    pub(super) help: &'static str,
+    /// The files and folders of the project in which it usually is.
+    pub(super) places: &'static [&'static str],
+    /// Whether a file at this path can be one of the source.
+    pub(super) wanted: fn(&str) -> bool,
+}
+
+/// The sources, in the order of [`ImportSource::ALL`].
+const SOURCES: [SourceRow; 9] = [
+    SourceRow {
+        word: "sections",
+        help: "AGENTS.md, CLAUDE.md and the like: each section of the second and third level becomes an entry",
+        places: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"],
+        wanted: |path| matches!(file_name(path), "AGENTS.md" | "CLAUDE.md" | "GEMINI.md" | "copilot-instructions.md"),
+    },
+    SourceRow {
+        word: "rules",
+        help: "Rules for Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro and Cline: each file becomes an entry about the paths that it is for",
+        places: &[
+            ".cursor/rules",
+            ".cursorrules",
+            ".github/instructions",
+            ".claude/rules",
+            ".devin/rules",
+            ".windsurf/rules",
+            ".windsurfrules",
+            ".kiro/steering",
+            ".clinerules",
+            ".agents/rules",
+            ".continue/rules",
+        ],
+        wanted: |path| {
+            let is_markdown = has_extension(path, "mdc") || has_extension(path, "md");
+            // In this folder of GitHub's, and only there, other files may be.
+            is_markdown && (!path.contains(".github/instructions/") || path.ends_with(".instructions.md"))
+                || is_rule_by_name(file_name(path))
+        },
+    },
+    SourceRow {
+        word: "claude-memory",
+        help: "Claude Code's own memory of this project: each file becomes an entry, except those about you",
+        places: &[],
+        wanted: |path| has_extension(path, "md"),
+    },
+    SourceRow {
+        word: "adr",
+        help: "Architecture decision records (Nygard, MADR): each becomes an entry that replaces those that it supersedes",
+        places: &[
+            "docs/adr",
+            "docs/adrs",
+            "docs/ADR",
+            "docs/decisions",
+            "docs/architecture/decisions",
+            "docs/architecture/adr",
+            "docs/architecture-decisions",
+            "doc/adr",
+            "doc/arch",
+            "adr",
+            "adrs",
+        ],
+        wanted: |path| has_extension(path, "md") && number_of(path).is_some(),
+    },
+    SourceRow {
+        word: "memory-bank",
+        help: "A folder of markdown, such as Cline's memory bank: each section becomes an entry, or the file if it has a title",
+        places: &["memory-bank", ".serena/memories", "cline_docs", ".memory-bank"],
+        wanted: |path| has_extension(path, "md") || has_extension(path, "markdown"),
+    },
+    SourceRow {
+        word: "jsonl",
+        help: "JSON Lines: each object becomes an entry",
+        places: &[],
+        wanted: |path| has_extension(path, "jsonl") || has_extension(path, "ndjson"),
+    },
+    SourceRow {
+        word: "ralph",
+        help: "The database of `RefoundAI/ralph`, read with `sqlite3`: each row of its journal becomes an attempt",
+        places: &[".ralph/progress.db"],
+        wanted: |path| ["db", "sqlite", "sqlite3"].iter().any(|extension| has_extension(path, extension)),
+    },
+    SourceRow {
+        word: "transcripts",
+        help: "Past sessions of Claude Code and Codex in this project: each that changed files or reported something becomes an attempt",
+        places: &[],
+        wanted: |path| has_extension(path, "jsonl"),
+    },
+    SourceRow {
+        word: "export",
+        help: "What `export` printed: each file is written as it was",
+        places: &[],
+        wanted: |path| has_extension(path, "jsonl"),
+    },
+];
+
+/// Returns whether a file is a rule for an editor, whatever its folder.
+fn is_rule_by_name(name: &str) -> bool {
+    matches!(name, ".cursorrules" | ".windsurfrules" | ".clinerules")
+        || has_extension(name, "mdc")
+        || name.ends_with(".instructions.md")
+}
+
+/// Returns the source in whose usual place a path lies.
+fn by_place(path: &str, is_folder: bool) -> Option<ImportSource> {
+    let is_in = |place: &str| {
+        path.match_indices(place).any(|(at, _)| {
+            let rest = &path[at + place.len()..];
+            path[..at].ends_with('/') && (rest.is_empty() || !is_folder && rest.starts_with('/'))
+        })
+    };
+    ImportSource::ALL.into_iter().find(|source| {
+        let row = source.row();
+        row.places.iter().any(|place| is_in(place)) && (is_folder || (row.wanted)(path))
+    })
+}
+
+/// Returns the source that a file belongs to by its name.
+fn by_name(folder: &Folder, name: &str) -> Option<ImportSource> {
+    let wants = |source: ImportSource| (source.row().wanted)(name).then_some(source);
+    if name == CLAUDE_INDEX {
+        return Some(ImportSource::ClaudeMemory);
+    }
+    if is_rule_by_name(name) {
+        return Some(ImportSource::Rules);
+    }
+    if wants(ImportSource::Jsonl).is_some() {
+        let mut head = Vec::new();
+        folder.open_file(name).ok()?.take(MAX_HEAD).read_to_end(&mut head).ok()?;
+        return Some(ImportSource::of_lines(&head));
+    }
+    wants(ImportSource::Sections)
+        .or_else(|| wants(ImportSource::Adr).filter(|_| is_record_name(name)))
+        .or_else(|| wants(ImportSource::MemoryBank))
+        .or_else(|| wants(ImportSource::Ralph))
+}
+
+/// Returns the last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns whether the name of a file ends in this extension, in whatever case.
+pub(super) fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+}
+
+/// Returns the number in a file's name: `0007-use-wal.md`, `adr-007.md`, `ADR007_x.md`.
+pub(super) fn number_of(path: &str) -> Option<u32> {
+    let name = file_name(path);
+    let rest = name.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map_or(name, |_| &name[3..]);
+    let digits: String = rest.trim_start_matches(['-', '_']).chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+/// Returns whether the name alone says that a file is a record: `0007-use-wal.md`, and not the date of a note.
+fn is_record_name(name: &str) -> bool {
+    let parts: Vec<&str> = name.split(['-', '_']).collect();
+    let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.len() > 1 && !parts[1..].iter().take(2).all(is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_a_number() {
+        let check = |path: &str, expected| assert_eq!(number_of(path), expected, "{path}");
+        check("docs/adr/0007-use-wal.md", Some(7));
+        check("adr-12.md", Some(12));
+        check("ADR013_x.md", Some(13));
+        check("README.md", None);
+        check("template.md", None);
+        check("adr.md", None);
+    }
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_sources() {
+        for source in ImportSource::ALL {
+            let debug = format!("{source:?}").to_lowercase();
+            assert_eq!(debug, source.as_str().replace('-', ""));
+        }
+    }
+}
