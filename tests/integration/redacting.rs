@@ -66,8 +66,7 @@ fn knowledge_with_a_secret_is_refused() {
     base.run(["check"]).says(1, "this looks like a secret: github-token");
     let config = base
         .read(".ralph/config.toml")
-        .replace("# [secrets]", "[secrets]")
-        .replace("# allowed = []", &format!("allowed = [\"{fingerprint}\"]"));
+        .replace("# secrets.allowed = []", &format!("secrets.allowed = [\"{fingerprint}\"]"));
     base.write(".ralph/config.toml", config);
     base.run(["check"]).says(0, "no problems in ");
     assert_eq!(add(&[]).answer(0), "unchanged knowledge/push\n");

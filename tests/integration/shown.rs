@@ -133,13 +133,13 @@ fn actions_of_an_agent_are_shown_as_they_happen() {
         terminal.wait_for(shown);
     }
     // It still works: the moving line is below.
-    terminal.wait_for(" iteration 1 of 1 · sonnet · ");
+    terminal.wait_for(" attempt 1 of 1 · sonnet · ");
     fs::write(base.at("go"), "\n").unwrap();
     let (status, screen, bytes) = terminal.end();
     assert_eq!(status.code(), Some(1), "{screen}");
     assert!(screen.contains("\n  failed: `make 語"), "{screen}");
-    assert!(screen.contains("\n  Not done.\niteration 1 of 1 · sonnet · blocked · "), "{screen}");
-    assert!(screen.contains(" · $0.02 · 12,340 tokens · no <task-don\ne> in its answer\n"), "{screen}");
+    assert!(screen.contains("\n  Not done.\nattempt 1 of 1 · sonnet · blocked · "), "{screen}");
+    assert!(screen.contains(" · $0.02 · 12,340 tokens · no <task-done>\n in its answer\n"), "{screen}");
     assert!(
         !bytes.contains(['\u{202e}']) && !bytes.contains("\u{1b}[2J") && !bytes.contains(&token[..12]),
         "{bytes:?}"
@@ -155,14 +155,14 @@ fn actions_are_shown_only_on_a_terminal_and_unless_quiet() {
     go.write_all(b"\n\n").unwrap();
     let piped = base.run(RUN);
     let mut lines = piped.stderr.lines();
-    assert_eq!(lines.next(), Some("iteration 1 of 1 · sonnet"), "{piped}");
+    assert_eq!(lines.next(), Some("attempt 1 of 1 · sonnet"), "{piped}");
     let ended = lines.next().unwrap();
-    assert!(ended.starts_with("iteration 1 of 1 · sonnet · blocked · ") && !ended.contains("tokens"), "{piped}");
+    assert!(ended.starts_with("attempt 1 of 1 · sonnet · blocked · ") && !ended.contains("tokens"), "{piped}");
     assert!(!piped.stderr.contains("model ") && !piped.stderr.contains('\u{1b}'), "{piped}");
     go.write_all(b"\n").unwrap();
     let (status, screen, bytes) = Terminal::start(base.with(RUN.into_iter().chain(["-q"])).command()).end();
     assert_eq!(status.code(), Some(1), "{screen}");
-    assert!(!bytes.contains("iteration 1 of 1") && !bytes.contains("model "), "{bytes:?}");
+    assert!(!bytes.contains("attempt 1 of 1") && !bytes.contains("model "), "{bytes:?}");
 }
 
 #[test]
@@ -171,9 +171,9 @@ fn the_question_after_an_interrupt_comes_below_the_actions() {
     agent(&base, &[INIT, INIT], &[]);
     let mut terminal = Terminal::start(base.with(RUN).command());
     terminal.wait_for("  model claude-sonnet-4-5\n");
-    terminal.wait_for(" iteration 1 of 1 · sonnet · ");
+    terminal.wait_for(" attempt 1 of 1 · sonnet · ");
     terminal.signal(Signal::INT);
-    terminal.wait_for("What should the next iteration know?");
+    terminal.wait_for("What should the next attempt know?");
     terminal.wait_for("\n>");
     terminal.type_in("Use the lock.\n");
     terminal.wait_for("\n> Use the lock.\n>");
@@ -182,7 +182,7 @@ fn the_question_after_an_interrupt_comes_below_the_actions() {
     assert_eq!(status.code(), Some(130), "{screen}");
     // Of the line that moved nothing is left above the question.
     assert!(screen.contains("  model claude-sonnet-4-5\n\nWhat should"), "{screen}");
-    assert!(screen.contains("\niteration 1 of 1 · sonnet · interrupted · "), "{screen}");
+    assert!(screen.contains("\nattempt 1 of 1 · sonnet · interrupted · "), "{screen}");
 }
 
 #[test]

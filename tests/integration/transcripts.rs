@@ -264,7 +264,7 @@ fn run_reads_streams_and_shows_what_they_cost() {
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(only_journal(&base).contains("\noutcome: blocked\n"));
     let base = TestBase::new();
-    run(&base, "claude-done.jsonl", &["--format", "text"]).says(0, "  done         Add the lock (1 iteration)\n");
+    run(&base, "claude-done.jsonl", &["--format", "text"]).says(0, "  done         Add the lock (1 attempt)\n");
     assert!(!only_journal(&base).contains("tokens_in"));
 }
 
@@ -280,12 +280,12 @@ fn a_loop_can_stop_at_the_exit_code_of_record() {
     check("failed.txt", &[], 1, "(failed)");
     check("done.txt", &[], 0, "(done)");
     check("done.txt", &["--verify-exit", "1"], 1, "(retried)");
-    check("missing.txt", &[], 7, "cannot read `missing.txt`");
-    check("done.txt", &["--verify-exit", "0", "--verify-output", "missing.txt"], 7, "cannot read `missing.txt`");
-    // A mistake of whoever wrote the loop.
+    // Mistakes of whoever wrote the loop.
+    check("missing.txt", &[], 2, "`missing.txt` does not exist");
+    check("done.txt", &["--verify-exit", "0", "--verify-output", "missing.txt"], 2, "`missing.txt` does not exist");
     check("done.txt", &["--outcome", "good"], 2, "good");
     check("done.txt", &["--format", "claude"], 2, "it has no event of");
     fs::remove_dir_all(base.at(".ralph")).unwrap();
-    check("done.txt", &[], 7, "no memory");
-    base.run(["record", "done.txt", "--task", "Fix the login"]).says(3, "no memory");
+    check("done.txt", &[], 7, "no `.ralph` folder in ");
+    base.run(["record", "done.txt", "--task", "Fix the login"]).says(3, "no `.ralph` folder in ");
 }

@@ -84,7 +84,7 @@ fn a_view_matches_the_file() {
             "notes": "Notes.", "summary": "Sum.", "what_tried": "Tried.", "why_failed": "Why.",
             "error_output": "Out.", "retry_suggestion": "Retry.", "decisions": "Decided.", "errors": "Errs.",
             "validation": null, "validation_output": "Val.", "feedback": "", "refused": [], "reason": "Why.",
-            "source": "agent", "section": null, "model_rationale": null, "difficulty": null, "next_model": null,
+            "source": "human", "section": null, "model_rationale": null, "difficulty": null, "next_model": null,
             "context": [], "progress": "",
         }],
         "in_all": 1,

@@ -245,9 +245,15 @@ mod tests {
             item
         };
         let hint = |live: &[LiveEntry]| find(live, &HashSet::new(), now())[0].hint.to_string();
-        let end = |hint: String| hint.split_once("supersede ").unwrap().1.to_owned();
-        assert_eq!(end(hint(&[dated("a", "2026-01-01"), dated("b", "2026-01-02")])), "knowledge/a knowledge/b`");
-        assert_eq!(end(hint(&[dated("a", "2026-01-02"), dated("b", "2026-01-01")])), "knowledge/b knowledge/a`");
+        let end = |hint: String| hint.split_once("ralph-memory edit ").unwrap().1.to_owned();
+        assert_eq!(
+            end(hint(&[dated("a", "2026-01-01"), dated("b", "2026-01-02")])),
+            "knowledge/b --supersedes knowledge/a`"
+        );
+        assert_eq!(
+            end(hint(&[dated("a", "2026-01-02"), dated("b", "2026-01-01")])),
+            "knowledge/a --supersedes knowledge/b`"
+        );
     }
 
     #[test]

@@ -236,7 +236,7 @@ mod tests {
             facts.attempts.push(AttemptSummary {
                 id: id.clone(),
                 run_id: "run-1".into(),
-                task_id: None,
+                task_id: Some((*task).to_owned()),
                 task_title: String::new(),
                 feature: None,
                 started_at: at(day),
