@@ -60,7 +60,7 @@ const OPEN_HOURS: i64 = 24;
 /// Memory::open(root)?.add(&Knowledge::new("Ports", ["staging"], "PostgreSQL listens on 5433."))?;
 /// let fire = |input: &[u8]| {
 ///     let call = HookCall::new(HookEvent::SessionStart, None, input, &|_| None)?;
-///     ralph_memory::Result::Ok(Memory::open(root)?.hook(&call, &|| false))
+///     Ok::<_, ralph_memory::Error>(Memory::open(root)?.hook(&call, &|| false))
 /// };
 /// let input = br#"{"session_id": "s-1", "source": "startup", "hook_event_name": "SessionStart"}"#;
 /// assert!(fire(input)?.output.contains("PostgreSQL listens on 5433."));

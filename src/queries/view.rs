@@ -11,6 +11,7 @@ use crate::retrieve::{Explained, Hit};
 /// empty, and left out of its JSON.
 ///
 /// ```
+/// use ralph_memory::memory::EntryChanges;
 /// use ralph_memory::{Knowledge, Memory};
 ///
 /// # let folder = tempfile::tempdir()?;
@@ -19,7 +20,7 @@ use crate::retrieve::{Explained, Hit};
 /// # let memory = Memory::open(root)?;
 /// let old = memory.add(&Knowledge::new("Deploy by hand", ["deploy"], "Copy the files."))?.id;
 /// let new = memory.add(&Knowledge::new("Deploy with CI", ["deploy"], "Push a tag."))?.id;
-/// memory.supersede(&old, &new)?;
+/// memory.change(&new, &EntryChanges::superseding([old.clone()]))?;
 /// let entry = memory.show(&old)?.entry;
 /// assert!(entry.summary.superseded);
 /// assert_eq!((entry.superseded_by, entry.body.trim()), (vec![new], "Copy the files."));

@@ -35,7 +35,7 @@ use crate::workspace::Workspace;
 /// }
 /// let failed = LogFilter { outcomes: vec![Outcome::Failed], limit: Some(1), ..LogFilter::default() };
 /// let log = memory.log(&failed);
-/// assert_eq!((log.attempts[0].iteration, log.in_all), (2, 2));
+/// assert_eq!((log.attempts[0].attempt.head.iteration, log.in_all), (2, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

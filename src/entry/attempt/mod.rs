@@ -261,6 +261,7 @@ impl AttemptHead {
 /// The body of a journal file, part by part; empty parts are not written.
 ///
 /// ```
+/// use ralph_memory::entry::Sections;
 /// use ralph_memory::memory::Report;
 /// use ralph_memory::{Memory, Task};
 ///
@@ -269,7 +270,8 @@ impl AttemptHead {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// let iteration = memory.begin(&Task::new("Drop the old table"), &memory.new_run())?;
-/// let report = Report { tried: "A migration.".into(), why: "A view uses it.".into(), ..Report::default() };
+/// let (what_tried, why_failed) = ("A migration.".to_owned(), "A view uses it.".to_owned());
+/// let report = Report { sections: Sections { what_tried, why_failed, ..Sections::default() }, ..Report::default() };
 /// let sections = memory.finish(&iteration, &report)?.attempt.sections;
 /// assert_eq!((sections.what_tried.as_str(), sections.why_failed.as_str()), ("A migration.", "A view uses it."));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
