@@ -333,6 +333,7 @@ impl Error {
     }
 
     /// Returns the message and those of the causes, from the outermost to the innermost, in a line.
+    #[cfg(feature = "runner")]
     pub(crate) fn with_causes(&self) -> String {
         let causes = std::iter::successors(Some(self as &dyn std::error::Error), |error| error.source());
         causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

@@ -18,7 +18,9 @@ use serde::Serialize;
 
 use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 
-pub(crate) use agent_output::{completed_report, is_named, killed_by, transcript_problems};
+#[cfg(feature = "runner")]
+pub(crate) use agent_output::killed_by;
+pub(crate) use agent_output::{completed_report, is_named, transcript_problems};
 pub(crate) use outcome::{UNKNOWN, error_category, outcome, sections};
 pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};
