@@ -225,8 +225,7 @@ fn prepare(root: &Path) {
     fs::write(root.join(".ralph/config.toml"), "format = 1\n[maintenance]\nlearnings = 3\n").unwrap();
     let memory = opened(root).with_clock(|| at(270));
     let add = |title: &str, tag: &str, body: &str| memory.add(&Knowledge::new(title, [tag], body)).unwrap().id;
-    add("Build cache", "build", "It is cold.");
-    let cache = add("Build cache", "build", "It is warm. See [[ports]].");
+    let cache = add("Build cache", "build", "It is cold.");
     add("Ports", "net", "8443, and see [[build-cache|the cache]].");
     add("WAL mode", "sqlite", "Readers go on. See [[Build cache]].");
     add("Flaky test", "tests", "Run it twice.");
@@ -238,6 +237,8 @@ fn prepare(root: &Path) {
         let expires_at = entry::parse_time(&format!("2026-10-0{day}"));
         memory.note(&Event { expires_at, ..Event::new("hint", format!("Until day {day}.")) }).unwrap();
     }
-    memory.rebuild_index().unwrap();
     memory.forget_operations().unwrap();
+    // The text that `restore` brings back is in the log.
+    add("Build cache", "build", "It is warm. See [[ports]].");
+    memory.rebuild_index().unwrap();
 }
