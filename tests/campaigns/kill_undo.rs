@@ -225,13 +225,10 @@ fn prepare(root: &Path) {
     fs::write(root.join(".ralph/config.toml"), "format = 1\n[maintenance]\nlearnings = 3\n").unwrap();
     let memory = opened(root).with_clock(|| at(270));
     let add = |title: &str, tag: &str, body: &str| memory.add(&Knowledge::new(title, [tag], body)).unwrap().id;
-    let cache = add("Build cache", "build", "It is cold.");
+    add("Build cache", "build", "It is cold.");
     add("Ports", "net", "8443, and see [[build-cache|the cache]].");
     add("WAL mode", "sqlite", "Readers go on. See [[Build cache]].");
     add("Flaky test", "tests", "Run it twice.");
-    let slow =
-        Knowledge { supersedes: vec![cache], ..Knowledge::new("Slow builds", ["build"], "See [[build-cache]].") };
-    memory.add(&slow).unwrap();
     add_learnings(&memory);
     for day in 1..4 {
         let expires_at = entry::parse_time(&format!("2026-10-0{day}"));
@@ -239,6 +236,9 @@ fn prepare(root: &Path) {
     }
     memory.forget_operations().unwrap();
     // The text that `restore` brings back is in the log.
-    add("Build cache", "build", "It is warm. See [[ports]].");
+    let cache = add("Build cache", "build", "It is warm. See [[ports]].");
+    let slow =
+        Knowledge { supersedes: vec![cache], ..Knowledge::new("Slow builds", ["build"], "See [[build-cache]].") };
+    memory.add(&slow).unwrap();
     memory.rebuild_index().unwrap();
 }

@@ -87,7 +87,8 @@ fn an_edit_of_an_entry_that_another_branch_renamed_and_changed_is_a_conflict() {
         assert!(said.contains("CONFLICT") && said.contains(".ralph/knowledge/cache.md"), "{said}");
         // Both changes are there: one in the file that git asks about, and one in the renamed entry.
         assert_eq!(git(&base, &["diff", "--name-only", "--diff-filter=U"]), ".ralph/knowledge/cache.md");
-        let [edited, renamed] = ["cache", "compiler-cache"].map(|name| base.read(&format!(".ralph/knowledge/{name}.md")));
+        let [edited, renamed] =
+            ["cache", "compiler-cache"].map(|name| base.read(&format!(".ralph/knowledge/{name}.md")));
         assert!(edited.contains("new host") && renamed.contains("40 GB"), "{edited}\n{renamed}");
     }
 }
