@@ -15,10 +15,6 @@ pub(super) const PROMPT_FILE: &str = "prompt_file";
 /// Words that mean something to a shell and nothing to a program that is run without one.
 const SHELL_WORDS: [&str; 9] = ["&&", "||", "|", "&", ">", ">>", "<", "2>&1", "|&"];
 
-/// The hint for a program that does not exist.
-pub(super) const INSTALL_IT: &str =
-    "install it, or write where it is: a path with a `/` in it begins in the project's folder";
-
 /// What a command gets so that its client starts the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct McpOffer {
