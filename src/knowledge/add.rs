@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::supersede::refuse_circle;
 use super::tags;
-use super::write::{edited, located, write_entry};
+use super::write::{archived_stems, edited, located, write_entry};
 use super::written::{WriteAction, Written};
 use crate::catalog::{Catalog, RowId};
 use crate::dedup;
@@ -241,21 +241,6 @@ pub(super) fn removed_lines(old: &str, new: &str) -> Vec<String> {
         .filter(|line| !line.trim().is_empty() && !kept.contains(line.trim()))
         .map(|line| line.trim_end().to_owned())
         .collect()
-}
-
-/// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and
-/// a new entry only needs a free name.
-pub(super) fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String> {
-    let Ok(open) = workspace.store.folder(folder) else { return Vec::new() };
-    let mut stems = Vec::new();
-    for name in open.names().unwrap_or_default() {
-        let Some(name) = name.to_str() else { continue };
-        match name.strip_suffix(".md") {
-            Some(stem) => stems.push(stem.to_owned()),
-            None => stems.extend(archived_stems(workspace, &format!("{folder}/{name}"))),
-        }
-    }
-    stems
 }
 
 fn is_event(knowledge: &Knowledge) -> bool {

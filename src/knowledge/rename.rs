@@ -3,8 +3,8 @@
 //! The entry keeps its old id and title as aliases, which links, contexts in the journal and other branches may still
 //! use. It gets them first, so a crash at any point leaves names that are understood; a second call completes the rest.
 
-use super::change::{EntryChanges, PlannedChanges};
-use super::write::{edited, located, signed};
+use super::entry_changes::{EntryChanges, PlannedChanges};
+use super::write::{archived_stems, edited, located, signed};
 use super::written::{WriteAction, Written};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::body::MAX_LINKS;
@@ -228,7 +228,7 @@ fn free_path(workspace: &Workspace, live: &Catalog, from: &str, id: &Id, title: 
     let (folder, name) = from.rsplit_once('/').unwrap_or(("", from));
     let day = name.get(..10).filter(|day| folder.ends_with("/events") && day.parse::<chrono::NaiveDate>().is_ok());
     let name = day.map_or_else(|| title.to_owned(), |day| format!("{day} {title}"));
-    let archived = super::add::archived_stems(workspace, "archive/knowledge");
+    let archived = archived_stems(workspace, "archive/knowledge");
     let is_taken = |stem: &str| {
         let other = Id::parse(&format!("knowledge/{stem}"));
         let is_own = other.as_ref() == Some(id);

@@ -1,6 +1,5 @@
 //! Superseding: an entry records that it replaces another one.
 
-use super::change::EntryChanges;
 use crate::catalog::Catalog;
 use crate::entry::edit::Change;
 use crate::entry::{Entry, Id, Source};
@@ -17,22 +16,22 @@ pub(super) fn plan(
     workspace: &Workspace,
     catalog: &Catalog,
     (id, entry): (&Id, &Entry),
-    wanted: &EntryChanges,
+    (replaced, by): (&[Id], Source),
     changes: &mut Vec<Change>,
 ) -> Result<Vec<Id>> {
     let (mut new, mut suggested, mut confirmed) = (Vec::new(), Vec::new(), Vec::new());
-    for old in &wanted.supersedes {
+    for old in replaced {
         let (row, old) = live_entry(workspace, catalog, old)?;
         if old == *id {
             return Err(Error::invalid("supersedes", "an entry cannot replace itself"));
         }
-        if !wanted.by.is_person() && entry.head.source.is_person() {
+        if !by.is_person() && entry.head.source.is_person() {
             let reason =
                 format!("`{id}` is an entry of a person, which no agent changes; add one that replaces `{old}`");
             return Err(Error::invalid("ID", reason));
         }
         if !entry.head.source.is_person() && catalog.head(row).source.is_person() {
-            if wanted.by.is_person() { &mut confirmed } else { &mut suggested }.push(old.clone());
+            if by.is_person() { &mut confirmed } else { &mut suggested }.push(old.clone());
         }
         if !entry.head.supersedes.contains(&old) && !new.contains(&old) {
             new.push(old);

@@ -47,6 +47,21 @@ pub(super) fn located(catalog: &Catalog, row: RowId) -> Result<(String, Id)> {
     }
 }
 
+/// Returns the stems of the entry files below a folder of the archive. No file is opened: the archive may be large, and
+/// a new entry only needs a free name.
+pub(super) fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String> {
+    let Ok(open) = workspace.store.folder(folder) else { return Vec::new() };
+    let mut stems = Vec::new();
+    for name in open.names().unwrap_or_default() {
+        let Some(name) = name.to_str() else { continue };
+        match name.strip_suffix(".md") {
+            Some(stem) => stems.push(stem.to_owned()),
+            None => stems.extend(archived_stems(workspace, &format!("{folder}/{name}"))),
+        }
+    }
+    stems
+}
+
 /// Returns the text of the entry at `path` with these changes. `is_replaced` tells that a writer replaces what it says.
 pub(super) fn edited(path: &str, text: &str, changes: &[Change], is_replaced: bool) -> Result<String> {
     let changed = edit::apply(text, changes).map_err(|reason| uneditable(path, reason))?;

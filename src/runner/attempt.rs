@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use super::agent_log::AgentLogFile;
 use super::client::{MODEL_VARIABLE, no_command, not_found};
-use super::command::{CommandLine, PROMPT_FILE};
+use super::command::{CommandLine, McpOffer, PROMPT_FILE};
 use super::io::{RunEvent, RunIo};
-use super::offer::{self, McpOffer, TOOLS};
+use super::offer::{self, TOOLS};
 use super::options::RunOptions;
 use super::private_file::PromptFile;
 use super::process::{self, Command, OutputEvent, OutputStream, ProcessOutput};

@@ -7,7 +7,8 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::command::{CommandLine, INSTALL_IT};
+use super::command::CommandLine;
+use super::process::{INSTALL_IT, not_executable};
 use crate::error::{Error, Result};
 use crate::strategy::MODELS_OF;
 use crate::text::for_terminal;
@@ -207,12 +208,6 @@ fn path_of(program: &str, folder: &Path) -> Option<PathBuf> {
 
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
-/// Returns the error for a program that exists and may not be run.
-pub(super) fn not_executable(program: &str) -> Error {
-    let message = format!("`{program}` cannot be run: it is not executable");
-    Error::unusable(message, "`chmod +x` makes a script executable")
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use super::offer::McpOffer;
 use super::process::{self, Command};
 use crate::error::{Error, Result};
 use crate::text::edit_distance;
@@ -16,9 +15,16 @@ pub(super) const PROMPT_FILE: &str = "prompt_file";
 /// Words that mean something to a shell and nothing to a program that is run without one.
 const SHELL_WORDS: [&str; 9] = ["&&", "||", "|", "&", ">", ">>", "<", "2>&1", "|&"];
 
-/// The hint for a program that does not exist.
-pub(super) const INSTALL_IT: &str =
-    "install it, or write where it is: a path with a `/` in it begins in the project's folder";
+/// What a command gets so that its client starts the server.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct McpOffer {
+    /// How many of the command's own arguments come before those of the offer.
+    pub(super) at: usize,
+    /// Arguments.
+    pub(super) arguments: Vec<String>,
+    /// A variable.
+    pub(super) variable: Option<(&'static str, String)>,
+}
 
 /// A command line: a program and its arguments, in which `{model}`, `{prompt_file}`, `{task_id}`, `{run_id}` and
 /// `{attempt}` stand for values.

@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use super::command::CommandLine;
+use super::command::{CommandLine, McpOffer};
 
 /// The name of the server, under which clients list its tools.
 const NAME: &str = "ralph-memory";
@@ -24,17 +24,6 @@ const STRICT: &str = "--strict-mcp-config";
 pub(super) const TOOLS: &str = "\n## Memory Tools\n\nThe MCP server `ralph-memory` is connected: `search_memory` finds what \
     is not above, `read_entry` shows an entry whole, and `get_failed_attempts` what failed at other tasks. Your final \
     answer is what records this attempt.\n";
-
-/// What a command gets so that its client starts the server.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct McpOffer {
-    /// How many of the command's own arguments come before those of the offer.
-    pub(super) at: usize,
-    /// Arguments.
-    pub(super) arguments: Vec<String>,
-    /// A variable.
-    pub(super) variable: Option<(&'static str, String)>,
-}
 
 /// Returns what makes this agent's client start the server that `server` is the command of. `None` if the client is
 /// not one of the three, runs in a script, or is given a server of that name or a configuration by the user.

@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
 use super::operation_log::UndoLog;
+use super::read::{ReadFile, Unreadable};
 use super::trust::Trust;
 use super::user_key::UserKey;
+use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.
@@ -150,6 +152,26 @@ impl Store {
     /// Returns the absolute path, for messages.
     pub(super) fn full_path(&self, path: &str) -> PathBuf {
         self.memory.join(path)
+    }
+}
+
+impl Store {
+    /// Reads the file at `path`, which is relative to `.ralph/`.
+    ///
+    /// # Errors
+    ///
+    /// `Unreadable` says what is there instead of an entry.
+    pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
+        Ok(self.root_folder.read_open(&from_root(path), MAX_FILE_BYTES)?.0)
+    }
+
+    /// Reads the file at `path`, which may have at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// `Unreadable` says what is there instead.
+    pub(crate) fn read_up_to(&self, path: &str, limit: usize) -> Result<Vec<u8>, Unreadable> {
+        self.root_folder.read(&from_root(path), limit)
     }
 }
 

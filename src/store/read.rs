@@ -11,7 +11,6 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::folder::{FileRefusal, FileStat, Folder, is_errno, is_missing, is_outside, regular};
-use super::layout::{Store, from_root};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
 
@@ -57,26 +56,6 @@ impl Unreadable {
             Unreadable::Io(error) => error,
         };
         Error::Io { action: "read", path, source }
-    }
-}
-
-impl Store {
-    /// Reads the file at `path`, which is relative to `.ralph/`.
-    ///
-    /// # Errors
-    ///
-    /// `Unreadable` says what is there instead of an entry.
-    pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
-        Ok(self.root_folder.read_open(&from_root(path), MAX_FILE_BYTES)?.0)
-    }
-
-    /// Reads the file at `path`, which may have at most `limit` bytes.
-    ///
-    /// # Errors
-    ///
-    /// `Unreadable` says what is there instead.
-    pub(crate) fn read_up_to(&self, path: &str, limit: usize) -> Result<Vec<u8>, Unreadable> {
-        self.root_folder.read(&from_root(path), limit)
     }
 }
 

@@ -197,13 +197,13 @@ fn without_surrogates(mut bytes: Vec<u8>) -> String {
 
 impl<'a> Deserialize<'a> for Object<'a> {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Object<'a>, D::Error> {
-        deserializer.deserialize_map(Fields)
+        deserializer.deserialize_map(ObjectVisitor)
     }
 }
 
-struct Fields;
+struct ObjectVisitor;
 
-impl<'a> Visitor<'a> for Fields {
+impl<'a> Visitor<'a> for ObjectVisitor {
     type Value = Object<'a>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

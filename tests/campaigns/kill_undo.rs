@@ -226,18 +226,19 @@ fn prepare(root: &Path) {
     let memory = opened(root).with_clock(|| at(270));
     let add = |title: &str, tag: &str, body: &str| memory.add(&Knowledge::new(title, [tag], body)).unwrap().id;
     add("Build cache", "build", "It is cold.");
-    let cache = add("Build cache", "build", "It is warm. See [[ports]].");
     add("Ports", "net", "8443, and see [[build-cache|the cache]].");
     add("WAL mode", "sqlite", "Readers go on. See [[Build cache]].");
     add("Flaky test", "tests", "Run it twice.");
-    let slow =
-        Knowledge { supersedes: vec![cache], ..Knowledge::new("Slow builds", ["build"], "See [[build-cache]].") };
-    memory.add(&slow).unwrap();
     add_learnings(&memory);
     for day in 1..4 {
         let expires_at = entry::parse_time(&format!("2026-10-0{day}"));
         memory.note(&Event { expires_at, ..Event::new("hint", format!("Until day {day}.")) }).unwrap();
     }
-    memory.rebuild_index().unwrap();
     memory.forget_operations().unwrap();
+    // The text that `restore` brings back is in the log.
+    let cache = add("Build cache", "build", "It is warm. See [[ports]].");
+    let slow =
+        Knowledge { supersedes: vec![cache], ..Knowledge::new("Slow builds", ["build"], "See [[build-cache]].") };
+    memory.add(&slow).unwrap();
+    memory.rebuild_index().unwrap();
 }

@@ -185,6 +185,12 @@ fn examine(root: &Path, planted: &BTreeSet<String>, fresh: &str, acknowledged: b
             found.insert(word.to_owned());
         }
     }
+    // Earlier texts are in the undo log. One that was written in part has not been replaced.
+    for path in files(&root.join(".ralph/state/undo")) {
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        let words = text.match_indices("Begin of ").filter_map(|(at, begin)| text.get(at + begin.len()..at + 17));
+        found.extend(words.filter(|word| text.contains(&format!("End of {word}."))).map(str::to_owned));
+    }
     for word in planted {
         assert!(found.contains(word), "{word} is lost");
     }

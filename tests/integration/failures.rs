@@ -171,8 +171,7 @@ fn a_full_disk_is_6_and_loses_nothing() {
     let told = with_own_disk(&base, &script);
     assert_snapshot!(without_scores(&told.replace(base.root().to_str().unwrap(), "[ROOT]")), @r#"
     created knowledge/kept
-    error: cannot archive `[ROOT]/.ralph/knowledge/kept.md`
-    caused by: cannot write the undo log in `[ROOT]/.ralph/state/undo`
+    error: cannot replace `[ROOT]/.ralph/knowledge/kept.md`
     caused by: No space left on device (os error 28)
     hint: make room on the disk, and run the command again
     exit 6

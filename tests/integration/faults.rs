@@ -85,7 +85,7 @@ fn the_index_matches_the_files_at_any_sampled_failure() {
 /// What is replaced must be on the disk elsewhere first.
 #[test]
 fn a_text_whose_record_is_not_durable_is_not_replaced() {
-    for case in ["add, update", "restore, of a live entry", "consolidate"] {
+    for case in ["add, update", "restore, of a live entry", "tidy"] {
         assert_eq!(at(case, "fdatasync", ".ralph/state/undo/0").keys().collect::<Vec<_>>(), [&6], "{case}");
         assert_eq!(at(case, "fsync", ".ralph/state/undo").keys().collect::<Vec<_>>(), [&6], "{case}");
     }

@@ -64,7 +64,7 @@ fn base() -> TestBase {
                     "---\nrun_id: run-{mark}\niteration: {}\ntask_id: {task}\ntask_title: Login {mark}\n{of}outcome: failed\n\
                      error_category: {mark}\nstarted_at: \"2026-11-19T10:0{number}:0{attempt}Z\"\nmodel: {mark}\n\
                      files: {{modified: [src/shared.rs, src/{mark}.rs]}}\ncontext: [knowledge/{mark}-fact, \
-                     knowledge/nonemark-fact]\n---\n\n## What was tried\n\n> Login retries {mark}.\n\n## Why it failed\n\n> \
+                     knowledge/nonemark-fact, knowledge/bravomark-fact]\n---\n\n## What was tried\n\n> Login retries {mark}.\n\n## Why it failed\n\n> \
                      {mark}\n\n## Error output\n\n> TimeoutError: the login {mark} did not answer\n\n## Decisions\n\n> {mark}\n",
                     attempt + 1
                 ),

@@ -57,7 +57,15 @@ impl Garden {
 
     /// Returns the text of all entries, live and archived.
     fn text(&self) -> String {
-        let folders = [".ralph/knowledge", ".ralph/journal", ".ralph/archive"];
+        self.text_below(&[".ralph/knowledge", ".ralph/journal", ".ralph/archive"])
+    }
+
+    /// Returns the text of all entries, and that of the undo log, which has what was replaced.
+    fn kept_text(&self) -> String {
+        self.text() + &self.text_below(&[".ralph/state/undo"])
+    }
+
+    fn text_below(&self, folders: &[&str]) -> String {
         let files =
             folders.iter().filter(|folder| self.base.at(folder).exists()).flat_map(|folder| self.base.files(folder));
         files.map(|file| self.base.read(&file)).collect()
@@ -279,8 +287,8 @@ fn folds(it: &Garden) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(10)))]
 
-    /// Whatever is done to a memory, every statement is in a file, a dry run reports what the real one does, the limits
-    /// hold, and history is the same.
+    /// Whatever is done to a memory, every statement is in an entry or the undo log, a dry run reports what the real one
+    /// does, the limits hold, and history is the same.
     #[test]
     fn maintenance_never_loses_a_statement(steps in steps()) {
         let it = Garden::new("[maintenance]\nlearnings = 4\n[events]\nlimits = { per_project = 2, per_section = 1, per_task = 1, in_all = 4 }\n");
@@ -333,7 +341,7 @@ proptest! {
                     }
                 }
             }
-            let text = it.text();
+            let text = it.kept_text();
             for statement in &statements {
                 prop_assert!(text.contains(statement), "{statement}");
             }

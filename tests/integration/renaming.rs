@@ -84,10 +84,12 @@ fn an_edit_of_an_entry_that_another_branch_renamed_and_changed_is_a_conflict() {
         }
         let (is_clean, said) = merge(&base, branch);
         assert!(!is_clean, "{said}");
-        assert!(said.contains("one of the two changes belongs in `knowledge/compiler-cache`"), "{said}");
-        // The file has the change that has no live entry, and the old version that git merged it with.
-        let version = base.read(&git(&base, &["diff", "--name-only", "--diff-filter=U"]));
-        assert!(version.contains("new host") && version.matches("\ntitle: ").count() == 2, "{version}");
+        assert!(said.contains("CONFLICT") && said.contains(".ralph/knowledge/cache.md"), "{said}");
+        // Both changes are there: one in the file that git asks about, and one in the renamed entry.
+        assert_eq!(git(&base, &["diff", "--name-only", "--diff-filter=U"]), ".ralph/knowledge/cache.md");
+        let [edited, renamed] =
+            ["cache", "compiler-cache"].map(|name| base.read(&format!(".ralph/knowledge/{name}.md")));
+        assert!(edited.contains("new host") && renamed.contains("40 GB"), "{edited}\n{renamed}");
     }
 }
 

@@ -236,7 +236,7 @@ fn refuse(ui: &mut Ui<'_>, mut error: clap::Error, arguments: &[OsString]) -> Ex
         return fail(ui, &error.into());
     }
     // clap repeats the agent's text; it is shown once.
-    if to_err && let Some(hint) = record::rescue(arguments) {
+    if to_err && let Some(hint) = record::rescue(<Cli as clap::CommandFactory>::command(), arguments) {
         ui.note(&format!("hint: {hint}"));
     }
     // At some events, a client whose hook ends with exit code 2 drops the prompt, or lets the agent go on for ever.

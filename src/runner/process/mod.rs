@@ -27,14 +27,15 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use self::guard::GroupGuard;
 use self::output::OutputTail;
 use self::running::RunningCommand;
-use super::client::not_executable;
-use super::command::INSTALL_IT;
 use super::family::ProcessFamily;
 use super::interrupt::Interrupt;
 use crate::error::{Error, Result};
 
 pub(super) use std::process::Command;
 
+/// The hint for a program that does not exist.
+pub(super) const INSTALL_IT: &str =
+    "install it, or write where it is: a path with a `/` in it begins in the project's folder";
 /// How long a command and its children have to end, by default.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// How much is read at once, in bytes.
@@ -185,6 +186,12 @@ fn spawn(command: &mut Command, guard: Option<&GroupGuard>) -> Result<Child> {
             _ => io_error(command, source),
         }
     })
+}
+
+/// Returns the error for a program that exists and may not be run.
+pub(super) fn not_executable(program: &str) -> Error {
+    let message = format!("`{program}` cannot be run: it is not executable");
+    Error::unusable(message, "`chmod +x` makes a script executable")
 }
 
 fn io_error(command: &Command, source: io::Error) -> Error {

@@ -12,7 +12,6 @@ use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT
 use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 
-use crate::cli::Cli;
 use crate::error::{NoAnswer, UsageError};
 use crate::exit::Exit;
 use crate::parse::{self, OutputFormat};
@@ -308,9 +307,8 @@ fn save_input(
 
 /// Saves the text from standard input for a call of `record` whose options are invalid, and returns what to do with it.
 /// Returns nothing if the call names a file, or the input is empty.
-pub(crate) fn rescue(arguments: &[OsString]) -> Option<String> {
-    let lenient = <Cli as clap::CommandFactory>::command().ignore_errors(true);
-    let matches = lenient.try_get_matches_from(arguments).ok()?;
+pub(crate) fn rescue(program: clap::Command, arguments: &[OsString]) -> Option<String> {
+    let matches = program.ignore_errors(true).try_get_matches_from(arguments).ok()?;
     if matches.subcommand_name() != Some("record") {
         return None;
     }

@@ -160,6 +160,10 @@ fn answer(found: &Found<AttemptView>, note: &str) -> anyhow::Result<Value> {
 /// Returns an attempt with the beginning of each of its texts, and without what a verification has refuted.
 fn attempt(view: &AttemptView) -> serde_json::Result<Value> {
     let mut attempt = serde_json::to_value(view)?;
+    if let Some(fields) = attempt.as_object_mut() {
+        // The entries that its context showed may be of no feature, or of another one.
+        fields.remove("context");
+    }
     let is_refuted = attempt["outcome"] == Outcome::Retried.as_str();
     if is_refuted {
         // They claim that all is well.
