@@ -135,8 +135,10 @@ fn every_command_is_understood() {
             // What a shell would put in their place.
             let expand = |word: String| word.replace("$?", "0").replace("~/src/project", ".");
             let arguments: Vec<String> = arguments.into_iter().map(expand).collect();
-            // What an example records was written by the commands before it, and what it merges by git.
-            for file in ["output.jsonl", "output.txt", "test.txt", "base", "ours", "theirs"] {
+            // What an example records was written by the commands before it, what it merges by git, and what it imports by
+            // people.
+            let decision = "docs/decisions/0007-use-wal.md";
+            for file in ["output.jsonl", "output.txt", "test.txt", "base", "ours", "theirs", decision] {
                 base.write(file, "Done.");
             }
             let ran = base.with(&arguments).input("Done.").run();
