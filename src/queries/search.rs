@@ -102,6 +102,6 @@ pub(crate) fn hits(
         keep(head)
             && (!is_event || query.archived || !beyond.get_or_init(|| beyond_caps(workspace, catalogs[0])).contains(id))
     };
-    retrieve::search(&catalogs, snapshot, &query, meaning, limit, workspace.now(), &keep)
+    retrieve::search(&catalogs, snapshot, query, meaning, limit, workspace.now(), &keep)
         .map_err(|source| workspace.index_error(Area::Live, source))
 }
