@@ -253,7 +253,7 @@ class Bench:
                 topic, rare = w.pick(w.topics), w.rare()
                 title = w.title(topic, rare) + f" probe {int(w.random() * 1e9):x}"
                 body = "\n\n".join(w.text(200, topic, rare))
-                adds.append(self.ralph("add", "--json", "--title=" + title, f"--tags=probe{i},{rare[0].strip('-').lower()}", "--body=" + body, keep=True))
+                adds.append(self.ralph("add", "--json", f"--tags=probe{i},{rare[0].strip('-').lower()}", "--body=" + body, "--", title, keep=True))
                 try:
                     odd += json.loads(self.spawn.output())["action"] != "created"
                 except (ValueError, KeyError, TypeError):

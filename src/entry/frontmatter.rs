@@ -74,8 +74,7 @@ pub(crate) type Fields = HashMap<String, Value>;
 ///
 /// # Errors
 ///
-/// The first thing that is wrong, if it is over [`MAX_FRONTMATTER_BYTES`], [`guard::scan`] refuses it, or it is not a
-/// mapping.
+/// The first thing that is wrong, if it is over 16 KiB, [`guard::scan`] refuses it, or it is not a mapping.
 pub fn parse(head: &str) -> Result<Fields, Fault> {
     if head.len() > MAX_FRONTMATTER_BYTES {
         let message = format!("the frontmatter has {} bytes; the limit is {MAX_FRONTMATTER_BYTES}", head.len());

@@ -103,7 +103,7 @@ pub(crate) fn fire_without_settings(
     {
         running.tell_kept(kept);
     }
-    // The last one is what the doctor shows.
+    // The last one is what `check` shows.
     running.notes.push(reason.to_owned());
     running.answer(None)
 }

@@ -67,7 +67,7 @@ pub(crate) fn says_anything(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// [`Error::Locked`] and [`Error::Io`]. What concerns one fact alone is in [`RecordedMessage::refused`].
+/// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io). What concerns one fact alone is in [`RecordedMessage::refused`].
 pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) -> Result<RecordedMessage> {
     let open = open_task(workspace, message.run.as_deref());
     let ended = EndedTasks::of(workspace, &message.text, open.as_ref());
@@ -99,7 +99,7 @@ pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) ->
 ///
 /// # Errors
 ///
-/// [`Error::Locked`] and [`Error::Io`].
+/// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
 pub(crate) fn record_work(workspace: &Workspace, work: &SessionWork) -> Result<RecordedMessage> {
     let text = work.report.transcript.as_ref().map_or("", |transcript| &transcript.text);
     let own = TaskName { id: Task::id_of_title(&work.title), title: work.title.clone() };

@@ -1,4 +1,4 @@
-//! Common parts of the tests of pruning and consolidating.
+//! Common parts of the tests of tidying.
 
 use tempfile::TempDir;
 

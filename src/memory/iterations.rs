@@ -260,7 +260,7 @@ impl Memory {
 
     /// Returns what the run's verified iterations so far have come to, for the next prompt: as many iterations, and as
     /// much of each, as the settings `progress.entries` and `progress.characters` say. Empty if none was verified.
-    /// The kinds with summaries take them from [`Report::progress`].
+    /// The kinds with summaries take them from the [`Sections`](crate::entry::Sections) of each attempt.
     ///
     /// ```
     /// use ralph_memory::entry::{Sections, Validation};

@@ -127,12 +127,16 @@ mod tests {
 
     #[test]
     fn only_the_values_that_cannot_be_quoted_stay_names() {
-        let both = |one, other| printed_command("ralph-memory supersede OLD NEW", &[("OLD", one), ("NEW", other)]);
-        assert_eq!(both("a b", "c"), "`ralph-memory supersede 'a b' c`");
-        assert_eq!(both("a;b", "c"), "`ralph-memory supersede OLD c` (quote OLD: a shell may act on it)");
-        assert_eq!(both("a;b", "c;d"), "`ralph-memory supersede OLD NEW` (quote OLD and NEW: a shell may act on them)");
+        let both =
+            |one, other| printed_command("ralph-memory edit NEW --supersedes OLD", &[("OLD", one), ("NEW", other)]);
+        assert_eq!(both("a b", "c"), "`ralph-memory edit c --supersedes 'a b'`");
+        assert_eq!(both("a;b", "c"), "`ralph-memory edit c --supersedes OLD` (quote OLD: a shell may act on it)");
+        assert_eq!(
+            both("a;b", "c;d"),
+            "`ralph-memory edit NEW --supersedes OLD` (quote NEW and OLD: a shell may act on them)"
+        );
         // A value is no name of another, and the beginning of its word is quoted with it.
-        assert_eq!(both("NEW", "OLD"), "`ralph-memory supersede NEW OLD`");
+        assert_eq!(both("NEW", "OLD"), "`ralph-memory edit OLD --supersedes NEW`");
         assert_eq!(printed_command("git show :3:PATH", &[("PATH", "a b.md")]), "`git show ':3:a b.md'`");
         assert_eq!(printed_command("sysctl a.b=NUMBER", &[("NUMBER", "5")]), "`sysctl a.b=5`");
         assert_eq!(printed_command("ralph-memory check", &[]), "`ralph-memory check`");
@@ -155,12 +159,12 @@ mod tests {
     proptest! {
         #[test]
         fn a_printed_command_has_as_many_words_as_its_template(one in "\\PC{0,12}", other in "[ -~]{0,12}") {
-            let printed = printed_command("ralph-memory supersede OLD NEW", &[("OLD", &one), ("NEW", &other)]);
+            let printed = printed_command("ralph-memory edit NEW --supersedes OLD", &[("OLD", &one), ("NEW", &other)]);
             let command = printed[1..].split('`').next().unwrap();
             let words = shlex::split(command).unwrap();
-            prop_assert_eq!(words.len(), 4);
-            prop_assert!(words[2] == one || words[2] == "OLD");
-            prop_assert!(words[3] == other || words[3] == "NEW");
+            prop_assert_eq!(words.len(), 5);
+            prop_assert!(words[2] == other || words[2] == "NEW");
+            prop_assert!(words[4] == one || words[4] == "OLD");
         }
     }
 }

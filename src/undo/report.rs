@@ -11,7 +11,7 @@ use crate::store::{LoggedChange, LoggedOperation};
 /// How many paths of an operation are listed.
 const MAX_FILES: usize = 20;
 
-/// One operation in the log: what a command, a call of a tool or an iteration of a run changed.
+/// One operation in the log: what a command, a call of a tool or an attempt of a run changed.
 ///
 /// ```
 /// use ralph_memory::{Knowledge, Memory};

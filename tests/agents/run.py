@@ -135,7 +135,7 @@ def listed(names, none="nothing"):
 
 def remember(place):
     """Gives the memory one piece of knowledge and one failed attempt."""
-    place.must("ralph-memory", "add", "--title", "Port of the tests", "--tags", "testing,database", "--body", FACT)
+    place.must("ralph-memory", "add", "Port of the tests", "--tags", "testing,database", "--body", FACT)
     place.must("ralph-memory", "context", "--task", TASK)
     said = place.folder / "said.txt"
     said.write_text(failure("t-0", TRIED, WHY))
@@ -428,7 +428,7 @@ def loop(place, scope, report):
     for name, text in (("verify.sh", VERIFY), ("server.toml", "keep_alive = 5\n"), ("client.toml", "retries = 2\n")):
         place.write(name, text)
     place.commit()
-    place.must("ralph-memory", "add", "--title", "Port of the tests", "--tags", "testing,database", "--body", FACT)
+    place.must("ralph-memory", "add", "Port of the tests", "--tags", "testing,database", "--body", FACT)
     place.session([Say("Hello.")], "Hello")
     before = place.files()
     if scope:

@@ -77,7 +77,8 @@ fn words_of_other_programs_are_refused_with_what_to_type() {
         (&["rm", "wal"][..], "type `ralph-memory archive ID`"),
         (&["find", "wal"], "type `ralph-memory search WORDS`"),
         (&["prime"], "type `ralph-memory context TASK`"),
-        (&["add", "--title", "T", "--tag", "a"], "type `--tags`"),
+        (&["add", "T", "--tag", "a"], "type `--tags`"),
+        (&["add", "--title", "T"], "type `TITLE`"),
         (&["search", "x", "-n", "3"], "type `--limit`"),
     ] {
         let ran = base.run(arguments);
@@ -100,7 +101,7 @@ fn help_of_a_topic_is_that_of_the_command_or_lists_the_settings() {
     assert_eq!(answer(&["list", "-h"]), answer(&["list", "--help"]));
     assert!(!answer(&["help"]).contains("\n  merge-driver "));
     assert!(answer(&["help", "--all"]).contains("\nPlumbing:\n"));
-    assert!(answer(&["help", "run", "--all"]).contains("may take in an iteration: 90s, 30m, 2h; then it is ended"));
+    assert!(answer(&["help", "run", "--all"]).contains("may take in an attempt: 90s, 30m, 2h; then it is ended"));
     assert!(answer(&["help", "settings"]).contains("\nsearch.limit = 10\n"));
     base.run(["help", "rm"]).refuses(2, "there is no command `rm`");
     assert!(base.run(["help", "rm"]).stderr.contains("hint: type `ralph-memory archive ID`"));

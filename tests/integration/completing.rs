@@ -154,7 +154,7 @@ fn bash_completes_names_and_options() {
     check("ralph-memory add --tags 'sqlite,a", "sqlite,a b\nsqlite,auth\n");
     check("ralph-memory show task:f", "fix-login\n");
     check("ralph-memory list --never", "--never-helped\n");
-    check("ralph-memory consoli", "consolidate\n");
+    check("ralph-memory tid", "tidy\n");
     check("ralph-memory merge-driver --mark", "--marker-size\n");
     // The program of the command line may be a file of a clone: it is not run before Enter.
     base.write("ralph-memory", "#!/bin/sh\ntouch ran\n");

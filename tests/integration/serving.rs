@@ -227,7 +227,7 @@ fn every_page_says_what_it_should() {
         ("entries", &["2 entries", "Benches need nightly", "sqlite"]),
         ("entries?kind=all&tag=cargo", &["1 entry"]),
         ("entry?id=bench", &["leads nowhere", "entry?id=knowledge%2Fwal", "<code>cargo +nightly bench</code>"]),
-        ("entry?id=wal", &["Links to this entry", "Versions", "class=\"del\"", "Readers and one writer."]),
+        ("entry?id=wal", &["Links to this entry", "Earlier texts", "class=\"del\"", "Readers and one writer."]),
         ("entry?id=journal/run-sample/0001", &["Iteration 1", "it has no bencher"]),
         ("search", &["Type the words"]),
         (

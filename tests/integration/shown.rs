@@ -30,7 +30,7 @@ fn add(base: &TestBase) -> Run<'_> {
 fn a_wait_is_shown_and_leaves_no_trace() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
     terminal.wait_for(WAITING);
     drop(lock);
     let (status, screen, _) = terminal.end();
@@ -43,7 +43,7 @@ fn a_wait_is_shown_and_leaves_no_trace() {
 fn an_error_replaces_the_line() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
     terminal.wait_for(WAITING);
     // It checks the lock again, and there is none. A rename cannot meet a file that the program creates meanwhile.
     fs::rename(base.at(".ralph"), base.at("gone")).unwrap();
@@ -57,7 +57,7 @@ fn an_error_replaces_the_line() {
 fn an_interrupt_erases_the_line() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
     terminal.wait_for(WAITING);
     terminal.signal(Signal::INT);
     let (status, screen, _) = terminal.end();
@@ -72,7 +72,7 @@ fn an_interrupt_erases_the_line() {
 fn a_paused_terminal_blocks_no_other_process() {
     let base = TestBase::new();
     let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600000).command());
+    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
     terminal.wait_for(WAITING);
     terminal.pause();
     drop(lock);

@@ -18,7 +18,7 @@ done
 export PATH="$folder/0.1.16/node_modules/node/bin:$PATH"
 mkdir project
 "$program" init --root project >/dev/null
-"$program" add --root project --title "WAL mode" --tags sqlite --body "Readers go on while one writes." >/dev/null
+"$program" add --root project "WAL mode" --tags sqlite --body "Readers go on while one writes." >/dev/null
 port=${PORT:-4837}
 mkfifo ready
 node "$here/front.mjs" "$port" "$program" project >ready &

@@ -16,7 +16,7 @@ echo "node $(node --version), inspector $(mcp-inspector --cli --version)"
 mkdir project
 cd project
 "$program" init >/dev/null
-"$program" add --title "WAL mode" --tags sqlite --feature storage --body "Readers go on while one writes." >/dev/null
+"$program" add "WAL mode" --tags sqlite --feature storage --body "Readers go on while one writes." >/dev/null
 "$program" context --task "Add the tables" --task-id t-1 --feature storage >/dev/null 2>&1
 printf '<failure-report>\nwhat_tried: one transaction\nwhy_failed: the table was locked\nrelevant_files: src/db.rs\n</failure-report>\n<task-failed>t-1</task-failed>\n' |
     "$program" record >/dev/null 2>&1

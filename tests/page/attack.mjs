@@ -9,7 +9,7 @@ const FIELDS = {
   timeline: ["feature", "run", "task", "outcome", "since", "before", "page"],
   entries: ["tag", "feature", "kind", "scope", "page"],
   context: ["task", "task_id", "feature", "section", "description"],
-  entry: ["id", "version"],
+  entry: ["id", "compare"],
   feature: ["name"],
   task: ["id"],
   run: ["id"],
@@ -30,7 +30,7 @@ export async function attack(browser, site, ids, expect) {
       paths.push(fields[(at * 3 + turn) % fields.length] + encodeURIComponent(payload.slice(0, 1500).toWellFormed()));
     }
   });
-  // What the pages link to: attempts, tasks, runs, features, old versions, further pages of lists.
+  // What the pages link to: attempts, tasks, runs, features, earlier texts, further pages of lists.
   const queue = [...paths];
   const limit = paths.length + 400;
   const known = new Set(queue);

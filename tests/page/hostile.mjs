@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { matter, write } from "./memory.mjs";
+import { matter, replaceText, write } from "./memory.mjs";
 
 const RUN = "__ran(1)";
 const AWAY = "https://elsewhere.invalid/x";
@@ -168,10 +168,10 @@ export function makeHostile(program, folder, env, now = Date.now()) {
   PAYLOADS.forEach((payload, n) => attempt(ralph, n, payload, stamp(n / 24)));
   // What cannot be read at all, with a name and a content that a list of problems shows.
   write(join(ralph, "knowledge", "<img src=x onerror=__ran(1)>.md"), `---\ntitle: [${PAYLOADS[0]}\n---\n${PAYLOADS[0]}\n`);
-  // A name that HTML and addresses have to escape, and old versions of a hostile entry.
+  // A name that HTML and addresses have to escape, and earlier texts of a hostile entry.
   write(join(ralph, "knowledge", `it's "a" & <b> #1?.md`), matter([["title", "An odd name"], ["tags", ["hostile"]], ["created_at", stamp(1)]], PAYLOADS[0]));
   for (const [n, payload] of PAYLOADS.slice(0, 6).entries()) {
-    write(join(ralph, "archive/knowledge", `hostile-030.2026010${n + 1}T000000Z.md`), matter([["title", payload], ["tags", ["old"]]], PAYLOADS[n + 10]));
+    replaceText(program, folder, env, "hostile-earlier", matter([["title", `Earlier ${n}: ${payload}`], ["tags", ["old"]]], PAYLOADS[n + 10]));
   }
   return made;
 }

@@ -51,14 +51,14 @@ export async function live(browser, site, program, folder, scratch, expect) {
   expect("the focus stays on its link", await timeline.page.evaluate(() => document.activeElement.textContent) === focused, focused);
   expect("aria-live says that the page changed", (await timeline.page.locator("[aria-live]").allInnerTexts()).join("").trim() !== "");
   // A change by another command.
-  program.run(folder, "add", "--title", "Delivery dates come from the warehouse", "--tags", "checkout", "--feature", "checkout", "--body", "Once an hour, for all articles.");
+  program.run(folder, "add", "Delivery dates come from the warehouse", "--tags", "checkout", "--feature", "checkout", "--body", "Once an hour, for all articles.");
   const entries = await open("entries");
-  program.run(folder, "add", "--title", "The warehouse closes at six", "--tags", "checkout", "--body", "Orders after six are sent the next day.");
+  program.run(folder, "add", "The warehouse closes at six", "--tags", "checkout", "--body", "Orders after six are sent the next day.");
   times.entry = await comes(entries, "The warehouse closes at six", "the list of entries shows a new entry");
   // What is typed or chosen is not taken away.
   await visit(entries, site, { path: "context" });
   await entries.page.locator('main form [name="task"]').fill("half of a sentence");
-  program.run(folder, "add", "--title", "The van leaves at seven", "--tags", "checkout", "--body", "On weekdays.");
+  program.run(folder, "add", "The van leaves at seven", "--tags", "checkout", "--body", "On weekdays.");
   expect("an update leaves what was typed", await entries.page.locator('main form [name="task"]').inputValue() === "half of a sentence");
   for (const window of [now, timeline, feature, task, entries]) {
     await window.close();
@@ -70,7 +70,7 @@ export async function live(browser, site, program, folder, scratch, expect) {
 export async function steady(browser, program, folder, expect) {
   mkdirSync(folder, { recursive: true });
   program.run(folder, "init");
-  const add = (title) => program.run(folder, "add", "--title", title, "--tags", "live", "--body", `${title}.`);
+  const add = (title) => program.run(folder, "add", title, "--tags", "live", "--body", `${title}.`);
   add("First of all");
   const site = await program.serve(folder);
   const window = await browser.open(site.address);

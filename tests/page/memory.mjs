@@ -1,5 +1,5 @@
 // A small memory of a made-up project, the same each time but for the clock: some weeks of work on a shop, with tasks that were done, that fail
-// and that go in circles, errors that recur, entries that link to each other, old versions and events.
+// and that go in circles, errors that recur, entries that link to each other, earlier texts and events.
 //
 // Files are written as docs/src/reference/files.md describes them. Times are ages, so that pages show the same whenever the memory is made.
 import { execFileSync } from "node:child_process";
@@ -75,12 +75,12 @@ const KNOWLEDGE = [
     "All test customers are gone then. `make sandbox-seed` makes them."],
 ];
 
-// Old versions: id, age in days at which it was replaced, title, tags, body.
-const VERSIONS = [
-  ["order-states", 20, "States of an order", "orders", "An order is `open`, `paid` or `sent`."],
-  ["order-states", 6, "States of an order", "checkout, orders",
+// Earlier texts, oldest first: id, title, tags, body.
+const EARLIER = [
+  ["order-states", "States of an order", "orders", "An order is `open`, `paid` or `sent`."],
+  ["order-states", "States of an order", "checkout, orders",
     "| state | next | who |\n|---|---|---|\n| `open` | `paid`, `cancelled` | the customer |\n| `paid` | `sent`, `refunded` | the payment provider |\n| `sent` | `returned` | the customer |\n\nOnly `src/orders/state.rs` changes a state."],
-  ["imports-are-idempotent", 14, "An import can be repeated", "imports", "Rows are keyed by article number. The same file twice changes nothing."],
+  ["imports-are-idempotent", "An import can be repeated", "imports", "Rows are keyed by article number. The same file twice changes nothing."],
 ];
 
 const DEADLOCK = "error: deadlock detected (40P01)\n  process 4121 waits for ShareLock on transaction 88120\n  at src/cart/reserve.rs:112";
@@ -174,12 +174,11 @@ export function makeMemory(program, folder, env, now = Date.now()) {
   commit(run, "Begin", now - 45 * DAY);
   run(program, "--quiet", "init");
   const ralph = join(folder, ".ralph");
+  for (const [id, title, tags, body] of EARLIER) {
+    replaceText(program, folder, env, id, entry(now, title, tags, { age: 32 }, body));
+  }
   for (const [id, title, tags, fields, body] of KNOWLEDGE) {
     write(join(ralph, "knowledge", `${id}.md`), entry(now, title, tags, fields, body));
-  }
-  for (const [id, age, title, tags, body] of VERSIONS) {
-    const replaced = stamp(now - age * DAY).replace(/[-:]|\.\d+/g, "");
-    write(join(ralph, "archive/knowledge", `${id}.${replaced}.md`), entry(now, title, tags, { age: age + 12 }, body));
   }
   for (const [event, summary, scope, age, source] of EVENTS) {
     const id = summary.toLowerCase().replace(/[^a-z]+/g, "-").replace(/-$/, "");
@@ -260,6 +259,14 @@ export function write(path, text) {
 }
 
 const stamp = (time) => new Date(time).toISOString().replace(/\.\d+/, "");
+
+/** Makes a text of an entry one that an edit replaced, so that the undo log has it. */
+export function replaceText(program, folder, env, id, text) {
+  const path = join(folder, ".ralph/knowledge", `${id}.md`);
+  write(path, text);
+  const editor = `sed -i '$a Replaced.'`;
+  execFileSync(program, ["--quiet", "edit", id], { cwd: folder, env: { ...env, EDITOR: editor, VISUAL: editor }, stdio: ["ignore", "pipe", "pipe"] });
+}
 
 const lines = (path, version) => Array.from({ length: 60 }, (_, n) => `// ${path}, ${version} version, line ${n}`).join("\n") + "\n";
 

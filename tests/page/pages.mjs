@@ -17,7 +17,7 @@ export const PAGES = [
   ["Entries, by tag", "entries?tag=postgres", ["Migrations run in one transaction"]],
   ["Entry", "entry?id=knowledge/order-states", ["States of an order", "The payment provider calls a webhook twice", "packed"]],
   ["Attempt", "entry?id=journal/run-b7719e02/0002", ["sum of refunds"]],
-  ["Old version", null, ["States of an order", "An order is"]],
+  ["Entry, compared with its first text", null, ["States of an order", "Earlier texts", "An order is"]],
   ["Search", "search", []],
   ["Search, results", "search?q=order+paid+twice", ["The payment provider calls a webhook twice"]],
   ["Search, no result", "search?q=zyzzyva", []],

@@ -67,8 +67,9 @@ try {
   const folder = join(scratch, "shop");
   makeMemory(program.path, folder, program.env);
   const site = await program.serve(folder);
-  // An old version is named by when it was replaced.
-  PAGES.find(({ name }) => name === "Old version").path = `entry?id=${encodeURIComponent(program.json(folder, "show", "knowledge/order-states").entry.versions[0])}`;
+  // An earlier text is named by the operation that replaced it.
+  const earlier = program.json(folder, "restore", "knowledge/order-states", "--list").versions;
+  PAGES.find(({ name }) => name === "Entry, compared with its first text").path = `entry?id=knowledge/order-states&compare=${earlier.at(-1).version}`;
 
   for (const [way, size, scheme] of [["360 px, light", "phone", "light"], ["360 px, dark", "phone", "dark"], ["1440 px, light", "desk", "light"], ["1440 px, dark", "desk", "dark"]]) {
     await group(`Every page at ${way}: axe, structure, no sideways scrolling`, async (expect) => {

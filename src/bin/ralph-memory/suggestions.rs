@@ -37,12 +37,12 @@ const COMMANDS: [(&[&str], &str); 29] = [
     (&["version"], "ralph-memory --version"),
 ];
 
-/// Options that are unknown, and those that may be meant: the first one that the command has.
+/// Options that are unknown, and the options or arguments that may be meant: the first one that the command has.
 const OPTIONS: [(&[&str], &[&str]); 11] = [
     (&["--tag", "--label", "--labels", "-t"], &["--tags", "--tag"]),
     (&["--tags"], &["--tag"]),
     (&["-m", "--message", "--text", "--content", "--description"], &["--body", "--description"]),
-    (&["--name", "--subject"], &["--title"]),
+    (&["--title", "--name", "--subject"], &["--title", "TITLE"]),
     (&["-n", "-l", "--max", "--count", "--top"], &["--limit"]),
     (&["-o", "--output", "--format"], &["--json"]),
     (&["-a", "--all", "--deleted"], &["--archived"]),
@@ -57,11 +57,15 @@ pub(crate) fn command(word: &str) -> Option<&'static str> {
     COMMANDS.iter().find(|(words, _)| words.contains(&word)).map(|(_, instead)| *instead)
 }
 
-/// Returns the option that an unknown one of this command probably means.
+/// Returns the option or argument that an unknown option of this command probably means.
 fn option(option: &str, command: &clap::Command) -> Option<&'static str> {
-    let has = |long: &&&str| {
-        let long = long.trim_start_matches('-');
-        command.get_arguments().any(|argument| argument.get_long() == Some(long) && !argument.is_hide_set())
+    let has = |instead: &&&str| {
+        command.get_arguments().filter(|argument| !argument.is_hide_set()).any(|argument| {
+            match instead.strip_prefix("--") {
+                Some(long) => argument.get_long() == Some(long),
+                None => argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == **instead)),
+            }
+        })
     };
     let known = OPTIONS.iter().filter(|(words, _)| words.contains(&option));
     known.flat_map(|(_, instead)| instead.iter()).find(has).copied()
@@ -139,7 +143,10 @@ mod tests {
             ("list", "--label", Some("--tags")),
             ("search", "--tags", Some("--tag")),
             ("add", "-m", Some("--body")),
-            ("add", "--name", Some("--title")),
+            ("add", "--name", Some("TITLE")),
+            ("add", "--title", Some("TITLE")),
+            ("edit", "--name", Some("--title")),
+            ("list", "--title", None),
             ("search", "-n", Some("--limit")),
             ("list", "--all", Some("--archived")),
             ("list", "-o", Some("--json")),

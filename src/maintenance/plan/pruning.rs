@@ -165,7 +165,7 @@ fn is_past(time: DateTime<Utc>, days: u32, now: DateTime<Utc>) -> bool {
 }
 
 /// Returns the tasks whose last attempt with a result succeeded, and that had no attempt for some days since.
-fn done_tasks<'a>(facts: &'a PruneFacts, now: DateTime<Utc>) -> HashSet<&'a str> {
+fn done_tasks(facts: &PruneFacts, now: DateTime<Utc>) -> HashSet<&str> {
     let mut last: HashMap<&str, (bool, DateTime<Utc>)> = HashMap::new();
     for past in &facts.attempts {
         let Some(task) = &past.task_id else { continue };

@@ -2,7 +2,7 @@
 
 use clap::Command;
 use ralph_memory::settings;
-use ralph_memory::text::one_line;
+use ralph_memory::text::{one_line, printed_command};
 
 use crate::error::UsageError;
 use crate::exit::Exit;
@@ -98,7 +98,8 @@ fn compact(command: &Command, detail: Detail, globals: &str) -> Command {
     } else {
         let examples = below.find("Examples:\n").map(|at| &below[at..]).unwrap_or_default();
         let examples = examples.split("\n\n").next().filter(|_| detail != Detail::Options).unwrap_or_default();
-        let more = format!("`ralph-memory help {} --all` says more.", command.get_name());
+        let all = printed_command("ralph-memory help COMMAND --all", &[("COMMAND", command.get_name())]);
+        let more = format!("{all} says more.");
         (command.get_about(), [examples, &more].join("\n\n").trim_start().to_owned())
     };
     let about = about.cloned().unwrap_or_default();
