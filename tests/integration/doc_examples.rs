@@ -14,8 +14,9 @@ use crate::support::{TestBase, write_program};
 const LANGUAGES: [&str; 10] =
     ["bash", "console", "json", "markdown", "python", "rust", "sh", "text", "toml", "typescript"];
 /// The programs of `sh` blocks that are not run, each with the reason.
-const NOT_RUN: [(&str, &str); 12] = [
+const NOT_RUN: [(&str, &str); 13] = [
     ("agent", "stands for any agent"),
+    ("break", "is no command of ours"),
     ("cargo", "compiles this repository"),
     ("cd", "is no command of ours"),
     ("claude", "is a client that need not be installed"),
