@@ -135,10 +135,6 @@ fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt
     if head.context.is_empty() {
         head.context = other.context;
     }
-    for (text, other) in known.sections.texts_mut().into_iter().zip(told.sections.texts_mut()) {
-        if !is_given(text) && !other.trim().is_empty() {
-            *text = std::mem::take(other);
-        }
-    }
+    known.sections.complete(told.sections, is_given);
     known
 }

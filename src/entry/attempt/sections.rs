@@ -50,34 +50,15 @@ impl Sections {
         PARTS.iter().find(|(name, _)| *name == heading).map(|(_, part)| part(self))
     }
 
-    /// Returns all texts, always in the same order.
-    pub(crate) fn texts_mut(&mut self) -> [&mut String; 11] {
-        let Sections {
-            notes,
-            summary,
-            what_tried,
-            why_failed,
-            error_output,
-            retry_suggestion,
-            decisions,
-            errors,
-            validation_output,
-            progress,
-            feedback,
-        } = self;
-        [
-            notes,
-            summary,
-            what_tried,
-            why_failed,
-            error_output,
-            retry_suggestion,
-            decisions,
-            errors,
-            validation_output,
-            progress,
-            feedback,
-        ]
+    /// Takes over each text of the other where this one has none that `is_given`.
+    pub(crate) fn complete(&mut self, mut other: Sections, is_given: impl Fn(&str) -> bool) {
+        let notes: SectionPart = ("", |sections| &mut sections.notes);
+        for (_, part) in [notes].iter().chain(&PARTS) {
+            let (own, other) = (part(self), part(&mut other));
+            if !is_given(own) && !other.trim().is_empty() {
+                *own = std::mem::take(other);
+            }
+        }
     }
 
     /// Writes the body of a journal file.
