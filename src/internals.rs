@@ -2,7 +2,7 @@
 //! without notice.
 
 pub use crate::catalog::{Area, Catalog};
-pub use crate::context::instructions::Instructions;
+pub use crate::context::write::instructions::Instructions;
 pub use crate::index::{Committed, Document, OverlayBuilder, Snapshot, folder_name};
 pub use crate::retrieve::search;
 #[cfg(feature = "semantic")]

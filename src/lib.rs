@@ -114,11 +114,9 @@ pub mod entry;
 pub mod error;
 mod git;
 mod history;
-mod hook;
 mod index;
 #[doc(hidden)]
 pub mod internals;
-mod iterations;
 mod journal;
 mod knowledge;
 mod maintenance;
@@ -126,11 +124,13 @@ pub mod memory;
 #[cfg(feature = "runner")]
 mod progress;
 mod queries;
+mod recording;
 mod retrieve;
 #[cfg(feature = "runner")]
 pub mod runner;
 pub mod secret;
 mod semantic;
+mod sessions;
 pub mod settings;
 #[cfg(feature = "setup")]
 pub mod setup;

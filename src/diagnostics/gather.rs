@@ -9,9 +9,9 @@ use chrono::TimeDelta;
 use super::doctor::{GitFacts, IndexFacts, MemoryFacts};
 use crate::catalog::{self, Area};
 use crate::git::{Lookup, WorkTree};
-use crate::hook::hook_log;
 use crate::index;
 use crate::semantic::{self, SemanticStatus};
+use crate::sessions::hook_log;
 use crate::settings::FORMAT;
 use crate::workspace::{CONFIG, Workspace};
 

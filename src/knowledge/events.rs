@@ -1,23 +1,11 @@
-//! Events: what happened, and which tasks see it.
-//!
-//! Some are entries of their own. Others are derived: they follow from the journal's attempts at the other tasks of a
-//! section.
+//! The live events, and which of them are over the limits.
 
 use std::collections::HashSet;
 
 use crate::catalog::{Catalog, RowId};
-use crate::context::{self, Task};
-use crate::dedup::event_words;
-use crate::entry::{Attempt, Head, Id, Outcome, Scope};
-use crate::journal;
+use crate::entry::{Head, Id};
 use crate::retrieve::{self, superseded};
-use crate::text::shorten;
 use crate::workspace::Workspace;
-
-/// The importance of a derived event.
-const IMPORTANCE: u8 = 50;
-/// How much of each section of an attempt other tasks see, in characters.
-const QUOTE_CHARACTERS: usize = 300;
 
 /// Returns the live events over the limits.
 pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
@@ -27,62 +15,8 @@ pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> 
     )
 }
 
-/// Returns the events that a task may see, in the form for its context.
-pub(crate) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> Vec<context::ShownEvent> {
-    let events = live_events(workspace, live);
-    let beyond = retrieve::beyond_caps(events.iter().map(|(_, id, head)| (id, head)), workspace.settings.events);
-    let seen = events.into_iter().filter(|(_, id, head)| task.sees(&head.scope) && !beyond.contains(id));
-    let event = |(row, id, head): (RowId, Id, Head)| {
-        // A file that vanished since the scan is no longer known.
-        let (_, entry) = workspace.read_entry(&live.path(row)).ok()?;
-        Some(context::ShownEvent {
-            id,
-            recency: head.recency(),
-            category: head.category.unwrap_or_default(),
-            scope: head.scope,
-            source: head.source,
-            importance: head.importance,
-            title: head.title,
-            summary: entry.body,
-        })
-    };
-    seen.filter_map(event).collect()
-}
-
-/// Returns the attempts at the other tasks of a task's section, as derived events: submissions, rejections with their
-/// reason, approvals. Together with the `n_noted` events of the section there are no more than its limit.
-pub(crate) fn journal_events(
-    workspace: &Workspace,
-    catalogs: &[&Catalog],
-    task: &Task,
-    n_noted: usize,
-) -> Vec<context::ShownEvent> {
-    let Some(section) = &task.section else { return Vec::new() };
-    let room = workspace.settings.events.per_section.saturating_sub(n_noted);
-    let own = task.own_id();
-    let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_section(section));
-    let mut seen = HashSet::new();
-    let events = attempts.into_iter().rev().filter_map(|past| {
-        let attempt =
-            journal::attempt(workspace, catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
-        let (category, summary) = event_of(&attempt)?;
-        // Equal rejections of the same task are one.
-        seen.insert((attempt.task_id.clone(), category, event_words("", &summary))).then(|| context::ShownEvent {
-            id: past.id,
-            category: category.to_owned(),
-            scope: Scope::Section(section.clone()),
-            source: attempt.source,
-            importance: IMPORTANCE,
-            title: String::new(),
-            recency: Some(attempt.started_at),
-            summary,
-        })
-    });
-    events.take(room).collect()
-}
-
 /// Returns the live events that count: valid, not expired, and not replaced.
-fn live_events(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> {
+pub(crate) fn live_events(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> {
     let mut rows = live.knowledge_rows().filter(|row| live.is_event(*row) && live.is_indexable(*row)).peekable();
     if rows.peek().is_none() {
         return Vec::new();
@@ -92,45 +26,4 @@ fn live_events(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, Id, Head)> 
     rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).without_future(now))))
         .filter(|(_, id, head)| head.valid && !head.is_expired(now) && !superseded.contains(id))
         .collect()
-}
-
-/// Returns the kind of event that an attempt is for the other tasks of its section, and its summary; `None` if the
-/// attempt does not concern the task, such as an interrupted one.
-fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
-    let (head, sections) = (&attempt.head, &attempt.sections);
-    let verified = head.validation.as_ref();
-    let some = |text: &str| {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        (!text.is_empty()).then(|| shorten(&text, QUOTE_CHARACTERS))
-    };
-    let why = || sections.told_why().and_then(some).map(|why| format!("Why it failed: {why}"));
-    let notes = || some(&sections.notes).or_else(|| some(&sections.summary));
-    let (category, sentences) = match head.outcome {
-        Outcome::Done => match verified {
-            Some(verified) => ("approval", vec![Some(format!("`{}` passed.", verified.command)), notes()]),
-            None => ("submission", vec![notes()]),
-        },
-        Outcome::Retried => {
-            let refuted = verified.map(|by| format!("`{}` ended with {}.", by.command, by.exit_code));
-            ("rejection", vec![refuted, some(&sections.feedback), why()])
-        }
-        // Part of it was done.
-        Outcome::Partial => ("submission", vec![notes()]),
-        Outcome::Failed | Outcome::Blocked => {
-            let tried = some(&sections.what_tried).map(|tried| format!("Tried: {tried}"));
-            ("rejection", vec![some(&sections.feedback), tried, why()])
-        }
-        Outcome::Interrupted | Outcome::Error => return None,
-    };
-    let next = some(&sections.retry_suggestion).filter(|_| head.outcome != Outcome::Done);
-    let next = next.map(|next| format!("Suggested instead: {next}"));
-    let mut sentences: Vec<String> = sentences.into_iter().chain([next]).flatten().collect();
-    for sentence in &mut sentences {
-        if !sentence.ends_with(['.', '!', '?', '…', '。']) {
-            sentence.push('.');
-        }
-    }
-    // A failure without a reason is no use.
-    let is_of_use = !sentences.is_empty() || head.outcome == Outcome::Done;
-    is_of_use.then(|| (category, [&[format!("{}:", attempt.task_title)], &sentences[..]].concat().join(" ")))
 }

@@ -1,4 +1,4 @@
-//! Writing knowledge: adding, changing, editing and restoring entries, and which events a task sees.
+//! Writing knowledge: adding, changing, editing and restoring entries.
 //!
 //! Every write happens under the lock of the entries, and changes one file; only a new title may change the links in others.
 //! The undo log has the replaced text before the file changes. Nothing here knows of vectors: callers make those of the
@@ -25,7 +25,7 @@ pub(crate) use draft::draft;
 pub use edit::EntryText;
 pub(crate) use edit::{edit, text};
 pub use entry_changes::EntryChanges;
-pub(crate) use events::{beyond_caps, events_for, journal_events};
+pub(crate) use events::{beyond_caps, live_events};
 pub use restore::EntryVersion;
 pub(crate) use restore::{restore, versions};
 pub(crate) use staleness::{Staleness, staleness};

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Memory;
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
 use crate::error::{Problem, Result};
-use crate::iterations::{bad_iterations, kept_problems};
+use crate::recording::{bad_iterations, kept_problems};
 use crate::semantic::SemanticStatus;
 use crate::workspace::MergeDriverRegistration;
 

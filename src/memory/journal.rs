@@ -4,8 +4,8 @@ use super::Memory;
 use crate::entry::{Attempt, Id};
 use crate::error::Result;
 use crate::history::TouchedFile;
-use crate::iterations::{self, LiveRun};
 use crate::journal::{self, AttemptView, Found, RecurringError};
+use crate::recording::{self, LiveRun};
 use crate::timeline::{self, Log, LogFilter, Overview, RunView, Stats, StatsFilter, TaskView};
 
 impl Memory {
@@ -97,12 +97,12 @@ impl Memory {
 
     /// Returns the runs and iterations in progress, by run and number, with what they do at the moment.
     pub fn live_runs(&self) -> Vec<LiveRun> {
-        iterations::live_runs(&self.workspace)
+        recording::live_runs(&self.workspace)
     }
 
     /// Returns what [`Memory::live_runs`] returns, with up to two hundred actions each, and beside it iterations that ended in
     /// the last ten seconds and open ones whose process is lost: for those who follow runs and look a few times a second.
     pub fn recent_runs(&self) -> Vec<LiveRun> {
-        iterations::recent_runs(&self.workspace)
+        recording::recent_runs(&self.workspace)
     }
 }

@@ -3,8 +3,8 @@
 //! [`Memory`] layers the settings when it is opened, and passes each call to the module that computes. Every call looks at the files
 //! as they are; only the root and the settings are kept between calls.
 
+mod attempts;
 mod diagnostics;
-mod iterations;
 mod journal;
 mod knowledge;
 mod maintenance;
@@ -24,15 +24,11 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 
+pub use crate::context::Run;
 pub use crate::diagnostics::{CheckReport, FixReport, SourceLines};
 pub use crate::entry::path::EntryPath;
 pub use crate::history::{Report, TouchedFile, Usage};
-pub use crate::hook::{HookAnswer, HookCall, HookEvent};
 pub use crate::index::is_guarded;
-pub use crate::iterations::{
-    Iteration, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity, Recorded, Run,
-    StateFolders, record_command,
-};
 pub use crate::journal::{AttemptView, Found, Occurrence, RecurringError};
 pub use crate::knowledge::{EntryChanges, EntryDraft, EntryText, EntryVersion, WriteAction, Written};
 pub use crate::maintenance::plan::ArchiveReason;
@@ -41,8 +37,13 @@ pub use crate::queries::{
     EntryCounts, EntryFilter, EntryLink, EntrySort, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
     Useless,
 };
+pub use crate::recording::{
+    Iteration, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity, Recorded,
+    StateFolders, record_command,
+};
 pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 pub use crate::store::{OperationScope, write_file};
 pub use crate::timeline::{
     AttemptTotals, DayStats, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Memory;
 use crate::error::Result;
-use crate::iterations::{self, PageServer};
+use crate::recording::{self, PageServer};
 use crate::watch::{self, WatchHandle, WatchMode};
 use crate::workspace::Workspace;
 
@@ -59,13 +59,13 @@ impl Memory {
     /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and [`Error::Io`](crate::Error::Io)
     /// where the state cannot be written.
     pub fn claim_page(&self, server: &PageServer) -> Result<Option<PageServer>> {
-        iterations::claim_page(&self.workspace, server)
+        recording::claim_page(&self.workspace, server)
     }
 
     /// Returns the server of the page of this memory that runs now, if there is one. What other machines or folders
     /// wrote is not believed.
     pub fn page_server(&self) -> Option<PageServer> {
-        iterations::page_server(&self.workspace)
+        recording::page_server(&self.workspace)
     }
 
     /// Writes a file that leads a browser to the page of this server, readable for its user only, and returns its path.
@@ -74,6 +74,6 @@ impl Memory {
     ///
     /// Those of [`Memory::claim_page`].
     pub fn page_launcher(&self, server: &PageServer) -> Result<PathBuf> {
-        iterations::page_launcher(&self.workspace, server)
+        recording::page_launcher(&self.workspace, server)
     }
 }

@@ -18,8 +18,8 @@ use super::report::{AgentReport, validated};
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
-use crate::iterations::LiveWriter;
 use crate::memory::{Iteration, LiveActionKind, LivePhase, Memory};
+use crate::recording::LiveWriter;
 use crate::secret::{LineRedactor, redact};
 use crate::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 

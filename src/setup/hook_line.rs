@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::hook::HookEvent;
+use crate::sessions::HookEvent;
 
 /// The program's name where a shell finds it.
 pub(super) const PROGRAM: &str = "ralph-memory";

@@ -1,7 +1,7 @@
 //! The hooks of clients: the form of an entry, the names of the events, and the limits.
 
 use super::config_value::ConfigValue;
-use crate::hook::HookEvent::{self, Prompt, SessionEnd, SessionStart, Stop};
+use crate::sessions::HookEvent::{self, Prompt, SessionEnd, SessionStart, Stop};
 
 /// The form of a hook's entry.
 #[derive(Debug, Clone, Copy)]

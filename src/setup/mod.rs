@@ -69,7 +69,7 @@ use self::locate::Bases;
 pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
 use self::record::SetupRecord;
-use crate::iterations::StateFolders;
+use crate::recording::StateFolders;
 
 /// Whose files are set up.
 ///

@@ -15,7 +15,7 @@ use super::SetupScope;
 use super::client::SetupClient;
 use super::locate::ClientPlace;
 use crate::error::{Error, IoContext as _, Result};
-use crate::iterations::StateFolders;
+use crate::recording::StateFolders;
 use crate::store::{Folder, private_names, read_if_begins, remove_private, write_private};
 
 /// How every record begins: the version of its form.

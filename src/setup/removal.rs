@@ -16,7 +16,7 @@ use super::seal::is_of_setup;
 use super::table::Content;
 use super::want::{Presence, Want};
 use super::{block, config_value::ConfigValue};
-use crate::hook::HookEvent;
+use crate::sessions::HookEvent;
 
 impl Draft {
     /// Takes out of a file what set-up has put there, for a client that nobody else shares it with.

@@ -14,7 +14,7 @@ use super::locate::Base::{self, ClaudeHome, CodexHome, ConfigHome, Home, Project
 use super::seal::sealed;
 use super::want::Want;
 use super::{SetupOptions, SetupScope};
-use crate::hook::HookEvent;
+use crate::sessions::HookEvent;
 
 /// The name of the server in every client.
 const SERVER: &str = "ralph-memory";

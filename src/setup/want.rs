@@ -2,7 +2,7 @@
 
 use super::config_value::ConfigValue;
 use super::hook_line::OwnCommand;
-use crate::hook::HookEvent;
+use crate::sessions::HookEvent;
 
 /// Something that a file should contain: a server or a hook, which run a command; a text in a list; or, without a
 /// command, any value under the key. The last is not enough to call a file connected, and goes only with the file.

@@ -12,8 +12,8 @@ use crate::catalog::{Catalog, RowId};
 use crate::entry::{Id, Outcome};
 use crate::error::Problem;
 use crate::history::AttemptSummary;
-use crate::iterations::LiveRun;
 use crate::journal::{AttemptView, both_areas, latest_start, problems_of};
+use crate::recording::LiveRun;
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 

@@ -10,8 +10,8 @@ use super::task::{NextModel, TaskState, next_model, state};
 use crate::catalog::Catalog;
 use crate::entry::Outcome;
 use crate::history::{AttemptSummary, TaskRecord};
-use crate::iterations::{LiveRun, live_runs};
 use crate::journal::{both_areas, problems_of, summaries};
+use crate::recording::{LiveRun, live_runs};
 use crate::text::nfc;
 use crate::workspace::Workspace;
 

@@ -9,8 +9,8 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
 use crate::history::AttemptSummary;
-use crate::iterations::{LiveRun, is_session, unfinished_runs};
 use crate::journal::{self, AttemptView, both_areas, problems_of};
+use crate::recording::{LiveRun, is_session, unfinished_runs};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 

@@ -14,7 +14,7 @@ use super::request::{ImportInput, ImportRequest};
 use super::sources::{file_name, has_extension};
 use crate::entry::parse_time;
 use crate::error::{IoContext as _, Result};
-use crate::iterations::session_run;
+use crate::recording::session_run;
 use crate::store::Folder;
 use crate::transcript::{Format, MAX_LINE};
 use crate::workspace::Workspace;

@@ -10,9 +10,9 @@ use crate::context::Task;
 use crate::entry::{Id, Outcome};
 use crate::error::Result;
 use crate::history::{AttemptSummary, Report};
-use crate::iterations::{self, Iteration};
 use crate::journal::{both_areas, has_attempts, summaries};
 use crate::knowledge::{WriteAction, Written};
+use crate::recording::{self, Iteration};
 use crate::semantic::SemanticMemory;
 use crate::sigil;
 use crate::text::title_of;
@@ -36,7 +36,7 @@ struct PastSession {
 fn recorded(workspace: &Workspace) -> Vec<AttemptSummary> {
     let catalogs = both_areas(workspace);
     let mut attempts = summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.journal_rows().collect());
-    attempts.retain(|attempt| !iterations::is_client_run(&attempt.run_id));
+    attempts.retain(|attempt| !recording::is_client_run(&attempt.run_id));
     attempts
 }
 
@@ -85,7 +85,7 @@ fn record(
     item: &ImportedItem,
     report: &mut ImportReport,
 ) -> Result<()> {
-    let recorded = iterations::record_past(workspace, semantic, &past.iteration(), &past.report())?;
+    let recorded = recording::record_past(workspace, semantic, &past.iteration(), &past.report())?;
     report.items.push(item.clone().with_id(Some(recorded.id)));
     report.items.extend(recorded.knowledge.iter().map(|added| of_knowledge(added, item)));
     let refused = |reason: String| ImportedItem { action: ImportAction::Refused, ..item.clone() }.because(reason);
@@ -118,7 +118,7 @@ fn look(
     if request.ongoing.as_ref() == Some(&session.id) || workspace.now() - session.ended < STILL {
         return skipped("it may still be going on; import it when it has ended");
     }
-    let reader = iterations::reader(workspace, session.format);
+    let reader = recording::reader(workspace, session.format);
     let transcript = match file.open().and_then(|from| reader.read(from).map_err(|error| error.to_string())) {
         Ok(transcript) => transcript,
         Err(reason) => return skipped(&format!("it cannot be read: {reason}")),
@@ -127,7 +127,7 @@ fn look(
     if !changed && sigil::tokens(&transcript.text).sigils.is_empty() {
         return skipped("no file was changed in it, and its agent reported nothing");
     }
-    let named = iterations::task_named(&transcript.text);
+    let named = recording::task_named(&transcript.text);
     let past = PastSession { session, transcript, named };
     if past.is_among(known) {
         return skipped("the journal has an attempt of that time already");

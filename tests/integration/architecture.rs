@@ -27,12 +27,12 @@ const ORDER: [(&str, bool); 35] = [
     ("retrieve", true),
     ("semantic", false),
     ("journal", false),
-    ("context", true),
     ("knowledge", false),
     ("queries", false),
-    ("iterations", false),
+    ("context", false),
+    ("recording", false),
     ("timeline", false),
-    ("hook", false),
+    ("sessions", false),
     ("transfer", false),
     ("watch", false),
     ("maintenance", false),
@@ -45,12 +45,14 @@ const ORDER: [(&str, bool); 35] = [
     ("internals", false),
 ];
 /// The pure parts of modules that are not pure as a whole.
-const PURE_PARTS: [&str; 7] = [
+const PURE_PARTS: [&str; 9] = [
+    "src/context/mod.rs",
+    "src/context/write/",
     "src/diagnostics/check/",
     "src/diagnostics/doctor/",
-    "src/hook/dialect.rs",
-    "src/hook/payload.rs",
     "src/maintenance/plan/",
+    "src/sessions/dialect.rs",
+    "src/sessions/payload.rs",
     "src/undo/plan.rs",
     "src/watch/changes.rs",
 ];

@@ -1,8 +1,8 @@
 //! The input of the rules for the memory as a whole: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
 
 use crate::git::{MergeDriver, Uncommitted};
-use crate::hook::HookLog;
 use crate::semantic::SemanticStatus;
+use crate::sessions::HookLog;
 use crate::store::{FolderState, LockState, Survey};
 
 /// The facts about a memory.

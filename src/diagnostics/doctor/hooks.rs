@@ -2,7 +2,7 @@
 
 use super::finding::{ok, warning};
 use crate::error::Problem;
-use crate::hook::HookLog;
+use crate::sessions::HookLog;
 
 /// Returns the finding about hooks. An error counts as current if the client's hooks did nothing after it.
 pub(super) fn hooks(log: &HookLog) -> Problem {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
     use crate::entry::parse_time;
     use crate::error::Severity;
-    use crate::hook::HookError;
+    use crate::sessions::HookError;
 
     #[test]
     fn an_error_counts_until_a_later_hook_of_the_client_succeeds() {

@@ -164,7 +164,7 @@ mod tests {
             watches: Some((100, 128)),
             git: work_tree(Uncommitted::default()),
             semantic: SemanticStatus { wanted: false, active: false, detail: "RAG: off".to_owned(), fix: None },
-            hooks: crate::hook::HookLog::default(),
+            hooks: crate::sessions::HookLog::default(),
         }
     }
 

@@ -1,0 +1,228 @@
+//! The material of a briefing: tasks that failed last, recurring errors, and the knowledge that helped.
+//!
+//! It opens only the files that it shows, searches the index a few times, asks no server, and runs no git: a session waits
+//! for it.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
+
+use chrono::TimeDelta;
+
+use super::recurring::context_error;
+use super::remedies::{CurrentFailure, remedies};
+use crate::catalog::{Area, Catalog, RowId};
+use crate::context::write::{self, BriefingMaterial, OpenTask};
+use crate::context::{Briefing, BriefingRequest, Budget, NumberedAttempt, Reference};
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Head, Id, Outcome, Scope};
+use crate::error::Result;
+use crate::history::{self, AttemptSummary, TaskRecord, Usage};
+use crate::index::Snapshot;
+use crate::journal;
+use crate::knowledge::beyond_caps;
+use crate::retrieve::superseded;
+use crate::workspace::{View, Workspace};
+
+/// How many tasks, errors and entries are read at most: more than fit.
+const MAX_OPEN: usize = 12;
+/// How many of the tasks may be such that nobody knows how they went.
+const MAX_PARTIAL: usize = 3;
+const MAX_ERRORS: usize = 3;
+const MAX_KNOWLEDGE: usize = 40;
+const MAX_RECENT: usize = 8;
+/// How many attempts are searched for recurring errors, the newest.
+const RECENT_ATTEMPTS: usize = 500;
+/// How long before the last attempt the use of an entry counts: what helped in spring says little in autumn.
+const USED_WITHIN: TimeDelta = TimeDelta::days(60);
+/// How long an attempt at no known task is told.
+const TOLD_WITHIN: TimeDelta = TimeDelta::days(7);
+/// The category of events that every session should know.
+const DECISION: &str = "decision";
+
+/// Returns the briefing. Sessions were `told` of the attempts with these ids.
+pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest, told: &[String]) -> Result<Briefing> {
+    let budget = request.budget.unwrap_or_else(|| Budget::tokens(write::DEFAULT_TOKENS));
+    write::check_budget(budget, request.by_tools)?;
+    let brief = |live: &Catalog, searched: Option<(&[View], &Snapshot)>| {
+        let archive = workspace.catalog(Area::Archive);
+        let material = material(workspace, &[live, &archive], searched, told);
+        let mut briefing = write::brief(&material, budget, request.by_tools);
+        briefing.problems = live.problems();
+        briefing.problems.extend(workspace.settings_problems.clone());
+        briefing
+    };
+    let answer = |views: &[View], snapshot: &Snapshot| Ok(brief(&views[0].catalog, Some((views, snapshot))));
+    // A hook neither writes an index nor waits for one.
+    let answered = if workspace.is_hurried {
+        workspace.quick_answer(answer)
+    } else {
+        workspace.answer(&[Area::Live], answer).ok()
+    };
+    if let Some(answered) = answered {
+        return Ok(answered);
+    }
+    let live = workspace.catalog(Area::Live);
+    workspace.check_whole(&live)?;
+    Ok(brief(&live, None))
+}
+
+/// Gathers the material of a briefing; remedies only with the data for a search.
+fn material(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    searched: Option<(&[View], &Snapshot)>,
+    told: &[String],
+) -> BriefingMaterial {
+    let live = catalogs[0];
+    let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.journal_rows().collect());
+    let since = attempts.last().map(|attempt| attempt.started_at);
+    let recent = &attempts[attempts.len().saturating_sub(RECENT_ATTEMPTS)..];
+    let errors: Vec<_> = history::pressing_errors(recent, &[]).into_iter().take(MAX_ERRORS).collect();
+    let mut open = open_tasks(workspace, catalogs, &attempts, told);
+    let mut has_more = open.len() > MAX_OPEN;
+    open.truncate(MAX_OPEN);
+    let remedies = searched.map_or_else(Vec::new, |(views, snapshot)| {
+        let of_errors = errors.iter().filter_map(|error| CurrentFailure::of_error(workspace, catalogs, error));
+        let failures: Vec<_> = of_errors.chain(open.iter().map(CurrentFailure::of_task)).collect();
+        remedies(workspace, views, snapshot, &failures)
+    });
+    let mut heads = known(workspace, live, &remedies);
+    sort_by_worth(&mut heads, &remedies, &attempts);
+    has_more |= heads.len() > MAX_KNOWLEDGE;
+    let knowledge = references(workspace, live, heads.iter().take(MAX_KNOWLEDGE));
+    heads.retain(|(_, _, head)| since.is_some_and(|since| head.recency() >= Some(since)));
+    heads.sort_by_key(|(_, id, head)| (Reverse(head.recency()), id.clone()));
+    BriefingMaterial {
+        open,
+        errors: errors.iter().map(|error| context_error(workspace, catalogs, error)).collect(),
+        knowledge,
+        recent: references(workspace, live, heads.iter().take(MAX_RECENT)),
+        since,
+        has_more,
+    }
+}
+
+/// Sorts entries: remedies first, then those that helped of late, then the more important, then the newer.
+fn sort_by_worth(heads: &mut [(RowId, Id, Head)], remedies: &[Id], attempts: &[AttemptSummary]) {
+    // The journal's own time: the same files give the same order on each day.
+    let from = attempts.last().and_then(|attempt| attempt.started_at.checked_sub_signed(USED_WITHIN));
+    let usage = history::usage(attempts.iter().filter(|attempt| Some(attempt.started_at) >= from));
+    heads.sort_by_cached_key(|(_, id, head)| {
+        let remedy = remedies.iter().position(|remedy| remedy == id).unwrap_or(usize::MAX);
+        // Each context has the decisions: a success proves nothing about them.
+        let is_event = class(head.category.as_deref()) == Class::Event;
+        let succeeded = usage.get(id).filter(|_| !is_event).map_or(0, |Usage { succeeded, .. }| *succeeded);
+        // An id makes the order complete.
+        (remedy, Reverse((succeeded, head.importance, head.recency())), id.clone())
+    });
+}
+
+/// Returns the remedies and the knowledge that concerns the whole project, with their rows: no events but decisions, none
+/// over the limits of the settings, nothing superseded, expired or invalid.
+fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id]) -> Vec<(RowId, Id, Head)> {
+    let now = workspace.now();
+    let replaced = superseded(&[live], now);
+    let beyond = beyond_caps(workspace, live);
+    let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
+    let with_head = rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).without_future(now))));
+    let is_known = |id: &Id, head: &Head| {
+        let is_event = class(head.category.as_deref()) == Class::Event;
+        head.valid
+            && (head.scope == Scope::Project || remedies.contains(id))
+            && !head.is_expired(now)
+            && (!is_event || head.category.as_deref() == Some(DECISION))
+    };
+    with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
+}
+
+fn references<'a>(
+    workspace: &Workspace,
+    live: &Catalog,
+    entries: impl Iterator<Item = &'a (RowId, Id, Head)>,
+) -> Vec<Reference> {
+    let reference = |(row, id, head): &(RowId, Id, Head)| {
+        let path = live.path(*row);
+        let entry = workspace.read_beginning(&path)?;
+        Some(Reference {
+            id: id.clone(),
+            title: entry.head.title,
+            tags: entry.head.tags,
+            category: entry.head.category,
+            recency: head.recency(),
+            body: entry.body,
+            unverified: entry.head.files.into_iter().find(|file| is_gone(workspace, file)),
+        })
+    };
+    entries.filter_map(reference).collect()
+}
+
+/// Returns whether a file of the project is gone. What else makes an entry doubtful is asked of git, for which a session
+/// does not wait.
+fn is_gone(workspace: &Workspace, file: &str) -> bool {
+    std::fs::symlink_metadata(workspace.root().join(file)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure, and behind
+/// them the newest whose last attempt is partial; one more than is shown. An attempt at no task that is known never becomes done: it is there for a week, until a session `told`
+/// it.
+fn open_tasks(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    attempts: &[AttemptSummary],
+    told: &[String],
+) -> Vec<OpenTask> {
+    let since = workspace.now() - TOLD_WITHIN;
+    let is_news = |attempt: &AttemptSummary| {
+        attempt.started_at >= since
+            && attempt.head.outcome.is_failure_of_task()
+            && !told.iter().any(|id| *id == attempt.id.as_str())
+    };
+    let mut of_task: HashMap<&str, Vec<&AttemptSummary>> = HashMap::new();
+    for attempt in attempts {
+        if let Some(id) = &attempt.task_id {
+            of_task.entry(id).or_default().push(attempt);
+        }
+    }
+    let (mut known, mut n_partial) = (HashSet::new(), 0);
+    let open = attempts.iter().rev().filter_map(|attempt| {
+        let Some(id) = attempt.task_id.as_deref() else {
+            let read = || journal::attempt(workspace, catalogs, &attempt.id);
+            let failed_at = attempt.started_at;
+            let attempt = NumberedAttempt {
+                id: attempt.id.clone(),
+                number: 1,
+                n_alike: 0,
+                attempt: is_news(attempt).then(read)??,
+            };
+            return Some(OpenTask { id: None, streak: 1, failed_at, last: attempt });
+        };
+        if !known.insert(id) {
+            return None;
+        }
+        let TaskRecord { streak, .. } = TaskRecord::of(&of_task[id]);
+        let newest_first = of_task[id].iter().enumerate().rev();
+        let shown: Vec<_> = if streak > 0 {
+            newest_first
+                .filter(|(_, attempt)| attempt.head.outcome.is_failure_of_task())
+                .take(streak as usize)
+                .collect()
+        } else {
+            let is_partial = of_task[id].last().is_some_and(|last| last.head.outcome == Outcome::Partial);
+            n_partial += usize::from(is_partial);
+            newest_first.take(usize::from(is_partial && n_partial <= MAX_PARTIAL)).collect()
+        };
+        // Of two that say as much, the minimum is the first one, which is the newer.
+        let (number, last) = shown.iter().min_by_key(|(_, attempt)| Reverse(attempt.head.account))?;
+        let attempt = journal::attempt(workspace, catalogs, &last.id)?;
+        Some(OpenTask {
+            id: Some(id.to_owned()),
+            streak,
+            failed_at: shown[0].1.started_at,
+            last: NumberedAttempt { id: last.id.clone(), number: number + 1, n_alike: 0, attempt },
+        })
+    });
+    let mut open: Vec<OpenTask> = open.take(MAX_OPEN + 1).collect();
+    open.sort_by_key(|task| task.streak == 0);
+    open
+}

@@ -1,0 +1,103 @@
+//! The model of an iteration, and the state of the run and the task.
+
+use std::cmp::Reverse;
+
+use crate::context::{NumberedAttempt, Run, Status, Stuck};
+use crate::entry::{AttemptHead, Outcome};
+use crate::error::{Error, Result};
+use crate::history::{AttemptSummary, RunRecord, TaskRecord, UNKNOWN, is_named};
+use crate::strategy::{self, Choice, Models, STUCK_AFTER, SimilarTask};
+use crate::workspace::Workspace;
+
+/// Returns the models of the settings.
+pub(crate) fn configured_models(workspace: &Workspace) -> Result<Models<'_>> {
+    Models::new(&workspace.settings.models).ok_or_else(|| Error::Settings {
+        place: "settings".to_owned(),
+        reason: "`strategy.models` is empty".to_owned(),
+    })
+}
+
+/// Chooses the model of the next attempt at a task, from the attempts at it, at `similar` tasks, and the iterations of the
+/// run. The choice is empty if the agent has a model of its own.
+pub(crate) fn choose_model(
+    workspace: &Workspace,
+    run: Option<&Run>,
+    task: &TaskRecord,
+    of_run: &RunRecord,
+    similar: &[Vec<AttemptSummary>],
+) -> Result<Choice> {
+    if run.is_some_and(|run| run.has_own_model) {
+        return Ok(Choice::default());
+    }
+    let settings = &workspace.settings;
+    let models = configured_models(workspace)?;
+    let similar: Vec<SimilarTask<'_>> = similar.iter().map(|attempts| similar_task(models, attempts)).collect();
+    let strategy = run.and_then(|run| run.strategy).unwrap_or(settings.strategy);
+    Ok(strategy::choose(strategy, models, (task, of_run), &similar))
+}
+
+/// Returns what the attempts at a task say of the models of the list. Those of unknown models say nothing.
+fn similar_task<'a>(models: Models<'a>, attempts: &[AttemptSummary]) -> SimilarTask<'a> {
+    let listed = |name: &str| models.named(name).or_else(|| models.find(|model| is_named(model, name)));
+    let model = |past: &AttemptSummary| past.head.model.as_deref().and_then(listed);
+    let failed = attempts.iter().filter(|past| past.head.outcome.is_failure_of_task());
+    let done = attempts.iter().rfind(|past| past.head.outcome == Outcome::Done);
+    SimilarTask { failed_with: failed.filter_map(model).collect(), done_by: done.and_then(model) }
+}
+
+/// Returns the state of the run and the task for a context. A first attempt in a first iteration has none.
+pub(super) fn loop_status(
+    (run, number): (&Run, u32),
+    (task, attempts): (&TaskRecord, &[NumberedAttempt]),
+    of_run: &RunRecord,
+    choice: &Choice,
+) -> Option<Status> {
+    let is_stuck = task.rung >= STUCK_AFTER;
+    if number <= 1 && task.attempts == 0 {
+        return None;
+    }
+    let stuck = is_stuck.then(|| Stuck {
+        threshold: STUCK_AFTER,
+        same_error: task.same_error,
+        tree_seen: task.tree_seen,
+        failed_with: failed_with(task, attempts),
+        tell_person: task.rung > STUCK_AFTER,
+    });
+    // Mostly the run's last attempt is that of the task.
+    let of_run_alone = of_run.refused.iter().filter(|refused| !task.refused.contains(refused));
+    let refused = task.refused.iter().chain(of_run_alone).cloned().collect();
+    Some(Status {
+        iteration: number,
+        limit: run.limit,
+        attempt: task.attempts + 1,
+        streak: task.streak,
+        succeeded: of_run.succeeded,
+        counted: of_run.counted,
+        model: choice.model.clone(),
+        rationale: choice.rationale.clone(),
+        stuck,
+        refused,
+    })
+}
+
+/// Returns what the attempts since the task was last done failed with, and how often: the category of the error or, without
+/// one, the first line of the reason that a report gives.
+fn failed_with(task: &TaskRecord, attempts: &[NumberedAttempt]) -> Vec<(String, usize)> {
+    let mut counts = task.failed_with.clone();
+    for NumberedAttempt { attempt, .. } in attempts.iter().filter(|past| past.number > task.done_at) {
+        let AttemptHead { outcome, error_category, .. } = &attempt.head;
+        let is_unnamed = outcome.is_failure_of_task() && error_category.as_ref().is_none_or(|name| name == UNKNOWN);
+        let why = attempt.sections.told_why().filter(|_| is_unnamed).and_then(|why| why.lines().next());
+        let Some(why) = why.map(|why| why.trim_end_matches('.')) else { continue };
+        for (name, count) in &mut counts {
+            *count = count.saturating_sub(usize::from(name == UNKNOWN));
+        }
+        match counts.iter_mut().find(|(name, _)| name == why) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((why.to_owned(), 1)),
+        }
+    }
+    counts.retain(|(_, count)| *count > 0);
+    counts.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));
+    counts
+}

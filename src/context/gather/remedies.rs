@@ -1,0 +1,98 @@
+//! Remedies: the entries that are about what goes wrong now.
+//!
+//! Who begins a session gains more from the answer to an error of these days than from what contexts often included.
+//! Like a reminder, an entry must share enough with a failure, whatever else matches.
+
+use crate::catalog::Catalog;
+use crate::context::Task;
+use crate::context::write::OpenTask;
+use crate::entry::attempt::Attempt;
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Head, Id, Kind};
+use crate::history::{AttemptSummary, Recurrence};
+use crate::index::Snapshot;
+use crate::journal;
+use crate::queries::hits;
+use crate::retrieve::{Hit, Query};
+use crate::text::floor;
+use crate::workspace::{View, Workspace};
+
+/// How much of each part of a failure is searched for, in bytes: the rest of a long one is pasted.
+const MAX_PART: usize = 1_000;
+/// How many remedies are shown at most: what helps with other work keeps some of the room.
+const MAX_REMEDIES: usize = 5;
+/// How many hits of a failure are considered.
+const MAX_HITS: usize = 5;
+/// How many words of a failure an entry must have: as for a reminder. With 6, the briefings of the campaign `briefings`
+/// name 2 fewer of the 60 choices that are for looking at.
+const LEAST_WORDS: usize = 4;
+/// How much of a failure's words it must have, by weight: half of a reminder's share, since a failure has about twice as
+/// many words as a prompt. With 0.4 they name 3 fewer.
+const LEAST_SHARE: f64 = 0.2;
+
+/// A failure to which an entry may have the answer.
+pub(super) struct CurrentFailure {
+    /// What is known of it.
+    text: String,
+    /// The tasks that failed with it: an entry must be in the scope of one.
+    tasks: Vec<Task>,
+}
+
+impl CurrentFailure {
+    /// Returns a recurring error, as its newest attempt describes it. `None` if its file is gone.
+    pub(super) fn of_error(
+        workspace: &Workspace,
+        catalogs: &[&Catalog],
+        error: &Recurrence<'_>,
+    ) -> Option<CurrentFailure> {
+        let newest = journal::attempt(workspace, catalogs, &error.last().id)?;
+        let task = |AttemptSummary { task_id, feature, .. }: &AttemptSummary| asking(task_id.clone(), feature.clone());
+        // The tasks say nothing about the error that they have in common.
+        Some(CurrentFailure { text: described("", &newest), tasks: error.attempts().map(task).collect() })
+    }
+
+    /// Returns the last failure of a task.
+    pub(super) fn of_task(task: &OpenTask) -> CurrentFailure {
+        let attempt = &task.last.attempt;
+        let tasks = vec![asking(task.id.clone(), attempt.feature.clone())];
+        CurrentFailure { text: described(&attempt.task_title, attempt), tasks }
+    }
+}
+
+/// Returns the task in whose scopes an entry must be.
+fn asking(id: Option<String>, feature: Option<String>) -> Task {
+    Task { id, feature, ..Task::default() }
+}
+
+/// Returns what is known of a failure, with the title of its task.
+fn described(title: &str, attempt: &Attempt) -> String {
+    let sections = &attempt.sections;
+    let parts = [title, attempt.error_line().unwrap_or_default(), &sections.why_failed, &sections.retry_suggestion];
+    parts.map(|part| &part[..floor(part, MAX_PART)]).join("\n")
+}
+
+/// Returns for each failure the entry that is about it, if there is one: in the order of the failures, each once. A search
+/// that fails finds none.
+pub(super) fn remedies(
+    workspace: &Workspace,
+    views: &[View],
+    snapshot: &Snapshot,
+    failures: &[CurrentFailure],
+) -> Vec<Id> {
+    let mut found = Vec::new();
+    for CurrentFailure { text, tasks } in failures {
+        let query = Query { more: text.clone(), kind: Some(Kind::Knowledge), ..Query::default() };
+        // An event says what happened, and not what to do.
+        let concerns = |head: &Head| {
+            class(head.category.as_deref()) != Class::Event && tasks.iter().any(|task| task.sees(&head.scope))
+        };
+        let is_about = |hit: &Hit| hit.evidence.words >= LEAST_WORDS && hit.evidence.share >= LEAST_SHARE;
+        let hits = hits(workspace, views, snapshot, &query, None, MAX_HITS, &concerns).unwrap_or_default();
+        let best = hits.into_iter().find(is_about).map(|hit| hit.entry.id);
+        found.extend(best.filter(|id| !found.contains(id)));
+        if found.len() == MAX_REMEDIES {
+            break;
+        }
+    }
+    found
+}

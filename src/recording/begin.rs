@@ -1,0 +1,238 @@
+//! The beginning of an iteration: its number, its model and its context.
+//!
+//! Once it has a number, an iteration that is cut off leaves a trace, and the next call for the same task records it as
+//! interrupted. A refused iteration leaves none.
+
+use std::time::{Duration, Instant};
+
+use super::begun::{begun, clear_unused_scratch, close, keep_begun};
+use super::iteration::Iteration;
+use super::kept_attempt::{KeptAttempt, kept_problems};
+use super::process_identity::ProcessIdentity;
+use super::refusal::{is_of_one, reason_of};
+use super::runs::recent_run_in;
+use super::state_folders::StateFolders;
+use super::work_tree::work_tree_state;
+use crate::catalog::Catalog;
+use crate::context::{
+    Budget, Context, Request, Run, Task, check_task, configured_models, context_budget, gather, instructions,
+};
+use crate::entry::path::display_path;
+use crate::entry::{Attempt, AttemptHead, Outcome, Sections};
+use crate::error::{Argument, Error, Problem, Result};
+use crate::journal::{attempt_at, check_number, check_run_name, next_number, write_attempt};
+use crate::semantic::SemanticMemory;
+use crate::store::Lock;
+use crate::workspace::Workspace;
+
+/// How long to wait for the lock while an agent runs.
+const LOCK_WHILE_AGENT_RUNS: Duration = Duration::from_millis(250);
+/// How long to wait for the end of an agent whose run was just killed, and how often to check.
+const AGENT_ENDS: Duration = Duration::from_secs(1);
+const AGENT_POLL: Duration = Duration::from_millis(10);
+
+/// Begins an iteration: chooses its model, and gathers its context.
+pub(crate) fn begin(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    task: &Task,
+    run: &Run,
+) -> Result<Iteration> {
+    check_task(task)?;
+    check_run_name(&run.id)?;
+    let budget = context_budget(workspace, run.budget, task, &instructions(workspace, task, false))?;
+    configured_models(workspace)?;
+    // It is kept, and shown to whoever looks at the memory.
+    let safe = task.without_secrets(&workspace.settings.allowed_secrets);
+    refuse_beside_agents(&begun(workspace)?)?;
+    let (kept, mut problems) = kept_problems(workspace, folders);
+    problems.extend(no_key(workspace));
+    let mut iteration = {
+        let lock = workspace.lock_entries()?;
+        problems.extend(interrupt_orphans(workspace, &lock, &kept, &safe, run)?);
+        let number = next_number(workspace, &run.id)?;
+        check_number(number)?;
+        let holder = ProcessIdentity::this_process();
+        let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, safe, workspace.now()) };
+        // From here on the number is taken, and an iteration that is cut off leaves a trace.
+        keep_begun(workspace, &lock, &iteration)?;
+        iteration
+    };
+    if let Err(error) = prepare(workspace, semantic, &mut iteration, task, run, budget) {
+        // It was refused, and not cut off: it must not count as an attempt.
+        if let Ok(lock) = workspace.lock_within_git() {
+            let _ = close(workspace, &lock, &iteration);
+        }
+        return Err(error);
+    }
+    iteration.problems.extend(problems);
+    Ok(iteration)
+}
+
+/// Returns the context of a task. It begins nothing.
+pub(crate) fn context(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    folders: &StateFolders,
+    request: &Request,
+) -> Result<Context> {
+    let Request { task, budget, run, strategy, limit, by_tools } = request;
+    check_task(task)?;
+    run.as_deref().map_or(Ok(()), check_run_name)?;
+    let budget = context_budget(workspace, *budget, task, &instructions(workspace, task, *by_tools))?;
+    let described = |live: &Catalog| {
+        let id = run.clone().or_else(|| recent_run_in(workspace, live)).unwrap_or_default();
+        // An agent that asks while its run is at work gets the iteration that its prompt describes.
+        let open = begun(workspace)?.into_iter().find(|open| open.run_id == id && open.task_id() == task.own_id());
+        let number = match open {
+            Some(open) => open.number,
+            None if id.is_empty() => 1,
+            None => next_number(workspace, &id)?,
+        };
+        Ok((Run { strategy: *strategy, limit: *limit, ..Run::named(id) }, number))
+    };
+    let mut context = gather(workspace, semantic, task, &described, budget, *by_tools)?;
+    context.problems.extend(kept_problems(workspace, folders).1);
+    Ok(context)
+}
+
+/// Reports that other processes will not know the iteration.
+fn no_key(workspace: &Workspace) -> Option<Problem> {
+    let reason = workspace.store.key_problem()?;
+    let message =
+        format!("your key for `.ralph/state/` cannot be kept, so only this process knows the iteration: {reason}");
+    let hint = "set `HOME` or `XDG_STATE_HOME` to a folder of yours that can be written";
+    Some(Problem::warning(display_path("state"), "no-key", message, hint))
+}
+
+/// Refuses to begin an iteration beside an agent that outlived its run: its changes would be attributed to the new one.
+fn refuse_beside_agents(begun: &[Iteration]) -> Result<()> {
+    let since = Instant::now();
+    let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
+    loop {
+        let orphan = begun.iter().find(|open| !is_alive(&open.holder) && is_alive(&open.agent));
+        let Some(Iteration { run_id, number, agent: Some(agent), .. }) = orphan else { return Ok(()) };
+        if since.elapsed() >= AGENT_ENDS {
+            return Err(Error::StillWorking { run_id: run_id.clone(), number: *number, pid: agent.pid() });
+        }
+        std::thread::sleep(AGENT_POLL);
+    }
+}
+
+/// Records as interrupted the iterations whose process has ended, and those of the task in this run that nobody seen from
+/// here works on. Returns a problem for each that cannot be recorded.
+fn interrupt_orphans(
+    workspace: &Workspace,
+    lock: &Lock,
+    kept: &[KeptAttempt],
+    task: &Task,
+    run: &Run,
+) -> Result<Vec<Problem>> {
+    let orphans = begun(workspace)?;
+    if orphans.is_empty() {
+        // A file at that path is not needed, and may come from the repository.
+        clear_unused_scratch(workspace);
+    }
+    let this = ProcessIdentity::this_process();
+    let mut problems = Vec::new();
+    for orphan in orphans {
+        let is_same = orphan.run_id == run.id && orphan.task_id() == task.own_id();
+        let is_over = match &orphan.holder {
+            // Whoever begins the same again has given it up.
+            Some(holder) if this.as_ref() == Some(holder) => is_same,
+            Some(holder) => !holder.is_alive() && (is_same || holder.is_visible()),
+            None => true,
+        };
+        // A saved attempt has a better result.
+        if is_over && !kept.iter().any(|kept| kept.is_of_iteration(&orphan)) {
+            match interrupt(workspace, lock, &orphan) {
+                // Problems of the old one do not stop a new one.
+                Err(error) if is_of_one(&error) => problems.push(not_closed(&orphan, &error)),
+                result => result?,
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Records an iteration that was begun and never finished. If the journal has it already, and only its trace in
+/// `state/` was left, the trace is removed.
+fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
+    let written = attempt_at(workspace, &iteration.journal_path());
+    let is_it = |attempt: &Attempt| {
+        attempt.task_id.as_deref() == Some(&iteration.task_id()) && attempt.started_at == iteration.started_at
+    };
+    if !written.as_ref().is_some_and(is_it) {
+        let head = AttemptHead {
+            section: iteration.task.section.clone(),
+            model: Some(iteration.model.clone()).filter(|model| !model.is_empty()),
+            model_rationale: Some(iteration.rationale.clone()).filter(|rationale| !rationale.is_empty()),
+            context: iteration.entries.clone(),
+            ..AttemptHead::new(iteration.number, Outcome::Interrupted)
+        };
+        write_attempt(workspace, lock, iteration.attempt_with(head, Sections::default()))?;
+    }
+    close(workspace, lock, iteration)
+}
+
+/// Reports that an iteration which was cut off could not be recorded as interrupted.
+fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
+    let reason = reason_of(error);
+    Problem::warning(
+        display_path(&iteration.state_path()),
+        "still-open",
+        format!("the iteration was cut off, and cannot be written to the journal: {reason}"),
+        "fix the cause, or delete the file",
+    )
+}
+
+/// Gathers the context of the iteration, and keeps the iteration.
+fn prepare(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    iteration: &mut Iteration,
+    task: &Task,
+    run: &Run,
+    budget: Budget,
+) -> Result<()> {
+    let context = gather(workspace, semantic, task, &|_| Ok((run.clone(), iteration.number)), budget, false)?;
+    let Context { text, notes_start, attempt, rung, model, rationale, entries, left_out, problems, .. } = context;
+    *iteration = Iteration {
+        context: text,
+        notes_start,
+        attempt,
+        rung,
+        model,
+        rationale,
+        entries,
+        left_out,
+        problems,
+        ..iteration.clone()
+    };
+    match work_tree_state(workspace) {
+        Ok(state) => iteration.tree = state.map(|state| state.tree),
+        Err(problem) => iteration.problems.push(*problem),
+    }
+    keep_begun(workspace, &workspace.lock_within_git()?, iteration)
+}
+
+/// Gives up an iteration in which nothing happened: the journal does not mention it.
+pub(crate) fn cancel(workspace: &Workspace, iteration: &Iteration) -> Result<()> {
+    check_run_name(&iteration.run_id)?;
+    let this = ProcessIdentity::this_process();
+    let other = iteration.holder.as_ref().filter(|holder| this.as_ref() != Some(holder));
+    if let Some(holder) = other.filter(|holder| holder.is_alive()) {
+        return Err(Error::invalid(Argument::Iteration, format!("process {} works on it", holder.pid())));
+    }
+    close(workspace, &workspace.lock_within_git()?, iteration)
+}
+
+/// Records the process of an iteration's agent. A failure changes nothing else.
+pub(crate) fn note_agent(workspace: &Workspace, iteration: &mut Iteration, pid: u32) {
+    iteration.agent = ProcessIdentity::of(pid);
+    // The agent's output waits meanwhile.
+    if let Ok(lock) = workspace.store.lock(LOCK_WHILE_AGENT_RUNS) {
+        let _ = keep_begun(workspace, &lock, iteration);
+    }
+}

@@ -1,0 +1,63 @@
+//! Writes attempts down: those of a loop, from their beginning to their end, and those that are told afterwards.
+//!
+//! `iteration` has the type of one that is open. `begin` takes a number and has the context gathered, for the process that
+//! works on it until `finish`; or it gives the context and opens nothing. `begun` keeps an open attempt in a file until it
+//! ends, and `sealed` writes and reads such files, so that only what this program wrote is trusted. `told` records an attempt
+//! that nobody began; `notes` says what its task's last context showed, and whether it was told before. `ended` is an attempt
+//! without secrets, whose agent has ended. `contributions` turns its output into knowledge, and `record` writes that and the
+//! journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's `state_folders`, and
+//! `kept_attempt` lists the attempts. `runs` names runs, `session_run` names the run of a client's session, and `meant` decides
+//! which task an element ends. `live` reads what runs do at the moment, and `live_writer` writes it. `page_server` notes who
+//! serves the page of the memory.
+//!
+//! An attempt whose agent has ended is in the journal, or in a file that the error names.
+
+mod begin;
+mod begun;
+mod contributions;
+mod ended;
+mod finish;
+mod iteration;
+mod kept_attempt;
+mod live;
+#[cfg(feature = "runner")]
+mod live_writer;
+mod meant;
+mod notes;
+mod page_server;
+mod process_identity;
+mod record;
+mod refusal;
+mod runs;
+pub(crate) mod sealed;
+mod session_run;
+mod spool;
+mod state_folders;
+mod told;
+mod work_tree;
+
+pub(crate) use begin::{begin, cancel, context, note_agent};
+pub(crate) use begun::{bad_iterations, begun};
+pub(crate) use ended::EndedAttempt;
+pub use ended::Recorded;
+pub(crate) use finish::{changed_files, finish, keep, reader, record_past, redacted};
+pub use iteration::Iteration;
+pub use kept_attempt::{KeptAttempt, record_command};
+pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
+pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
+pub(crate) use live::{live_runs, recent_runs, unfinished_runs};
+#[cfg(feature = "runner")]
+pub(crate) use live_writer::LiveWriter;
+pub(crate) use meant::{TaskName, of_session};
+pub(crate) use notes::Channel;
+pub use page_server::PageServer;
+pub(crate) use page_server::{claim_page, page_launcher, page_server};
+pub use process_identity::ProcessIdentity;
+pub(crate) use record::{Contributions, known_name, record};
+pub(crate) use runs::{new_run, new_session, newest_run, recent_run};
+pub(crate) use sealed::{keep_options, kept_options};
+pub(crate) use session_run::{is_client_run, is_session, session_run};
+pub(crate) use spool::{SessionMessage, keep_message, kept_messages};
+pub use state_folders::StateFolders;
+pub(crate) use told::{held, open_task, record_attempt, record_kept, told_iteration};
+pub(crate) use work_tree::note_context;

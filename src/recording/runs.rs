@@ -1,0 +1,121 @@
+//! Names runs, and finds the active one and the tasks that the journal knows.
+//!
+//! Journal entries from the [future](crate::entry::is_ahead) do not count.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::SystemTime;
+
+use chrono::TimeDelta;
+
+use super::begun::begun;
+use super::session_run::{SESSION, is_session};
+use crate::catalog::{Area, Catalog};
+use crate::context::{Run, Task};
+use crate::entry::is_ahead;
+use crate::history::AttemptSummary;
+use crate::journal::{self, both_areas, latest_start, run_of};
+use crate::workspace::Workspace;
+
+/// How long a run stays active after its last iteration ended, in hours.
+const ACTIVE_HOURS: i64 = 2;
+/// How much earlier an iteration that ended in that time may have begun, in hours.
+const LONGEST_HOURS: i64 = 24;
+/// The beginning of the name of a loop's run.
+const RUN: &str = "run-";
+
+/// Returns a new run, with a unique name: `run-` and eight random hexadecimal digits.
+pub(crate) fn new_run(workspace: &Workspace) -> Run {
+    new_name(workspace, RUN)
+}
+
+/// Returns a new run for the attempts of a session, with a unique name: `session-` and eight random hexadecimal digits.
+pub(crate) fn new_session(workspace: &Workspace) -> Run {
+    new_name(workspace, SESSION)
+}
+
+fn new_name(workspace: &Workspace, prefix: &str) -> Run {
+    loop {
+        // Hash keys come from the system's randomness; the rest distinguishes two of one process.
+        let random = RandomState::new().hash_one((SystemTime::now(), std::process::id()));
+        let id = format!("{prefix}{:08x}", random >> 32);
+        if workspace.store.folder(&format!("journal/{id}")).is_err() {
+            return Run::named(id);
+        }
+    }
+}
+
+/// Returns the name of the last active run, if it was active within [`ACTIVE_HOURS`]: it ended or began an iteration.
+pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
+    recent_run_in(workspace, &workspace.catalog(Area::Live))
+}
+
+/// Does what [`recent_run`] does, with the live entries at hand.
+pub(super) fn recent_run_in(workspace: &Workspace, catalog: &Catalog) -> Option<String> {
+    let now = workspace.now();
+    let since = now - TimeDelta::hours(ACTIVE_HOURS);
+    let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
+    let in_time = first..=latest_start(now);
+    let recent = catalog.journal_rows().filter(|row| in_time.contains(&catalog.recency(*row)));
+    let finished = recent.filter_map(|row| {
+        let run = run_of(&catalog.id(row)?)?;
+        Some((AttemptSummary::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
+    });
+    // An iteration that was begun here counts, whatever the clock was.
+    let begun = begun(workspace).unwrap_or_default().into_iter();
+    let begun = begun.map(|iteration| (iteration.started_at.min(now), iteration.run_id));
+    newest(workspace, finished.chain(begun).filter(|(at, _)| *at >= since && !is_ahead(*at, now)))
+}
+
+/// Returns the name of the run that began an iteration last, however long ago.
+pub(crate) fn newest_run(workspace: &Workspace) -> Option<String> {
+    let catalog = workspace.catalog(Area::Live);
+    let now = workspace.now();
+    let latest = latest_start(now);
+    let in_time = catalog.journal_rows().filter(|row| catalog.recency(*row) <= latest);
+    let finished = in_time.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
+    let begun = begun(workspace).unwrap_or_default().into_iter();
+    let begun = begun.map(|iteration| (iteration.started_at.min(now).timestamp(), iteration.run_id));
+    newest(workspace, finished.chain(begun))
+}
+
+/// Returns the run of a loop with the latest time. Times are whole seconds; of several runs in one second the folder shows which
+/// was written last.
+fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>) -> Option<String> {
+    let written = |run: &str| {
+        let folder = workspace.store.folder(&format!("journal/{run}")).and_then(|folder| folder.stat());
+        folder.map_or(i64::MAX, |stat| stat.mtime)
+    };
+    let mut latest: Vec<(T, String)> = Vec::new();
+    for (at, run) in runs.filter(|(_, run)| !is_session(run)) {
+        match latest.first().map(|(newest, _)| at.cmp(newest)) {
+            Some(std::cmp::Ordering::Less) => continue,
+            Some(std::cmp::Ordering::Equal) => {}
+            Some(std::cmp::Ordering::Greater) | None => latest.clear(),
+        }
+        if latest.iter().all(|(_, known)| *known != run) {
+            latest.push((at, run));
+        }
+    }
+    latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
+}
+
+/// Returns the task with this id from the last attempt at it, and the number of attempts.
+pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
+    let catalogs = both_areas(workspace);
+    let catalogs = catalogs.each_ref();
+    let known = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
+    let newest = known.last().and_then(|newest| journal::attempt(workspace, &catalogs, &newest.id));
+    let task = Task {
+        id: Some(task_id.to_owned()),
+        feature: newest.as_ref().and_then(|attempt| attempt.feature.clone()),
+        section: newest.as_ref().and_then(|attempt| attempt.head.section.clone()),
+        // A task without a title is called by its id.
+        ..Task::new(
+            newest
+                .map(|attempt| attempt.task_title)
+                .filter(|title| !title.is_empty())
+                .unwrap_or_else(|| task_id.to_owned()),
+        )
+    };
+    (task, known.len())
+}

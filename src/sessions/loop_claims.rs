@@ -1,0 +1,42 @@
+//! Decides whether a run records what a message of a session reports.
+//!
+//! While `run` works on a task, its agent's client may fire hooks, but only the run knows what the verification says. So a
+//! message about that task waits until the run has recorded it, and then counts as recorded.
+
+use crate::error::Result;
+use crate::journal::{both_areas, summaries};
+use crate::recording::{SessionMessage, held};
+use crate::workspace::Workspace;
+
+/// Whether a run records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Claim {
+    None,
+    /// It is at work.
+    Open,
+    /// It is in the journal.
+    Recorded,
+}
+
+/// Returns whether a run records what a message reports of a task.
+///
+/// # Errors
+///
+/// Those of [`held`].
+pub(super) fn claim_of(workspace: &Workspace, message: &SessionMessage, task_id: &str) -> Result<Claim> {
+    if held(workspace, task_id)?.is_some_and(|open| open.started_at <= message.at) {
+        return Ok(Claim::Open);
+    }
+    let catalogs = both_areas(workspace);
+    let of_task = || summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.rows_of_task(task_id));
+    let is_recorded = message.was_kept && of_task().iter().any(|attempt| attempt.covers(message.at));
+    Ok(if is_recorded { Claim::Recorded } else { Claim::None })
+}
+
+/// Returns whether an import has recorded a message that was kept meanwhile: the session's first attempt is of that time.
+pub(crate) fn is_imported(workspace: &Workspace, message: &SessionMessage) -> bool {
+    let Some(run) = message.run.as_ref().filter(|_| message.was_kept) else { return false };
+    let catalogs = both_areas(workspace);
+    let of_run = summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.rows_of_run(run));
+    of_run.iter().any(|attempt| attempt.head.iteration == 1 && attempt.covers(message.at))
+}

@@ -1,0 +1,434 @@
+//! Sessions without a loop: the hooks that agents' clients call when a session begins, at a prompt, when the agent stops, and
+//! when the session ends.
+//!
+//! `call` reads a call, with the fields that `payload` finds by the client's row in `dialect`. `session` keeps what
+//! happened in a session, and `log` what `check` shows, both in files below `state/sessions/` that are locked and sealed. `transcript`
+//! finds out what a session did, and `session_work` records it. `message` records what one of the agent's messages says, and
+//! `loop_claims` leaves to a run what the run records. This file decides what happens at each event.
+//!
+//! A hook never waits for long: locks for at most 200 ms, servers and git not at all. It saves a message before anything
+//! else, and its caller may end it at any moment after that: the next hook then records the message. Entries that the
+//! index lacks are read and indexed until the time is over, so that the next hook has fewer to read. A hook says nothing
+//! to the agent unless it has something new.
+
+mod call;
+mod dialect;
+mod log;
+mod loop_claims;
+mod message;
+mod payload;
+mod session;
+mod session_work;
+mod transcript;
+
+use std::io;
+use std::path::PathBuf;
+
+use self::loop_claims::is_imported;
+use self::message::{record_message, says_anything};
+use self::session::{Session, SessionName, is_resumed, kept_sessions, told_attempts};
+use self::session_work::{reason, record_session, tell};
+use crate::catalog::Area;
+use crate::context::{BriefingRequest, Budget, briefing, reminder};
+use crate::recording::{SessionMessage, StateFolders, keep_message, kept_messages, session_run};
+use crate::settings::SessionRecording;
+use crate::store::remove_private;
+use crate::workspace::Workspace;
+
+pub use self::call::{HookCall, HookEvent};
+pub(crate) use self::log::{HookLog, hook_log};
+
+/// The sizes of a briefing, in tokens. The first is the usual one; a smaller one is taken if the document is too long.
+const BRIEFINGS: [usize; 4] = [1_200, 800, 500, 300];
+/// How many kept messages one call records at most.
+const MAX_KEPT: usize = 5;
+/// How many sessions are recorded when the next one begins.
+const MAX_SESSIONS: usize = 2;
+/// How many sessions are looked at for that.
+const MAX_LOOKED_AT: usize = 1_000;
+/// How long a session without an end must be idle to count as ended, in hours.
+const IDLE_HOURS: i64 = 1;
+/// How long a session without an end counts as open for a server of its client, in hours.
+const OPEN_HOURS: i64 = 24;
+
+/// The result of a hook.
+///
+/// ```
+/// use ralph_memory::memory::{HookCall, HookEvent};
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// Memory::open(root)?.add(&Knowledge::new("Ports", ["staging"], "PostgreSQL listens on 5433."))?;
+/// let fire = |input: &[u8]| {
+///     let call = HookCall::new(HookEvent::SessionStart, None, input, &|_| None)?;
+///     Ok::<_, ralph_memory::Error>(Memory::open(root)?.hook(&call, &|| false))
+/// };
+/// let input = br#"{"session_id": "s-1", "source": "startup", "hook_event_name": "SessionStart"}"#;
+/// assert!(fire(input)?.output.contains("PostgreSQL listens on 5433."));
+/// assert_eq!(fire(input)?.output, "", "a session gets its briefing once");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookAnswer {
+    /// What the client reads on standard output: one document, or nothing.
+    pub output: String,
+    /// What went wrong, a line each, for standard error.
+    pub notes: Vec<String>,
+}
+
+/// Handles a call of a hook until the time `is_over`, which is asked first when a message is saved.
+pub(crate) fn fire(
+    workspace: &Workspace,
+    folders: &StateFolders,
+    call: &HookCall,
+    is_over: &dyn Fn() -> bool,
+) -> HookAnswer {
+    let mut running = RunningHook::new(workspace, folders, call, is_over);
+    running.notes.extend(call.payload.problem.clone());
+    let output = if call.payload.is_of_sub_agent { None } else { running.act() };
+    running.answer(output)
+}
+
+/// Handles a call of a hook while the settings cannot be read, for this `reason`: a message is kept for a later hook, and
+/// the log gets the reason.
+pub(crate) fn fire_without_settings(
+    workspace: &Workspace,
+    folders: &StateFolders,
+    call: &HookCall,
+    reason: &str,
+) -> HookAnswer {
+    let mut running = RunningHook::new(workspace, folders, call, &|| true);
+    if call.event == HookEvent::Stop
+        && !call.payload.is_of_sub_agent
+        && let Some((_, kept)) = running.keep()
+    {
+        running.tell_kept(kept);
+    }
+    // The last one is what `check` shows.
+    running.notes.push(reason.to_owned());
+    running.answer(None)
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// It needs no further hook.
+    Settled,
+    /// A loop is expected to record it.
+    Waits,
+    /// The memory cannot be written now.
+    Failed,
+}
+
+/// A hook at work.
+struct RunningHook<'a> {
+    workspace: &'a Workspace,
+    folders: &'a StateFolders,
+    call: &'a HookCall,
+    session: Option<SessionName>,
+    notes: Vec<String>,
+    /// Whether it did more than look.
+    has_acted: bool,
+    is_over: &'a dyn Fn() -> bool,
+    /// Whether the entries can be read in time, once that is known.
+    is_caught_up: Option<bool>,
+}
+
+impl<'a> RunningHook<'a> {
+    fn new(
+        workspace: &'a Workspace,
+        folders: &'a StateFolders,
+        call: &'a HookCall,
+        is_over: &'a dyn Fn() -> bool,
+    ) -> RunningHook<'a> {
+        let session = call.payload.session.as_deref().map(SessionName::of);
+        let (notes, has_acted, is_caught_up) = (Vec::new(), false, None);
+        RunningHook { workspace, folders, call, session, notes, has_acted, is_over, is_caught_up }
+    }
+
+    fn answer(self, output: Option<String>) -> HookAnswer {
+        if self.has_acted || !self.notes.is_empty() {
+            log::add(self.workspace, self.call.client(), self.call.event.as_str(), &self.notes);
+        }
+        HookAnswer { output: output.unwrap_or_default(), notes: self.notes }
+    }
+
+    fn act(&mut self) -> Option<String> {
+        // Before everything that takes time: whoever calls may end this at any moment after the first question.
+        let message = if self.call.event == HookEvent::Stop { self.keep() } else { None };
+        if self.call.event == HookEvent::SessionEnd {
+            self.has_acted = true;
+            // Without a note, the session counts as ended when it is idle.
+            let _ = self.update_session(|session| session.is_closed = true);
+        }
+        if (self.is_over)() {
+            self.is_caught_up = Some(false);
+        }
+        match self.call.event {
+            HookEvent::SessionStart => return self.session_start(),
+            HookEvent::Prompt => return self.prompt(),
+            HookEvent::Stop => self.stop(message),
+            HookEvent::SessionEnd => self.session_end(),
+        }
+        None
+    }
+
+    /// Returns whether the entries can be read in time. What the indexes lack is indexed first, as far as the time allows.
+    fn can_read(&mut self) -> bool {
+        let areas: &[Area] =
+            if self.call.event == HookEvent::Prompt { &[Area::Live] } else { &[Area::Live, Area::Archive] };
+        *self.is_caught_up.get_or_insert_with(|| self.workspace.catch_up(areas, self.is_over))
+    }
+
+    /// Returns the briefing, if the session gets it now.
+    fn session_start(&mut self) -> Option<String> {
+        self.has_acted = true;
+        let source = self.call.payload.source.clone().unwrap_or_default();
+        let now = self.workspace.now();
+        let gets_none = |name: &SessionName| !name.read(self.workspace).begins(&source, now);
+        // It gets the briefing once, so that is not noted before there is one.
+        if !self.session.as_ref().is_some_and(gets_none) && !self.can_read() {
+            return None;
+        }
+        let gets_it = match self.update_session(|session| session.begins(&source, now)) {
+            Some(Ok(gets_it)) => gets_it,
+            // Another process works on this session at this moment.
+            Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => false,
+            // Nothing can be written here, so nobody knows.
+            Some(Err(_)) | None => !is_resumed(&source),
+        };
+        if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
+            self.record_earlier_sessions();
+        }
+        if gets_it { self.briefing() } else { None }
+    }
+
+    fn briefing(&mut self) -> Option<String> {
+        let told = told_attempts(self.workspace);
+        for tokens in BRIEFINGS {
+            // `setup` registers the server wherever it registers hooks, and clients refuse commands more often than tools.
+            let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: true };
+            let briefing = briefing(self.workspace, &request, &told).ok()?;
+            if let Some(document) = self.document(&briefing.text) {
+                let shown: Vec<String> =
+                    briefing.entries.iter().chain(&briefing.attempts).map(ToString::to_string).collect();
+                // If this is not noted, an entry may be shown again.
+                let _ = self.update_session(|session| session.shows(&shown));
+                return Some(document);
+            }
+        }
+        None
+    }
+
+    /// Returns entries about the prompt that the session was not shown yet.
+    fn prompt(&mut self) -> Option<String> {
+        self.record_kept();
+        let prompt = self.call.payload.prompt.as_deref()?;
+        if !self.can_read() {
+            return None;
+        }
+        let shown = self.session.as_ref().map_or_else(Vec::new, |name| name.read(self.workspace).shown);
+        let (text, ids) = reminder(self.workspace, prompt, &shown)?;
+        let document = self.document(&text)?;
+        self.has_acted = true;
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let is_new = match self.update_session(|session| session.shows(&ids)) {
+            Some(Ok(is_new)) => is_new,
+            Some(Err(error)) => error.kind() != io::ErrorKind::WouldBlock,
+            None => true,
+        };
+        is_new.then_some(document)
+    }
+
+    /// Saves the agent's last message, if it says anything that is not known, and returns it with its file.
+    fn keep(&mut self) -> Option<(SessionMessage, Option<PathBuf>)> {
+        let payload = &self.call.payload;
+        let wants_none = self.workspace.settings.sessions_record == SessionRecording::Nothing;
+        let text = payload.message.as_ref().filter(|text| !wants_none && says_anything(text))?;
+        self.has_acted = true;
+        let now = self.workspace.now();
+        let message = SessionMessage {
+            run: self.run(),
+            text: text.clone(),
+            model: payload.model.clone(),
+            at: now,
+            session: self.session.as_ref().map(|name| (name.stem().to_owned(), name.read(self.workspace).began(now))),
+            is_redacted: false,
+            was_kept: false,
+        };
+        let message = message.redacted(&self.workspace.settings.allowed_secrets);
+        // Before it is noted, so that no kill loses it.
+        let kept = keep_message(self.workspace, self.folders, &message);
+        // Recording it twice is better than not at all.
+        if let Some(Ok(false)) =
+            self.update_session(|session| session.takes_message(text, payload.turn.as_deref(), now))
+        {
+            remove(kept);
+            return None;
+        }
+        Some((message, kept))
+    }
+
+    /// Records what the agent's last message says, and messages that were kept, if there is time; else it stays saved.
+    fn stop(&mut self, message: Option<(SessionMessage, Option<PathBuf>)>) {
+        let is_possible = self.record_kept() && (message.is_none() || self.can_read());
+        match message {
+            // One wait for the lock is enough.
+            Some((_, kept @ Some(_))) if !is_possible => self.tell_kept(kept),
+            Some((message, kept)) => {
+                self.record(&message, kept);
+            }
+            None => {}
+        }
+    }
+
+    fn tell_kept(&mut self, kept: Option<PathBuf>) {
+        if let Some(path) = kept {
+            self.notes
+                .push(format!("the agent's message is kept in `{}`, and a later hook records it", path.display()));
+        }
+    }
+
+    /// Records the session that has ended.
+    fn session_end(&mut self) {
+        if self.record_kept()
+            && self.workspace.settings.sessions_record == SessionRecording::Changes
+            && let Some(name) = self.session.clone()
+            && self.can_read()
+        {
+            record_session(self.workspace, &name, self.call.payload.messages.as_deref(), &mut self.notes);
+        }
+    }
+
+    /// Returns the run that the session's attempts belong to.
+    fn run(&self) -> Option<String> {
+        let known = self.session.as_ref()?.read(self.workspace).run;
+        known.or_else(|| Some(session_run(self.call.client(), self.call.payload.session.as_deref()?)))
+    }
+
+    /// Changes the session, with what this call says about it. `None` if the client names no session.
+    fn update_session<T>(&self, change: impl FnOnce(&mut Session) -> T) -> Option<io::Result<T>> {
+        let payload = &self.call.payload;
+        let id = payload.session.as_deref()?;
+        Some(self.session.as_ref()?.update(self.workspace, |session| {
+            self.call.client().clone_into(&mut session.client);
+            session.run.get_or_insert_with(|| session_run(self.call.client(), id));
+            session.acts(self.workspace.now());
+            if let Some(path) = &payload.transcript {
+                session.transcript = Some(PathBuf::from(path));
+            }
+            change(session)
+        }))
+    }
+
+    fn document(&self, text: &str) -> Option<String> {
+        self.call.client.document(self.call.event, self.call.payload.event.as_deref(), text)
+    }
+
+    /// Records messages that earlier hooks could not record. Returns whether that is possible now.
+    fn record_kept(&mut self) -> bool {
+        // They stay until the person changes the setting.
+        if self.workspace.settings.sessions_record == SessionRecording::Nothing {
+            return true;
+        }
+        let mut n_recorded = 0;
+        for (path, message) in kept_messages(self.workspace, self.folders) {
+            if !self.can_read() {
+                return false;
+            }
+            match self.record(&message, Some(path)) {
+                Kept::Waits => {}
+                Kept::Failed => return false,
+                Kept::Settled => n_recorded += 1,
+            }
+            if n_recorded >= MAX_KEPT {
+                break;
+            }
+        }
+        true
+    }
+
+    /// Records a message, unless a loop does. It is kept in this file until then.
+    fn record(&mut self, message: &SessionMessage, kept: Option<PathBuf>) -> Kept {
+        if is_imported(self.workspace, message) {
+            remove(kept);
+            return Kept::Settled;
+        }
+        match record_message(self.workspace, message) {
+            Ok(recorded) if recorded.waits => Kept::Waits,
+            Ok(recorded) => {
+                self.has_acted = true;
+                let session = message.session.as_ref().and_then(|(stem, _)| SessionName::of_stem(stem));
+                if let Some(name) = session.filter(|_| recorded.n_attempts > 0) {
+                    // If this is not noted, the session's transcript may become a second attempt.
+                    let _ = name.update(self.workspace, |session| session.is_settled = true);
+                }
+                tell(recorded, &mut self.notes);
+                remove(kept);
+                Kept::Settled
+            }
+            Err(error) => {
+                self.has_acted = true;
+                let what = "the agent's message is not recorded";
+                let then = match &kept {
+                    Some(path) => format!("it is kept in `{}`, and the next hook records it", path.display()),
+                    None => "it could not be kept; the client's transcript has it".to_owned(),
+                };
+                self.notes.push(format!("{what}: {}; {then}", reason(&error)));
+                Kept::Failed
+            }
+        }
+    }
+
+    /// Records sessions that have ended, and could not be recorded then.
+    fn record_earlier_sessions(&mut self) {
+        let now = self.workspace.now();
+        let mut n_recorded = 0;
+        for name in kept_sessions(self.workspace).into_iter().take(MAX_LOOKED_AT) {
+            let session = name.read(self.workspace);
+            let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { continue };
+            let written = path.metadata().and_then(|data| data.modified()).map(chrono::DateTime::from);
+            let active = written.map_or(session.acted_at, |written| session.acted_at.max(written));
+            let has_ended = session.is_closed || (now - active).num_hours() >= IDLE_HOURS;
+            if has_ended && self.session.as_ref() != Some(&name) {
+                n_recorded += 1;
+                if !self.can_read()
+                    || !record_session(self.workspace, &name, None, &mut self.notes)
+                    || n_recorded >= MAX_SESSIONS
+                {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Returns the run of a session that goes on: that of this id, unless hooks know that it has ended; else that of the client's
+/// only open one. A server may outlive the session in which its client started it.
+pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
+    let own = id.map(|id| (id, SessionName::of(id).read(workspace)));
+    if let Some((id, session)) = own.as_ref().filter(|(_, session)| !session.is_closed) {
+        return Some(session.run.clone().unwrap_or_else(|| session_run(client, id)));
+    }
+    let now = workspace.now();
+    let names = kept_sessions(workspace).into_iter().take(MAX_LOOKED_AT);
+    let is_open = |session: &Session| {
+        !session.is_closed && session.client == client && (now - session.acted_at).num_hours() < OPEN_HOURS
+    };
+    let mut open = names.map(|name| name.read(workspace)).filter(is_open).filter_map(|session| session.run);
+    let only = open.next().filter(|_| open.next().is_none());
+    only.or_else(|| own.and_then(|(_, session)| session.run))
+}
+
+/// Removes the file of a message that is recorded.
+fn remove(kept: Option<PathBuf>) {
+    if let Some(path) = kept {
+        // If it stays, the next hook finds everything recorded, and removes it.
+        let _ = remove_private(&path);
+    }
+}
+
+#[cfg(test)]
+pub(crate) use self::log::HookError;

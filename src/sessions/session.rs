@@ -1,0 +1,231 @@
+//! What is kept of a session between two hooks: whether it got its briefing, and what was recorded of it.
+
+use std::io;
+use std::path::PathBuf;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::recording::sealed::{self, SESSIONS};
+use crate::text::shorten;
+use crate::workspace::Workspace;
+
+/// How long a session is kept.
+const KEPT: TimeDelta = TimeDelta::days(7);
+/// How many old sessions one call removes at most.
+const MAX_SWEPT: usize = 50;
+/// Within this time, an event is one that several clients, or files of one client, report.
+const SAME_EVENT: TimeDelta = TimeDelta::seconds(10);
+/// How many sessions are asked what they were shown.
+const MAX_ASKED: usize = 1_000;
+/// How many messages of a session are known.
+const MAX_MESSAGES: usize = 100;
+/// How many entries that a session was shown are known.
+const MAX_SHOWN: usize = 1_000;
+/// The longest name of a turn that is kept, in characters.
+const MAX_TURN: usize = 100;
+/// The end of the files' names.
+const EXTENSION: &str = ".json";
+
+/// A session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Session {
+    /// The client that reported it last.
+    pub client: String,
+    /// When a hook first acted on it.
+    began_at: Option<DateTime<Utc>>,
+    /// When a hook last acted on it.
+    pub acted_at: DateTime<Utc>,
+    /// The run that its attempts belong to, named by the first client that reported it.
+    pub run: Option<String>,
+    /// Its transcript.
+    pub transcript: Option<PathBuf>,
+    /// When it last got its briefing, and after which source.
+    briefed: Option<(DateTime<Utc>, String)>,
+    /// The ids of entries that it was shown.
+    pub shown: Vec<String>,
+    /// The messages that were recorded: their hashes, times and turns.
+    taken: Vec<(u64, DateTime<Utc>, Option<String>)>,
+    /// Whether it has ended.
+    pub is_closed: bool,
+    /// The size of its transcript, in bytes, when that had nothing to record.
+    pub seen_size: Option<u64>,
+    /// Whether nothing of it is left to record: an attempt is in the journal.
+    pub is_settled: bool,
+}
+
+/// The name of a session's file, made of the session's id alone: several clients report the same session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SessionName(String);
+
+impl SessionName {
+    pub(super) fn of(id: &str) -> SessionName {
+        SessionName(format!("{:016x}{EXTENSION}", xxh3_64(id.as_bytes())))
+    }
+
+    /// Returns the session with the name that [`SessionName::stem`] returned.
+    pub(super) fn of_stem(stem: &str) -> Option<SessionName> {
+        let is_hash = stem.len() == 16 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash.then(|| SessionName(format!("{stem}{EXTENSION}")))
+    }
+
+    pub(super) fn stem(&self) -> &str {
+        self.0.strip_suffix(EXTENSION).unwrap_or(&self.0)
+    }
+
+    /// Changes the session. Old sessions are removed when a new one begins.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sealed::update`].
+    pub(super) fn update<T>(&self, workspace: &Workspace, change: impl FnOnce(&mut Session) -> T) -> io::Result<T> {
+        let (result, is_new) = sealed::update(workspace, &self.0, |session, is_new| (change(session), is_new))?;
+        if is_new {
+            sweep(workspace);
+        }
+        Ok(result)
+    }
+
+    /// Returns the session without changing it.
+    pub(super) fn read(&self, workspace: &Workspace) -> Session {
+        sealed::read_locked(workspace, &self.0)
+    }
+}
+
+/// Returns the names of the sessions that are kept.
+pub(super) fn kept_sessions(workspace: &Workspace) -> Vec<SessionName> {
+    let names = workspace.store.names(&format!("state/{SESSIONS}")).unwrap_or_default();
+    let names = names.into_iter().filter_map(|name| name.into_string().ok());
+    names.filter_map(|name| SessionName::of_stem(name.strip_suffix(EXTENSION)?)).collect()
+}
+
+/// Returns the ids of the attempts that sessions were shown.
+pub(super) fn told_attempts(workspace: &Workspace) -> Vec<String> {
+    let shown = kept_sessions(workspace).into_iter().take(MAX_ASKED).flat_map(|name| name.read(workspace).shown);
+    shown.filter(|id| id.starts_with("journal/")).collect()
+}
+
+/// Removes old sessions.
+fn sweep(workspace: &Workspace) {
+    let Some(oldest) = workspace.now().checked_sub_signed(KEPT).and_then(|oldest| oldest.timestamp_nanos_opt()) else {
+        return;
+    };
+    let Ok(folder) = workspace.store.folder(&format!("state/{SESSIONS}")) else { return };
+    let is_old = |name: &SessionName| folder.stat_of(&name.0).is_ok_and(|stat| stat.mtime < oldest);
+    for name in kept_sessions(workspace).into_iter().filter(is_old).take(MAX_SWEPT) {
+        // Another process may have removed it.
+        let _ = folder.remove_file(&name.0);
+    }
+}
+
+/// Returns whether a session that begins for this reason goes on with a conversation, which has the briefing.
+pub(super) fn is_resumed(source: &str) -> bool {
+    matches!(source, "resume" | "fork")
+}
+
+impl Session {
+    /// Notes that a session begins, and returns whether it gets the briefing now: once, and again after its beginning
+    /// was lost.
+    pub(super) fn begins(&mut self, source: &str, now: DateTime<Utc>) -> bool {
+        if is_resumed(source) {
+            return false;
+        }
+        let is_lost = matches!(source, "compact" | "clear");
+        let gets_it = match &self.briefed {
+            None => true,
+            Some((at, before)) => is_lost && (before != source || (now - *at).abs() >= SAME_EVENT),
+        };
+        if gets_it {
+            self.briefed = Some((now, source.to_owned()));
+            self.shown.clear();
+        }
+        gets_it
+    }
+
+    /// Notes that a hook acts on it.
+    pub(super) fn acts(&mut self, now: DateTime<Utc>) {
+        self.began_at.get_or_insert(now);
+        self.acted_at = now;
+        self.is_closed = false;
+    }
+
+    /// Returns when it began, as far as hooks know.
+    pub(super) fn began(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.began_at.unwrap_or(now)
+    }
+
+    /// Notes that a message is recorded, and returns whether it is new: the same words in another turn are.
+    pub(super) fn takes_message(&mut self, text: &str, turn: Option<&str>, now: DateTime<Utc>) -> bool {
+        let hash = xxh3_64(text.as_bytes());
+        let is_same = |(known, at, of): &(u64, DateTime<Utc>, Option<String>)| {
+            *known == hash && ((now - *at).abs() < SAME_EVENT || (turn.is_some() && of.as_deref() == turn))
+        };
+        let is_new = !self.taken.iter().any(is_same);
+        if is_new {
+            let turn = turn.map(|turn| shorten(turn, MAX_TURN));
+            self.taken.push((hash, now, turn));
+            let n_over = self.taken.len().saturating_sub(MAX_MESSAGES);
+            self.taken.drain(..n_over);
+        }
+        is_new
+    }
+
+    /// Notes that entries are shown, and returns whether all of them are new to the session.
+    pub(super) fn shows(&mut self, ids: &[String]) -> bool {
+        let are_new = !ids.iter().any(|id| self.shown.contains(id));
+        if are_new {
+            self.shown.extend_from_slice(ids);
+            let n_over = self.shown.len().saturating_sub(MAX_SHOWN);
+            self.shown.drain(..n_over);
+        }
+        are_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::parse_time;
+
+    #[test]
+    fn a_session_gets_its_briefing_once_and_again_after_it_lost_it() {
+        let mut session = Session::default();
+        let at = |second: u32| parse_time(&format!("2026-11-20T10:00:{second:02}Z")).unwrap();
+        let steps = [
+            ("resume", 0, false),
+            ("fork", 0, false),
+            ("startup", 1, true),
+            ("startup", 2, false),
+            ("", 50, false),
+            // Two clients report one compaction.
+            ("compact", 3, true),
+            ("compact", 4, false),
+            ("compact", 30, true),
+            ("clear", 31, true),
+            ("clear", 31, false),
+            ("resume", 59, false),
+        ];
+        for (source, second, expected) in steps {
+            assert_eq!(session.begins(source, at(second)), expected, "{source} at {second}");
+        }
+    }
+
+    #[test]
+    fn a_message_and_an_entry_count_once() {
+        let mut session = Session::default();
+        let at = |seconds: i64| DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds);
+        let mut takes = |text: &str, turn: Option<&str>, seconds: i64| session.takes_message(text, turn, at(seconds));
+        assert!(takes("a", None, 0) && takes("b", Some("t1"), 0) && !takes("a", None, 9) && !takes("a", Some("t1"), 9));
+        assert!(takes("a", None, 10) && !takes("b", Some("t1"), 60) && takes("b", Some("t2"), 60));
+        for number in 0..MAX_MESSAGES {
+            assert!(takes(&format!("m{number}"), None, 0));
+        }
+        assert_eq!(session.taken.len(), MAX_MESSAGES);
+        let [one, two] = [["a".to_owned()], ["b".to_owned()]];
+        assert!(session.shows(&one) && !session.shows(&[one[0].clone(), two[0].clone()]) && session.shows(&two));
+        // After a compaction, the agent no longer has them.
+        assert!(session.begins("compact", DateTime::UNIX_EPOCH) && session.shows(&one));
+    }
+}

@@ -1,0 +1,108 @@
+//! What a session did, from the transcript that its client keeps.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::message::says_anything;
+use crate::entry::{Outcome, Sections};
+use crate::history::Report;
+use crate::recording::reader;
+use crate::store::open_own_file;
+use crate::text::first_sentence;
+use crate::transcript::{Format, Transcript};
+use crate::workspace::Workspace;
+
+/// How much of a transcript is searched for what the person asked first, in bytes.
+const MAX_BEGINNING: u64 = 1024 * 1024;
+/// The longest title, in characters.
+const MAX_TITLE: usize = 120;
+/// How many commands are told as what was tried, the last ones.
+const MAX_COMMANDS: usize = 5;
+
+/// The work of a session, according to its transcript.
+#[derive(Debug, PartialEq)]
+pub(super) enum TranscribedWork {
+    /// It changed no file of the project.
+    Nothing,
+    /// The transcript has more bytes than may be read now.
+    TooLarge(u64),
+    /// It changed files; what the person asked for, and the report.
+    Changes(String, Box<Report>),
+}
+
+/// Reads a transcript of at most `limit` bytes.
+///
+/// # Errors
+///
+/// `PermissionDenied` if the file belongs to another user, `InvalidInput` if it is not a regular one, and those of the
+/// file system.
+pub(super) fn work(workspace: &Workspace, path: &Path, limit: u64) -> io::Result<TranscribedWork> {
+    if !path.is_absolute() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut file = open_own_file(path)?;
+    let size = file.metadata()?.len();
+    if size > limit {
+        return Ok(TranscribedWork::TooLarge(size));
+    }
+    let title = first_prompt(&file)?;
+    file.rewind()?;
+    // The file may grow meanwhile.
+    Ok(work_in(reader(workspace, Format::Auto).read(BufReader::new(file.take(limit)))?, title))
+}
+
+/// Does what [`work`] does with the messages of a session, in the document that `opencode export` prints.
+pub(super) fn work_of_messages(workspace: &Workspace, document: &str) -> TranscribedWork {
+    let mut reader = reader(workspace, Format::Auto);
+    reader.push(document.as_bytes());
+    let messages: Value = serde_json::from_str::<Value>(document).unwrap_or_default()["messages"].take();
+    let of_user = messages.as_array().into_iter().flatten().find(|message| message["info"]["role"] == "user");
+    let mut parts = of_user.and_then(|message| message["parts"].as_array()).into_iter().flatten();
+    let text = parts.find_map(|part| part["text"].as_str());
+    let title = text.map(|text| first_sentence(text, MAX_TITLE)).filter(|title| !title.is_empty());
+    work_in(reader.finish(), title)
+}
+
+fn work_in(transcript: Transcript, title: Option<String>) -> TranscribedWork {
+    let is_known = matches!(transcript.format, Format::Claude | Format::Codex | Format::Opencode);
+    let has_changes = !transcript.files.created.is_empty() || !transcript.files.modified.is_empty();
+    if !is_known || !has_changes {
+        return TranscribedWork::Nothing;
+    }
+    let title = title.unwrap_or_else(|| "A session without a report".to_owned());
+    let report = if says_anything(&transcript.text) {
+        Report { transcript: Some(transcript), ..Report::default() }
+    } else {
+        // Without a report, nobody knows whether it is done.
+        let last = transcript.commands.len().saturating_sub(MAX_COMMANDS);
+        let commands = transcript.commands[last..].join("; ");
+        let what_tried = if commands.is_empty() { title.clone() } else { format!("{title}\nCommands: {commands}") };
+        let sections = Sections { what_tried, ..Sections::default() };
+        Report { outcome: Some(Outcome::Partial), sections, transcript: Some(transcript), ..Report::default() }
+    };
+    TranscribedWork::Changes(title, Box::new(report))
+}
+
+/// Returns the first line that a person wrote in a session of Claude Code or Codex.
+fn first_prompt(file: &File) -> io::Result<Option<String>> {
+    for line in BufReader::new(file.take(MAX_BEGINNING)).split(b'\n') {
+        let line = line?;
+        let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
+        let item = &event["payload"]["item"];
+        let content = match (event["type"].as_str(), item["type"].as_str()) {
+            (Some("user"), _) => &event["message"]["content"],
+            (_, Some("UserMessage")) => &item["content"],
+            _ => continue,
+        };
+        let text = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default();
+        // What the client itself adds is in elements.
+        let title = first_sentence(text, MAX_TITLE);
+        if !title.is_empty() && !title.starts_with('<') {
+            return Ok(Some(title));
+        }
+    }
+    Ok(None)
+}
