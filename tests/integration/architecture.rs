@@ -72,7 +72,15 @@ const CRATES: [(&str, &[&str]); 24] = [
     ("annotate_snippets", &["src/bin/"]),
     ("indicatif", &["src/bin/"]),
     ("console", &["src/bin/"]),
-    ("shlex", &["src/runner/command.rs", "src/transcript/codex.rs", "src/setup/hook_line.rs"]),
+    (
+        "shlex",
+        &[
+            "src/bin/ralph-memory/commands/complete.rs",
+            "src/runner/command.rs",
+            "src/setup/hook_line.rs",
+            "src/transcript/codex.rs",
+        ],
+    ),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
     ("tokio", &["src/bin/ralph-memory/mcp/", "src/bin/ralph-memory/serve/"]),

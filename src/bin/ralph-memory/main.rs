@@ -22,7 +22,6 @@ mod report;
 #[cfg(feature = "page")]
 mod serve;
 mod session;
-mod shell_words;
 mod suggestions;
 mod table;
 mod ui;
