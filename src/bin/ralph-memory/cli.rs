@@ -303,8 +303,6 @@ fn is_coloured(color: ColorChoice, is_terminal: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     /// clap takes two arguments of one id for the same one, and does not say so for global options.

@@ -138,8 +138,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CompleteArgs, mut p
     let Ok(memory) = globals.enter_folder().and_then(|()| globals.open_in(None)) else { return };
     let found = candidates(&memory, cursor.named, &cursor.start).into_iter();
     let fitting = found.filter(|(text, _)| text.starts_with(&cursor.start) && is_plain(text));
-    let written = fitting
-        .filter_map(|(text, about)| Some((args.written(&last, format!("{}{text}", cursor.kept))?, about)));
+    let written =
+        fitting.filter_map(|(text, about)| Some((args.written(&last, format!("{}{text}", cursor.kept))?, about)));
     for (word, about) in written.take(MAX_CANDIDATES) {
         let about: String = one_line(&about).chars().take(MAX_ABOUT).collect();
         let _ = ui.line(format_args!("{word}\t{about}"));

@@ -124,7 +124,7 @@ fn first_words(help: &str) -> &str {
 fn unknown(topic: &str) -> UsageError {
     let instead = suggestions::command(topic).map(|instead| format!("type `{instead}`"));
     let hint = instead.unwrap_or_else(|| "`ralph-memory help --all` lists the commands".to_owned());
-    UsageError { message: format!("there is no command `{}`", one_line(topic)), hint }
+    UsageError::new(format!("there is no command `{}`", one_line(topic)), hint)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
 use serde::Serialize;
+use serde_json::json;
 use similar::TextDiff;
 
 use crate::exit::Exit;
@@ -57,17 +58,6 @@ struct UndoAnswer<'a> {
     undone: &'a Undone,
 }
 
-#[derive(Serialize)]
-struct OperationsAnswer<'a> {
-    operations: &'a [Operation],
-}
-
-#[derive(Serialize)]
-struct ClearAnswer {
-    action: &'static str,
-    operation_count: usize,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if args.list {
@@ -83,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
 
 fn list(ui: &mut Ui<'_>, operations: &[Operation]) -> io::Result<()> {
     if ui.json {
-        return ui.json(OperationsAnswer { operations }, &[]);
+        return ui.json(json!({ "operations": operations }), &[]);
     }
     if operations.is_empty() {
         ui.note("there is nothing to undo");
@@ -98,7 +88,7 @@ fn list(ui: &mut Ui<'_>, operations: &[Operation]) -> io::Result<()> {
 
 fn clear(ui: &mut Ui<'_>, operation_count: usize) -> io::Result<()> {
     if ui.json {
-        return ui.json(ClearAnswer { action: "cleared", operation_count }, &[]);
+        return ui.json(json!({ "action": "cleared", "operation_count": operation_count }), &[]);
     }
     ui.line(format_args!("forgot {}", count(operation_count, "operation")))
 }
