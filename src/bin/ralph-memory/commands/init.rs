@@ -61,9 +61,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         return Ok(Exit::Done);
     }
     let clients = setup::in_project(root)?.found(SetupScope::Project);
-    let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
-    if !names.is_empty() {
-        ui.line(format_args!("next: `ralph-memory setup` connects it to {}", names.join(", ")))?;
+    if !clients.is_empty() {
+        ui.line(format_args!("next: `ralph-memory setup` connects it to {}", setup::titles(&clients)))?;
     }
     setup::offer_merge_driver(ui, globals)?;
     ui.problems(&problems);
