@@ -265,7 +265,7 @@ fn message(error: &clap::Error, program: &mut clap::Command, named: Option<&str>
         }
         _ => None,
     }
-    .unwrap_or_else(|| HelpText { plain: text.to_string(), styled: text.ansi().to_string() })
+    .unwrap_or_else(|| HelpText::of(&text))
 }
 
 /// Puts the tip for people who come from other programs into clap's message, and returns it.

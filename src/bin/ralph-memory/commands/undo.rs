@@ -4,7 +4,6 @@ use std::io;
 use std::time::Duration;
 
 use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
-use serde::Serialize;
 use serde_json::json;
 use similar::TextDiff;
 
@@ -50,14 +49,6 @@ pub(crate) struct UndoArgs {
     clear: bool,
 }
 
-#[derive(Serialize)]
-struct UndoAnswer<'a> {
-    action: &'static str,
-    dry_run: bool,
-    #[serde(flatten)]
-    undone: &'a Undone,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if args.list {
@@ -95,8 +86,10 @@ fn clear(ui: &mut Ui<'_>, operation_count: usize) -> io::Result<()> {
 
 fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &UndoArgs) -> io::Result<()> {
     if ui.json {
-        let action = if redo { "redone" } else { "undone" };
-        return ui.json(UndoAnswer { action, dry_run, undone }, &undone.problems);
+        let mut answer = json!(undone);
+        answer["action"] = json!(if redo { "redone" } else { "undone" });
+        answer["dry_run"] = json!(dry_run);
+        return ui.json(answer, &undone.problems);
     }
     let operation = &undone.operation;
     let number = ui.styled(ID, &operation.number.to_string());
