@@ -158,20 +158,22 @@ fn bash_completes_names_and_options() {
 }
 
 #[test]
-fn scripts_of_fish_and_zsh_ask_the_program_too() {
+fn scripts_ask_the_program_too_and_have_nothing_hidden() {
     let base = TestBase::without_memory();
-    let fish = base.run(["completions", "fish"]).answer(0);
+    let script = |shell: &str| base.run(["completions", shell]).answer(0);
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = script(shell);
+        assert!(script.contains("quiet") && script.contains("version"), "{shell}");
+        assert!(!script.contains("The time to use instead of the clock") && !script.contains("--now"), "{shell}");
+        assert!(!script.contains("subcmd__complete)") && !script.contains("'complete:"), "{shell}");
+        let asks = format!("command ralph-memory complete --shell {shell} -- ");
+        assert_eq!(script.contains(&asks), ["bash", "zsh", "fish"].contains(&shell), "{shell}");
+    }
+    let fish = script("fish");
     for line in ["\"__fish_ralph_memory_using_subcommand show\" -f -a", "using_subcommand context\" -l feature -x -a"] {
         assert!(fish.contains(line), "{line}");
     }
-    let zsh = base.run(["completions", "zsh"]).answer(0);
+    let zsh = script("zsh");
     assert!(zsh.starts_with("#compdef ralph-memory\n"), "zsh reads this line only at the top");
     assert_eq!(zsh.matches("_ralph-memory() {\n    _ralph-memory_candidates && return 0\n").count(), 1);
-    for (shell, script) in [("fish", fish), ("zsh", zsh), ("bash", base.run(["completions", "bash"]).answer(0))] {
-        assert!(script.contains(&format!("command ralph-memory complete --shell {shell} -- ")), "{shell}");
-        assert!(
-            !script.contains("subcmd__complete)") && !script.contains("'complete:"),
-            "{shell} offers what is hidden"
-        );
-    }
 }
