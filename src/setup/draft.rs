@@ -171,8 +171,7 @@ impl DraftFile {
             match presence(&format.tree(self.text())?, want, Recognition::Runs)? {
                 Presence::Present(program) => self.programs.extend(program),
                 Presence::Taken => {
-                    let key = want.path.iter().chain(&want.key).copied().collect::<Vec<_>>().join(".");
-                    return Err(format!("`{key}` is there already, and is not what set-up writes"));
+                    return Err(format!("`{}` is there already, and is not what set-up writes", want.keys().join(".")));
                 }
                 Presence::Missing => {
                     let text = format.with(self.text(), want)?;

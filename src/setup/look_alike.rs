@@ -144,15 +144,20 @@ impl Judge<'_> {
     }
 }
 
+/// Returns the characters of a text that a person sees, in lower case.
+fn visible(text: &str) -> impl Iterator<Item = char> {
+    let hidden: Vec<usize> = invisible(text).map(|(at, _)| at).collect();
+    let seen = text.char_indices().filter(move |(at, _)| !hidden.contains(at));
+    seen.map(|(_, character)| character.to_ascii_lowercase())
+}
+
 /// Returns whether a person may take a name of a server or a plugin for this program's: it differs in nothing but case,
 /// punctuation, invisible characters and letters of other scripts, or, with two underscores, in what follows, which
 /// permissions for tools do not see.
 fn is_name_like(name: &str) -> bool {
     let name = name.trim().trim_matches('_');
     let first = name.split("__").next().unwrap_or_default();
-    let hidden: Vec<usize> = invisible(first).map(|(at, _)| at).collect();
-    let letters = first.char_indices().filter(|(at, letter)| letter.is_alphanumeric() && !hidden.contains(at));
-    let letters: Vec<char> = letters.map(|(_, letter)| letter.to_ascii_lowercase()).collect();
+    let letters: Vec<char> = visible(first).filter(|letter| letter.is_alphanumeric()).collect();
     let own: Vec<char> = PROGRAM.chars().filter(char::is_ascii_alphabetic).collect();
     let is_same = letters.iter().zip(&own).all(|(letter, own)| letter == own || !letter.is_ascii());
     letters.len() == own.len() && is_same && letters.iter().any(char::is_ascii)
@@ -160,9 +165,7 @@ fn is_name_like(name: &str) -> bool {
 
 /// Returns whether a text names this program, other than as a folder or as a part of another name.
 fn names_program(text: &str) -> bool {
-    let hidden: Vec<usize> = invisible(text).map(|(at, _)| at).collect();
-    let shown: String = text.char_indices().filter(|(at, _)| !hidden.contains(at)).map(|(_, one)| one).collect();
-    let shown = shown.to_ascii_lowercase();
+    let shown: String = visible(text).collect();
     let goes_on = |rest: &str| rest.starts_with(|next: char| next.is_ascii_alphanumeric() || "/_-".contains(next));
     shown.match_indices(PROGRAM).any(|(at, _)| !goes_on(&shown[at + PROGRAM.len()..]))
 }

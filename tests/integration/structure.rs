@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::architecture::{Source, names_behind, sources};
 
+/// Modules, each by the names that lead to it.
+type Places = Vec<Vec<String>>;
 /// Which files use which, by their paths.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -92,7 +94,7 @@ fn program_imports(sources: &[Source]) -> Graph {
 fn imports_of(
     sources: &[Source],
     modules: &dyn Fn(&Source) -> Option<Vec<String>>,
-    by_root: &dyn Fn(&[String], &str) -> Vec<Vec<String>>,
+    by_root: &dyn Fn(&[String], &str) -> Places,
 ) -> Graph {
     let files: BTreeMap<Vec<String>, &str> =
         sources.iter().filter_map(|source| Some((modules(source)?, source.path.as_str()))).collect();

@@ -16,8 +16,6 @@ mod mcp;
 mod pager;
 mod parse;
 mod project_paths;
-#[cfg(test)]
-mod reference;
 mod report;
 #[cfg(feature = "page")]
 mod serve;
@@ -43,3 +41,6 @@ fn main() -> ExitCode {
     let mut err = Erasing(io::stderr());
     error::guarded(|| cli::run(std::env::args_os(), &mut out, &mut err)).into()
 }
+
+#[cfg(test)]
+mod tests;

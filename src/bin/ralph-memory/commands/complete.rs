@@ -65,7 +65,7 @@ impl CompleteArgs {
     }
 
     /// Returns what takes the place of the word at the cursor, or of its end.
-    fn written(&self, last: &str, word: String) -> Option<String> {
+    fn written(&self, last: &str, word: &str) -> Option<String> {
         let replaced = last.rfind(BREAKS).filter(|_| self.shell == Some(CompletingShell::Bash)).map_or(0, |at| at + 1);
         Some(word.strip_prefix(&last[..replaced])?.to_owned()).filter(|rest| !rest.is_empty())
     }
@@ -139,7 +139,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CompleteArgs, mut p
     let found = candidates(&memory, cursor.named, &cursor.start).into_iter();
     let fitting = found.filter(|(text, _)| text.starts_with(&cursor.start) && is_plain(text));
     let written =
-        fitting.filter_map(|(text, about)| Some((args.written(&last, format!("{}{text}", cursor.kept))?, about)));
+        fitting.filter_map(|(text, about)| Some((args.written(&last, &format!("{}{text}", cursor.kept))?, about)));
     for (word, about) in written.take(MAX_CANDIDATES) {
         let about: String = one_line(&about).chars().take(MAX_ABOUT).collect();
         let _ = ui.line(format_args!("{word}\t{about}"));
@@ -330,7 +330,7 @@ mod tests {
     fn a_candidate_takes_the_place_of_what_the_shell_replaces() {
         let check = |shell, line: &str, word: &str, expected: Option<(&[&str], Option<&str>)>| {
             let args = CompleteArgs { shell, words: vec![line.to_owned()] };
-            let found = args.typed().map(|(before, last)| (before, args.written(&last, word.to_owned())));
+            let found = args.typed().map(|(before, last)| (before, args.written(&last, word)));
             let expected = expected.map(|(before, rest)| {
                 (before.iter().map(|word| (*word).to_owned()).collect(), rest.map(str::to_owned))
             });
