@@ -127,8 +127,7 @@ fn write(file: &PlannedFile) -> Result<()> {
 
 /// Removes the temporary files beside these files that a killed set-up has left.
 fn sweep<'a>(files: impl Iterator<Item = &'a ClientPlace>) {
-    let above = |path: &'a str| path.rsplit_once('/').map_or("", |(above, _)| above);
-    let folders: BTreeSet<_> = files.map(|place| (&place.root, above(&place.path))).collect();
+    let folders: BTreeSet<_> = files.map(|place| (&place.root, place.folders().next().unwrap_or_default())).collect();
     for (root, path) in folders {
         if let Ok(root) = Folder::open(root) {
             root.sweep(path);

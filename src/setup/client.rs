@@ -1,115 +1,95 @@
 //! The clients that set-up knows: their names, how they are found here, and what only a person can do.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
 use self::SetupClient::{
     AgentsMd, Amp, Claude, Codex, Copilot, Cursor, Devin, Gemini, Goose, Kiro, OpenCode, Qwen, VsCode, Zed,
 };
 use super::locate::Base::{self, ClaudeHome, CodexHome, ConfigHome, Home, Project};
+use crate::text::choice;
 
-/// A client of coding agents, or a kind of file that several of them read.
-///
-/// ```
-/// use ralph_memory::setup::SetupClient;
-///
-/// assert_eq!((SetupClient::VsCode.as_str(), SetupClient::VsCode.title()), ("vscode", "VS Code"));
-/// assert_eq!(SetupClient::ALL.len(), 14);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum SetupClient {
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-    /// Cursor, the editor and its command line.
-    Cursor,
-    /// opencode.
-    #[serde(rename = "opencode")]
-    OpenCode,
-    /// GitHub Copilot's command line.
-    Copilot,
-    /// Visual Studio Code.
-    #[serde(rename = "vscode")]
-    VsCode,
-    /// Instructions in `AGENTS.md`, for any client that reads them.
-    AgentsMd,
-    /// Gemini CLI.
-    Gemini,
-    /// Qwen Code.
-    Qwen,
-    /// Kiro.
-    Kiro,
-    /// Devin, formerly Windsurf.
-    Devin,
-    /// Goose.
-    Goose,
-    /// Zed.
-    Zed,
-    /// Amp.
-    Amp,
+choice! {
+    /// A client of coding agents, or a kind of file that several of them read.
+    ///
+    /// ```
+    /// use ralph_memory::setup::SetupClient;
+    ///
+    /// assert_eq!((SetupClient::VsCode.as_str(), SetupClient::VsCode.title()), ("vscode", "VS Code"));
+    /// assert_eq!(SetupClient::ALL.len(), 14);
+    /// ```
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum SetupClient {
+        /// Claude Code.
+        Claude = "claude",
+        /// Codex.
+        Codex = "codex",
+        /// Cursor, the editor and its command line.
+        Cursor = "cursor",
+        /// opencode.
+        OpenCode = "opencode",
+        /// GitHub Copilot's command line.
+        Copilot = "copilot",
+        /// Visual Studio Code.
+        VsCode = "vscode",
+        /// Instructions in `AGENTS.md`, for any client that reads them.
+        AgentsMd = "agents-md",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// Qwen Code.
+        Qwen = "qwen",
+        /// Kiro.
+        Kiro = "kiro",
+        /// Devin, formerly Windsurf.
+        Devin = "devin",
+        /// Goose.
+        Goose = "goose",
+        /// Zed.
+        Zed = "zed",
+        /// Amp.
+        Amp = "amp",
+    }
 }
 
-/// What set-up knows of a client: the name on the command line, the name in sentences, and by which files, folders and
+/// What set-up knows of a client: the name in sentences, and by which files, folders and
 /// programs in `PATH` it is found. A folder that `init` creates, `.claude/skills`, is no trace.
-type ClientFacts = (SetupClient, &'static str, &'static str, &'static [(Base, &'static str)], &'static [&'static str]);
+type ClientFacts = (SetupClient, &'static str, &'static [(Base, &'static str)], &'static [&'static str]);
 
 /// The clients, in the order in which the enum has them.
 #[rustfmt::skip]
 const CLIENTS: [ClientFacts; 14] = [
-    (Claude, "claude", "Claude Code", &[
+    (Claude, "Claude Code", &[
         (Project, "CLAUDE.md"), (Project, "CLAUDE.local.md"), (Project, ".claude/CLAUDE.md"),
         (Project, ".claude/settings.json"), (Project, ".claude/settings.local.json"), (ClaudeHome, ""),
     ], &["claude"]),
-    (Codex, "codex", "Codex", &[(Project, ".codex"), (CodexHome, "")], &["codex"]),
-    (Cursor, "cursor", "Cursor", &[(Project, ".cursor"), (Home, ".cursor")], &["cursor", "cursor-agent"]),
-    (OpenCode, "opencode", "opencode", &[
+    (Codex, "Codex", &[(Project, ".codex"), (CodexHome, "")], &["codex"]),
+    (Cursor, "Cursor", &[(Project, ".cursor"), (Home, ".cursor")], &["cursor", "cursor-agent"]),
+    (OpenCode, "opencode", &[
         (Project, ".opencode"), (Project, "opencode.json"), (Project, "opencode.jsonc"), (ConfigHome, "opencode"),
     ], &["opencode"]),
-    (Copilot, "copilot", "Copilot CLI", &[(Project, ".github/copilot-instructions.md"), (Home, ".copilot")], &["copilot"]),
-    (VsCode, "vscode", "VS Code", &[(Project, ".vscode")], &["code"]),
-    (AgentsMd, "agents-md", "AGENTS.md", &[(Project, "AGENTS.md")], &[]),
-    (Gemini, "gemini", "Gemini CLI", &[(Project, ".gemini"), (Home, ".gemini")], &["gemini"]),
-    (Qwen, "qwen", "Qwen Code", &[(Project, ".qwen"), (Home, ".qwen")], &["qwen"]),
-    (Kiro, "kiro", "Kiro", &[(Project, ".kiro"), (Home, ".kiro")], &["kiro", "kiro-cli"]),
-    (Devin, "devin", "Devin", &[(Project, ".devin"), (ConfigHome, "devin")], &["devin"]),
-    (Goose, "goose", "Goose", &[(ConfigHome, "goose")], &["goose"]),
-    (Zed, "zed", "Zed", &[(Project, ".zed"), (ConfigHome, "zed")], &["zed"]),
-    (Amp, "amp", "Amp", &[(Project, ".amp"), (ConfigHome, "amp")], &["amp"]),
+    (Copilot, "Copilot CLI", &[(Project, ".github/copilot-instructions.md"), (Home, ".copilot")], &["copilot"]),
+    (VsCode, "VS Code", &[(Project, ".vscode")], &["code"]),
+    (AgentsMd, "AGENTS.md", &[(Project, "AGENTS.md")], &[]),
+    (Gemini, "Gemini CLI", &[(Project, ".gemini"), (Home, ".gemini")], &["gemini"]),
+    (Qwen, "Qwen Code", &[(Project, ".qwen"), (Home, ".qwen")], &["qwen"]),
+    (Kiro, "Kiro", &[(Project, ".kiro"), (Home, ".kiro")], &["kiro", "kiro-cli"]),
+    (Devin, "Devin", &[(Project, ".devin"), (ConfigHome, "devin")], &["devin"]),
+    (Goose, "Goose", &[(ConfigHome, "goose")], &["goose"]),
+    (Zed, "Zed", &[(Project, ".zed"), (ConfigHome, "zed")], &["zed"]),
+    (Amp, "Amp", &[(Project, ".amp"), (ConfigHome, "amp")], &["amp"]),
 ];
 
 impl SetupClient {
-    /// All of them.
-    pub const ALL: [SetupClient; 14] = {
-        let mut all = [Claude; 14];
-        let mut at = 0;
-        while at < all.len() {
-            all[at] = CLIENTS[at].0;
-            at += 1;
-        }
-        all
-    };
-
     fn facts(self) -> &'static ClientFacts {
         &CLIENTS[self as usize]
     }
 
-    /// Returns its name on the command line.
-    pub fn as_str(self) -> &'static str {
-        self.facts().1
-    }
-
     /// Returns its name in sentences.
     pub fn title(self) -> &'static str {
-        self.facts().2
+        self.facts().1
     }
 
     /// Returns the files and folders by which it is found, and the programs in `PATH`.
     pub(super) fn traces(self) -> (&'static [(Base, &'static str)], &'static [&'static str]) {
-        (self.facts().3, self.facts().4)
+        (self.facts().2, self.facts().3)
     }
 
     /// Returns what only a person can do after set-up.
@@ -142,12 +122,6 @@ impl SetupClient {
     }
 }
 
-impl fmt::Display for SetupClient {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,8 +129,7 @@ mod tests {
     #[test]
     fn each_client_has_its_own_row() {
         for client in SetupClient::ALL {
-            assert_eq!(client.facts().0, client);
-            assert_eq!(serde_json::to_value(client).unwrap(), client.as_str());
+            assert_eq!(client.facts().0, *client);
         }
     }
 }

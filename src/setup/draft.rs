@@ -1,6 +1,7 @@
 //! The files as they will be: read once, and edited in memory until all clients are planned.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use super::block;
 use super::client::SetupClient;
 use super::format::ConfigFormat;
 use super::lines::{line_end, split_mark};
-use super::locate::ClientPlace;
+use super::locate::{Base, Bases, ClientPlace};
 use super::recognised::{Recognition, presence};
 use super::record::{Edit, FileRecord, SetupRecord, fingerprint};
 use super::seal::is_of_setup;
@@ -52,19 +53,30 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// Makes an edit; if it fails, nothing of it stays.
+    ///
+    /// # Errors
+    ///
+    /// That of the edit.
+    pub(super) fn attempt<E>(&mut self, edit: impl FnOnce(&mut Draft) -> Result<(), E>) -> Result<(), E> {
+        let before = self.clone();
+        edit(self).inspect_err(|_| *self = before)
+    }
+
     /// Reads a file, unless it is here already.
     ///
     /// # Errors
     ///
     /// Why it cannot be used.
     pub(super) fn file(&mut self, place: &ClientPlace, shown: &Path) -> Result<&mut DraftFile, String> {
-        if !self.files.contains_key(place) {
-            let original = read(place)?;
-            let current = original.clone();
-            let file = DraftFile { shown: shown.to_owned(), original, current, ..DraftFile::default() };
-            self.files.insert(place.clone(), file);
+        match self.files.entry(place.clone()) {
+            Entry::Occupied(file) => Ok(file.into_mut()),
+            Entry::Vacant(vacant) => {
+                let original = read_at(place)?;
+                let current = original.clone();
+                Ok(vacant.insert(DraftFile { shown: shown.to_owned(), original, current, ..DraftFile::default() }))
+            }
         }
-        self.files.get_mut(place).ok_or_else(|| "it was not read".to_owned())
     }
 
     /// Adds what a file lacks.
@@ -135,8 +147,7 @@ impl Draft {
 impl DraftFile {
     /// Returns whether the file is as set-up has left it, or is being changed by this plan.
     pub(super) fn is_as_recorded(&self, recorded: Option<&FileRecord>) -> bool {
-        let now = self.current.as_deref().map(fingerprint);
-        recorded.is_some_and(|record| now.as_ref() == Some(&record.after))
+        recorded.zip(self.current.as_deref()).is_some_and(|(record, text)| record.has_left(text))
     }
 
     /// Returns the text behind a byte order mark.
@@ -160,8 +171,7 @@ impl DraftFile {
             match presence(&format.tree(self.text())?, want, Recognition::Runs)? {
                 Presence::Present(program) => self.programs.extend(program),
                 Presence::Taken => {
-                    let key = want.path.iter().chain(&want.key).copied().collect::<Vec<_>>().join(".");
-                    return Err(format!("`{key}` is there already, and is not what set-up writes"));
+                    return Err(format!("`{}` is there already, and is not what set-up writes", want.keys().join(".")));
                 }
                 Presence::Missing => {
                     let text = format.with(self.text(), want)?;
@@ -193,7 +203,17 @@ pub(super) fn is_own_file(text: &str) -> bool {
     OWN_MARKS.iter().any(|mark| text.contains(mark))
 }
 
-fn read(place: &ClientPlace) -> Result<Option<String>, String> {
+/// Returns the text of a file, if it can be read.
+pub(super) fn read(bases: &Bases, base: Base, path: &str) -> Option<String> {
+    read_at(&bases.locate(base, path).ok()?).ok()?
+}
+
+/// Reads a file; returns `None` if there is none.
+///
+/// # Errors
+///
+/// Why it cannot be used.
+pub(super) fn read_at(place: &ClientPlace) -> Result<Option<String>, String> {
     let folder = match Folder::open(&place.root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         folder => folder.map_err(|error| error.to_string())?,

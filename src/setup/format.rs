@@ -82,7 +82,7 @@ impl ConfigFormat {
             let is_missing = |tree: &ConfigValue| presence(tree, want, how) == Ok(Presence::Missing);
             self.tree(left).is_ok_and(|tree| is_missing(&tree) && others(&tree, want) == others(&old, want))
         });
-        let name = want.path.iter().chain(&want.key).copied().collect::<Vec<_>>().join(".");
-        left.map(Some).ok_or_else(|| format!("the entry `{name}` is mixed with others; remove it by hand"))
+        left.map(Some)
+            .ok_or_else(|| format!("the entry `{}` is mixed with others; remove it by hand", want.keys().join(".")))
     }
 }

@@ -45,6 +45,12 @@ impl ClientPlace {
     pub(super) fn full(&self) -> PathBuf {
         self.root.join(&self.path)
     }
+
+    /// Returns the paths of the folders above it, below the root, innermost first.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
+        let above = |path: &str| path.rfind('/');
+        std::iter::successors(above(&self.path), move |at| above(&self.path[..*at])).map(|at| &self.path[..at])
+    }
 }
 
 impl Bases {

@@ -5,11 +5,11 @@
 //! it: whatever bears the name and is not exactly what set-up writes is named here. This looks generously: what it
 //! takes for a look-alike by mistake costs a person a look at the file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::client::SetupClient;
+use super::client::SetupClient::{self, Claude, Copilot, Cursor, Devin, OpenCode, VsCode};
 use super::config_value::ConfigValue;
-use super::draft::Draft;
+use super::draft::read_at;
 use super::format::ConfigFormat;
 use super::hook_line::PROGRAM;
 use super::lines::split_mark;
@@ -24,29 +24,23 @@ use crate::error::Problem;
 use crate::text::{invisible, with_invisible_shown};
 
 /// Files of a project that a client reads beside those that set-up writes for it.
-const BESIDE: &[(SetupClient, &str)] = &[
-    (SetupClient::Claude, ".claude/settings.local.json"),
-    (SetupClient::Cursor, ".claude/settings.json"),
-    (SetupClient::Cursor, ".claude/settings.local.json"),
-    (SetupClient::OpenCode, ".opencode/opencode.json"),
-    (SetupClient::OpenCode, ".opencode/opencode.jsonc"),
-    (SetupClient::Copilot, ".mcp.json"),
-    (SetupClient::Copilot, ".github/hooks/ralph-memory-vscode.json"),
-    (SetupClient::Copilot, ".claude/settings.json"),
-    (SetupClient::Copilot, ".claude/settings.local.json"),
-    (SetupClient::VsCode, ".mcp.json"),
-    (SetupClient::VsCode, ".github/hooks/ralph-memory.json"),
-    (SetupClient::Devin, ".claude/settings.json"),
-    (SetupClient::Devin, ".claude/settings.local.json"),
+const BESIDE: &[(&[SetupClient], &str)] = &[
+    (&[Claude, Cursor, Copilot, Devin], ".claude/settings.local.json"),
+    (&[Cursor, Copilot, Devin], ".claude/settings.json"),
+    (&[OpenCode], ".opencode/opencode.json"),
+    (&[OpenCode], ".opencode/opencode.jsonc"),
+    (&[Copilot, VsCode], ".mcp.json"),
+    (&[Copilot], ".github/hooks/ralph-memory-vscode.json"),
+    (&[VsCode], ".github/hooks/ralph-memory.json"),
 ];
 /// Files of a project that a client loads as a plugin of this name. Set-up writes none of them.
-const PLUGINS: &[(SetupClient, &str)] = &[
-    (SetupClient::Claude, ".claude/skills/ralph-memory/.claude-plugin/plugin.json"),
-    (SetupClient::Claude, ".claude/skills/ralph-memory/.mcp.json"),
-    (SetupClient::Claude, ".claude/skills/ralph-memory/hooks/hooks.json"),
-    (SetupClient::OpenCode, ".opencode/plugin/ralph-memory.js"),
-    (SetupClient::OpenCode, ".opencode/plugin/ralph-memory.ts"),
-    (SetupClient::OpenCode, ".opencode/plugins/ralph-memory.ts"),
+const PLUGINS: &[(&[SetupClient], &str)] = &[
+    (&[Claude], ".claude/skills/ralph-memory/.claude-plugin/plugin.json"),
+    (&[Claude], ".claude/skills/ralph-memory/.mcp.json"),
+    (&[Claude], ".claude/skills/ralph-memory/hooks/hooks.json"),
+    (&[OpenCode], ".opencode/plugin/ralph-memory.js"),
+    (&[OpenCode], ".opencode/plugin/ralph-memory.ts"),
+    (&[OpenCode], ".opencode/plugins/ralph-memory.ts"),
 ];
 /// Lists of what a client runs or loads, other than hooks.
 const RUN_LISTS: [&str; 2] = ["notify", "plugin"];
@@ -150,15 +144,20 @@ impl Judge<'_> {
     }
 }
 
+/// Returns the characters of a text that a person sees, in lower case.
+fn visible(text: &str) -> impl Iterator<Item = char> {
+    let hidden: Vec<usize> = invisible(text).map(|(at, _)| at).collect();
+    let seen = text.char_indices().filter(move |(at, _)| !hidden.contains(at));
+    seen.map(|(_, character)| character.to_ascii_lowercase())
+}
+
 /// Returns whether a person may take a name of a server or a plugin for this program's: it differs in nothing but case,
 /// punctuation, invisible characters and letters of other scripts, or, with two underscores, in what follows, which
 /// permissions for tools do not see.
 fn is_name_like(name: &str) -> bool {
     let name = name.trim().trim_matches('_');
     let first = name.split("__").next().unwrap_or_default();
-    let hidden: Vec<usize> = invisible(first).map(|(at, _)| at).collect();
-    let letters = first.char_indices().filter(|(at, letter)| letter.is_alphanumeric() && !hidden.contains(at));
-    let letters: Vec<char> = letters.map(|(_, letter)| letter.to_ascii_lowercase()).collect();
+    let letters: Vec<char> = visible(first).filter(|letter| letter.is_alphanumeric()).collect();
     let own: Vec<char> = PROGRAM.chars().filter(char::is_ascii_alphabetic).collect();
     let is_same = letters.iter().zip(&own).all(|(letter, own)| letter == own || !letter.is_ascii());
     letters.len() == own.len() && is_same && letters.iter().any(char::is_ascii)
@@ -166,9 +165,7 @@ fn is_name_like(name: &str) -> bool {
 
 /// Returns whether a text names this program, other than as a folder or as a part of another name.
 fn names_program(text: &str) -> bool {
-    let hidden: Vec<usize> = invisible(text).map(|(at, _)| at).collect();
-    let shown: String = text.char_indices().filter(|(at, _)| !hidden.contains(at)).map(|(_, one)| one).collect();
-    let shown = shown.to_ascii_lowercase();
+    let shown: String = visible(text).collect();
     let goes_on = |rest: &str| rest.starts_with(|next: char| next.is_ascii_alphanumeric() || "/_-".contains(next));
     shown.match_indices(PROGRAM).any(|(at, _)| !goes_on(&shown[at + PROGRAM.len()..]))
 }
@@ -265,8 +262,8 @@ impl Setup {
         let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
         let form = Content::Entries(ConfigFormat::Jsonc, Vec::new());
         let is_apart = scope == SetupScope::Project && self.bases.home.as_ref() != Some(&self.bases.project);
-        let beside = |list: &'static [(SetupClient, &'static str)]| {
-            list.iter().filter(move |(reader, _)| is_apart && *reader == client).map(|(_, path)| *path)
+        let beside = |list: &'static [(&[SetupClient], &str)]| {
+            list.iter().filter(move |(readers, _)| is_apart && readers.contains(&client)).map(|(_, path)| *path)
         };
         let own = table.iter().flat_map(|file| {
             let chosen = self.chosen(file);
@@ -276,11 +273,9 @@ impl Setup {
         let mut found: Vec<(PathBuf, Judgement)> = Vec::new();
         for (base, path, content, is_edited) in own.chain(others) {
             let judgement = self.bases.locate(base, path).and_then(|place| {
-                let mut draft = Draft::default();
-                let file = draft.file(&place, Path::new(""))?;
-                let is_as_left = file.is_as_recorded(record.of(&place));
-                let text = file.original.as_deref();
-                text.map_or_else(|| Ok(Judgement::default()), |text| judged(scope, content, &wants, text, is_as_left))
+                let Some(text) = read_at(&place)? else { return Ok(Judgement::default()) };
+                let is_as_left = record.of(&place).is_some_and(|record| record.has_left(&text));
+                judged(scope, content, &wants, &text, is_as_left)
             });
             let judgement = judgement.unwrap_or_else(|reason| match scope {
                 // Set-up refuses a client of which it cannot edit a file.
@@ -307,7 +302,7 @@ fn table_of(client: SetupClient, scope: SetupScope) -> Vec<ClientFile> {
 
 /// Returns everything that set-up may have written in a scope.
 fn own_wants(scope: SetupScope) -> Vec<Want> {
-    let files = SetupClient::ALL.into_iter().flat_map(|client| table_of(client, scope));
+    let files = SetupClient::ALL.iter().copied().flat_map(|client| table_of(client, scope));
     files.flat_map(|file| file.content.wants().to_vec()).collect()
 }
 

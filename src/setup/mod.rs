@@ -61,8 +61,6 @@ mod yaml;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 pub use self::client::SetupClient;
 use self::hook_line::PROGRAM;
 use self::locate::Bases;
@@ -70,30 +68,22 @@ pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
 use self::record::SetupRecord;
 use crate::recording::StateFolders;
+use crate::text::choice;
 
-/// Whose files are set up.
-///
-/// ```
-/// use ralph_memory::setup::SetupScope;
-/// assert_eq!(SetupScope::default().as_str(), "project");
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SetupScope {
-    /// Those of the project, which a team commits.
-    #[default]
-    Project,
-    /// The user's own, which apply to every project.
-    User,
-}
-
-impl SetupScope {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SetupScope::Project => "project",
-            SetupScope::User => "user",
-        }
+choice! {
+    /// Whose files are set up.
+    ///
+    /// ```
+    /// use ralph_memory::setup::SetupScope;
+    /// assert_eq!(SetupScope::default().as_str(), "project");
+    /// ```
+    #[derive(Default)]
+    pub enum SetupScope {
+        /// Those of the project, which a team commits.
+        #[default]
+        Project = "project",
+        /// The user's own, which apply to every project.
+        User = "user",
     }
 }
 
@@ -162,7 +152,7 @@ impl Setup {
         };
         let has_files = |client| !table::files(client, scope, PROGRAM, SetupOptions::default()).is_empty();
         let is_here = |client: &SetupClient| set_up.contains(client) || has_files(*client) && is_traced(*client);
-        SetupClient::ALL.into_iter().filter(is_here).collect()
+        SetupClient::ALL.iter().copied().filter(is_here).collect()
     }
 
     /// Returns the clients that set-up has connected here, also in part: by its record, else, for example in a clone, by
@@ -192,13 +182,13 @@ impl Setup {
                 || table::files(*client, scope, PROGRAM, SetupOptions::default()).iter().any(has_part)
                 || !self.dangers(*client, scope).is_empty()
         };
-        SetupClient::ALL.into_iter().filter(is_set_up).collect()
+        SetupClient::ALL.iter().copied().filter(is_set_up).collect()
     }
 
     /// Returns the clients for which set-up has changed files here, by its record; none if there is no record, for example
     /// in a clone.
     pub fn recorded(&self, scope: SetupScope) -> Vec<SetupClient> {
         let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
-        SetupClient::ALL.into_iter().filter(|client| record.has(*client)).collect()
+        SetupClient::ALL.iter().copied().filter(|client| record.has(*client)).collect()
     }
 }

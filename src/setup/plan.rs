@@ -64,8 +64,7 @@ impl Setup {
                 problems.extend(dangers);
                 continue;
             }
-            let saved = draft.clone();
-            match self.add_client(&mut draft, client, scope, &table) {
+            match draft.attempt(|draft| self.add_client(draft, client, scope, &table)) {
                 Ok(()) => {
                     let settings = self.claude_settings(client);
                     let unused = self.unused(scope, &table, &settings);
@@ -75,10 +74,7 @@ impl Setup {
                     problems.extend(self.hooks_of_user(scope, &settings));
                     planned.push(client);
                 }
-                Err(refused) => {
-                    draft = saved;
-                    problems.push(refused);
-                }
+                Err(refused) => problems.push(refused),
             }
         }
         problems.extend(self.stale(&draft));
@@ -106,16 +102,12 @@ impl Setup {
         let mut planned = Vec::new();
         for client in in_order(clients) {
             let table = files(client, scope, &program, all);
-            let saved = draft.clone();
-            match self.remove_client(&mut draft, client, scope, &table, clients) {
+            match draft.attempt(|draft| self.remove_client(draft, client, scope, &table, clients)) {
                 Ok(()) => {
                     problems.extend(self.left(&draft, client, scope, &table));
                     planned.push(client);
                 }
-                Err(refused) => {
-                    draft = saved;
-                    problems.push(refused);
-                }
+                Err(refused) => problems.push(refused),
             }
         }
         // The block and the skill are also those of other clients.
@@ -197,7 +189,7 @@ impl Setup {
         if let Some(record) = draft.known.of(place) {
             return record.clients.iter().any(stays);
         }
-        SetupClient::ALL.into_iter().filter(stays).any(|client| {
+        SetupClient::ALL.iter().copied().filter(stays).any(|client| {
             let table = files(client, scope, PROGRAM, SetupOptions::default());
             let uses =
                 |file: &ClientFile| self.bases.locate(file.base, self.chosen(file)).is_ok_and(|used| used == *place);
@@ -239,13 +231,8 @@ impl Setup {
 
     fn remember_folders(draft: &mut Draft, place: &ClientPlace) {
         let missing = |folder: &Path| !folder.exists();
-        let mut above = place.path.as_str();
-        while let Some((folder, _)) = above.rsplit_once('/')
-            && missing(&place.root.join(folder))
-        {
-            draft.record.folders.insert((place.root.clone(), folder.to_owned()));
-            above = folder;
-        }
+        let inside = place.folders().take_while(|folder| missing(&place.root.join(folder)));
+        draft.record.folders.extend(inside.map(|folder| (place.root.clone(), folder.to_owned())));
         for folder in place.root.ancestors().take_while(|folder| missing(folder)) {
             if let (Some(above), Some(name)) = (folder.parent(), folder.file_name().and_then(OsStr::to_str)) {
                 draft.record.folders.insert((above.to_owned(), name.to_owned()));
@@ -258,13 +245,9 @@ impl Setup {
     fn remember_own_folders(draft: &mut Draft, place: &ClientPlace, base: Base) {
         let is_deleted = draft.files.get(place).is_some_and(|file| file.original.is_some() && file.current.is_none());
         let is_of_clone = base == Base::Project && is_deleted && draft.known.of(place).is_none();
-        let mut above = place.path.as_str();
-        while let Some((folder, _)) = above.rsplit_once('/') {
-            if is_of_clone || folder.split('/').any(|part| part == "ralph-memory") {
-                draft.record.folders.insert((place.root.clone(), folder.to_owned()));
-            }
-            above = folder;
-        }
+        let is_own = |folder: &&str| is_of_clone || folder.split('/').any(|part| part == "ralph-memory");
+        let own = place.folders().filter(is_own);
+        draft.record.folders.extend(own.map(|folder| (place.root.clone(), folder.to_owned())));
     }
 
     /// Returns a warning of a file.
@@ -357,5 +340,5 @@ impl Setup {
 
 /// Returns the clients once each, in the order of the table.
 fn in_order(clients: &[SetupClient]) -> impl Iterator<Item = SetupClient> {
-    SetupClient::ALL.into_iter().filter(|client| clients.contains(client))
+    SetupClient::ALL.iter().copied().filter(|client| clients.contains(client))
 }

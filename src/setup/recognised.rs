@@ -95,7 +95,7 @@ pub(super) fn is_own_handler(handler: &ConfigValue, want: &Want) -> bool {
 /// What stands where an object or a list should be, and which key occurs twice.
 fn candidates<'t>(tree: &'t ConfigValue, want: &Want) -> Result<Vec<&'t ConfigValue>, String> {
     let mut found = tree;
-    for (position, key) in want.path.iter().chain(&want.key).enumerate() {
+    for (position, key) in want.keys().into_iter().enumerate() {
         if *found == ConfigValue::Null {
             return Ok(Vec::new());
         }
@@ -159,8 +159,7 @@ pub(super) fn others(tree: &ConfigValue, want: &Want) -> ConfigValue {
         });
         ConfigValue::Map(pruned.collect())
     }
-    let keys: Vec<&str> = want.path.iter().chain(&want.key).copied().collect();
-    match prune(tree, &keys) {
+    match prune(tree, &want.keys()) {
         ConfigValue::Null => ConfigValue::Map(Vec::new()),
         pruned => pruned,
     }

@@ -70,6 +70,13 @@ pub(super) struct FileRecord {
     pub(super) after: String,
 }
 
+impl FileRecord {
+    /// Returns whether set-up has left a file with this text.
+    pub(super) fn has_left(&self, text: &str) -> bool {
+        self.after == fingerprint(text)
+    }
+}
+
 /// What set-up has done in a project, or for a user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SetupRecord {

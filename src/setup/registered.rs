@@ -1,10 +1,9 @@
 //! Which file of a client is used, and whether what is exactly set-up's in it connects the client.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::Setup;
-use super::draft::Draft;
+use super::draft::read;
 use super::recognised::{self, Recognition, presence};
 use super::table::{ClientFile, Content};
 use super::want::{Presence, Want};
@@ -45,8 +44,7 @@ impl Setup {
 
     /// Returns the text of a file, if it can be read.
     pub(super) fn text(&self, file: &ClientFile) -> Option<String> {
-        let place = self.bases.locate(file.base, self.chosen(file)).ok()?;
-        Draft::default().file(&place, Path::new("")).ok()?.original.clone()
+        read(&self.bases, file.base, self.chosen(file))
     }
 
     /// Returns which of a file's paths is used.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::client::SetupClient;
-use super::draft::Draft;
+use super::draft::read;
 use super::format::ConfigFormat;
 use super::hook_line::PROGRAM;
 use super::lines::split_mark;
@@ -44,8 +44,7 @@ impl ClaudeSettings {
         let mut found = ClaudeSettings::default();
         for (base, path) in places {
             let shown = bases.shown(base, path);
-            let read = |place| Draft::default().file(&place, &shown).ok()?.original.clone();
-            let Some(text) = bases.locate(base, path).ok().and_then(read) else { continue };
+            let Some(text) = read(bases, base, path) else { continue };
             let Ok(settings) = serde_json::from_str::<Value>(split_mark(&text).1) else { continue };
             let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap_or_default() };
             // A project may name any plugin so.
@@ -87,15 +86,13 @@ impl Setup {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn findings(&self) -> Vec<Problem> {
-        let scopes = [SetupScope::Project, SetupScope::User];
-        let found: BTreeSet<SetupClient> = scopes.into_iter().flat_map(|scope| self.found(scope)).collect();
-        let findings = SetupClient::ALL.into_iter().filter(|client| *client != SetupClient::AgentsMd);
+        let found: BTreeSet<SetupClient> = SetupScope::ALL.iter().flat_map(|scope| self.found(*scope)).collect();
+        let findings = SetupClient::ALL.iter().copied().filter(|client| *client != SetupClient::AgentsMd);
         findings.filter_map(|client| self.finding(client, found.contains(&client))).collect()
     }
 
     fn finding(&self, client: SetupClient, is_found: bool) -> Option<Problem> {
-        let scopes = [SetupScope::Project, SetupScope::User];
-        for scope in scopes {
+        for &scope in SetupScope::ALL {
             if let Some(danger) = self.dangers(client, scope).first() {
                 let state = if scope == SetupScope::Project { Severity::Error } else { Severity::Warning };
                 let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
@@ -104,7 +101,7 @@ impl Setup {
             }
         }
         let tables: Vec<ClientFile> =
-            scopes.into_iter().flat_map(|scope| files(client, scope, PROGRAM, SetupOptions::default())).collect();
+            SetupScope::ALL.iter().flat_map(|scope| files(client, *scope, PROGRAM, SetupOptions::default())).collect();
         let servers: Vec<&ClientFile> = tables.iter().filter(|file| self.has_server(file)).collect();
         let settings = self.claude_settings(client);
         let title = client.title();

@@ -48,8 +48,7 @@ pub(super) fn with(text: &str, want: &Want) -> String {
         text if text.ends_with('\n') => end.to_owned(),
         _ => end.repeat(2),
     };
-    let names: Vec<&str> = want.path.iter().chain(&want.key).copied().collect();
-    let mut made = format!("{text}{before}[{}]{end}", names.join("."));
+    let mut made = format!("{text}{before}[{}]{end}", want.keys().join("."));
     if let ConfigValue::Map(members) = &want.value {
         // These strings and lists are written as in JSON.
         made.extend(members.iter().map(|(key, value)| format!("{key} = {}{end}", value.to_json(None, ""))));
@@ -62,7 +61,7 @@ pub(super) fn without(text: &str, want: &Want) -> Option<String> {
     let root = parse(text).ok()?;
     let mut place = None;
     let mut table = root.get_ref();
-    for name in want.path.iter().chain(&want.key) {
+    for name in &want.keys() {
         let (key, value) = table.iter().find(|(key, _)| key.get_ref() == name)?;
         place = Some((key.span(), value));
         if let DeValue::Table(inner) = value.get_ref() {

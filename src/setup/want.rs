@@ -18,6 +18,11 @@ pub(super) struct Want {
 }
 
 impl Want {
+    /// Returns the keys that lead to it, its own included.
+    pub(super) fn keys(&self) -> Vec<&'static str> {
+        self.path.iter().chain(&self.key).copied().collect()
+    }
+
     /// Returns whether it is a server under this program's name.
     pub(super) fn is_server(&self) -> bool {
         self.command.is_some() && self.event().is_none()

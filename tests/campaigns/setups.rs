@@ -120,7 +120,7 @@ pub(crate) fn run(folder: &Path, size: usize, seed: u64) -> Outcome {
 fn one(at: &Path, random: &mut Random, outcome: &mut Outcome) {
     let scope = if random.below(3) > 0 { SetupScope::Project } else { SetupScope::User };
     let users = [SetupClient::VsCode, SetupClient::AgentsMd];
-    let all = SetupClient::ALL.into_iter().filter(|client| scope == SetupScope::Project || !users.contains(client));
+    let all = SetupClient::ALL.iter().copied().filter(|client| scope == SetupScope::Project || !users.contains(client));
     let all: Vec<SetupClient> = all.collect();
     let clients: Vec<SetupClient> = (0..=random.below(3)).map(|_| *random.pick(&all)).collect();
     let options = SetupOptions { each_prompt: random.below(2) == 0, allow_tools: random.below(2) == 0 };
@@ -202,7 +202,7 @@ fn assert_foreign(place: &Place, configs: &BTreeMap<PathBuf, Config>, template: 
     if configs.values().any(|config| config.is_exact_by_hand) {
         return;
     }
-    let plan = place.setup().plan_removal(&SetupClient::ALL, SetupScope::Project).unwrap();
+    let plan = place.setup().plan_removal(SetupClient::ALL, SetupScope::Project).unwrap();
     let changed = plan.files.iter().filter(|file| file.action != PlannedAction::Keep);
     let changed: Vec<String> = changed.map(|file| format!("{}\n{}", file.path.display(), file.diff)).collect();
     assert!(changed.is_empty(), "what set-up would still remove: {}", changed.join("\n"));

@@ -157,13 +157,3 @@ fn examples_fit_into_a_terminal() {
     }
     assert!(n_lines > 40, "{n_lines}");
 }
-
-#[test]
-fn completions_have_no_hidden_options() {
-    let base = TestBase::without_memory();
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = base.run(["completions", shell]).answer(0);
-        assert!(script.contains("quiet") && script.contains("version"), "{shell}");
-        assert!(!script.contains("The time to use instead of the clock") && !script.contains("--now"), "{shell}");
-    }
-}

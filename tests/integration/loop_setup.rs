@@ -9,6 +9,12 @@ fn run(base: &TestBase, arguments: &[&str]) -> Ran {
     base.with([&["run"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run()
 }
 
+/// Runs a command line, as a shell splits it.
+fn run_line(base: &TestBase, line: &str) -> Ran {
+    let words = shlex::split(line).unwrap();
+    run(base, &words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// Nothing was recorded, and nothing is open.
 #[track_caller]
 fn check_nothing(base: &TestBase) {
@@ -198,7 +204,7 @@ fn zero_means_no_limit() {
         "agent.sh",
         "cat > prompt\necho x >> n\n[ $(wc -l < n) -lt 12 ] || echo \"<task-done>$RALPH_TASK_ID</task-done>\"\n",
     );
-    let ran = run(&base, &["--task", "x", "--agent", "sh agent.sh", "--max-iterations", "0"]);
+    let ran = run_line(&base, "--task x --agent 'sh agent.sh' --max-iterations 0");
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("12 (1 done, 11 blocked)"), "{ran}");
     assert!(base.read("prompt").contains("**Iteration:** 12 of unlimited"), "{}", base.read("prompt"));
@@ -211,19 +217,8 @@ fn zero_means_no_limit() {
 fn a_resumed_run_keeps_its_options() {
     let base = TestBase::new();
     base.write("agent.sh", "echo $RALPH_MODEL >> models\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
-    let arguments = [
-        "--task",
-        "x",
-        "--agent",
-        "sh agent.sh",
-        "--verify",
-        "sh -c 'exit 3'",
-        "--strategy",
-        "escalate",
-        "--max-iterations",
-        "1",
-    ];
-    run(&base, &arguments).says(1, "--max-iterations N");
+    let options = "--task x --agent 'sh agent.sh' --verify \"sh -c 'exit 3'\" --strategy escalate --max-iterations 1";
+    run_line(&base, options).says(1, "--max-iterations N");
     let ran = run(&base, &["--resume"]);
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(ran.stdout.contains("1 (1 retried)"), "{ran}");
@@ -234,8 +229,7 @@ fn a_resumed_run_keeps_its_options() {
 
     // A checklist continues, from any folder.
     base.write("todo.md", "- [ ] one\n- [ ] two\n");
-    let arguments = ["--task-file", "todo.md", "--agent", "sh agent.sh", "--max-iterations", "1"];
-    run(&base, &arguments).says(1, "--max-iterations N");
+    run_line(&base, "--task-file todo.md --agent 'sh agent.sh' --max-iterations 1").says(1, "--max-iterations N");
     base.write("sub/x", "");
     let ran =
         base.with(["run", "--resume"]).env("PATH", std::env::var_os("PATH").unwrap()).folder(base.at("sub")).run();

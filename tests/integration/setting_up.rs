@@ -16,31 +16,25 @@ use crate::pty::Terminal;
 use crate::setups;
 use crate::support::{PROGRAM, Ran, Run, TestBase};
 
-const CLIENTS: [&str; 14] = [
-    "claude",
-    "codex",
-    "cursor",
-    "opencode",
-    "copilot",
-    "vscode",
-    "agents-md",
-    "gemini",
-    "qwen",
-    "kiro",
-    "devin",
-    "goose",
-    "zed",
-    "amp",
-];
+const CLIENTS: &[&str] = SetupClient::WORDS;
 
-/// Prepares `setup` in a home in which a shell finds the program.
-fn with<'a>(base: &'a TestBase, arguments: &[&str]) -> Run<'a> {
+/// Prepares a command in a home in which a shell finds the program.
+pub(crate) fn with_program<'a>(base: &'a TestBase, arguments: &[&str]) -> Run<'a> {
     let bin = base.home().parent().unwrap().join("bin");
     if !bin.exists() {
         fs::create_dir(&bin).unwrap();
         symlink(PROGRAM, bin.join("ralph-memory")).unwrap();
     }
-    base.with([&["setup"], arguments].concat()).env("PATH", bin)
+    base.with(arguments).env("PATH", bin)
+}
+
+fn with<'a>(base: &'a TestBase, arguments: &[&str]) -> Run<'a> {
+    with_program(base, &[&["setup"], arguments].concat())
+}
+
+/// Forgets what was recorded, as in a clone.
+fn forget(base: &TestBase) {
+    fs::remove_dir_all(base.home().join(".local")).unwrap();
 }
 
 fn setup(base: &TestBase, arguments: &[&str]) -> Ran {
@@ -67,12 +61,13 @@ fn diffs(scope: &str, clients: &[&str]) -> String {
 
 #[test]
 fn each_client_gets_its_files_in_a_project() {
-    assert_snapshot!("setup-project", diffs("project", &CLIENTS));
+    assert_snapshot!("setup-project", diffs("project", CLIENTS));
 }
 
 #[test]
 fn each_client_gets_its_files_in_a_home() {
-    let clients: Vec<&str> = CLIENTS.into_iter().filter(|client| !["vscode", "agents-md"].contains(client)).collect();
+    let clients: Vec<&str> =
+        CLIENTS.iter().copied().filter(|client| !["vscode", "agents-md"].contains(client)).collect();
     assert_snapshot!("setup-user", diffs("user", &clients));
 }
 
@@ -153,7 +148,7 @@ fn a_file_gets_its_bytes_back() {
         run(&["--remove"]);
         assert_eq!((&read().as_str(), base.files("")), (text, before), "{path}");
         run(&["--each-prompt"]);
-        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        forget(&base);
         run(&["--remove"]);
         assert_eq!(read(), without_record.unwrap_or(text), "{path} {text:?}");
     }
@@ -388,7 +383,7 @@ fn a_file_that_several_clients_use_stays_until_the_last() {
         base.write("AGENTS.md", "# Rules\n");
         let forget = || {
             if !has_record {
-                fs::remove_dir_all(base.home().join(".local")).unwrap();
+                forget(&base);
             }
         };
         setup(&base, &["codex", "cursor"]).says(0, "edited   AGENTS.md");
@@ -405,7 +400,7 @@ fn a_file_that_several_clients_use_stays_until_the_last() {
 
 #[test]
 fn a_removal_in_a_clone_leaves_no_empty_folder() {
-    for client in CLIENTS {
+    for &client in CLIENTS {
         let base = TestBase::new();
         if client == "opencode" {
             // opencode itself writes this file, and so do people: it stays.
@@ -422,7 +417,7 @@ fn a_removal_in_a_clone_leaves_no_empty_folder() {
         let names = folders();
         assert_eq!(setup(&base, &[client]).code, Some(0), "{client}");
         // A clone has the files, and not the record.
-        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        forget(&base);
         setup(&base, &[client, "--remove"]).says(0, "deleted");
         assert_eq!((base.files(""), folders()), (before, names), "{client}");
     }
@@ -442,7 +437,7 @@ fn a_state_folder_that_was_there_stays_and_one_of_set_up_goes_with_the_last_reco
     setup(&base, &["cursor"]).says(0, "created");
     setup(&base, &["cursor", "--remove"]).says(0, "deleted");
     assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
-    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    forget(&base);
     for (scopes, last) in [(["project", "user"], "user"), (["user", "project"], "project")] {
         for scope in scopes {
             setup(&base, &["cursor", "--scope", scope]).says(0, "created");
@@ -467,7 +462,7 @@ fn the_trust_of_codex_is_mentioned_only_where_its_hooks_are_removed() {
     // What Codex shares with others is not its own.
     base.write("AGENTS.md", "# Rules\n");
     setup(&base, &["agents-md"]).says(0, "edited   AGENTS.md");
-    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    forget(&base);
     let all = setup(&base, &["--remove", "--yes"]);
     assert!(all.stdout.contains("edited   AGENTS.md") && !all.stdout.contains(trust), "{all}");
 }
@@ -557,7 +552,7 @@ fn without_a_record_only_what_set_up_writes_to_the_letter_is_removed() {
         // With set-up's own entries beside it.
         base.write(path, text);
         setup(&base, &[client]).says(0, "created");
-        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        forget(&base);
         setup(&base, &[client, "--remove"]).says(0, "deleted");
         if !is_exact && client != "opencode" {
             let read = |text: String| serde_json::from_str::<Value>(&text).map_err(|_| text);
@@ -582,7 +577,7 @@ fn files_of_another_version_are_updated_in_a_clone() {
     let clone_of = |change: &dyn Fn(String) -> String| {
         let base = TestBase::new();
         setup(&base, &["claude", "opencode"]).says(0, "created");
-        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        forget(&base);
         let own = paths.map(|path| base.read(path));
         for (path, own) in paths.iter().zip(&own) {
             base.write(path, change(own.clone()));
@@ -647,7 +642,7 @@ fn a_client_of_which_files_are_gone_is_checked_without_its_name() {
     let base = TestBase::new();
     for scope in ["project", "user"] {
         let has_files = |client: &&str| scope == "project" || !["vscode", "agents-md", "claude"].contains(client);
-        let clients: Vec<&str> = CLIENTS.into_iter().filter(has_files).collect();
+        let clients: Vec<&str> = CLIENTS.iter().copied().filter(has_files).collect();
         setup(&base, &[&clients[..], &["--scope", scope]].concat()).says(0, "created");
         let all = setup(&base, &["--check", "--scope", scope]).answer(0);
         let connected = all.lines().find_map(|line| line.strip_prefix("connected: ")).unwrap();
@@ -656,7 +651,7 @@ fn a_client_of_which_files_are_gone_is_checked_without_its_name() {
     fs::remove_file(base.at(".github/mcp.json")).unwrap();
     setup(&base, &["--check"]).says(1, ".github/mcp.json lacks the server (Copilot CLI)");
     // A clone has no record.
-    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    forget(&base);
     setup(&base, &["--check"]).says(1, ".github/mcp.json lacks the server (Copilot CLI)");
 }
 
@@ -809,7 +804,7 @@ fn temporary_files_of_a_killed_set_up_are_removed() {
 }
 
 /// A set-up of this project, as a program with this home makes it.
-fn of_library(base: &TestBase) -> Setup {
+pub(crate) fn of_library(base: &TestBase) -> Setup {
     let home = base.home().as_os_str().to_owned();
     let variable = move |name: &str| (name == "HOME").then(|| home.clone());
     Setup::new(&base.root(), Path::new("/usr/bin/ralph-memory"), StateFolders::of_user(&variable), &variable)
@@ -899,7 +894,7 @@ fn claude_code_reads_its_instructions_whatever_is_beside_them() {
         setup(&base, &["claude", "--check"]).says(1, &format!("{RULES} lacks the instructions (Claude Code)"));
         setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
         // A clone has no record.
-        fs::remove_dir_all(base.home().join(".local")).unwrap();
+        forget(&base);
         setup(&base, &["claude", "--remove"]).says(0, &format!("deleted  {RULES}"));
         assert_eq!(base.files(""), before, "{path}");
         assert!(!base.at(".claude/rules").exists(), "{path}");
@@ -938,14 +933,14 @@ fn a_check_without_names_looks_at_what_was_set_up() {
     setup(&base, &["cursor"]).says(0, "created");
     setup(&base, &["--check"]).says(0, "connected: Cursor");
     // In a clone, what is exactly set-up's says so.
-    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    forget(&base);
     setup(&base, &["--check"]).says(0, "connected: Cursor");
     fs::remove_file(base.at(".cursor/hooks.json")).unwrap();
     setup(&base, &["--check"]).says(1, ".cursor/hooks.json lacks the hook `session-start`");
 
     let base = TestBase::new();
     setup(&base, &["agents-md"]).says(0, "created  AGENTS.md");
-    fs::remove_dir_all(base.home().join(".local")).unwrap();
+    forget(&base);
     setup(&base, &["--check"]).says(0, "connected: AGENTS.md");
 
     let base = TestBase::new();

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::architecture::{Source, names_behind, sources};
 
+/// Modules, each by the names that lead to it.
+type Places = Vec<Vec<String>>;
 /// Which files use which, by their paths.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -62,59 +64,50 @@ fn circle(graph: &Graph) -> Option<Vec<String>> {
 }
 
 /// Returns which files of the library use which of the same module beside them: by `super::` and by the module's own name.
-/// A file and those in its folder belong together, so imports between them do not count.
 fn imports(sources: &[Source]) -> Graph {
-    let files: BTreeMap<Vec<&str>, &str> = sources
-        .iter()
-        .map(|source| (source.modules(), source.path.as_str()))
-        .filter(|(path, _)| !path.is_empty())
-        .collect();
-    let mut graph = Graph::new();
-    for source in sources {
-        let own = source.modules();
-        let Some((_, above)) = own.split_last() else { continue };
-        if above.is_empty() {
-            continue;
-        }
-        // A row of two names a file further up.
-        let code = source.before_tests().replace("super::super::", "above::");
-        let mut used: Vec<Vec<&str>> = Vec::new();
-        let beside = names_behind(&code, "super");
-        used.extend(beside.iter().map(|name| [above, &[name.as_str()]].concat()));
-        let from_root = names_behind(&code, &format!("crate::{}", own[0]));
-        used.extend(from_root.iter().map(|name| vec![own[0], name.as_str()]));
-        let targets = used.iter().filter(|path| !own.starts_with(path) && !path.starts_with(&own));
-        let targets: BTreeSet<String> =
-            targets.filter_map(|path| files.get(path)).map(|path| (*path).to_owned()).collect();
-        graph.insert(source.path.clone(), targets);
-    }
-    graph
+    let modules = |source: &Source| source.modules().into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let of_library = |own: &[String], code: &str| {
+        let inner = names_behind(code, &format!("crate::{}", own[0])).into_iter();
+        inner.map(|name| vec![own[0].clone(), name]).collect()
+    };
+    imports_of(sources, &|source| Some(modules(source)).filter(|own| own.len() > 1), &of_library)
 }
 
-/// Returns which files of the program use which, by `crate::` and `super::`. A file and those in its folder belong together.
+/// Returns which files of the program use which, by `crate::` and `super::`.
 fn program_imports(sources: &[Source]) -> Graph {
     let modules = |source: &Source| -> Option<Vec<String>> {
         let path = source.path.strip_prefix("src/bin/ralph-memory/")?.trim_end_matches(".rs").trim_end_matches("/mod");
         (path != "main").then(|| path.split('/').map(str::to_owned).collect())
     };
+    let of_program = |_: &[String], code: &str| {
+        let inner = |module: String| {
+            let inner = names_behind(code, &format!("crate::{module}")).into_iter();
+            inner.map(|name| vec![module.clone(), name]).chain([vec![module.clone()]]).collect::<Vec<_>>()
+        };
+        names_behind(code, "crate").into_iter().flat_map(inner).collect()
+    };
+    imports_of(sources, &modules, &of_program)
+}
+
+/// Returns which files use which. `modules` names the place of a file, and `by_root` the places that it names from the root.
+/// A file and those in its folder belong together, so imports between them do not count.
+fn imports_of(
+    sources: &[Source],
+    modules: &dyn Fn(&Source) -> Option<Vec<String>>,
+    by_root: &dyn Fn(&[String], &str) -> Places,
+) -> Graph {
     let files: BTreeMap<Vec<String>, &str> =
         sources.iter().filter_map(|source| Some((modules(source)?, source.path.as_str()))).collect();
     let mut graph = Graph::new();
     for (source, own) in sources.iter().filter_map(|source| Some((source, modules(source)?))) {
+        // A row of two names a file further up.
         let code = source.before_tests().replace("super::super::", "above::");
-        let mut used: BTreeSet<Vec<String>> = BTreeSet::new();
-        for module in names_behind(&code, "crate") {
-            let inner = names_behind(&code, &format!("crate::{module}"));
-            used.extend(inner.into_iter().map(|name| vec![module.clone(), name]));
-            used.insert(vec![module]);
-        }
+        let mut used = by_root(&own, &code);
         let above = &own[..own.len() - 1];
         used.extend(names_behind(&code, "super").into_iter().map(|name| [above, &[name]].concat()));
         let targets = used.iter().filter(|path| !own.starts_with(path) && !path.starts_with(&own));
-        graph.insert(
-            source.path.clone(),
-            targets.filter_map(|path| files.get(path)).map(|path| (*path).to_owned()).collect(),
-        );
+        let targets = targets.filter_map(|path| files.get(path)).map(|path| (*path).to_owned()).collect();
+        graph.insert(source.path.clone(), targets);
     }
     graph
 }

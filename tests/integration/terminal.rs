@@ -1,8 +1,6 @@
 //! Whatever stands in entries, journals, names of files and settings: a terminal gets no orders from it, and JSON
 //! says it as it is.
 
-use std::fs;
-
 use crate::support::TestBase;
 
 /// Every sort of thing that a terminal acts on: a colour, a title and a clipboard (OSC 0, 52), a link (OSC 8), a bell,
@@ -44,7 +42,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn control_characters_never_reach_a_terminal() {
+fn control_characters_reach_no_terminal_and_no_prompt() {
     let base = TestBase::new();
     let all = ORDERS.concat();
     let word = format!("zebra{all}stripe");
@@ -67,7 +65,7 @@ fn control_characters_never_reach_a_terminal() {
     let config = base.read(".ralph/config.toml");
     base.write(".ralph/config.toml", format!("{config}\n{q} = 1\n"));
 
-    let commands: [&[&str]; 32] = [
+    let commands: [&[&str]; 33] = [
         &["search", "zebra"],
         &["search", "zebra", "--explain", "--archived"],
         &["search", &word],
@@ -100,6 +98,8 @@ fn control_characters_never_reach_a_terminal() {
         &["edit", "hostile", "--scope", &format!("feature:{word}")],
         &["add", &word, "--tags", &word, "--body", "zebra"],
         &["add", "--event", &word, &word],
+        // A prompt for an agent: what no reader needs is made visible there, too.
+        &["context", "--task", "zebra"],
     ];
     for arguments in commands {
         let ran = base.run(arguments);
@@ -112,6 +112,7 @@ fn control_characters_never_reach_a_terminal() {
     }
     // They had something to show.
     assert!(base.run(["search", "zebra"]).stdout.contains("zebra\\u{1b}[31m"));
+    assert!(base.run(["context", "--task", "zebra"]).stdout.contains("Of zebras: zebra"));
 
     let hits = base.run(["search", "zebra", "--json"]).json(0);
     let titles: Vec<&str> =
@@ -120,28 +121,7 @@ fn control_characters_never_reach_a_terminal() {
     let entry = base.run(["show", "hostile", "--json"]).json(0);
     assert_eq!(entry["entry"]["title"].as_str(), Some(word.as_str()));
     assert!(entry["entry"]["body"].as_str().unwrap().contains(&word));
-}
-
-/// What an agent's program prints goes to the same terminal, and a context is for a prompt: fenced, with what
-/// no reader needs made visible.
-#[test]
-fn contexts_contain_no_injected_instructions() {
-    let base = TestBase::new();
-    let word = format!("zebra{}stripe", ORDERS.concat());
-    let q = quoted(&word);
-    base.write(
-        ".ralph/knowledge/hostile.md",
-        format!("---\ntitle: {q}\ntags: [{q}, zebra]\n---\n\nOf zebras: {word}\n"),
-    );
-    let ran = base.run(["context", "--task", "zebra"]);
-    assert_eq!(ran.code, Some(0), "{ran}");
-    let found: Vec<String> =
-        ran.stdout.lines().filter(|line| line.contains(is_order)).map(|line| format!("{line:?}")).collect();
-    assert_eq!(found, Vec::<String>::new());
-    assert!(ran.stdout.contains("Of zebras: zebra"), "{ran}");
-    // The agent's prompt gets the same context as the terminal.
-    let file = base.home().join("prompt");
-    fs::write(&file, &ran.stdout).unwrap();
-    let json = base.run(["context", "--task", "zebra", "--json"]).json(0);
-    assert!(json["prompt"].as_str().unwrap().contains("Of zebras"));
+    let context = base.run(["context", "--task", "zebra", "--json"]).json(0);
+    let prompt = context["prompt"].as_str().unwrap();
+    assert!(prompt.contains("Of zebras") && !prompt.contains(is_order), "{prompt}");
 }

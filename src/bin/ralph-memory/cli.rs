@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 
 use clap::error::ErrorKind;
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{Args, ColorChoice, CommandFactory as _, Parser, Subcommand};
 
 use ralph_memory::text::for_terminal;
 
@@ -201,13 +201,13 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::Hook(args) => Ok(hook::run(ui, globals, &args)),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
-        Command::Help(args) => help::run(ui, &args, <Cli as clap::CommandFactory>::command()),
+        Command::Help(args) => help::run(ui, &args, Cli::command()),
         Command::Complete(args) => {
-            complete::run(ui, globals, &args, <Cli as clap::CommandFactory>::command());
+            complete::run(ui, globals, &args, Cli::command());
             Ok(Exit::Done)
         }
         Command::Completions(args) => completions::run(ui, &args, without_hidden()),
-        Command::Man(args) => man::run(&args, <Cli as clap::CommandFactory>::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 
@@ -222,7 +222,7 @@ fn without_hidden() -> clap::Command {
 /// Shows clap's message: help, the version, or why it does not understand the arguments.
 fn refuse(ui: &mut Ui<'_>, mut error: clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
-    let mut program = <Cli as clap::CommandFactory>::command();
+    let mut program = Cli::command();
     let named = named_command(&program, arguments);
     let tip = to_err.then(|| tip(&mut error, &mut program, named.as_deref())).flatten();
     let HelpText { plain, styled } = message(&error, &mut program, named.as_deref());
@@ -236,7 +236,7 @@ fn refuse(ui: &mut Ui<'_>, mut error: clap::Error, arguments: &[OsString]) -> Ex
         return fail(ui, &error.into());
     }
     // clap repeats the agent's text; it is shown once.
-    if to_err && let Some(hint) = record::rescue(<Cli as clap::CommandFactory>::command(), arguments) {
+    if to_err && let Some(hint) = record::rescue(Cli::command(), arguments) {
         ui.note(&format!("hint: {hint}"));
     }
     // At some events, a client whose hook ends with exit code 2 drops the prompt, or lets the agent go on for ever.
@@ -265,7 +265,7 @@ fn message(error: &clap::Error, program: &mut clap::Command, named: Option<&str>
         }
         _ => None,
     }
-    .unwrap_or_else(|| HelpText { plain: text.to_string(), styled: text.ansi().to_string() })
+    .unwrap_or_else(|| HelpText::of(&text))
 }
 
 /// Puts the tip for people who come from other programs into clap's message, and returns it.
@@ -303,8 +303,6 @@ fn is_coloured(color: ColorChoice, is_terminal: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     /// clap takes two arguments of one id for the same one, and does not say so for global options.

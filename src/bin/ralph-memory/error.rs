@@ -20,6 +20,12 @@ pub(crate) struct UsageError {
     pub(crate) hint: String,
 }
 
+impl UsageError {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> UsageError {
+        UsageError { message: message.into(), hint: hint.into() }
+    }
+}
+
 /// An argument that names something that there is not.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -67,20 +73,22 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         let exit = exit(error);
         return if matches!(exit, Exit::Done | Exit::Usage) { exit } else { Exit::NoAnswer };
     }
-    if error.is::<UsageError>() {
-        return Exit::Usage;
-    }
-    if error.is::<NothingFound>() {
-        return Exit::No;
-    }
-    if error.is::<IncompleteAnswer>() {
-        return Exit::Io;
+    if let Some((exit, _)) = of_program(error) {
+        return exit;
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
         // The library names the file in every failure, so this one comes from writing the answer.
         return if output.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Io };
     }
     error.downcast_ref::<Error>().map_or(Exit::Bug, exit_of)
+}
+
+/// Returns the exit code and the hint of an error that is the program's own.
+fn of_program(error: &anyhow::Error) -> Option<(Exit, &str)> {
+    let usage = error.downcast_ref().map(|UsageError { hint, .. }| (Exit::Usage, hint));
+    let nothing = || error.downcast_ref().map(|NothingFound { hint, .. }| (Exit::No, hint));
+    let incomplete = || error.downcast_ref().map(|IncompleteAnswer { hint, .. }| (Exit::Io, hint));
+    usage.or_else(nothing).or_else(incomplete).map(|(exit, hint)| (exit, hint.as_str()))
 }
 
 fn exit_of(error: &Error) -> Exit {
@@ -112,14 +120,8 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     if let Some(NoAnswer(error)) = error.downcast_ref() {
         return hint(error);
     }
-    if let Some(usage) = error.downcast_ref::<UsageError>() {
-        return Some(usage.hint.clone());
-    }
-    if let Some(nothing) = error.downcast_ref::<NothingFound>() {
-        return Some(nothing.hint.clone());
-    }
-    if let Some(incomplete) = error.downcast_ref::<IncompleteAnswer>() {
-        return Some(incomplete.hint.clone());
+    if let Some((_, hint)) = of_program(error) {
+        return Some(hint.to_owned());
     }
     if let Some(output) = error.downcast_ref::<io::Error>() {
         return io_hint(output).map(str::to_owned);

@@ -29,10 +29,17 @@ pub(crate) struct HelpText {
     pub(crate) styled: String,
 }
 
+impl HelpText {
+    /// Takes what clap has rendered.
+    pub(crate) fn of(rendered: &StyledStr) -> HelpText {
+        HelpText { plain: rendered.to_string(), styled: rendered.ansi().to_string() }
+    }
+}
+
 /// Returns clap's help of the program with its list of commands in groups, those of [`PLUMBING`] only with `all`.
 pub(crate) fn grouped(help: &StyledStr, all: bool) -> HelpText {
-    let [plain, styled] = [help.to_string(), help.ansi().to_string()].map(|help| grouped_text(&help, all));
-    HelpText { plain, styled }
+    let HelpText { plain, styled } = HelpText::of(help);
+    HelpText { plain: grouped_text(&plain, all), styled: grouped_text(&styled, all) }
 }
 
 fn grouped_text(help: &str, all: bool) -> String {

@@ -16,13 +16,10 @@ mod mcp;
 mod pager;
 mod parse;
 mod project_paths;
-#[cfg(test)]
-mod reference;
 mod report;
 #[cfg(feature = "page")]
 mod serve;
 mod session;
-mod shell_words;
 mod suggestions;
 mod table;
 mod ui;
@@ -44,3 +41,6 @@ fn main() -> ExitCode {
     let mut err = Erasing(io::stderr());
     error::guarded(|| cli::run(std::env::args_os(), &mut out, &mut err)).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,8 +62,7 @@ pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
 /// [`UsageError`]. Whatever else is wrong with the file is reported when it is read.
 pub(crate) fn check_file(path: &Path, named: &str) -> Result<(), UsageError> {
     if std::fs::metadata(path).is_ok_and(|found| found.is_dir()) {
-        let hint = "name a file, not a folder".to_owned();
-        return Err(UsageError { message: format!("`{}`{named} is a folder", path.display()), hint });
+        return Err(UsageError::new(format!("`{}`{named} is a folder", path.display()), "name a file, not a folder"));
     }
     check_exists(path, named, "name a file that exists")
 }
@@ -76,10 +75,10 @@ pub(crate) fn check_file(path: &Path, named: &str) -> Result<(), UsageError> {
 /// [`UsageError`]. Whatever else is wrong with it is reported when it is read.
 pub(crate) fn check_exists(path: &Path, named: &str, hint: &str) -> Result<(), UsageError> {
     match std::fs::metadata(path) {
-        Err(error) if is_missing(&error) => Err(UsageError {
-            message: format!("`{}`{named} does not exist", path.display()),
-            hint: format!("check the spelling; {hint}"),
-        }),
+        Err(error) if is_missing(&error) => {
+            let message = format!("`{}`{named} does not exist", path.display());
+            Err(UsageError::new(message, format!("check the spelling; {hint}")))
+        }
         _ => Ok(()),
     }
 }
@@ -95,7 +94,7 @@ pub(crate) fn check_folder(path: &Path) -> Result<(), UsageError> {
         Err(error) if is_missing(&error) => ("does not exist", "check the spelling, or create the folder first"),
         _ => return Ok(()),
     };
-    Err(UsageError { message: format!("`{}` {problem}", path.display()), hint: hint.to_owned() })
+    Err(UsageError::new(format!("`{}` {problem}", path.display()), hint))
 }
 
 fn is_missing(error: &io::Error) -> bool {
@@ -105,12 +104,10 @@ fn is_missing(error: &io::Error) -> bool {
 fn relative(root: &Path, named: &Path, folder: &Path, path: &str) -> Result<String, UsageError> {
     let mut full = PathBuf::new();
     for part in folder.join(path).components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                full.pop();
-            }
-            part => full.push(part),
+        if part == Component::ParentDir {
+            full.pop();
+        } else {
+            full.push(part);
         }
     }
     let inside = full.strip_prefix(root).or_else(|_| full.strip_prefix(named));
@@ -119,10 +116,10 @@ fn relative(root: &Path, named: &Path, folder: &Path, path: &str) -> Result<Stri
         Ok(inside) => {
             Ok(inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"))
         }
-        Err(_) => Err(UsageError {
-            message: format!("`{path}` lies outside of the project `{}`", named.display()),
-            hint: "name a file of the project, relative to the folder where the command is run".to_owned(),
-        }),
+        Err(_) => Err(UsageError::new(
+            format!("`{path}` lies outside of the project `{}`", named.display()),
+            "name a file of the project, relative to the folder where the command is run",
+        )),
     }
 }
 

@@ -119,7 +119,7 @@ impl Globals {
 
     /// Opens the selected memory, with the user's settings. Long work shows progress.
     pub(crate) fn open(&self) -> anyhow::Result<Memory> {
-        let memory = self.open_silently()?;
+        let memory = self.open_in(None)?;
         Ok(if self.shows_progress() { memory.with_observer(activity::observe) } else { memory })
     }
 
@@ -138,20 +138,11 @@ impl Globals {
         self.feature.as_deref()
     }
 
-    /// Does what [`Globals::open`] does, without progress.
-    pub(crate) fn open_silently(&self) -> anyhow::Result<Memory> {
-        let start = if self.shown.root.is_some() { PathBuf::new() } else { working_folder()? };
-        self.open_from(&start)
-    }
-
     /// Does what [`Globals::open`] does for a server of an agent, which sees nothing of another feature than its own. The
     /// client may start it in any folder, and names the project in a variable.
     pub(crate) fn open_for_agent(&self) -> anyhow::Result<Memory> {
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
-        let memory = match project {
-            Some(project) if !self.names_place() => self.open_from(Path::new(&project)),
-            _ => self.open_silently(),
-        }?;
+        let memory = self.open_in(project.as_ref().map(Path::new))?;
         Ok(match self.feature() {
             Some(feature) => memory.of_feature(feature),
             None => memory,
@@ -165,24 +156,24 @@ impl Globals {
         self.names_place() || !is_second() && !self.open_for_agent().is_err_and(|error| is_elsewhere(&error))
     }
 
-    /// Does what [`Globals::open`] does for a hook, whose client may name the folder of the session. No progress is shown.
-    pub(crate) fn open_for_hook(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
-        match folder {
-            Some(folder) if !self.names_place() => self.open_from(folder),
-            _ => self.open_silently(),
-        }
-    }
-
-    /// Does what [`Globals::open_for_hook`] does where the settings cannot be read, with the default ones.
-    pub(crate) fn open_for_hook_without_settings(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
-        let folder = folder.filter(|_| !self.names_place());
-        let start = folder.map_or_else(working_folder, |folder| Ok(folder.to_owned()))?;
-        let memory = Memory::open_without_settings(self.shown.root.as_deref(), &start)?;
+    /// Does what [`Globals::open_in`] does where the settings cannot be read, with the default ones.
+    pub(crate) fn open_without_settings_in(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
+        let memory = Memory::open_without_settings(self.shown.root.as_deref(), &self.start_in(folder)?)?;
         Ok(self.configured(memory.keeping_in(state_folders())))
     }
 
-    /// Opens the memory in the named folder, else in the nearest one upward from `start`.
-    fn open_from(&self, start: &Path) -> anyhow::Result<Memory> {
+    /// Returns from where the memory is looked for: the folder that a client names, else the working folder.
+    fn start_in(&self, folder: Option<&Path>) -> anyhow::Result<PathBuf> {
+        match folder {
+            Some(folder) if !self.names_place() => Ok(folder.to_owned()),
+            _ if self.shown.root.is_some() => Ok(PathBuf::new()),
+            _ => working_folder(),
+        }
+    }
+
+    /// Does what [`Globals::open`] does without progress, for a client that may name the folder of its session.
+    pub(crate) fn open_in(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
+        let start = self.start_in(folder)?;
         if let Some(root) = &self.shown.root {
             project_paths::check_folder(root)?;
         }
@@ -199,9 +190,8 @@ impl Globals {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let memory =
-            Memory::open_for_user(self.shown.root.as_deref(), start, user, variables)?.keeping_in(state_folders());
-        Ok(self.configured(memory))
+        let memory = Memory::open_for_user(self.shown.root.as_deref(), &start, user, variables)?;
+        Ok(self.configured(memory.keeping_in(state_folders())))
     }
 
     fn configured(&self, memory: Memory) -> Memory {

@@ -3,6 +3,7 @@
 
 use std::io;
 
+pub(crate) use console::Alignment as Align;
 use console::{measure_text_width, pad_str, truncate_str};
 
 use crate::ui::{PLAIN, QUIET, TITLE, Ui, one_line};
@@ -11,15 +12,6 @@ use crate::ui::{PLAIN, QUIET, TITLE, Ui, one_line};
 const MAX_CELL: usize = 60;
 /// How much of the last column, which is not cut, must have room for a table.
 const MIN_LAST: usize = 20;
-
-/// How the cells of a column stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
-    /// Texts.
-    Left,
-    /// Numbers.
-    Right,
-}
 
 /// Writes a table with a heading for each column; nothing if there are no rows. The last column is not cut.
 pub(crate) fn table<const N: usize>(
@@ -49,13 +41,7 @@ pub(crate) fn table<const N: usize>(
         return rows.iter().try_for_each(|row| paragraph(ui, &columns, row));
     }
     let line = |cells: &[String; N]| {
-        let padded = known.iter().map(|at| {
-            let alignment = match columns[*at].1 {
-                Align::Left => console::Alignment::Left,
-                Align::Right => console::Alignment::Right,
-            };
-            pad_str(&cells[*at], widths[*at], alignment, None).into_owned()
-        });
+        let padded = known.iter().map(|at| pad_str(&cells[*at], widths[*at], columns[*at].1, None).into_owned());
         format!("  {}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
     };
     let heading = ui.styled(QUIET, &line(&columns.map(|(name, _)| name.to_owned())));

@@ -73,14 +73,6 @@ struct JsonFailure<'a> {
     error: &'a ErrorReport,
 }
 
-#[cfg(test)]
-impl<'a> Ui<'a> {
-    /// Returns outputs without colours and without a terminal.
-    pub(crate) fn plain(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Ui<'a> {
-        Ui { out, err, json, quiet: false, out_colour: false, err_colour: false, columns: None }
-    }
-}
-
 impl Ui<'_> {
     /// Writes the answer as one JSON object.
     pub(crate) fn json(&mut self, data: impl Serialize, problems: &[Problem]) -> io::Result<()> {
@@ -233,4 +225,12 @@ pub(crate) fn one_line(text: &str) -> String {
 /// Returns the text in this style, if colours are allowed.
 pub(crate) fn paint(coloured: bool, style: Style, text: &str) -> String {
     if coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+impl<'a> Ui<'a> {
+    /// Returns outputs without colours and without a terminal.
+    pub(crate) fn plain(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Ui<'a> {
+        Ui { out, err, json, quiet: false, out_colour: false, err_colour: false, columns: None }
+    }
 }

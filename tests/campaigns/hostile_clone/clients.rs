@@ -47,7 +47,7 @@ impl Own {
             project_paths: ["opencode.jsonc"].map(PathBuf::from).into(),
             home_paths: [".config/opencode/opencode.jsonc"].map(PathBuf::from).into(),
         };
-        for client in SetupClient::ALL {
+        for &client in SetupClient::ALL {
             let [project, home] = ["project", "home"].map(|name| place.join("own").join(client.as_str()).join(name));
             for scope in [SetupScope::Project, SetupScope::User] {
                 for folder in [&project, &home] {
@@ -221,7 +221,7 @@ pub(super) fn plant(project: &Path, own: &Own, outside: &Path, random: &mut Rand
     let mut taken = BTreeSet::new();
     for _ in 0..=random.below(3) {
         // It has the permission as well.
-        let client = if random.below(4) == 0 { SetupClient::Claude } else { *random.pick(&SetupClient::ALL) };
+        let client = if random.below(4) == 0 { SetupClient::Claude } else { *random.pick(SetupClient::ALL) };
         let made = &own.of_project[client.as_str()];
         // One file of two clients would have the changes of both.
         if made.keys().any(|path| taken.contains(path)) {

@@ -50,7 +50,7 @@ pub(crate) struct AddArgs {
     importance: Option<u8>,
     /// Who wrote it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator` [default: `agent` where a
     /// coding agent runs the command, else `human`]
-    #[arg(long, value_parser = parse::source)]
+    #[arg(long)]
     source: Option<Source>,
     /// A project file that it is about, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
@@ -167,18 +167,14 @@ fn show_removed(ui: &mut Ui<'_>, added: &Written) {
 fn from_stdin() -> anyhow::Result<String> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        let hint =
-            "give it with `--body TEXT`, or put it on standard input: `ralph-memory add … < notes.md`".to_owned();
-        return Err(UsageError { message: "no body".to_owned(), hint }.into());
+        let hint = "give it with `--body TEXT`, or put it on standard input: `ralph-memory add … < notes.md`";
+        return Err(UsageError::new("no body", hint).into());
     }
     let mut bytes = Vec::new();
     let limit = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
     let unreadable = |source| Error::Io { action: "read", path: "standard input".into(), source };
     stdin.lock().take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    let invalid = |reason: &str, hint: &str| UsageError {
-        message: format!("the body on standard input {reason}"),
-        hint: hint.to_owned(),
-    };
+    let invalid = |reason: &str, hint: &str| UsageError::new(format!("the body on standard input {reason}"), hint);
     if bytes.len() > MAX_FILE_BYTES {
         let hint = "write a summary, or split it into several entries";
         return Err(invalid("is over 1 MiB, the limit of an entry", hint).into());

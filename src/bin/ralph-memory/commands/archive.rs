@@ -1,8 +1,7 @@
 //! `archive`: moves entries to the archive.
 
 use ralph_memory::Id;
-use ralph_memory::memory::ArchivedEntry;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::exit::Exit;
 use crate::parse;
@@ -22,16 +21,10 @@ pub(crate) struct ArchiveArgs {
     ids: Vec<Id>,
 }
 
-#[derive(Serialize)]
-struct ArchiveAnswer<'a> {
-    action: &'static str,
-    moved: &'a [ArchivedEntry],
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ArchiveArgs) -> anyhow::Result<Exit> {
     let report = globals.open()?.archive(&args.ids)?;
     if ui.json {
-        ui.json(ArchiveAnswer { action: "archived", moved: &report.moved }, &report.problems)?;
+        ui.json(json!({ "action": "archived", "moved": report.moved }), &report.problems)?;
         return Ok(Exit::Done);
     }
     for moved in &report.moved {

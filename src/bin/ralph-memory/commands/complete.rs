@@ -1,18 +1,18 @@
 //! `complete`: prints what a shell may put in place of the word at the cursor, from the memory.
 //!
 //! The scripts of `completions` call it. It finds the argument that the word belongs to in clap's model of the commands.
-//! It never fails and says nothing but candidates: a shell shows them between two keys.
+//! It never fails and says nothing but candidates: a shell shows them between two keys. Only names that need no quotes in
+//! any shell are offered, so what a clone brings along is never run by the next Enter.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction};
+use clap::{Arg, ArgAction, ValueEnum};
 use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{EntryFilter, LogFilter};
 use ralph_memory::{Kind, Memory};
 
 use crate::session::Globals;
-use crate::shell_words::{CompletingShell, TypedWord, arguments, is_plain};
 use crate::ui::{Ui, count, one_line};
 
 /// The most candidates that are printed.
@@ -24,45 +24,57 @@ const MAX_NAME: usize = 200;
 /// The longest explanation, in characters.
 const MAX_ABOUT: usize = 60;
 
+/// Characters that need no quotes in any shell, beside letters and digits.
+const PLAIN: &str = "-_./:+@%=,";
+/// Characters of these at which bash begins another word for its completion (`COMP_WORDBREAKS`).
+const BREAKS: [char; 3] = ['=', ':', '@'];
+
+/// A shell that completes from the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CompletingShell {
+    /// It replaces the word at the cursor from the last of [`BREAKS`] on.
+    Bash,
+    Zsh,
+    Fish,
+}
+
 /// Print what may stand in place of the last word
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompleteArgs {
-    /// The shell that asks. Without one, no word has quotes, and only candidates that need none are printed
+    /// The shell that asks, whose command line begins with the program's name
     #[arg(long, value_enum)]
     shell: Option<CompletingShell>,
-    /// The words after the program's name, up to the one at the cursor; of bash the whole line up to there
+    /// The command line up to the cursor
     #[arg(last = true)]
     words: Vec<String>,
 }
 
 impl CompleteArgs {
-    /// Returns the words, as they are typed.
-    fn typed(&self) -> Vec<TypedWord> {
-        let n_before = self.words.len().saturating_sub(1);
-        let word = |(at, word): (usize, &String)| match self.shell {
-            Some(CompletingShell::Zsh) => TypedWord::quoted(word),
-            Some(CompletingShell::Fish) if at == n_before => TypedWord::quoted(word),
-            _ => TypedWord::bare(word),
-        };
-        match self.shell {
-            Some(CompletingShell::Bash) => arguments(&self.words.concat()),
-            _ => self.words.iter().enumerate().map(word).collect(),
+    /// Returns the words before the one at the cursor, without their quotes, and that word as it is typed; `None` if a
+    /// quote is open.
+    fn typed(&self) -> Option<(Vec<String>, String)> {
+        let line = self.words.join(" ");
+        let (before, last) = line.rsplit_once(|character: char| character.is_ascii_whitespace()).unwrap_or(("", &line));
+        let mut words = shlex::split(before)?;
+        if self.shell.is_some() {
+            // Variables may be set before the program's name.
+            let program = words.iter().position(|word| !word.contains('='))?;
+            words.drain(..=program);
         }
+        Some((words, last.to_owned()))
     }
 
-    /// Returns a candidate for the last word as the shell takes it, if it can be one.
-    fn written(&self, typed: &TypedWord, kept: &str, text: &str) -> Option<String> {
-        let word = format!("{kept}{text}");
-        // An option is no value, and what a terminal acts on is in no name that a person types.
-        if text.is_empty() || text.starts_with('-') || text.chars().count() > MAX_NAME || one_line(text) != text {
-            return None;
-        }
-        match self.shell {
-            Some(CompletingShell::Bash) => typed.completed(&word).filter(|rest| !rest.is_empty()),
-            Some(CompletingShell::Zsh | CompletingShell::Fish) => Some(word),
-            None => text.chars().all(is_plain).then_some(word),
-        }
+    /// Returns what takes the place of the word at the cursor, or of its end.
+    fn written(&self, last: &str, word: &str) -> Option<String> {
+        let replaced = last.rfind(BREAKS).filter(|_| self.shell == Some(CompletingShell::Bash)).map_or(0, |at| at + 1);
+        Some(word.strip_prefix(&last[..replaced])?.to_owned()).filter(|rest| !rest.is_empty())
     }
+}
+
+/// Returns whether a person types such a name, and no shell acts on it. One that begins with `-` would be an option.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |character: char| character.is_alphanumeric() || PLAIN.contains(character);
+    !name.is_empty() && !name.starts_with('-') && name.chars().count() <= MAX_NAME && name.chars().all(is_plain)
 }
 
 /// What an argument names.
@@ -119,16 +131,15 @@ struct CommandWords {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CompleteArgs, mut program: clap::Command) {
     program.build();
-    let typed = args.typed();
-    let Some(last) = typed.last() else { return };
-    let words: Vec<String> = typed.iter().map(|word| word.text.clone()).collect();
-    let words = CommandWords::read(&program, &words);
+    let Some((before, last)) = args.typed() else { return };
+    let words = CommandWords::read(&program, &before, &last);
     let Some(cursor) = words.cursor else { return };
     let globals = globals.placed(words.directory, words.root);
-    let Ok(memory) = globals.enter_folder().and_then(|()| globals.open_silently()) else { return };
-    let found = candidates(&memory, cursor.named, &cursor.start);
-    let fitting = found.into_iter().filter(|(text, _)| text.starts_with(&cursor.start));
-    let written = fitting.filter_map(|(text, about)| Some((args.written(last, &cursor.kept, &text)?, about)));
+    let Ok(memory) = globals.enter_folder().and_then(|()| globals.open_in(None)) else { return };
+    let found = candidates(&memory, cursor.named, &cursor.start).into_iter();
+    let fitting = found.filter(|(text, _)| text.starts_with(&cursor.start) && is_plain(text));
+    let written =
+        fitting.filter_map(|(text, about)| Some((args.written(&last, &format!("{}{text}", cursor.kept))?, about)));
     for (word, about) in written.take(MAX_CANDIDATES) {
         let about: String = one_line(&about).chars().take(MAX_ABOUT).collect();
         let _ = ui.line(format_args!("{word}\t{about}"));
@@ -136,18 +147,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CompleteArgs, mut p
 }
 
 impl CommandWords {
-    fn read(program: &clap::Command, words: &[String]) -> CommandWords {
+    fn read(program: &clap::Command, before: &[String], last: &str) -> CommandWords {
         let mut read = CommandWords::default();
-        let Some((last, before)) = words.split_last() else { return read };
         let (mut command, mut n_positionals, mut is_literal) = (program, 0, false);
         let mut pending: Option<&Arg> = None;
         for word in before {
-            if let Some(option) = pending {
-                // bash makes `=` a word.
-                if word != "=" {
-                    read.note(option, word);
-                    pending = None;
-                }
+            if let Some(option) = pending.take() {
+                read.note(option, word);
             } else if word == "--" {
                 is_literal = true;
             } else if word.starts_with('-') && word.len() > 1 && !is_literal {
@@ -164,7 +170,7 @@ impl CommandWords {
             }
         }
         let (argument, kept, start) = if let Some(option) = pending {
-            (Some(option), "", last.strip_prefix('=').unwrap_or(last))
+            (Some(option), "", last)
         } else if let (Some((name, value)), false) =
             (last.split_once('=').filter(|_| last.starts_with("--")), is_literal)
         {
@@ -174,7 +180,7 @@ impl CommandWords {
         } else {
             let many = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Append);
             let positional = command.get_positionals().nth(n_positionals);
-            (positional.or_else(|| command.get_positionals().last().filter(many)), "", last.as_str())
+            (positional.or_else(|| command.get_positionals().last().filter(many)), "", last)
         };
         let Some(argument) = argument else { return read };
         let listed = start.rfind(',').filter(|_| argument.get_value_delimiter().is_some()).map_or(0, |at| at + 1);
@@ -283,8 +289,9 @@ mod tests {
     fn check(words: &str, expected: Option<(Named, &str, &str)>) -> CommandWords {
         let mut program = Cli::command();
         program.build();
-        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let read = CommandWords::read(&program, &words);
+        let args = CompleteArgs { shell: None, words: vec![words.to_owned()] };
+        let (before, last) = args.typed().unwrap();
+        let read = CommandWords::read(&program, &before, &last);
         let cursor = read.cursor.as_ref();
         let found = cursor.map(|cursor| (cursor.named, cursor.kept.as_str(), cursor.start.as_str()));
         assert_eq!(found, expected, "{words:?}");
@@ -302,8 +309,6 @@ mod tests {
         check("edit a b", None);
         check("list --tag sq", Some((Named::Tag, "", "sq")));
         check("list --tag=sq", Some((Named::Tag, "--tag=", "sq")));
-        check("list --tag = sq", Some((Named::Tag, "", "sq")));
-        check("list --tag =", Some((Named::Tag, "", "")));
         check("add --tags a,b,sq", Some((Named::Tag, "a,b,", "sq")));
         check("add --tags=a,sq", Some((Named::Tag, "--tags=a,", "sq")));
         check("search x --for-feature l", Some((Named::Feature, "", "l")));
@@ -319,5 +324,33 @@ mod tests {
         assert_eq!((read.directory, read.root), (vec!["a/b".into()], Some("../c".into())));
         let read = check("list -qC a --root b -C c --tag x", Some((Named::Tag, "", "x")));
         assert_eq!((read.directory, read.root), (vec!["a".into(), "c".into()], Some("b".into())));
+    }
+
+    #[test]
+    fn a_candidate_takes_the_place_of_what_the_shell_replaces() {
+        let check = |shell, line: &str, word: &str, expected: Option<(&[&str], Option<&str>)>| {
+            let args = CompleteArgs { shell, words: vec![line.to_owned()] };
+            let found = args.typed().map(|(before, last)| (before, args.written(&last, word)));
+            let expected = expected.map(|(before, rest)| {
+                (before.iter().map(|word| (*word).to_owned()).collect(), rest.map(str::to_owned))
+            });
+            assert_eq!(found, expected, "{line}");
+        };
+        let (bash, zsh) = (Some(CompletingShell::Bash), Some(CompletingShell::Zsh));
+        check(bash, "A=1 B='x y' ./bin/ralph-memory show ", "wal", Some((&["show"], Some("wal"))));
+        check(bash, "ralph-memory  -C 'my folder' show w", "wal", Some((&["-C", "my folder", "show"], Some("wal"))));
+        check(bash, "ralph-memory list --tag=a", "--tag=ab", Some((&["list"], Some("ab"))));
+        check(bash, "ralph-memory show task:t", "task:t-1", Some((&["show"], Some("t-1"))));
+        check(bash, "ralph-memory list --tag=", "--tag=", Some((&["list"], None)));
+        check(zsh, "ralph-memory list --tag=a", "--tag=ab", Some((&["list"], Some("--tag=ab"))));
+        check(None, "list --tag=a", "--tag=ab", Some((&["list"], Some("--tag=ab"))));
+        check(bash, "ralph-memory list --tag 'a b", "a b", None);
+        for (name, expected) in
+            [("gr\u{f6}\u{df}e", true), ("a.b/c:d+e@f%g=h,i_j-k", true), ("", false), ("-x", false), ("a b", false)]
+        {
+            assert_eq!(is_plain(name), expected, "{name}");
+        }
+        assert!("\t'\"$`;&|<>()*?[]{}~#!\\^\u{202e}".chars().all(|odd| !is_plain(&format!("a{odd}"))));
+        assert!(is_plain(&"x".repeat(200)) && !is_plain(&"x".repeat(201)));
     }
 }

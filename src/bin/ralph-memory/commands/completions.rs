@@ -45,7 +45,7 @@ const ZSH: &str = r#"_ralph-memory_candidates() {
     while IFS= read -r line; do
         values+=("${line%%$'\t'*}")
         shown+=("${line/$'\t'/  -- }")
-    done < <(command ralph-memory complete --shell zsh -- "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)
+    done < <(command ralph-memory complete --shell zsh -- "${(j: :)words[1,CURRENT-1]} $PREFIX" 2>/dev/null)
     (( $#values )) && compadd -l -d shown -a values
 }
 
@@ -56,9 +56,7 @@ _ralph-memory() {
 /// fish has a condition for each command, and completes the value of an option without the option's name.
 const FISH: &str = "
 function __ralph_memory_candidates
-    set -l words (commandline -opc)
-    set -e words[1]
-    command ralph-memory complete --shell fish -- $words (commandline -ct) 2>/dev/null | string replace -r '^--[a-z-]+=' ''
+    command ralph-memory complete --shell fish -- (commandline -cp) 2>/dev/null | string replace -r '^--[a-z-]+=' ''
 end
 
 ";

@@ -87,7 +87,7 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Re
                 say_kept(&old, &draft, ui);
                 hint.push_str("; `--retry` opens your text again");
             }
-            return Err(UsageError { message, hint }.into());
+            return Err(UsageError::new(message, hint).into());
         }
         match draft.text().and_then(|text| memory.edit(&old, &text)) {
             Ok(edited) => {
@@ -108,7 +108,7 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Re
 
 /// Gives the editor's copy its text: that of the entry, or what an earlier call kept with what changed since.
 fn begin(ui: &mut Ui<'_>, old: &EntryText, draft: &EntryDraft<'_>, is_retry: bool) -> anyhow::Result<()> {
-    let usage = |message: String, hint: String| anyhow::Error::from(UsageError { message, hint });
+    let usage = |message: String, hint: String| anyhow::Error::from(UsageError::new(message, hint));
     if !draft.is_kept() {
         if is_retry {
             return Err(usage(format!("no copy of `{}` was kept", old.id), "leave `--retry` out".to_owned()));
@@ -140,7 +140,7 @@ fn opened_twice(old: &EntryText, error: Error) -> anyhow::Error {
     let Error::Locked { holder, .. } = error else { return error.into() };
     let holder = holder.map(|holder| format!(" by {holder}")).unwrap_or_default();
     let message = format!("`{}` is being edited{holder}", old.id);
-    UsageError { message, hint: "close that editor first".to_owned() }.into()
+    UsageError::new(message, "close that editor first").into()
 }
 
 /// Removes the editor's copy. What was written stays written if that fails, and the next call says that there is a copy.
@@ -171,13 +171,12 @@ fn say_kept(old: &EntryText, draft: &EntryDraft<'_>, ui: &mut Ui<'_>) {
 fn editor(old: &EntryText) -> anyhow::Result<String> {
     let set = |name| std::env::var(name).ok().filter(|command| !command.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
-        let message = "no editor is set".to_owned();
         let hint = format!(
             "set the variable VISUAL or EDITOR, such as `EDITOR=nano`; or change `{}` in any program, and run \
              `ralph-memory check`",
             old.path
         );
-        UsageError { message, hint }.into()
+        UsageError::new("no editor is set", hint).into()
     })
 }
 

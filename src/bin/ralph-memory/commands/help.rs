@@ -36,8 +36,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, args: &HelpArgs, mut program: Command) -> any
         }
         Some(topic) if args.all => {
             program.build();
-            let help = program.find_subcommand_mut(topic).ok_or_else(|| unknown(topic))?.render_long_help();
-            HelpText { plain: help.to_string(), styled: help.ansi().to_string() }
+            HelpText::of(&program.find_subcommand_mut(topic).ok_or_else(|| unknown(topic))?.render_long_help())
         }
         Some(topic) => of_command(&mut program, topic).ok_or_else(|| unknown(topic))?,
         None => groups::grouped(&program.render_help(), args.all),
@@ -74,8 +73,7 @@ pub(crate) fn of_command(program: &mut Command, name: &str) -> Option<HelpText> 
     let mut levels = [Detail::All, Detail::Examples, Detail::FirstWords, Detail::Options]
         .map(|detail| compact(command, detail, &globals));
     let at = levels.iter().position(fits).unwrap_or(levels.len() - 1);
-    let help = levels[at].render_help();
-    Some(HelpText { plain: help.to_string(), styled: help.ansi().to_string() })
+    Some(HelpText::of(&levels[at].render_help()))
 }
 
 /// How much the help of a command says.
@@ -124,7 +122,7 @@ fn first_words(help: &str) -> &str {
 fn unknown(topic: &str) -> UsageError {
     let instead = suggestions::command(topic).map(|instead| format!("type `{instead}`"));
     let hint = instead.unwrap_or_else(|| "`ralph-memory help --all` lists the commands".to_owned());
-    UsageError { message: format!("there is no command `{}`", one_line(topic)), hint }
+    UsageError::new(format!("there is no command `{}`", one_line(topic)), hint)
 }
 
 #[cfg(test)]

@@ -149,11 +149,11 @@ fn answer(globals: &Globals, args: &HookArgs, is_over: &dyn Fn() -> bool) -> any
     let variable = |name: &str| std::env::var_os(name);
     let (input, problem) = input(if args.event == HookEvent::SessionEnd { LAST_TIMEOUT } else { PIECE_TIMEOUT });
     let call = HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem);
-    match globals.open_for_hook(call.folder()) {
+    match globals.open_in(call.folder()) {
         Ok(memory) => Ok(memory.hook(&call, is_over)),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Settings { .. })) => {
             let report = error::report(&error);
-            match globals.open_for_hook_without_settings(call.folder()) {
+            match globals.open_without_settings_in(call.folder()) {
                 Ok(memory) => Ok(memory.hook_without_settings(&call, &report.message)),
                 Err(other) if is_elsewhere(&other) => Ok(HookAnswer::default()),
                 Err(_) => Err(error),

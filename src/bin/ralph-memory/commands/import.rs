@@ -13,12 +13,13 @@ use ralph_memory::memory::{
 };
 use ralph_memory::text::printed_command;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::project_paths;
 use crate::session::{Globals, agent_folders, client_of_environment, writer};
-use crate::ui::{ID, QUIET, Ui};
+use crate::ui::{ID, PLAIN, QUIET, Ui};
 
 /// The largest standard input, in bytes.
 const MAX_INPUT: u64 = 512 * 1024 * 1024;
@@ -110,20 +111,13 @@ struct ImportAnswer<'a> {
     report: &'a ImportReport,
 }
 
-/// What there is to import.
-#[derive(Serialize)]
-struct ImportableAnswer<'a> {
-    sources: Vec<ImportAnswer<'a>>,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyhow::Result<Exit> {
     let Some(what) = &args.what else { return show_importable(ui, globals, args) };
     let (source, path) = match what.to_str().and_then(ImportSource::parse) {
         Some(source) => (Some(source), args.path.as_ref()),
         None if args.path.is_none() => (None, Some(what)),
         None => {
-            let message = format!("`{}` is not a source", what.display());
-            return Err(UsageError { message, hint: sources_hint() }.into());
+            return Err(UsageError::new(format!("`{}` is not a source", what.display()), sources_hint()).into());
         }
     };
     if let Some(source) = source {
@@ -141,9 +135,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyh
             ImportInput::Path(path.clone())
         }
     };
-    let told = source.or_else(|| told_from(&input)).ok_or_else(|| UsageError {
-        message: format!("nothing says what `{}` is", what.display()),
-        hint: format!("name the source before the path; {}", sources_hint()),
+    let told = source.or_else(|| told_from(&input)).ok_or_else(|| {
+        let hint = format!("name the source before the path; {}", sources_hint());
+        UsageError::new(format!("nothing says what `{}` is", what.display()), hint)
     })?;
     args.check(told)?;
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
@@ -191,7 +185,7 @@ fn show_importable(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> any
     if ui.json {
         let answers =
             found.iter().map(|(source, report)| ImportAnswer { source: source.as_str(), dry_run: true, report });
-        ui.json(ImportableAnswer { sources: answers.collect() }, &problems)?;
+        ui.json(json!({ "sources": answers.collect::<Vec<_>>() }), &problems)?;
         return Ok(Exit::Done);
     }
     for (source, report) in &found {
@@ -239,26 +233,21 @@ impl ImportArgs {
 
     /// Refuses options that mean nothing for the source.
     fn check(&self, source: ImportSource) -> Result<(), UsageError> {
-        let of_another = |option: &str, owner: ImportSource| UsageError {
-            message: format!("{option} has no meaning for `{}`", source.as_str()),
-            hint: format!(
-                "it is for {}; leave it out",
-                printed_command("ralph-memory import SOURCE", &[("SOURCE", owner.as_str())])
-            ),
-        };
-        if self.since.is_some() && source != ImportSource::Transcripts {
-            return Err(of_another("--since", ImportSource::Transcripts));
-        }
-        if self.allow_invisible && source != ImportSource::Export {
-            return Err(of_another("--allow-invisible", ImportSource::Export));
-        }
-        if self.fields() != JsonlFields::default() && source != ImportSource::Jsonl {
-            return Err(of_another("an option that names a field", ImportSource::Jsonl));
+        let meaningless = |option| format!("{option} has no meaning for `{}`", source.as_str());
+        let has_fields = self.fields() != JsonlFields::default();
+        for (is_given, option, owner) in [
+            (self.since.is_some(), "--since", ImportSource::Transcripts),
+            (self.allow_invisible, "--allow-invisible", ImportSource::Export),
+            (has_fields, "an option that names a field", ImportSource::Jsonl),
+        ] {
+            if is_given && source != owner {
+                let command = printed_command("ralph-memory import SOURCE", &[("SOURCE", owner.as_str())]);
+                return Err(UsageError::new(meaningless(option), format!("it is for {command}; leave it out")));
+            }
         }
         let makes_entries = !matches!(source, ImportSource::Transcripts | ImportSource::Ralph | ImportSource::Export);
         if !self.tags.is_empty() && !makes_entries {
-            let message = format!("--tag has no meaning for `{}`", source.as_str());
-            return Err(UsageError { message, hint: "attempts and exported entries keep what they have".to_owned() });
+            return Err(UsageError::new(meaningless("--tag"), "attempts and exported entries keep what they have"));
         }
         Ok(())
     }
@@ -305,10 +294,10 @@ fn show_item(ui: &mut Ui<'_>, item: &ImportedItem) -> io::Result<()> {
     let what = match &item.id {
         Some(id) => ui.styled(ID, id.as_str()),
         None if item.title.is_empty() => String::new(),
-        None => format!("`{}`", ui.styled(crate::ui::PLAIN, &item.title)),
+        None => format!("`{}`", ui.styled(PLAIN, &item.title)),
     };
     let from = ui.styled(QUIET, &format!("from {}", item.from));
-    let reason = item.reason.as_ref().map(|reason| format!(": {}", ui.styled(crate::ui::PLAIN, reason)));
+    let reason = item.reason.as_ref().map(|reason| format!(": {}", ui.styled(PLAIN, reason)));
     let line = [item.action.as_str(), &what, &from].into_iter().filter(|part| !part.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
     ui.line(format_args!("{line}{}", reason.unwrap_or_default()))
@@ -317,8 +306,8 @@ fn show_item(ui: &mut Ui<'_>, item: &ImportedItem) -> io::Result<()> {
 fn from_stdin() -> anyhow::Result<Vec<u8>> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        let hint = "`ralph-memory export | ralph-memory import export -`, or name a file".to_owned();
-        return Err(UsageError { message: "nothing is on standard input".to_owned(), hint }.into());
+        let hint = "`ralph-memory export | ralph-memory import export -`, or name a file";
+        return Err(UsageError::new("nothing is on standard input", hint).into());
     }
     let failed = |source| Error::Io { action: "read", path: "standard input".into(), source };
     let mut bytes = Vec::new();

@@ -1,10 +1,8 @@
 //! `index`: brings the search index up to date, or rebuilds it; and the vectors, here or on a server.
 
-use std::path::Path;
-
 use ralph_memory::Problem;
 use ralph_memory::memory::EmbedReport;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::exit::Exit;
 use crate::session::Globals;
@@ -26,29 +24,6 @@ pub(crate) struct IndexArgs {
     remote: bool,
 }
 
-#[derive(Serialize)]
-struct IndexAnswer<'a> {
-    index: IndexState<'a>,
-    vectors: Option<VectorState>,
-}
-
-#[derive(Serialize)]
-struct IndexState<'a> {
-    path: &'a Path,
-    entry_count: usize,
-}
-
-/// How many entries have vectors, locally or on the server.
-#[derive(Serialize)]
-struct VectorState {
-    #[serde(rename = "entry_count")]
-    entries: usize,
-    #[serde(rename = "new_count")]
-    new: usize,
-    #[serde(rename = "removed_count")]
-    removed: usize,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let index = if args.rebuild && !args.remote { memory.rebuild_index()? } else { memory.update_index()? };
@@ -63,11 +38,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyho
     let problems: Vec<Problem> =
         vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();
     if ui.json {
-        let vectors = vectors.map(|EmbedReport { entries, new, removed, .. }| VectorState { entries, new, removed });
-        ui.json(
-            IndexAnswer { index: IndexState { path: &index.path, entry_count: index.entries }, vectors },
-            &problems,
-        )?;
+        let vectors = vectors.map(|EmbedReport { entries, new, removed, .. }| {
+            json!({ "entry_count": entries, "new_count": new, "removed_count": removed })
+        });
+        let index = json!({ "path": index.path, "entry_count": index.entries });
+        ui.json(json!({ "index": index, "vectors": vectors }), &problems)?;
     } else {
         ui.line(format_args!("the index has {}", count(index.entries, "entry")))?;
         if let Some(EmbedReport { entries: known, new, removed, .. }) = &vectors {

@@ -32,13 +32,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
     let above =
         if args.here || globals.names_root() || root.join(".ralph").exists() { None } else { Memory::above(&root) };
     if let Some(above) = above {
-        return Err(UsageError {
-            message: format!("this folder is inside `{}`, which has a memory", above.display()),
-            hint:
-                "commands in this folder use that memory; `ralph-memory init --here` makes another one for this folder"
-                    .to_owned(),
-        }
-        .into());
+        let message = format!("this folder is inside `{}`, which has a memory", above.display());
+        let hint =
+            "commands in this folder use that memory; `ralph-memory init --here` makes another one for this folder";
+        return Err(UsageError::new(message, hint).into());
     }
     let initialised = Memory::init(&root)?;
     let problems: Vec<Problem> = foreign_owner(globals).into_iter().collect();
@@ -64,9 +61,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         return Ok(Exit::Done);
     }
     let clients = setup::in_project(root)?.found(SetupScope::Project);
-    let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
-    if !names.is_empty() {
-        ui.line(format_args!("next: `ralph-memory setup` connects it to {}", names.join(", ")))?;
+    if !clients.is_empty() {
+        ui.line(format_args!("next: `ralph-memory setup` connects it to {}", setup::titles(&clients)))?;
     }
     setup::offer_merge_driver(ui, globals)?;
     ui.problems(&problems);

@@ -40,10 +40,9 @@ pub(crate) struct MergeDriverArgs {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, args: &MergeDriverArgs) -> anyhow::Result<Exit> {
-    let path = within(&args.path).ok_or_else(|| UsageError {
-        message: format!("`{}` is not an entry of a memory", args.path),
-        hint: "`--path` names a file below `.ralph/`, as git's `%P` does".to_owned(),
-    })?;
+    let hint = "`--path` names a file below `.ralph/`, as git's `%P` does";
+    let path = within(&args.path)
+        .ok_or_else(|| UsageError::new(format!("`{}` is not an entry of a memory", args.path), hint))?;
     let [base, ours, theirs] = [&args.base, &args.ours, &args.theirs].map(|path| read(path));
     let (base, ours, theirs) = (base?, ours?, theirs?);
     let (merged, conflict) = match merge(path, &base, &ours, &theirs, args.marker_size.into()) {

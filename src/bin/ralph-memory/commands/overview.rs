@@ -83,7 +83,7 @@ fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
         ui.field("stuck", PLAIN, &format!("{} more", stuck.len() - MAX_STUCK))?;
     }
     if !unconnected.is_empty() {
-        ui.field("not set up", PLAIN, &titles(&unconnected))?;
+        ui.field("not set up", PLAIN, &setup::titles(&unconnected))?;
     }
     let next = ui.styled(PLAIN, &next);
     Ok(ui.hanging(6, format_args!("next: {next}"))?)
@@ -123,15 +123,10 @@ fn fields(status: &MemoryStatus) -> [(&'static str, String); 9] {
 /// Returns the clients that are here and were never connected, if none is.
 fn unconnected(memory: &Memory) -> anyhow::Result<Vec<SetupClient>> {
     let setup = setup::in_project(memory.root().to_owned())?;
-    let scopes = [SetupScope::Project, SetupScope::User];
-    if scopes.into_iter().any(|scope| !setup.set_up(scope).is_empty()) {
+    if SetupScope::ALL.iter().any(|scope| !setup.set_up(*scope).is_empty()) {
         return Ok(Vec::new());
     }
     Ok(setup.found(SetupScope::Project))
-}
-
-fn titles(clients: &[SetupClient]) -> String {
-    clients.iter().map(|client| client.title()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns what a person does next, the most pressing first.
@@ -144,7 +139,7 @@ fn next(counts: &EntryCounts, stuck: &[StuckTask], unconnected: &[SetupClient]) 
         return format!("{show} shows what was tried");
     }
     if !unconnected.is_empty() {
-        return format!("`ralph-memory setup` connects {}", titles(unconnected));
+        return format!("`ralph-memory setup` connects {}", setup::titles(unconnected));
     }
     if counts.knowledge + counts.journal == 0 {
         return "`ralph-memory add` writes the first entry, and `ralph-memory import` takes over what you have"

@@ -5,7 +5,7 @@ use std::io;
 use ralph_memory::Id;
 use ralph_memory::memory::EntryVersion;
 use ralph_memory::text::{for_terminal, printed_command, shorten};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::answers::show_written;
 use crate::exit::Exit;
@@ -37,12 +37,6 @@ pub(crate) struct RestoreArgs {
     list: bool,
 }
 
-#[derive(Serialize)]
-struct VersionsAnswer<'a> {
-    id: &'a Id,
-    versions: &'a [EntryVersion],
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if args.list {
@@ -60,7 +54,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> any
 
 fn list(ui: &mut Ui<'_>, id: &Id, versions: &[EntryVersion]) -> io::Result<()> {
     if ui.json {
-        return ui.json(VersionsAnswer { id, versions }, &[]);
+        return ui.json(json!({ "id": id, "versions": versions }), &[]);
     }
     if versions.is_empty() {
         ui.note("the undo log has no earlier text of it");

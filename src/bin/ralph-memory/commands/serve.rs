@@ -68,7 +68,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyho
         source,
     })?;
     let globals = globals.placed(Vec::new(), Some(root));
-    serve::run(memory, Box::new(move || globals.open_silently()), listener, &server, &interrupt)?;
+    serve::run(memory, Box::new(move || globals.open_in(None)), listener, &server, &interrupt)?;
     Ok(Exit::Interrupted)
 }
 

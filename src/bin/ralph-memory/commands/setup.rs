@@ -2,14 +2,15 @@
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_memory::error::{Problem, Severity};
 use ralph_memory::setup::{
     PlannedAction, PlannedFile, Setup, SetupClient, SetupOptions, SetupPlan, SetupScope, SetupStep,
 };
 use ralph_memory::{Error, Memory};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::error::ErrorReport;
 use crate::exit::Exit;
@@ -38,11 +39,11 @@ const CONNECTED: &str = "connected-otherwise";
   ralph-memory setup claude --remove")]
 pub(crate) struct SetupArgs {
     /// The clients [default: those that are found; with --check, those that are set up here; with --remove, those that setup has connected here, or all if it has no record of that]
-    #[arg(value_name = "AGENT", value_parser = client())]
+    #[arg(value_name = "AGENT", value_parser = word::<SetupClient>(SetupClient::WORDS))]
     agents: Vec<SetupClient>,
     /// Whose files: `project` is for files in this folder, which a team commits; `user` is for files in your home, which
     /// apply to every project
-    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = scope())]
+    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = word::<SetupScope>(SetupScope::WORDS))]
     scope: SetupScope,
     /// Show the changes, and make none
     #[arg(long)]
@@ -65,27 +66,12 @@ pub(crate) struct SetupArgs {
     yes: bool,
 }
 
-fn client() -> impl clap::builder::TypedValueParser<Value = SetupClient> {
-    PossibleValuesParser::new(SetupClient::ALL.map(SetupClient::as_str))
-        .try_map(|name| SetupClient::ALL.into_iter().find(|client| client.as_str() == name).ok_or("it is no client"))
-}
-
-fn scope() -> impl clap::builder::TypedValueParser<Value = SetupScope> {
-    let scopes = [SetupScope::Project, SetupScope::User];
-    PossibleValuesParser::new(scopes.map(SetupScope::as_str))
-        .map(move |name| scopes.into_iter().find(|scope| scope.as_str() == name).unwrap_or_default())
-}
-
-#[derive(Serialize)]
-struct SetupAnswer<'a> {
-    scope: SetupScope,
-    clients: &'a [SetupClient],
-    files: &'a [PlannedFile],
-    /// Whether the changes were made.
-    written: bool,
-    /// Whether nothing is missing and nothing is doubtful.
-    connected: bool,
-    steps: &'a [SetupStep],
+/// Reads one of these words, which the help lists.
+fn word<Choice>(words: &'static [&'static str]) -> impl TypedValueParser<Value = Choice>
+where
+    Choice: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|name| name.parse::<Choice>())
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyhow::Result<Exit> {
@@ -103,7 +89,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     }
     let shows = !ui.json && (args.dry_run || !(is_named || args.yes));
     if shows {
-        show_diffs(ui, &plan)?;
+        // The diff of a file that stays is empty.
+        plan.files.iter().try_for_each(|file| ui.text(&file.diff))?;
     }
     let writes =
         !args.dry_run && !plan.is_empty() && (is_named || args.yes || asks && ui.confirm("Make these changes?")?);
@@ -115,11 +102,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     }
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
-        let SetupPlan { clients, files, problems, steps, .. } = &done;
-        let is_complete = (writes || done.is_empty()) && !clients.is_empty();
-        let is_certain = problems.iter().all(|problem| problem.code == CONNECTED);
-        let connected = !args.remove && is_certain && is_complete;
-        ui.json(SetupAnswer { scope: args.scope, clients, files, written: writes, connected, steps }, problems)?;
+        let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
+        let is_certain = done.problems.iter().all(|problem| problem.code == CONNECTED);
+        show_json(ui, args.scope, &done, writes, !args.remove && is_certain && is_complete)?;
     } else {
         if writes {
             show_files(ui, &done.files)?;
@@ -160,11 +145,11 @@ fn clients(args: &SetupArgs, setup: &Setup) -> Vec<SetupClient> {
 
 /// Says what to do where no client is found, or, for a check, where none is set up.
 fn nothing_here(args: &SetupArgs, setup: &Setup) -> String {
-    let names = |clients: Vec<SetupClient>| clients.iter().map(|client| client.title()).collect::<Vec<_>>().join(", ");
-    let of_user = names(if args.scope == SetupScope::Project { setup.set_up(SetupScope::User) } else { Vec::new() });
-    let found = names(setup.found(args.scope));
-    let connects =
-        if args.scope == SetupScope::User { "`ralph-memory setup --scope user`" } else { "`ralph-memory setup`" };
+    let (of_user, connects) = match args.scope {
+        SetupScope::Project => (titles(&setup.set_up(SetupScope::User)), "`ralph-memory setup`"),
+        SetupScope::User => (String::new(), "`ralph-memory setup --scope user`"),
+    };
+    let found = titles(&setup.found(args.scope));
     match (of_user.is_empty(), found.is_empty()) {
         (false, _) if args.check => format!(
             "nothing is set up here; `ralph-memory setup --check --scope user` checks what is set up for every \
@@ -236,13 +221,11 @@ fn plan(
 fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Result<Exit> {
     let connected = plan.is_connected() && !(plan.clients.is_empty() && plan.problems.is_empty());
     if ui.json {
-        let SetupPlan { clients, files, problems, steps, .. } = plan;
-        ui.json(SetupAnswer { scope, clients, files, written: false, connected, steps }, problems)?;
+        show_json(ui, scope, plan, false, connected)?;
     } else {
         for file in plan.files.iter().filter(|file| !file.lacks.is_empty()) {
             let path = ui.styled(ID, &file.path.display().to_string());
-            let names: Vec<&str> = file.clients.iter().map(|client| client.title()).collect();
-            ui.line(format_args!("{path} lacks {} ({})", file.lacks.join(", "), names.join(", ")))?;
+            ui.line(format_args!("{path} lacks {} ({})", file.lacks.join(", "), titles(&file.clients)))?;
         }
         let (otherwise, others): (Vec<Problem>, Vec<Problem>) =
             plan.problems.iter().cloned().partition(|problem| problem.code == CONNECTED);
@@ -252,8 +235,7 @@ fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Resu
             ui.line(text)?;
         }
         if connected && !plan.clients.is_empty() {
-            let names: Vec<&str> = plan.clients.iter().map(|client| client.title()).collect();
-            ui.line(format_args!("connected: {}", names.join(", ")))?;
+            ui.line(format_args!("connected: {}", titles(&plan.clients)))?;
         }
     }
     Ok(match connected {
@@ -263,11 +245,19 @@ fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Resu
     })
 }
 
-fn show_diffs(ui: &mut Ui<'_>, plan: &SetupPlan) -> io::Result<()> {
-    for file in plan.files.iter().filter(|file| file.action != PlannedAction::Keep) {
-        ui.text(&file.diff)?;
-    }
-    Ok(())
+/// Writes the answer: `written` says whether the changes were made, and `connected` whether nothing is missing and nothing is
+/// doubtful.
+fn show_json(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan, written: bool, connected: bool) -> io::Result<()> {
+    let SetupPlan { clients, files, problems, steps, .. } = plan;
+    let answer = json!({
+        "scope": scope, "clients": clients, "files": files, "written": written, "connected": connected, "steps": steps,
+    });
+    ui.json(answer, problems)
+}
+
+/// Returns the names of clients, as a sentence has them.
+pub(crate) fn titles(clients: &[SetupClient]) -> String {
+    clients.iter().map(|client| client.title()).collect::<Vec<_>>().join(", ")
 }
 
 fn show_files(ui: &mut Ui<'_>, files: &[PlannedFile]) -> io::Result<()> {

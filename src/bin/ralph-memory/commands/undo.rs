@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
-use serde::Serialize;
+use serde_json::json;
 use similar::TextDiff;
 
 use crate::exit::Exit;
@@ -49,25 +49,6 @@ pub(crate) struct UndoArgs {
     clear: bool,
 }
 
-#[derive(Serialize)]
-struct UndoAnswer<'a> {
-    action: &'static str,
-    dry_run: bool,
-    #[serde(flatten)]
-    undone: &'a Undone,
-}
-
-#[derive(Serialize)]
-struct OperationsAnswer<'a> {
-    operations: &'a [Operation],
-}
-
-#[derive(Serialize)]
-struct ClearAnswer {
-    action: &'static str,
-    operation_count: usize,
-}
-
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     if args.list {
@@ -83,7 +64,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
 
 fn list(ui: &mut Ui<'_>, operations: &[Operation]) -> io::Result<()> {
     if ui.json {
-        return ui.json(OperationsAnswer { operations }, &[]);
+        return ui.json(json!({ "operations": operations }), &[]);
     }
     if operations.is_empty() {
         ui.note("there is nothing to undo");
@@ -98,15 +79,17 @@ fn list(ui: &mut Ui<'_>, operations: &[Operation]) -> io::Result<()> {
 
 fn clear(ui: &mut Ui<'_>, operation_count: usize) -> io::Result<()> {
     if ui.json {
-        return ui.json(ClearAnswer { action: "cleared", operation_count }, &[]);
+        return ui.json(json!({ "action": "cleared", "operation_count": operation_count }), &[]);
     }
     ui.line(format_args!("forgot {}", count(operation_count, "operation")))
 }
 
 fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &UndoArgs) -> io::Result<()> {
     if ui.json {
-        let action = if redo { "redone" } else { "undone" };
-        return ui.json(UndoAnswer { action, dry_run, undone }, &undone.problems);
+        let mut answer = json!(undone);
+        answer["action"] = json!(if redo { "redone" } else { "undone" });
+        answer["dry_run"] = json!(dry_run);
+        return ui.json(answer, &undone.problems);
     }
     let operation = &undone.operation;
     let number = ui.styled(ID, &operation.number.to_string());

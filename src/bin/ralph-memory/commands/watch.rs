@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ralph_memory::memory::{FileChanges, WatchEvent, WatchMode};
 use ralph_memory::runner::Interrupt;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::activity;
 use crate::exit::Exit;
@@ -31,14 +31,6 @@ pub(crate) struct WatchArgs {
     /// Check the files every second instead of waiting for notifications: for network and virtual file systems
     #[arg(long)]
     poll: bool,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
-enum WatchLine<'a> {
-    Ready { entry_count: usize, folder_count: usize, polling: bool },
-    Changed { indexed: &'a [String], removed: &'a [String], entry_count: usize },
-    Notice { message: &'a str },
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &WatchArgs) -> anyhow::Result<Exit> {
@@ -74,20 +66,21 @@ fn end_on_interrupt(interrupt: Interrupt) -> io::Result<()> {
     thread::Builder::new().name("interrupt".to_owned()).spawn(wait).map(drop)
 }
 
-fn json(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
-    match watched {
+fn json(ui: &mut Ui<'_>, watched: &WatchEvent) -> io::Result<()> {
+    let (line, problems) = match watched {
         WatchEvent::Ready { entries, folders, polling } => {
-            ui.json(WatchLine::Ready { entry_count: *entries, folder_count: *folders, polling: *polling }, &[])?;
+            (json!({ "event": "ready", "entry_count": entries, "folder_count": folders, "polling": polling }), &[][..])
         }
         WatchEvent::Changed(FileChanges { indexed, removed, entries, problems }) => {
-            ui.json(WatchLine::Changed { indexed, removed, entry_count: *entries }, problems)?;
+            let line = json!({ "event": "changed", "indexed": indexed, "removed": removed, "entry_count": entries });
+            (line, &problems[..])
         }
-        WatchEvent::Notice { message } => ui.json(WatchLine::Notice { message }, &[])?,
-    }
-    Ok(())
+        WatchEvent::Notice { message } => (json!({ "event": "notice", "message": message }), &[][..]),
+    };
+    ui.json(line, problems)
 }
 
-fn text(ui: &mut Ui<'_>, watched: &WatchEvent) -> anyhow::Result<()> {
+fn text(ui: &mut Ui<'_>, watched: &WatchEvent) -> io::Result<()> {
     match watched {
         WatchEvent::Ready { entries, folders, polling } => {
             let how = if *polling { ", by checking every second" } else { "" };
