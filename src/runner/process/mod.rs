@@ -73,10 +73,8 @@ pub(super) enum OutputEvent<'a> {
     Line(OutputStream, &'a str),
     /// Nothing happened for a moment.
     Quiet,
-    /// It was interrupted, and gets time to end.
-    Stopping,
-    /// It took longer than it may, and gets time to end.
-    TimedOut,
+    /// It was interrupted or took longer than it may, and gets time to end.
+    Stopping { is_late: bool },
 }
 
 /// One of the two outputs.

@@ -29,8 +29,8 @@ fn run_script(
         let line = match event {
             OutputEvent::Bytes(..) | OutputEvent::Started(_) | OutputEvent::Quiet => return,
             OutputEvent::Line(_, line) => line,
-            OutputEvent::Stopping => "(stopping)",
-            OutputEvent::TimedOut => "(too long)",
+            OutputEvent::Stopping { is_late: false } => "(stopping)",
+            OutputEvent::Stopping { is_late: true } => "(too long)",
         };
         lines.push(line.to_owned());
         at_line();
