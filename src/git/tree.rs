@@ -53,15 +53,9 @@ enum Located {
 
 /// A private copy of a repository's index; removed at the end.
 pub(super) struct OwnIndex {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     folder: Folder,
     name: String,
-}
-
-impl OwnIndex {
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 impl Drop for OwnIndex {
@@ -281,7 +275,7 @@ impl Scratch<'_> {
     }
 
     fn call<'a>(&self, words: &[&'static str]) -> GitCall<'a> {
-        let call = GitCall::within(self.tree, &self.settings, words).index(self.index.path());
+        let call = GitCall::within(self.tree, &self.settings, words).index(&self.index.path);
         call.objects(&self.objects, &self.tree.objects)
     }
 }
