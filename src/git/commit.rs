@@ -44,7 +44,7 @@ impl WorkTree {
         let head = object("HEAD^{commit}")?;
         let index = own_index(&self.index, scratch)?;
         let settings = index_settings();
-        let own = |words: &[&'static str]| GitCall::within(self, &settings, words).index(index.path());
+        let own = |words: &[&'static str]| GitCall::within(self, &settings, words).index(&index.path);
         // The index of the last commit, without staged changes; git's cached file times stay.
         match &head {
             Some(head) => own(&["read-tree", "--reset"]).object(head).ask()?,

@@ -57,20 +57,13 @@ impl WorkTree {
         let listed = call.number("--max-count=", MAX_COMMITS).word("HEAD").paths(&paths);
         let listed = listed.patience(PATIENCE).ask_all()?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
-        let times: HashMap<&str, i64> = listed
-            .lines()
-            .filter_map(|line| line.split_once(' '))
-            .map(|(at, commit)| (commit, at.parse().unwrap_or_default()))
-            .collect();
         // The oldest commits of a shallow clone seem to create every file; their real changes are unknown.
         let shallow = self.shallow();
         let is_whole = |commit: &str| !shallow.lines().any(|cut| cut == commit);
-        let commits: String = listed
-            .lines()
-            .filter_map(|line| Some(line.split_once(' ')?.1))
-            .filter(|commit| is_whole(commit))
-            .flat_map(|commit| [commit, "\n"])
-            .collect();
+        let whole = listed.lines().filter_map(|line| line.split_once(' ')).filter(|(_, commit)| is_whole(commit));
+        let times: HashMap<&str, i64> =
+            whole.clone().map(|(at, commit)| (commit, at.parse().unwrap_or_default())).collect();
+        let commits: String = whole.flat_map(|(_, commit)| [commit, "\n"]).collect();
         let compared = |how| {
             let call = GitCall::within(self, &[BIG_FILE.to_owned()], &COMPARED).word(how).paths(&paths);
             call.input(commits.as_bytes()).patience(PATIENCE).takes_part().ask()

@@ -409,16 +409,4 @@ mod tests {
         assert!((2_000..3_000).contains(&uncommitted.untracked.len()));
         assert!(uncommitted.untracked.iter().enumerate().all(|(at, found)| *found == path(at)));
     }
-
-    #[test]
-    fn no_program_named_by_the_repository_is_run() {
-        let (root, memory) = repository(&["knowledge/a.md"]);
-        let trap = root.path().join("trap");
-        put(&root.path().join("monitor"), &format!("#!/bin/sh\ntouch '{}'\n", trap.display()));
-        fs::set_permissions(root.path().join("monitor"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        git(root.path(), &["config", "core.fsmonitor", root.path().join("monitor").to_str().unwrap()]);
-        found(&memory).uncommitted().unwrap();
-        found(&memory).ignored(&["cache/x"]).unwrap();
-        assert!(!trap.exists());
-    }
 }

@@ -219,13 +219,9 @@ impl RunningAttempt<'_, '_> {
                 }
             }
             (OutputEvent::Quiet, _) => self.live.write_if_due(),
-            (OutputEvent::Stopping, _) => {
+            (OutputEvent::Stopping { is_late }, _) => {
                 self.live.phase(LivePhase::Stopping);
-                self.io.event(RunEvent::Stopping);
-            }
-            (OutputEvent::TimedOut, _) => {
-                self.live.phase(LivePhase::Stopping);
-                self.io.event(RunEvent::TimedOut);
+                self.io.event(if is_late { RunEvent::TimedOut } else { RunEvent::Stopping });
             }
         }
     }

@@ -77,7 +77,7 @@ impl CommandLine {
             let message = format!("the command of `{option}` begins with `{program}`, which is not a program");
             return refuse(message, format!("let `env` set it: {}", given("env NAME=VALUE PROGRAM")));
         }
-        if pieces(&program).any(|piece| matches!(piece, CommandPiece::Name(_))) {
+        if NAMES.iter().any(|name| program.contains(&format!("{{{name}}}"))) {
             let message = format!("the program of `{option}` depends on a value: `{program}`");
             return refuse(message, "put the value into an argument".to_owned());
         }
@@ -123,20 +123,13 @@ impl CommandLine {
 
     /// Returns whether the prompt is wanted in a file.
     pub(super) fn wants_prompt_file(&self) -> bool {
-        self.arguments.iter().any(|argument| pieces(argument).any(|piece| piece == CommandPiece::Name(PROMPT_FILE)))
+        self.takes(&format!("{{{PROMPT_FILE}}}"))
     }
 
     /// Returns the command to run in `folder`, with the values in place of their names and with `offer`. A name without a
     /// value stays.
     pub(super) fn process(&self, values: &BTreeMap<&str, String>, folder: &Path, offer: Option<&McpOffer>) -> Command {
-        let fill = |argument: &String| {
-            let fill = |piece| match piece {
-                CommandPiece::Text(text) => text.to_owned(),
-                CommandPiece::Name(name) => values.get(name).cloned().unwrap_or_else(|| format!("{{{name}}}")),
-            };
-            pieces(argument).map(fill).collect()
-        };
-        let mut arguments: Vec<String> = self.arguments.iter().map(fill).collect();
+        let mut arguments: Vec<String> = self.arguments.iter().map(|argument| filled(argument, values)).collect();
         if let Some(offer) = offer {
             arguments.splice(offer.at..offer.at, offer.arguments.iter().cloned());
         }
@@ -169,37 +162,18 @@ fn unknown_name(argument: &str) -> Option<&str> {
     })
 }
 
-/// A part of an argument.
-#[derive(Debug, PartialEq, Eq)]
-enum CommandPiece<'a> {
-    Text(&'a str),
-    /// The name of a value.
-    Name(&'static str),
-}
-
-/// Returns the parts of an argument. It is looked through once, so that what a value says is not
-/// taken for the name of another.
-fn pieces(argument: &str) -> impl Iterator<Item = CommandPiece<'_>> {
-    let mut rest = argument;
-    std::iter::from_fn(move || {
-        let named = |at: usize| {
-            let inner = &rest[at + 1..];
-            NAMES.into_iter().find(|name| inner.strip_prefix(name).is_some_and(|after| after.starts_with('}')))
-        };
-        let next = rest.match_indices('{').find_map(|(at, _)| named(at).map(|name| (at, name)));
-        let piece = match next {
-            Some((0, name)) => {
-                rest = &rest[name.len() + 2..];
-                return Some(CommandPiece::Name(name));
-            }
-            Some((at, _)) => at,
-            None if rest.is_empty() => return None,
-            None => rest.len(),
-        };
-        let (text, after) = rest.split_at(piece);
+/// Returns an argument with values in place of their names. It is looked through once, so that what a value says is not
+/// taken for the name of another. A name without a value stays.
+fn filled(argument: &str, values: &BTreeMap<&str, String>) -> String {
+    let (mut filled, mut rest) = (String::new(), argument);
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let value = |name| Some((values.get(name)?.as_str(), after.strip_prefix(name)?.strip_prefix('}')?));
+        let (value, after) = NAMES.into_iter().find_map(value).unwrap_or(("{", after));
+        filled.push_str(value);
         rest = after;
-        Some(CommandPiece::Text(text))
-    })
+    }
+    filled + rest
 }
 
 #[cfg(test)]

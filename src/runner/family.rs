@@ -44,22 +44,12 @@ impl ProcessFamily {
 /// Returns the command and those that it started, directly and through others, that are not in the group, and whether
 /// each leads one. Of a group whose leader is among them, the leader alone is named.
 fn left(command: Pid, group: Pid, processes: &BTreeMap<i32, ProcessStat>) -> Vec<(Pid, bool)> {
-    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
-    for (pid, process) in processes {
-        children.entry(process.parent).or_default().push(*pid);
-    }
     let mut found = vec![command.as_raw_nonzero().get()];
     let mut at = 0;
     while at < found.len() {
-        found.extend(
-            children
-                .get(&found[at])
-                .into_iter()
-                .flatten()
-                .filter(|child| !found.contains(child))
-                .copied()
-                .collect::<Vec<_>>(),
-        );
+        let children = processes.iter().filter(|(_, process)| process.parent == found[at]).map(|(pid, _)| *pid);
+        let new: Vec<i32> = children.filter(|child| !found.contains(child)).collect();
+        found.extend(new);
         at += 1;
     }
     let group_of = |pid: &i32| processes.get(pid).map(|process| process.group);

@@ -90,11 +90,8 @@ impl Interrupt {
     /// Takes note of a signal. At the second one it kills what is running, and returns `false`.
     fn note(&self, signal: i32) -> bool {
         let is_first = self.0.first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-        if is_first {
-            return true;
-        }
-        if signal == SIGHUP {
-            // A terminal that is closed sends several of them.
+        // A terminal that is closed sends several of these.
+        if is_first || signal == SIGHUP {
             return true;
         }
         self.0.is_impatient.store(true, Ordering::SeqCst);

@@ -284,35 +284,4 @@ mod tests {
         assert_eq!(error_message(b""), "no message");
         assert_eq!(error_message("ä".repeat(300).as_bytes()).chars().count(), MAX_TEXT);
     }
-
-    /// Returns a listener that answers nothing, and its server.
-    fn silent() -> (std::net::TcpListener, JsonServer) {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = JsonServer::new(&format!("http://{}", listener.local_addr().unwrap()), None);
-        (listener, server)
-    }
-
-    #[test]
-    fn a_closed_port_is_reported_at_once() {
-        let (listener, server) = silent();
-        drop(listener);
-        let result = server.call("GET", "/", &Value::Null, &TimeLimit::new(5_000, Timeouts::Batch));
-        assert_eq!(result, Err(RequestError::Unreachable("the connection was refused".to_owned())));
-    }
-
-    #[test]
-    fn a_silent_server_times_out() {
-        let (listener, server) = silent();
-        listener.set_nonblocking(true).unwrap();
-        let n_connections = || std::iter::from_fn(|| listener.accept().ok()).count();
-        let call = |time: &TimeLimit| server.call("POST", "/", &Value::from("x"), time);
-        assert_eq!(call(&TimeLimit::new(50, Timeouts::Batch)), Err(RequestError::TimedOut(50)));
-        assert_eq!(n_connections(), 1);
-        // The second of two has what the first left: nothing.
-        let time = TimeLimit::new(50, Timeouts::Query);
-        for _ in 0..20 {
-            assert_eq!(call(&time), Err(RequestError::TimedOut(50)));
-        }
-        assert_eq!(n_connections(), 1);
-    }
 }

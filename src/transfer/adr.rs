@@ -52,7 +52,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
         let from = ImportOrigin::file(&record.path);
         let state = state(&record.status);
         if matches!(state.as_str(), "proposed" | "draft" | "pending" | "open") {
-            content.skip_titled(from, &record.title, format!("it is not decided yet: its status is {state}"));
+            content.report.skip_titled(from, &record.title, format!("it is not decided yet: its status is {state}"));
             continue;
         }
         // A title alone must not recommend what no longer holds.

@@ -3,6 +3,7 @@
 //! The lines are in the order of their paths, so that equal memories give equal streams. Everything that is derived or
 //! belongs to this machine is left out: `cache/` and `state/`.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -131,19 +132,17 @@ impl ExportStream<'_> {
 /// Returns a line with JSON's escapes for the characters that a terminal acts on, or that nobody sees. To a program it is
 /// the same line.
 fn escaped(line: &str) -> String {
-    let controls = line.char_indices().filter(|(_, character)| character.is_control());
-    let mut unsafe_ones: Vec<(usize, char)> = controls.chain(invisible(line)).collect();
-    unsafe_ones.sort_unstable();
-    unsafe_ones.dedup();
-    let (mut escaped, mut from) = (String::with_capacity(line.len()), 0);
-    for (at, character) in unsafe_ones {
-        escaped.push_str(&line[from..at]);
+    let unseen: HashSet<usize> = invisible(line).map(|(at, _)| at).collect();
+    let mut escaped = String::with_capacity(line.len());
+    for (at, character) in line.char_indices() {
+        if !character.is_control() && !unseen.contains(&at) {
+            escaped.push(character);
+            continue;
+        }
         for unit in character.encode_utf16(&mut [0; 2]) {
             let _ = write!(escaped, "\\u{unit:04x}");
         }
-        from = at + character.len_utf8();
     }
-    escaped.push_str(&line[from..]);
     escaped
 }
 

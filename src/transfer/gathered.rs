@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
+use super::report::{ImportOrigin, ImportReport};
 use crate::entry::Attempt;
 use crate::entry::body::blocks;
 use crate::entry::knowledge::Knowledge;
@@ -56,7 +56,7 @@ impl SourceContent {
         let body = fact.knowledge.body.trim_matches(['\n', '\r']).trim_end().to_owned();
         let title = fact.knowledge.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if body.trim().is_empty() {
-            return self.skip_titled(fact.from, &title, "it is empty".to_owned());
+            return self.report.skip_titled(fact.from, &title, "it is empty");
         }
         if self.facts.len() >= MAX_FACTS {
             // One line for all of them: a file can have a hundred thousand.
@@ -64,7 +64,7 @@ impl SourceContent {
                 let reason = format!(
                     "it is over the limit of {MAX_FACTS} entries, and so is what follows; import the files in parts"
                 );
-                self.skip_titled(fact.from, &title, reason);
+                self.report.skip_titled(fact.from, &title, reason);
             }
             return;
         }
@@ -87,11 +87,6 @@ impl SourceContent {
             part.knowledge.body = body;
             self.facts.push(part);
         }
-    }
-
-    /// Leaves out an item that has a title.
-    pub(super) fn skip_titled(&mut self, from: ImportOrigin, title: &str, reason: String) {
-        self.report.items.push(ImportedItem::new(ImportAction::Skipped, from, title).because(reason));
     }
 }
 

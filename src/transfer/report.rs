@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::entry::Id;
 use crate::error::{Message, Problem};
+use crate::text::choice;
 
+choice! {
 /// What became of one item.
 ///
 /// ```
@@ -12,46 +14,23 @@ use crate::error::{Message, Problem};
 /// assert_eq!(ImportAction::Refused.as_str(), "refused");
 /// assert!(ImportAction::Refused.needs_a_person() && !ImportAction::Skipped.needs_a_person());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
 pub enum ImportAction {
     /// There is a new entry.
-    Added,
+    Added = "added",
     /// Its source changed, and the entry was not edited: it has the new text, and its old version is in the archive.
-    Updated,
+    Updated = "updated",
     /// The memory has it already.
-    Unchanged,
+    Unchanged = "unchanged",
     /// It is not imported, for a reason that lies in its nature.
-    Skipped,
+    Skipped = "skipped",
     /// The memory has something else in its place, which was not touched.
-    Conflict,
+    Conflict = "conflict",
     /// It looks like a secret, has invisible characters, or cannot be an entry.
-    Refused,
+    Refused = "refused",
+}
 }
 
 impl ImportAction {
-    /// All of them.
-    pub const ALL: [ImportAction; 6] = [
-        ImportAction::Added,
-        ImportAction::Updated,
-        ImportAction::Unchanged,
-        ImportAction::Skipped,
-        ImportAction::Conflict,
-        ImportAction::Refused,
-    ];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ImportAction::Added => "added",
-            ImportAction::Updated => "updated",
-            ImportAction::Unchanged => "unchanged",
-            ImportAction::Skipped => "skipped",
-            ImportAction::Conflict => "conflict",
-            ImportAction::Refused => "refused",
-        }
-    }
-
     /// Returns whether the item is not in the memory, and a person has to decide about it.
     pub fn needs_a_person(self) -> bool {
         matches!(self, ImportAction::Conflict | ImportAction::Refused)
@@ -128,11 +107,6 @@ impl ImportedItem {
         ImportedItem { action, id: None, title: title.into(), from, reason: None }
     }
 
-    /// Returns an item that is skipped.
-    pub(super) fn skipped(from: ImportOrigin, reason: impl Into<Message>) -> ImportedItem {
-        ImportedItem::new(ImportAction::Skipped, from, "").because(reason)
-    }
-
     /// Returns the item with its entry.
     pub(super) fn with_id(self, id: Option<Id>) -> ImportedItem {
         ImportedItem { id, ..self }
@@ -175,7 +149,12 @@ pub struct ImportReport {
 impl ImportReport {
     /// Adds an item that is skipped.
     pub(super) fn skip(&mut self, from: ImportOrigin, reason: impl Into<Message>) {
-        self.items.push(ImportedItem::skipped(from, reason));
+        self.skip_titled(from, "", reason);
+    }
+
+    /// Adds an item with a title that is skipped.
+    pub(super) fn skip_titled(&mut self, from: ImportOrigin, title: &str, reason: impl Into<Message>) {
+        self.items.push(ImportedItem::new(ImportAction::Skipped, from, title).because(reason));
     }
 
     /// Returns of how many items this became.

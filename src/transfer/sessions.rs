@@ -39,17 +39,14 @@ pub(super) struct ClientSession {
 
 /// The parts of a line that matter here, in both formats.
 #[derive(Deserialize, Default)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct SessionLine {
     #[serde(rename = "type")]
     kind: Option<String>,
     timestamp: Option<String>,
     cwd: Option<String>,
-    #[serde(rename = "sessionId")]
     session_id: Option<String>,
-    #[serde(rename = "isSidechain")]
     is_sidechain: bool,
-    #[serde(rename = "isMeta")]
     is_meta: bool,
     message: Value,
     payload: Value,

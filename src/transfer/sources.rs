@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::store::Folder;
+use crate::text::choice;
 
 /// The file of Claude Code's memory that lists the others.
 pub(super) const CLAUDE_INDEX: &str = "MEMORY.md";
@@ -16,6 +17,7 @@ const MAX_HEAD: u64 = 64 * 1024;
 /// How many of its lines do. Some clients begin a session with lines that do not name it.
 const MAX_LINES: usize = 20;
 
+choice! {
 /// Where knowledge can come from.
 ///
 /// ```
@@ -23,61 +25,38 @@ const MAX_LINES: usize = 20;
 /// assert_eq!(ImportSource::parse("claude-memory"), Some(ImportSource::ClaudeMemory));
 /// assert_eq!(ImportSource::MemoryBank.as_str(), "memory-bank");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportSource {
     /// The sections of CLAUDE.md and AGENTS.md.
-    Sections,
+    Sections = "sections",
     /// Rules of editors and agents: Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro, Cline.
-    Rules,
+    Rules = "rules",
     /// Claude Code's own memory of the project.
-    ClaudeMemory,
+    ClaudeMemory = "claude-memory",
     /// Architecture decision records, in the forms of Nygard and MADR.
-    Adr,
+    Adr = "adr",
     /// A folder of markdown files, such as Cline's memory bank.
-    MemoryBank,
+    MemoryBank = "memory-bank",
     /// One JSON object a line.
-    Jsonl,
+    Jsonl = "jsonl",
     /// The `SQLite` database of `RefoundAI/ralph`.
-    Ralph,
+    Ralph = "ralph",
     /// Past sessions of Claude Code and Codex.
-    Transcripts,
+    Transcripts = "transcripts",
     /// What [`Memory::export`](crate::Memory::export) gave.
-    Export,
+    Export = "export",
+}
 }
 
 impl ImportSource {
-    /// All sources, in the order in which they are documented.
-    pub const ALL: [ImportSource; 9] = [
-        ImportSource::Sections,
-        ImportSource::Rules,
-        ImportSource::ClaudeMemory,
-        ImportSource::Adr,
-        ImportSource::MemoryBank,
-        ImportSource::Jsonl,
-        ImportSource::Ralph,
-        ImportSource::Transcripts,
-        ImportSource::Export,
-    ];
-
     /// Returns what the program knows of it.
     pub(super) fn row(self) -> &'static SourceRow {
         &SOURCES[self as usize]
     }
 
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        self.row().word
-    }
-
     /// Returns one line about what is read, and what becomes of it.
     pub fn help(self) -> &'static str {
         self.row().help
-    }
-
-    /// Returns the source of this name.
-    pub fn parse(name: &str) -> Option<ImportSource> {
-        ImportSource::ALL.into_iter().find(|source| source.as_str() == name)
     }
 
     /// Returns whether it has usual places, in the project or among the agents' files.
@@ -129,7 +108,6 @@ impl ImportSource {
 
 /// What the program knows of a source.
 pub(super) struct SourceRow {
-    pub(super) word: &'static str,
     pub(super) help: &'static str,
     /// The files and folders of the project in which it usually is.
     pub(super) places: &'static [&'static str],
@@ -140,13 +118,11 @@ pub(super) struct SourceRow {
 /// The sources, in the order of [`ImportSource::ALL`].
 const SOURCES: [SourceRow; 9] = [
     SourceRow {
-        word: "sections",
         help: "AGENTS.md, CLAUDE.md and the like: each section of the second and third level becomes an entry",
         places: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"],
         wanted: |path| matches!(file_name(path), "AGENTS.md" | "CLAUDE.md" | "GEMINI.md" | "copilot-instructions.md"),
     },
     SourceRow {
-        word: "rules",
         help: "Rules for Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro and Cline: each file becomes an entry about the paths that it is for",
         places: &[
             ".cursor/rules",
@@ -169,13 +145,11 @@ const SOURCES: [SourceRow; 9] = [
         },
     },
     SourceRow {
-        word: "claude-memory",
         help: "Claude Code's own memory of this project: each file becomes an entry, except those about you",
         places: &[],
         wanted: |path| has_extension(path, "md"),
     },
     SourceRow {
-        word: "adr",
         help: "Architecture decision records (Nygard, MADR): each becomes an entry that replaces those that it supersedes",
         places: &[
             "docs/adr",
@@ -193,31 +167,26 @@ const SOURCES: [SourceRow; 9] = [
         wanted: |path| has_extension(path, "md") && number_of(path).is_some(),
     },
     SourceRow {
-        word: "memory-bank",
         help: "A folder of markdown, such as Cline's memory bank: each section becomes an entry, or the file if it has a title",
         places: &["memory-bank", ".serena/memories", "cline_docs", ".memory-bank"],
         wanted: |path| has_extension(path, "md") || has_extension(path, "markdown"),
     },
     SourceRow {
-        word: "jsonl",
         help: "JSON Lines: each object becomes an entry",
         places: &[],
         wanted: |path| has_extension(path, "jsonl") || has_extension(path, "ndjson"),
     },
     SourceRow {
-        word: "ralph",
         help: "The database of `RefoundAI/ralph`, read with `sqlite3`: each row of its journal becomes an attempt",
         places: &[".ralph/progress.db"],
         wanted: |path| ["db", "sqlite", "sqlite3"].iter().any(|extension| has_extension(path, extension)),
     },
     SourceRow {
-        word: "transcripts",
         help: "Past sessions of Claude Code and Codex in this project: each that changed files or reported something becomes an attempt",
         places: &[],
         wanted: |path| has_extension(path, "jsonl"),
     },
     SourceRow {
-        word: "export",
         help: "What `export` printed: each file is written as it was",
         places: &[],
         wanted: |path| has_extension(path, "jsonl"),
@@ -239,7 +208,7 @@ fn by_place(path: &str, is_folder: bool) -> Option<ImportSource> {
             path[..at].ends_with('/') && (rest.is_empty() || !is_folder && rest.starts_with('/'))
         })
     };
-    ImportSource::ALL.into_iter().find(|source| {
+    ImportSource::ALL.iter().copied().find(|source| {
         let row = source.row();
         row.places.iter().any(|place| is_in(place)) && (is_folder || (row.wanted)(path))
     })
@@ -307,9 +276,15 @@ mod tests {
 
     #[test]
     fn the_table_is_in_the_order_of_the_sources() {
-        for source in ImportSource::ALL {
-            let debug = format!("{source:?}").to_lowercase();
-            assert_eq!(debug, source.as_str().replace('-', ""));
-        }
+        let check = |source: ImportSource, start: &str| assert!(source.help().starts_with(start), "{source:?}");
+        check(ImportSource::Sections, "AGENTS.md");
+        check(ImportSource::Rules, "Rules for Cursor");
+        check(ImportSource::ClaudeMemory, "Claude Code's own memory");
+        check(ImportSource::Adr, "Architecture decision records");
+        check(ImportSource::MemoryBank, "A folder of markdown");
+        check(ImportSource::Jsonl, "JSON Lines");
+        check(ImportSource::Ralph, "The database");
+        check(ImportSource::Transcripts, "Past sessions");
+        check(ImportSource::Export, "What `export` printed");
     }
 }

@@ -96,7 +96,7 @@ fn read(name: &str, bytes: &[u8], report: &mut ImportReport) -> Result<Vec<Strea
             "settings" => {
                 let from = ImportOrigin { line: u32::try_from(n_lines).ok(), ..ImportOrigin::file(name) };
                 let reason = "settings are not imported; compare them with `.ralph/config.toml` by hand";
-                report.items.push(ImportedItem::new(ImportAction::Skipped, from, "config.toml").because(reason));
+                report.skip_titled(from, "config.toml", reason);
             }
             "knowledge" | "journal" => {
                 let file = file(parsed, n_lines).map_err(|reason| bad(&reason))?;

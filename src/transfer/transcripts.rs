@@ -61,17 +61,12 @@ pub(super) fn import(
     let known = recorded(workspace);
     for (session, file) in sessions {
         report.read.push(session.from.path.clone());
-        let (run_id, from) = (session.run_id(), session.from.clone());
         let title = session.prompt.as_deref().map(title_of).unwrap_or_default();
-        let item = |action| ImportedItem::new(action, from.clone(), &title);
-        match look(workspace, request, &known, session, &file)? {
-            Some(Ok(_)) if request.dry_run => report.items.push(item(ImportAction::Added)),
-            Some(Ok(past)) => record(workspace, semantic, &past, &item(ImportAction::Added), &mut report)?,
-            Some(Err(reason)) => report.items.push(item(ImportAction::Skipped).because(reason)),
-            None => {
-                let id = Id::of_path(&format!("journal/{run_id}/0001.md"));
-                report.items.push(item(ImportAction::Unchanged).with_id(id));
-            }
+        let item = ImportedItem::new(ImportAction::Added, session.from.clone(), &title);
+        match look(workspace, request, &known, session, &file, &item)? {
+            Ok(_) if request.dry_run => report.items.push(item),
+            Ok(past) => record(workspace, semantic, &past, &item, &mut report)?,
+            Err(left_out) => report.items.push(left_out),
         }
     }
     Ok((report, Vec::new()))
@@ -103,17 +98,21 @@ fn of_knowledge(added: &Written, session: &ImportedItem) -> ImportedItem {
     ImportedItem::new(action, session.from.clone(), &added.title).with_id(Some(added.id.clone()))
 }
 
-/// Reads a session, or returns the reason not to record it; `None` if it is recorded already.
+/// Reads a session, or returns what becomes of its `item` where it is not recorded.
 fn look(
     workspace: &Workspace,
     request: &ImportRequest,
     known: &[AttemptSummary],
     session: ClientSession,
     file: &SessionFile,
-) -> Result<Option<std::result::Result<PastSession, String>>> {
-    let skipped = |reason: &str| Ok(Some(Err(reason.to_owned())));
-    if has_attempts(workspace, &session.run_id())? {
-        return Ok(None);
+    item: &ImportedItem,
+) -> Result<std::result::Result<PastSession, ImportedItem>> {
+    let left_out = |action| ImportedItem { action, ..item.clone() };
+    let skipped = |reason: &str| Ok(Err(left_out(ImportAction::Skipped).because(reason)));
+    let run_id = session.run_id();
+    if has_attempts(workspace, &run_id)? {
+        let id = Id::of_path(&format!("journal/{run_id}/0001.md"));
+        return Ok(Err(left_out(ImportAction::Unchanged).with_id(id)));
     }
     if request.ongoing.as_ref() == Some(&session.id) || workspace.now() - session.ended < STILL {
         return skipped("it may still be going on; import it when it has ended");
@@ -132,7 +131,7 @@ fn look(
     if past.is_among(known) {
         return skipped("the journal has an attempt of that time already");
     }
-    Ok(Some(Ok(past)))
+    Ok(Ok(past))
 }
 
 impl PastSession {

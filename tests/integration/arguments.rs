@@ -81,7 +81,7 @@ fn an_argument_that_names_no_file_or_no_folder_is_wrong_usage() {
         check(&base, &["record", "file.txt", "--verify-exit", "0", "--verify-output", path], 2, expected);
         check(&base, &["run", "--task", "x", "--agent", "true", "--prompt", path], 2, expected);
     }
-    for source in ImportSource::ALL.map(ImportSource::as_str) {
+    for source in ImportSource::WORDS {
         check(&base, &["import", source, "nowhere"], 2, not_there);
     }
     base.run(["import", "jsonl", "-"]).says(0, "read standard input");

@@ -145,6 +145,7 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     // Nothing is there yet, which is no failure.
     assert_eq!(nearest(&qdrant, &[1.0, 0.0, 0.0, 0.0], 5, 0.0, None, None).unwrap(), []);
     assert_eq!(qdrant.stored().unwrap(), []);
+    qdrant.remove(&[Id::parse("knowledge/first").unwrap()]).unwrap();
     // The first write creates the collection, and as the settings want it.
     qdrant.put(&[point("knowledge/first", 0, 1, [1.0, 0.0, 0.0, 0.0], None)], Timeouts::Query).unwrap();
     assert_eq!(made_of(&qdrant.prepare(4, &[None]).unwrap()), [""; 0]);

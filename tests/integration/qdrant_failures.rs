@@ -136,6 +136,10 @@ fn a_server_with_transient_failures_is_retried() {
         assert!(qdrant.check().unwrap().is_prepared);
     }
     standin.knobs.fail_every.store(1, Ordering::SeqCst);
+    let n_calls = || standin.knobs.n_calls.load(Ordering::SeqCst);
+    let n_before = n_calls();
+    assert!(qdrant.check().is_err());
+    assert_eq!(n_calls() - n_before, 3, "three tries and no more");
     check(&qdrant, |trouble| matches!(trouble, RequestError::Refused { status: 500, .. }));
 }
 
@@ -176,21 +180,6 @@ fn a_missing_or_wrong_key_is_reported_and_never_shown() {
                 && trouble.to_string().contains("key (key) may not do this")
         });
     }
-}
-
-#[test]
-fn a_missing_collection_is_empty_and_created_by_the_first_write() {
-    let standin = Standin::start(None);
-    let qdrant = open(&standin.url, |_| {});
-    let entry = Id::parse("knowledge/wal").unwrap();
-    assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None), Ok(Vec::new()));
-    assert_eq!(qdrant.stored(), Ok(Vec::new()));
-    qdrant.remove(std::slice::from_ref(&entry)).unwrap();
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
-    assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None).unwrap().len(), 1);
-    // A vector of another length is refused as ever.
-    let short = Point { vector: X[..3].to_vec(), ..point("knowledge/wal", 0, 1, X, None) };
-    assert!(qdrant.put(&[short], Timeouts::Batch).unwrap_err().is_wrong_dimension());
 }
 
 #[test]

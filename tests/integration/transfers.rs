@@ -63,6 +63,39 @@ fn entries(base: &TestBase) -> String {
     text
 }
 
+/// Returns a text of each item of an import's answer; empty where it is null.
+fn each(answer: &Value, name: &str) -> Vec<String> {
+    let items = answer["items"].as_array().unwrap().iter();
+    items.map(|item| item[name].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// Returns what became of the item of an import's answer whose path has this part, and why.
+fn became(answer: &Value, part: &str) -> [String; 2] {
+    let mut items = answer["items"].as_array().unwrap().iter();
+    let item = items.find(|item| item["from"]["path"].as_str().unwrap().contains(part)).unwrap();
+    ["action", "reason"].map(|name| item[name].as_str().unwrap_or_default().to_owned())
+}
+
+/// Replaces a text in each file of a folder.
+fn replace_in(folder: &Path, text: &str, by: &str) {
+    for path in fs::read_dir(folder).unwrap() {
+        let path = path.unwrap().path();
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace(text, by)).unwrap();
+    }
+}
+
+/// Imports, and returns what became of the items, as words with counts.
+#[track_caller]
+fn import(base: &TestBase, arguments: &[&str], code: i32) -> String {
+    counted(&base.run([&["import"], arguments, &["--json"]].concat()).json(code))
+}
+
+/// Returns how many items became what, as a summary has it.
+fn counted(answer: &Value) -> String {
+    let counts = counts(answer);
+    counts.iter().map(|(action, count)| format!("{count} {action}")).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the counts of an import's answer.
 fn counts(answer: &Value) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
@@ -70,10 +103,6 @@ fn counts(answer: &Value) -> BTreeMap<String, usize> {
         *counts.entry(item["action"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     counts
-}
-
-fn counted(expected: &[(&str, usize)]) -> BTreeMap<String, usize> {
-    expected.iter().map(|(action, count)| ((*action).to_owned(), *count)).collect()
 }
 
 /// Imports twice after a dry run: the dry run writes nothing and announces the first, the second changes nothing.
@@ -164,7 +193,7 @@ fn an_import_alone_shows_what_there_is_and_changes_nothing() {
     let words: Vec<&str> =
         answer["sources"].as_array().unwrap().iter().map(|source| source["source"].as_str().unwrap()).collect();
     assert_eq!(words, ["sections", "rules", "adr", "transcripts"]);
-    assert_eq!(counts(&answer["sources"][0]), counted(&[("added", 2)]));
+    assert_eq!(counted(&answer["sources"][0]), "2 added");
 }
 
 #[test]
@@ -252,13 +281,16 @@ fn the_journal_of_ralph_becomes_attempts() {
     base.write(".ralph/progress.db", "SQLite format 3\0");
     let bin = sqlite_stub(&base);
     let run = |arguments: &[&str]| base.with([&["import", "ralph"], arguments].concat()).env("PATH", &bin).run();
+    let missing = base.with(["import", "ralph"]).env("PATH", base.home()).run();
+    assert!(missing.stderr.contains("apt install sqlite3"), "{missing}");
+    missing.says(2, "`sqlite3` is not installed");
     let before = tree(&base);
-    assert_eq!(counts(&run(&["--dry-run", "--json"]).json(1)), counted(&[("added", 2), ("refused", 2)]));
+    assert_eq!(counted(&run(&["--dry-run", "--json"]).json(1)), "2 added, 2 refused");
     assert_eq!(tree(&base), before);
     let ran = run(&[]).to_string();
     assert_snapshot!("import-ralph", format!("{ran}\n{}", entries(&base)));
     let after = tree(&base);
-    assert_eq!(counts(&run(&["--json"]).json(1)), counted(&[("refused", 2), ("unchanged", 2)]));
+    assert_eq!(counted(&run(&["--json"]).json(1)), "2 refused, 2 unchanged");
     assert_eq!(tree(&base), after);
     let memory = base.memory();
     assert_eq!(memory.failed_attempts(Some("basket"), Some("t-abc123"), 9).unwrap().in_all, 1);
@@ -282,15 +314,6 @@ fn only_ordinary_tables_of_a_database_are_read() {
     check(&format!(r#"[{plain},{{"type":"view","name":"Journal","sql":"CREATE VIEW Journal AS SELECT 1"}}]"#), other);
     check(r#"[{"type":"table","name":"tasks","sql":"CREATE TABLE tasks (id)"}]"#, "has no table `journal`");
     check("no JSON", "its answer is not JSON");
-}
-
-#[test]
-fn a_missing_sqlite_is_named() {
-    let base = TestBase::new();
-    base.write(".ralph/progress.db", "SQLite format 3\0");
-    let ran = base.with(["import", "ralph"]).env("PATH", base.home()).run();
-    assert!(ran.stderr.contains("`sqlite3` is not installed") && ran.stderr.contains("apt install sqlite3"), "{ran}");
-    assert_eq!(ran.code, Some(2));
 }
 
 /// Puts the transcripts where their clients do.
@@ -320,8 +343,7 @@ fn past_sessions_become_attempts_once() {
     // Also when the attempts are in the archive.
     fs::create_dir_all(base.at(".ralph/archive")).unwrap();
     fs::rename(base.at(".ralph/journal"), base.at(".ralph/archive/journal")).unwrap();
-    let again = base.run(["import", "transcripts", "--json"]).json(0);
-    assert_eq!(counts(&again), counted(&[("skipped", 1), ("unchanged", 3)]));
+    assert_eq!(import(&base, &["transcripts"], 0), "1 skipped, 3 unchanged");
 }
 
 #[test]
@@ -333,21 +355,12 @@ fn sessions_of_other_projects_old_ones_and_the_one_that_goes_on_are_left_alone()
     let items = |answer: &Value| answer["items"].as_array().unwrap().len();
     assert_eq!(items(&import(&[]).run().json(0)), 4);
     assert_eq!(items(&import(&["--since", "18"]).run().json(0)), 2, "those of the last 18 days");
-    let reason = |answer: &Value, id: &str| {
-        let items = answer["items"].as_array().unwrap();
-        let item = items.iter().find(|item| item["from"]["path"].as_str().unwrap().contains(id)).unwrap();
-        (item["action"].as_str().unwrap().to_owned(), item["reason"].as_str().unwrap_or_default().to_owned())
-    };
     let id = "11111111-0000-4000-8000-000000000003";
-    let goes_on = ("skipped".to_owned(), "it may still be going on; import it when it has ended".to_owned());
-    assert_eq!(reason(&import(&[]).env("CLAUDE_CODE_SESSION_ID", id).run().json(0), id), goes_on);
-    assert_eq!(reason(&import(&[]).now("2026-11-03T09:05:00Z").run().json(0), id), goes_on);
+    let goes_on = ["skipped", "it may still be going on; import it when it has ended"];
+    assert_eq!(became(&import(&[]).env("CLAUDE_CODE_SESSION_ID", id).run().json(0), id), goes_on);
+    assert_eq!(became(&import(&[]).now("2026-11-03T09:05:00Z").run().json(0), id), goes_on);
     // The same folder name may belong to another project.
-    for path in fs::read_dir(claude_folder(&base)).unwrap() {
-        let path = path.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace(&format!("\"{}\"", base.root().display()), "\"/home/dev/other\"")).unwrap();
-    }
+    replace_in(&claude_folder(&base), &format!("\"{}\"", base.root().display()), "\"/home/dev/other\"");
     assert_eq!(items(&import(&[]).run().json(0)), 1);
 }
 
@@ -357,16 +370,13 @@ fn sessions_that_began_in_a_subfolder_are_found() {
     with_sessions(&base);
     let own = claude_folder(&base);
     let [below, beside] = ["-web", "-2"].map(|end| Path::new(&format!("{}{end}", own.display())).to_owned());
+    let root = format!("\"{}", base.root().display());
+    fs::rename(&own, &beside).unwrap();
+    with_sessions(&base);
     fs::rename(&own, &below).unwrap();
-    fs::create_dir(&beside).unwrap();
     // Another project, whose name begins alike.
-    for path in fs::read_dir(&below).unwrap() {
-        let path = path.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        let root = format!("\"{}", base.root().display());
-        fs::write(beside.join(path.file_name().unwrap()), text.replace(&root, "\"/home/dev/other")).unwrap();
-        fs::write(&path, text.replace(&format!("{root}\""), &format!("{root}/web\""))).unwrap();
-    }
+    replace_in(&beside, &root, "\"/home/dev/other");
+    replace_in(&below, &format!("{root}\""), &format!("{root}/web\""));
     let answer = base.run(["import", "transcripts", "--dry-run", "--json"]).json(0);
     assert_eq!(answer["items"].as_array().unwrap().len(), 4, "{answer}");
 }
@@ -380,10 +390,9 @@ fn what_the_journal_has_is_not_imported_from_a_transcript() {
         base.with(["record", "--task-id", task, "--outcome", "failed"]).now(at).input("x").run().says(0, "recorded");
     }
     let answer = base.run(["import", "transcripts", "--dry-run", "--json"]).json(0);
-    let reasons = answer["items"].as_array().unwrap().iter().map(|item| item["reason"].as_str().unwrap_or("added"));
     let known = "the journal has an attempt of that time already";
-    let expected = [known, "no file was changed in it, and its agent reported nothing", known, "added"];
-    assert_eq!(reasons.collect::<Vec<_>>(), expected);
+    let expected = [known, "no file was changed in it, and its agent reported nothing", known, ""];
+    assert_eq!(each(&answer, "reason"), expected);
 }
 
 /// Sessions of Claude Code and of Codex that changed files, and where their transcripts are in the home.
@@ -407,10 +416,8 @@ fn fire(base: &TestBase, event: &str, client: &str, session: &str, now: &str, mo
 
 /// Imports the sessions, and returns what became of one.
 fn import_of(base: &TestBase, session: &str) -> String {
-    let answer = base.run(["import", "transcripts", "--json"]).json(0);
-    let items = answer["items"].as_array().unwrap().clone();
-    let item = items.into_iter().find(|item| item["from"]["path"].as_str().unwrap().contains(session)).unwrap();
-    item["action"].as_str().unwrap().to_owned()
+    let [action, _] = became(&base.run(["import", "transcripts", "--json"]).json(0), session);
+    action
 }
 
 #[test]
@@ -469,20 +476,25 @@ fn one_secret_in_a_hundred_is_refused_and_named() {
     // In pieces, so that scanners do not report it.
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
     let section = |number: usize| {
-        let secret = if number == 57 { format!(" The token is {token}.") } else { String::new() };
+        let secret = match number {
+            57 => format!(" The token is {token}."),
+            58 => " ab\u{202e}cd".to_owned(),
+            _ => String::new(),
+        };
         format!("## Service {number}\n\nIt listens on port {}.{secret}\n\n", 8_000 + number)
     };
     base.write("CLAUDE.md", (0..100).map(section).collect::<String>());
     let ran = base.run(["import", "sections"]);
     assert_eq!(ran.code, Some(1), "{ran}");
     let refused: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("refused")).collect();
-    assert_eq!(refused.len(), 1, "{ran}");
+    assert_eq!(refused.len(), 2, "{ran}");
+    assert!(refused[1].contains("U+202E is an invisible character"), "{ran}");
     assert!(refused[0].contains("CLAUDE.md:229 (Service 57)") && refused[0].contains("github-token"), "{ran}");
-    assert_eq!(base.files(".ralph/knowledge").len(), 99);
+    assert_eq!(base.files(".ralph/knowledge").len(), 98);
     assert!(!ran.stdout.contains(&token) && !entries(&base).contains(&token));
     // A person can let it pass.
     let fingerprint = refused[0].rsplit(' ').next().unwrap();
-    base.run(["import", "sections", "--allow-secret", fingerprint]).says(0, "added knowledge/service-57");
+    base.run(["import", "sections", "--allow-secret", fingerprint]).says(1, "added knowledge/service-57");
 }
 
 #[test]
@@ -507,19 +519,18 @@ fn a_changed_source_updates_what_nobody_edited() {
     fs::create_dir_all(base.at(".ralph/archive/knowledge")).unwrap();
     // An archived entry is not brought back.
     fs::rename(base.at(".ralph/knowledge/ports.md"), base.at(".ralph/archive/knowledge/ports.md")).unwrap();
-    let again = base.run(["import", "sections", "--json"]).json(1);
-    assert_eq!(counts(&again), counted(&[("conflict", 1), ("unchanged", 1)]));
+    assert_eq!(import(&base, &["sections"], 1), "1 conflict, 1 unchanged");
 }
 
 #[test]
 fn a_change_outside_of_the_body_updates_an_entry() {
     let base = TestBase::new();
-    let import = |source: &str| counts(&base.run(["import", source, "--json"]).json(0));
-    let updated = counted(&[("updated", 1)]);
+    let import = |source: &str| import(&base, &[source], 0);
+    let updated = "1 updated";
     // The status of a decision, in its frontmatter and as a section.
     let madr = "---\nstatus: accepted\n---\n# Use Redis\n\nIt is fast.\n";
     base.write("docs/adr/0001-use-redis.md", madr);
-    assert_eq!(import("adr"), counted(&[("added", 1)]));
+    assert_eq!(import("adr"), "1 added");
     base.write("docs/adr/0001-use-redis.md", madr.replace("accepted", "deprecated"));
     assert_eq!(import("adr"), updated);
     let entry = base.read(".ralph/knowledge/use-redis.md");
@@ -531,9 +542,9 @@ fn a_change_outside_of_the_body_updates_an_entry() {
     base.write("docs/adr/0002-use-kafka.md", nygard);
     import("adr");
     base.write("docs/adr/0002-use-kafka.md", nygard.replace("Accepted", "Rejected"));
-    assert_eq!(import("adr"), counted(&[("unchanged", 1), ("updated", 1)]));
+    assert_eq!(import("adr"), "1 unchanged, 1 updated");
     assert!(base.read(".ralph/knowledge/use-kafka.md").contains("title: \"Rejected: Use Kafka\""));
-    assert_eq!(import("adr"), counted(&[("unchanged", 2)]));
+    assert_eq!(import("adr"), "2 unchanged");
     // The files and the tags of a rule. What a person added to them, and a title of theirs, stay.
     let rule = "---\ndescription: API\nglobs: src/api/**\ntags: http\n---\n\nReturn JSON.\n";
     base.write(".cursor/rules/api.mdc", rule);
@@ -545,7 +556,7 @@ fn a_change_outside_of_the_body_updates_an_entry() {
     let entry = base.read(path);
     assert!(entry.contains("files: [docs/api.md, src/web]") && entry.contains("tags: [rules, api, rest]"), "{entry}");
     base.write(path, entry.replacen("title: \"API\"", "title: \"Rules for the API\"", 1));
-    assert_eq!(import("rules"), counted(&[("unchanged", 1)]));
+    assert_eq!(import("rules"), "1 unchanged");
     base.write(".cursor/rules/api.mdc", rule.replace("description: API", "description: HTTP"));
     assert_eq!(import("rules"), updated);
     assert!(base.read(path).contains("title: \"Rules for the API\""), "{}", base.read(path));
@@ -574,12 +585,10 @@ fn an_entry_from_elsewhere_is_never_overwritten() {
     base.write("CLAUDE.md", "## Testing\n\nRun nothing.\n");
     let before = base.read(".ralph/knowledge/testing.md");
     let answer = base.run(["import", "sections", "--json"]).json(0);
-    let titles: Vec<&str> =
-        answer["items"].as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap()).collect();
-    assert_eq!(titles, ["Testing (AGENTS.md)", "Logs", "Testing (CLAUDE.md)"]);
-    assert_eq!(counts(&answer), counted(&[("added", 2), ("unchanged", 1)]));
+    assert_eq!(each(&answer, "title"), ["Testing (AGENTS.md)", "Logs", "Testing (CLAUDE.md)"]);
+    assert_eq!(counted(&answer), "2 added, 1 unchanged");
     assert_eq!(base.read(".ralph/knowledge/testing.md"), before);
-    assert_eq!(counts(&base.run(["import", "sections", "--json"]).json(0)), counted(&[("unchanged", 3)]));
+    assert_eq!(import(&base, &["sections"], 0), "3 unchanged");
 }
 
 #[test]
@@ -587,17 +596,17 @@ fn equal_ids_of_two_sources_are_two_entries() {
     let base = TestBase::new();
     let lines = "{\"id\":1,\"title\":\"Ports\",\"body\":\"8080\"}\n{\"id\":1,\"title\":\"Hosts\",\"body\":\"a, b\"}\n";
     base.write("one.jsonl", lines).write("two.jsonl", "{\"id\":1,\"title\":\"Logs\",\"body\":\"JSON\"}\n");
-    let import = |arguments: &[&str]| counts(&base.run([&["import"], arguments, &["--json"]].concat()).json(0));
-    assert_eq!(import(&["jsonl", "one.jsonl"]), counted(&[("added", 1), ("skipped", 1)]));
-    assert_eq!(import(&["jsonl", "two.jsonl"]), counted(&[("added", 1)]));
-    assert_eq!(import(&["jsonl", "one.jsonl"]), counted(&[("skipped", 1), ("unchanged", 1)]));
+    let import = |arguments: &[&str]| import(&base, arguments, 0);
+    assert_eq!(import(&["jsonl", "one.jsonl"]), "1 added, 1 skipped");
+    assert_eq!(import(&["jsonl", "two.jsonl"]), "1 added");
+    assert_eq!(import(&["jsonl", "one.jsonl"]), "1 skipped, 1 unchanged");
     // The memories of two people.
     for (person, text) in [("ann", "Use mocks."), ("bob", "Use no mocks.")] {
         let folder = base.home().join(person);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("tests.md"), format!("---\nname: Tests\ntype: feedback\n---\n\n{text}\n")).unwrap();
-        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), counted(&[("added", 1)]));
-        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), counted(&[("unchanged", 1)]));
+        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), "1 added");
+        assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), "1 unchanged");
     }
     assert_eq!(base.files(".ralph/knowledge").len(), 4);
     assert!(!entries(&base).contains("ann"), "an entry does not say whose folder it was");
@@ -612,18 +621,6 @@ fn imported_sigils_are_plain_text_in_a_context() {
     let context = base.run(["context", "-q", "--task", "Finish the suggestions"]).answer(0);
     assert!(context.contains("Say &lt;task-done>t-1&lt;/task-done>"), "{context}");
     assert!(!context.contains("Say <task-done>"));
-}
-
-#[test]
-fn invisible_characters_are_refused() {
-    let base = TestBase::new();
-    base.write("AGENTS.md", "## A\n\nab\u{202e}cd\n\n## B\n\nplain\n");
-    let ran = base.run(["import", "sections"]);
-    assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(
-        ran.stdout.contains("U+202E is an invisible character") && ran.stdout.contains("added knowledge/b"),
-        "{ran}"
-    );
 }
 
 #[test]
@@ -712,7 +709,7 @@ fn an_export_is_taken_back_to_the_byte() {
     assert_eq!(tree(&copy), tree(&base));
     assert_eq!(copy.run(["export"]).answer(0), exported);
     let again = copy.with(["import", "export", "-", "--json"]).input(&exported).run().json(0);
-    assert_eq!(counts(&again), counted(&[("skipped", 1), ("unchanged", 7)]));
+    assert_eq!(counted(&again), "1 skipped, 7 unchanged");
     // An attempt has the same id and number.
     copy.run(["show", "journal/run-1/0002"]).says(0, "Write in WAL mode");
 }
@@ -729,7 +726,7 @@ fn what_differs_is_a_conflict_and_stays() {
     let ran = other.with(["import", "export", "-"]).input(&exported).run();
     assert_eq!(ran.code, Some(1), "{ran}");
     assert!(ran.stdout.contains("conflict knowledge/bench"), "{ran}");
-    assert_eq!(counts(&dry), counted(&[("added", 5), ("conflict", 1), ("skipped", 1), ("unchanged", 1)]));
+    assert_eq!(counted(&dry), "5 added, 1 conflict, 1 skipped, 1 unchanged");
     let after = tree(&other);
     assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "nothing is overwritten");
     assert!(!after.contains_key(".ralph/knowledge/team/wal.md"), "an id has one file");
@@ -748,12 +745,11 @@ fn a_dry_run_of_an_export_announces_what_becomes_of_it() {
     let paths = ["knowledge/folder.md", "knowledge/file.md/x.md", "knowledge/new.md"].map(line);
     let stream = [&[begin][..], &paths, &[end]].concat().join("\n");
     let import = |arguments: &[&str]| {
-        let ran = base.with([&["import", "export", "-", "--json"], arguments].concat()).input(&stream).run();
-        counts(&ran.json(1))
+        counted(&base.with([&["import", "export", "-", "--json"], arguments].concat()).input(&stream).run().json(1))
     };
     let announced = import(&["--dry-run"]);
     assert_eq!(import(&[]), announced);
-    assert_eq!(announced.get("added"), Some(&1), "{announced:?}");
+    assert!(announced.starts_with("1 added"), "{announced}");
 }
 
 #[test]
@@ -765,7 +761,7 @@ fn what_a_stream_says_of_itself_lets_no_invisible_character_pass() {
     let exported = base.run(["export"]).answer(0);
     let copy = TestBase::new();
     let answer = copy.with(["import", "export", "-", "--json"]).input(&exported).run().json(1);
-    assert_eq!(counts(&answer), counted(&[("refused", 2), ("skipped", 1)]));
+    assert_eq!(counted(&answer), "2 refused, 1 skipped");
     assert!(answer["items"][1]["reason"].as_str().unwrap().contains("--allow-invisible"), "{answer}");
     assert!(copy.files(".ralph/knowledge").is_empty());
     // Whoever imports an export of their own says so.
@@ -926,8 +922,8 @@ fn markers_of_set_up_that_form_no_pair_hide_nothing() {
         for word in ["alpha", "beta", "gamma"] {
             assert!(entries.contains(word), "{word} is missing after {text:?}: {answer}");
         }
-        let reasons: Vec<&str> =
-            answer["items"].as_array().unwrap().iter().filter_map(|item| item["reason"].as_str()).collect();
+        let mut reasons = each(&answer, "reason");
+        reasons.retain(|reason| !reason.is_empty());
         let said = format!("do not form one pair (the last one is on line {line})");
         assert!(reasons.len() == 1 && reasons[0].contains(&said), "{reasons:?}");
     };

@@ -9,8 +9,6 @@
 mod guard;
 mod output;
 mod running;
-#[cfg(test)]
-mod tests;
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write as _};
@@ -73,10 +71,8 @@ pub(super) enum OutputEvent<'a> {
     Line(OutputStream, &'a str),
     /// Nothing happened for a moment.
     Quiet,
-    /// It was interrupted, and gets time to end.
-    Stopping,
-    /// It took longer than it may, and gets time to end.
-    TimedOut,
+    /// It was interrupted or took longer than it may, and gets time to end.
+    Stopping { is_late: bool },
 }
 
 /// One of the two outputs.
@@ -245,3 +241,6 @@ fn read(mut pipe: impl Read, stream: OutputStream, sender: &SyncSender<PipeEvent
 fn exit_code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
+
+#[cfg(test)]
+mod tests;

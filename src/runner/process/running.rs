@@ -60,7 +60,7 @@ impl<'a> RunningCommand<'a> {
                 // Where nobody is at a keyboard, commands are often started to ignore the first of these.
                 let signal = if self.interrupt.is_by_person() { Signal::INT } else { Signal::TERM };
                 self.family.signal(signal);
-                Some(if self.is_too_long { OutputEvent::TimedOut } else { OutputEvent::Stopping })
+                Some(OutputEvent::Stopping { is_late: self.is_too_long })
             }
             Some(since) if !self.is_killed && (since.elapsed() >= self.grace || self.interrupt.is_impatient()) => {
                 self.is_killed = true;

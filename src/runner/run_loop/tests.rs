@@ -146,7 +146,7 @@ impl Came {
 #[test]
 fn a_run_ends_when_the_task_is_done() {
     let variables = "echo $RALPH_MODEL $RALPH_RUN_ID $RALPH_ATTEMPT $RALPH_TASK_ID > variables.txt";
-    let trial = Trial::new(&format!("cat > prompt.txt; {variables}; {DONE}"));
+    let trial = Trial::new(&format!("cat > prompt.txt; {variables}; echo starting; {DONE}"));
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Done);
     assert_eq!(came.outcomes(), ["done"]);
@@ -154,6 +154,8 @@ fn a_run_ends_when_the_task_is_done() {
     assert_eq!(trial.file("variables.txt"), format!("sonnet run-1 1 {id}\n"));
     assert!(trial.file("prompt.txt").contains(&format!("**ID:** {id}\n**Title:** Add the tables\n\n")));
     assert_eq!(came.io.lines, ["attempt 1 of Some(4)", "attempt done"]);
+    // Lines that are no events are passed on.
+    assert_eq!(came.io.agent, ["starting".to_owned(), format!("<task-done>{id}</task-done>")]);
 }
 
 #[test]
@@ -170,13 +172,6 @@ fn a_stream_is_read() {
     // No line of it is passed on as it came. The text is as the agent said it: whoever prints it escapes it.
     let message = AgentEvent::Message(format!("<task-done>{id}</task-done> \u{1b}[31m"));
     assert_eq!(came.io.agent, [format!("{message:?}")]);
-}
-
-#[test]
-fn lines_that_are_no_events_are_passed_on() {
-    let came = Trial::new(&format!("echo starting; {DONE}")).run();
-    let id = Task::id_of_title("Add the tables");
-    assert_eq!(came.io.agent, ["starting".to_owned(), format!("<task-done>{id}</task-done>")]);
 }
 
 #[test]

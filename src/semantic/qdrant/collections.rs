@@ -3,6 +3,8 @@
 //!
 //! A collection with points of other projects is never deleted.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{QdrantClient, path};
@@ -58,10 +60,8 @@ impl QdrantClient {
     pub fn recreate(&self, dimensions: usize, features: &[Option<&str>]) -> Result<CollectionsReport, RequestError> {
         let time = &self.time_limit(Timeouts::Batch);
         let wanted = self.homes(features);
-        let mut names = self.collections(&self.time_limit(Timeouts::Query))?;
-        names.extend(wanted.iter().cloned());
-        names.sort();
-        names.dedup();
+        let mut names = wanted.clone();
+        names.extend(self.collections(&self.time_limit(Timeouts::Query))?);
         let (mut to_delete, mut to_empty) = (Vec::new(), Vec::new());
         for name in names {
             let Some(collection) = self.get(time, &name)? else { continue };
@@ -87,12 +87,8 @@ impl QdrantClient {
     }
 
     /// Returns the collections of entries of these features, and the one for all in any case.
-    fn homes(&self, features: &[Option<&str>]) -> Vec<String> {
-        let mut names: Vec<String> = features.iter().map(|feature| self.home(*feature)).collect();
-        names.push(self.collection().to_owned());
-        names.sort();
-        names.dedup();
-        names
+    fn homes(&self, features: &[Option<&str>]) -> BTreeSet<String> {
+        features.iter().map(|feature| self.home(*feature)).chain([self.collection().to_owned()]).collect()
     }
 
     /// Deletes the points that match a filter.

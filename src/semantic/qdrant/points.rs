@@ -15,8 +15,8 @@ use crate::semantic::http::{RequestError, TimeLimit, Timeouts, take};
 const MAX_BATCH: usize = 1024 * 1024;
 /// How many bytes a number of a vector has at most as text, with its comma.
 const NUMBER_BYTES: usize = 16;
-/// About how many bytes a point has beside its vector and names.
-const POINT_BYTES: usize = 320;
+/// About how many bytes a point has beside its vector. The longest names fit into what a server accepts beyond a batch.
+const POINT_BYTES: usize = 512;
 /// How many entries, or points to keep, a request to delete names at most.
 const MAX_NAMED: usize = 512;
 /// How many points a page of a listing has: about 200 KB.
@@ -48,7 +48,8 @@ impl QdrantClient {
             by_home.entry(self.home(point.feature.as_deref())).or_default().push(point);
         }
         for (home, points) in &by_home {
-            for batch in batches(points) {
+            let dimensions = points.first().map_or(0, |point| point.vector.len());
+            for batch in points.chunks(n_at_once(dimensions)) {
                 let points: Vec<Value> = batch
                     .iter()
                     .map(|point| {
@@ -61,7 +62,6 @@ impl QdrantClient {
                 match self.call(time, "PUT", &to, &body) {
                     // The first write.
                     Err(error) if error.is_missing_collection() => {
-                        let dimensions = batch.first().map_or(0, |point| point.vector.len());
                         self.prepare_one(time, home, dimensions, &mut CollectionsReport::default())?;
                         self.call(time, "PUT", &to, &body)?;
                     }
@@ -359,51 +359,21 @@ fn keep_best(best: &mut BestByEntry, found: impl Iterator<Item = PointMatch>) {
     }
 }
 
-/// Splits points into batches that have no more bytes than are stored at once.
-fn batches<'a, 'b>(points: &'b [&'a Point]) -> Vec<&'b [&'a Point]> {
-    let bytes = |point: &Point| {
-        let feature = point.feature.as_ref().map_or(0, String::len);
-        point.vector.len() * NUMBER_BYTES + POINT_BYTES + point.entry.as_str().len() + feature
-    };
-    let mut batches = Vec::new();
-    let (mut begin, mut size) = (0, 0);
-    for (at, point) in points.iter().enumerate() {
-        let bytes = bytes(point);
-        if size + bytes > MAX_BATCH && at > begin {
-            batches.push(&points[begin..at]);
-            (begin, size) = (at, 0);
-        }
-        size += bytes;
-    }
-    if begin < points.len() {
-        batches.push(&points[begin..]);
-    }
-    batches
+/// Returns how many points with so many dimensions are stored at once.
+fn n_at_once(dimensions: usize) -> usize {
+    (MAX_BATCH / (dimensions * NUMBER_BYTES + POINT_BYTES)).max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn point(number: u32, dimensions: usize) -> Point {
-        let entry = Id::parse("knowledge/wal").unwrap();
-        let vector = vec![-1.175_494_4e-38; dimensions];
-        Point { entry, number, of: 1, content: 0, vector, feature: None }
-    }
-
     #[test]
-    fn batches_are_bounded_and_hold_every_point() {
-        let points: Vec<Point> = (0..300).map(|number| point(number, 768)).collect();
-        let points: Vec<&Point> = points.iter().collect();
-        let parts = batches(&points);
-        assert!(parts.len() > 2);
-        assert_eq!(parts.concat().len(), 300);
-        for part in parts {
-            let vectors: Vec<&[f32]> = part.iter().map(|point| point.vector.as_slice()).collect();
-            assert!(serde_json::to_string(&vectors).unwrap().len() < MAX_BATCH);
+    fn batches_are_bounded() {
+        for dimensions in [96, 768, 8_192] {
+            let numbers = serde_json::to_string(&vec![-1.175_494_4e-38_f32; dimensions]).unwrap();
+            assert!(n_at_once(dimensions) > 1 && n_at_once(dimensions) * numbers.len() < MAX_BATCH, "{dimensions}");
         }
-        let huge = point(0, MAX_BATCH);
-        assert_eq!(batches(&[&huge, &huge]).len(), 2);
-        assert!(batches(&[]).is_empty());
+        assert_eq!(n_at_once(MAX_BATCH), 1);
     }
 }

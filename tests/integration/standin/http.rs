@@ -11,8 +11,6 @@ use std::time::Duration;
 pub(crate) struct Call {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// The part after the `?`.
-    pub(crate) query: String,
     /// Names in lower case, and values.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
@@ -27,7 +25,6 @@ impl Call {
 /// What it is told.
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    pub(crate) content_type: &'static str,
     pub(crate) body: Vec<u8>,
 }
 
@@ -167,16 +164,15 @@ impl Shared {
         }
         let instead = self.knobs.instead.lock().unwrap().clone();
         let reply = if let Some((status, body)) = instead {
-            Reply { status, content_type: "text/plain; charset=utf-8", body: body.into_bytes() }
+            Reply { status, body: body.into_bytes() }
         } else if is_due(&self.knobs.fail_every) {
             let body = br#"{"status":{"error":"Service internal error: as the test wants it"},"time":0.001}"#.to_vec();
-            Reply { status: 500, content_type: "application/json", body }
+            Reply { status: 500, body }
         } else {
             (self.answer)(call)
         };
-        let Reply { status, content_type, body } = reply;
-        let head =
-            format!("HTTP/1.1 {status} .\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n", body.len());
+        let Reply { status, body } = reply;
+        let head = format!("HTTP/1.1 {status} .\r\ncontent-length: {}\r\n\r\n", body.len());
         // In one piece: the second of two would wait until the first is acknowledged.
         let mut bytes = head.into_bytes();
         let is_cut = self.knobs.is_cut.load(Ordering::SeqCst);
@@ -195,8 +191,7 @@ fn read(stream: &mut BufReader<Box<dyn Stream>>) -> io::Result<Option<Call>> {
     }
     let mut words = line.split_whitespace().map(str::to_owned);
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let (path, query) = (path.to_owned(), query.to_owned());
+    let path = target.split('?').next().unwrap_or_default().to_owned();
     let mut headers = Vec::new();
     loop {
         let mut line = String::new();
@@ -208,5 +203,5 @@ fn read(stream: &mut BufReader<Box<dyn Stream>>) -> io::Result<Option<Call>> {
     let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body)?;
-    Ok(Some(Call { method, path, query, headers, body }))
+    Ok(Some(Call { method, path, headers, body }))
 }

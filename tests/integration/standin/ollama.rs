@@ -61,7 +61,7 @@ impl Standin {
 }
 
 fn reply(status: u16, body: &Value) -> Reply {
-    Reply { status, content_type: "application/json; charset=utf-8", body: body.to_string().into_bytes() }
+    Reply { status, body: body.to_string().into_bytes() }
 }
 
 fn answer(state: &mut State, call: &Call) -> Reply {
@@ -73,7 +73,7 @@ fn answer(state: &mut State, call: &Call) -> Reply {
         ("POST", "/api/embed") => {
             embed(state, &call.body).unwrap_or_else(|(status, error)| reply(status, &json!({ "error": error })))
         }
-        _ => Reply { status: 404, content_type: "text/plain", body: b"404 page not found".to_vec() },
+        _ => Reply { status: 404, body: b"404 page not found".to_vec() },
     }
 }
 
@@ -85,12 +85,8 @@ fn embed(state: &mut State, body: &[u8]) -> Result<Reply, (u16, String)> {
     if !state.models.contains(&full) {
         return Err((404, format!("model \"{model}\" not found, try pulling it first")));
     }
-    let texts: Option<Vec<String>> = match &asked["input"] {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(texts) => texts.iter().map(|text| text.as_str().map(str::to_owned)).collect(),
-        _ => None,
-    };
-    let texts = texts.ok_or_else(|| (400, "invalid input type".to_owned()))?;
+    let texts: Vec<String> =
+        serde_json::from_value(asked["input"].clone()).map_err(|_| (400, "invalid input type".to_owned()))?;
     if let Some(poison) = &state.poison
         && texts.iter().any(|text| text.contains(poison))
     {
@@ -124,13 +120,9 @@ pub(crate) fn vector(text: &str, dimensions: usize) -> Vec<f64> {
     for (at, count) in counts {
         vector[at] = count;
     }
-    if counts_nothing(&vector) {
+    if vector.iter().all(|value| *value == 0.0) {
         vector[dimensions - 1] = 1.0;
     }
     let length = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
     vector.iter().map(|value| value / length).collect()
-}
-
-fn counts_nothing(vector: &[f64]) -> bool {
-    vector.iter().all(|value| *value == 0.0)
 }

@@ -23,7 +23,6 @@ pub(crate) struct Standin {
 #[derive(Default)]
 struct State {
     collections: BTreeMap<String, Collection>,
-    n_operations: u64,
     /// What it was asked and does not know.
     unknown: Vec<String>,
 }
@@ -31,7 +30,6 @@ struct State {
 struct Collection {
     vectors: Value,
     graph: Value,
-    on_disk_payload: Value,
     schema: BTreeMap<String, Value>,
     points: BTreeMap<String, Stored>,
 }
@@ -40,7 +38,6 @@ struct Stored {
     /// Of length 1, as cosines are compared.
     vector: Vec<f64>,
     payload: Value,
-    version: u64,
 }
 
 /// The error of a call: a status and a message.
@@ -104,7 +101,7 @@ impl Drop for Standin {
 fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
     if key.is_some() && call.path != "/" && call.header("api-key") != key {
         let body = b"Must provide an API key or an Authorization bearer token".to_vec();
-        return Reply { status: 401, content_type: "text/plain; charset=utf-8", body };
+        return Reply { status: 401, body };
     }
     let path = decoded(&call.path);
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -119,7 +116,7 @@ fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
         Ok(body) if method != "GET" && method != "DELETE" && !body.is_object() => {
             Err((400, "Format error in JSON body: EOF while parsing a value".to_owned()))
         }
-        Ok(body) => routed(state, method, &parts, &call.query, &body),
+        Ok(body) => routed(state, method, &parts, &body),
     };
     match result {
         Ok(result) => json_reply(200, &json!({ "result": result, "status": "ok", "time": 0.001 })),
@@ -127,7 +124,7 @@ fn answer(state: &mut State, key: Option<&str>, call: &Call) -> Reply {
     }
 }
 
-fn routed(state: &mut State, method: &str, parts: &[&str], query: &str, body: &Value) -> Result<Value, Refusal> {
+fn routed(state: &mut State, method: &str, parts: &[&str], body: &Value) -> Result<Value, Refusal> {
     match (method, parts) {
         ("GET", ["collections"]) => {
             let names: Vec<Value> = state.collections.keys().map(|name| json!({ "name": name })).collect();
@@ -148,19 +145,18 @@ fn routed(state: &mut State, method: &str, parts: &[&str], query: &str, body: &V
                 index["params"] = schema.clone();
             }
             there.schema.insert(field.to_owned(), index);
-            Ok(operation(state, query))
+            Ok(json!({ "status": "completed" }))
         }
         ("PUT", ["collections", name, "points"]) => {
-            let version = state.n_operations + 1;
-            stored(there(state, name)?, body, version)?;
-            Ok(operation(state, query))
+            stored(there(state, name)?, body)?;
+            Ok(json!({ "status": "completed" }))
         }
         ("POST", ["collections", name, "points", "delete"]) => {
             let there = there(state, name)?;
             let filter = body.get("filter").ok_or_else(|| format_error("missing field `filter`"))?;
             let gone: Vec<String> = filtered(there, filter)?.into_iter().map(|(id, _)| id.clone()).collect();
             there.points.retain(|id, _| !gone.contains(id));
-            Ok(operation(state, query))
+            Ok(json!({ "status": "completed" }))
         }
         ("POST", ["collections", name, "points", "count"]) => {
             Ok(json!({ "count": filtered(there(state, name)?, &body["filter"])?.len() }))
@@ -206,26 +202,19 @@ fn made(state: &mut State, name: &str, body: &Value) -> Result<Value, Refusal> {
     for (key, value) in said.as_object().into_iter().flatten() {
         graph[key] = value.clone();
     }
-    let on_disk_payload = body.get("on_disk_payload").cloned().unwrap_or(json!(true));
     let (schema, points) = Default::default();
-    state.collections.insert(name.to_owned(), Collection { vectors, graph, on_disk_payload, schema, points });
+    state.collections.insert(name.to_owned(), Collection { vectors, graph, schema, points });
     Ok(json!(true))
 }
 
 fn told(there: &Collection) -> Value {
     json!({
-        "status": "green", "optimizer_status": "ok", "indexed_vectors_count": 0, "points_count": there.points.len(),
-        "segments_count": 2,
-        "config": {
-            "params": { "vectors": there.vectors, "shard_number": 1, "replication_factor": 1,
-                "write_consistency_factor": 1, "on_disk_payload": there.on_disk_payload },
-            "hnsw_config": there.graph,
-        },
+        "config": { "params": { "vectors": there.vectors }, "hnsw_config": there.graph },
         "payload_schema": there.schema,
     })
 }
 
-fn stored(there: &mut Collection, body: &Value, version: u64) -> Result<(), Refusal> {
+fn stored(there: &mut Collection, body: &Value) -> Result<(), Refusal> {
     let points = body["points"].as_array().ok_or_else(|| format_error("missing field `points`"))?;
     let mut read = Vec::new();
     for point in points {
@@ -236,7 +225,7 @@ fn stored(there: &mut Collection, body: &Value, version: u64) -> Result<(), Refu
             ))
         })?;
         let payload = point.get("payload").cloned().unwrap_or(json!({}));
-        read.push((id.to_owned(), Stored { vector: unit(there, &point["vector"])?, payload, version }));
+        read.push((id.to_owned(), Stored { vector: unit(there, &point["vector"])?, payload }));
     }
     there.points.extend(read);
     Ok(())
@@ -268,7 +257,7 @@ fn queried(there: &Collection, body: &Value) -> Result<Value, Refusal> {
     let mut points = Vec::new();
     for (score, id, point) in found.into_iter().take(limit) {
         let payload = payload(body, point)?;
-        points.push(json!({ "id": id, "version": point.version, "score": score, "payload": payload }));
+        points.push(json!({ "id": id, "score": score, "payload": payload }));
     }
     Ok(json!({ "points": points }))
 }
@@ -314,12 +303,6 @@ fn limit(body: &Value) -> Result<usize, Refusal> {
     }
 }
 
-fn operation(state: &mut State, query: &str) -> Value {
-    state.n_operations += 1;
-    let status = if query.split('&').any(|pair| pair == "wait=true") { "completed" } else { "acknowledged" };
-    json!({ "operation_id": state.n_operations, "status": status })
-}
-
 fn format_error(error: &str) -> Refusal {
     (400, format!("Format error in JSON body: {error}"))
 }
@@ -336,5 +319,5 @@ fn decoded(path: &str) -> Vec<String> {
 }
 
 fn json_reply(status: u16, body: &Value) -> Reply {
-    Reply { status, content_type: "application/json", body: body.to_string().into_bytes() }
+    Reply { status, body: body.to_string().into_bytes() }
 }

@@ -98,7 +98,7 @@ impl TypedValueParser for SourceOrPath {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let sources = ImportSource::ALL.into_iter();
+        let sources = ImportSource::ALL.iter().copied();
         Some(Box::new(sources.map(|source| PossibleValue::new(source.as_str()).help(source.help()))))
     }
 }
@@ -162,14 +162,14 @@ fn told_from(input: &ImportInput) -> Option<ImportSource> {
 }
 
 fn sources_hint() -> String {
-    format!("sources are {}", ImportSource::ALL.map(|source| format!("`{}`", source.as_str())).join(", "))
+    format!("sources are {}", ImportSource::WORDS.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "))
 }
 
 /// Shows what each source has in its usual place, and imports nothing.
 fn show_importable(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let (mut found, mut problems) = (Vec::new(), Vec::new());
-    for source in ImportSource::ALL.into_iter().filter(|source| source.has_usual_place()) {
+    for source in ImportSource::ALL.iter().copied().filter(|source| source.has_usual_place()) {
         let request = args.request(globals, source, ImportInput::UsualPlace(agent_folders()));
         match memory.import(&ImportRequest { dry_run: true, ..request }) {
             Ok(report) if report.items.is_empty() => {}
@@ -276,8 +276,8 @@ fn show(ui: &mut Ui<'_>, report: &ImportReport, request: &ImportRequest, is_told
 
 /// Returns how many items became what, in these words.
 fn counts(report: &ImportReport, word: impl Fn(ImportAction) -> &'static str) -> String {
-    let counted = ImportAction::ALL.map(|action| (report.count(action), word(action)));
-    let some = counted.iter().filter(|(count, _)| *count > 0);
+    let counted = ImportAction::ALL.iter().map(|&action| (report.count(action), word(action)));
+    let some = counted.filter(|(count, _)| *count > 0);
     some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
