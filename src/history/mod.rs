@@ -299,7 +299,7 @@ pub(crate) fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> H
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::entry::{Files, parse_time};
 
@@ -316,21 +316,24 @@ mod tests {
             'i' => Outcome::Interrupted,
             other => panic!("{other}"),
         };
-        let past = |(at, letter)| {
-            let number = u32::try_from(at).unwrap() + 1;
-            let started_at = start + TimeDelta::minutes(number.into());
-            AttemptSummary {
-                id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
-                run_id: "run-1".to_owned(),
-                task_id: None,
-                task_title: String::new(),
-                feature: None,
-                started_at,
-                began_at: started_at,
-                head: Box::new(AttemptHead::new(number, outcome(letter))),
-            }
+        let past = |(number, letter): (u32, char)| {
+            past(number, start + TimeDelta::minutes(number.into()), AttemptHead::new(number, outcome(letter)))
         };
-        outcomes.chars().enumerate().map(past).collect()
+        (1..).zip(outcomes.chars()).map(past).collect()
+    }
+
+    /// Returns an attempt of `run-1` at no task.
+    pub(crate) fn past(number: u32, started_at: DateTime<Utc>, head: AttemptHead) -> AttemptSummary {
+        AttemptSummary {
+            id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
+            run_id: "run-1".to_owned(),
+            task_id: None,
+            task_title: String::new(),
+            feature: None,
+            started_at,
+            began_at: started_at,
+            head: Box::new(head),
+        }
     }
 
     #[test]

@@ -13,4 +13,4 @@ mod tidy;
 
 pub(crate) use self::archive::archive;
 pub use self::report::{ArchivedEntry, MergedLearnings, TidyReport};
-pub(crate) use self::tidy::tidy;
+pub(crate) use self::tidy::{live_entries, tidy};

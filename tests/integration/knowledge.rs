@@ -445,11 +445,11 @@ fn equal_events_are_one_whatever_their_case_and_white_space() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path());
     let rejection = |summary: &str, task: &str| {
-        let event = ralph_memory::entry::Event {
+        let event = ralph_memory::Knowledge {
             scope: ralph_memory::entry::Scope::Task(task.into()),
-            ..ralph_memory::entry::Event::new("rejection", summary)
+            ..Knowledge::event("rejection", summary).unwrap()
         };
-        memory.note(&event).unwrap()
+        memory.add(&event).unwrap()
     };
     let first = rejection("Details of the parser are missing.", "t-1");
     assert_eq!(rejection("details  of the parser are missing.", "t-1").id, first.id);

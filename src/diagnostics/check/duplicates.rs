@@ -8,12 +8,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use super::live_entry::LiveEntry;
 use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
-use crate::maintenance::plan::RankedSets;
+use crate::maintenance::plan::{LiveEntry, RankedSets};
 use crate::text::{fold, printed_command};
 
 /// A body of fewer words than this may be right for two entries.
