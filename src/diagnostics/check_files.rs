@@ -121,17 +121,6 @@ mod tests {
     }
 
     #[test]
-    fn a_new_memory_has_no_problems() {
-        let (_folder, memory) = memory(&[]);
-        let CheckReport { problems, total, files, ok } = memory.check();
-        assert_eq!((problems, total, files), (Vec::new(), Tally::default(), 0));
-        assert!(
-            ok.iter().all(|part| part.hint.is_empty() && part.severity == crate::error::Severity::Notice),
-            "{ok:?}"
-        );
-    }
-
-    #[test]
     fn problems_have_places() {
         let (_folder, memory) = memory(&[
             ("knowledge/a.md", "---\ntitle: Same\ntags: [x]\n---\none\n"),

@@ -355,41 +355,35 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_recurring_error_raises_the_rung() {
-        let check = |outcomes: &str, errors: &[Option<u64>], same, rung| {
+    fn a_recurring_error_or_tree_raises_the_rung() {
+        // A letter for the error or the tree of each attempt, `-` for none.
+        let check = |outcomes: &str, letters: &str, is_error: bool, expected: (bool, u32)| {
             let mut attempts = attempts(outcomes);
-            for (past, error) in attempts.iter_mut().zip(errors) {
-                past.head.error_fingerprint = *error;
+            for (past, letter) in attempts.iter_mut().zip(letters.chars()).filter(|(_, letter)| *letter != '-') {
+                if is_error {
+                    past.head.error_fingerprint = Some(u64::from(letter));
+                } else {
+                    past.head.tree = Some(letter.to_string());
+                }
             }
             let record = TaskRecord::of(&attempts);
-            assert_eq!((record.same_error, record.rung), (same, rung), "{outcomes} {errors:?}");
+            let recurs = if is_error { record.same_error } else { record.tree_seen };
+            assert_eq!((recurs, record.rung), expected, "{outcomes} {letters}");
         };
-        check("ff", &[Some(1), Some(1)], true, 3);
-        check("ff", &[Some(1), Some(2)], false, 2);
-        check("ff", &[None, None], false, 2);
-        check("fef", &[Some(1), Some(9), Some(1)], true, 3);
-        check("fdf", &[Some(1), None, Some(1)], false, 1);
-        check("fff", &[Some(1), Some(1), Some(2)], false, 3);
-    }
-
-    #[test]
-    fn a_recurring_tree_adds_a_rung() {
-        let check = |outcomes: &str, trees: &[&str], seen, rung| {
-            let mut attempts = attempts(outcomes);
-            for (past, tree) in attempts.iter_mut().zip(trees) {
-                past.head.tree = Some((*tree).to_owned()).filter(|tree| !tree.is_empty());
-            }
-            let record = TaskRecord::of(&attempts);
-            assert_eq!((record.tree_seen, record.rung), (seen, rung), "{outcomes} {trees:?}");
-        };
-        check("ff", &["a", "b"], false, 2);
-        check("ff", &["a", "a"], true, 3);
-        check("fff", &["a", "b", "a"], true, 4);
-        check("df", &["a", "a"], true, 2);
-        check("ff", &["", ""], false, 2);
+        check("ff", "aa", true, (true, 3));
+        check("ff", "ab", true, (false, 2));
+        check("ff", "--", true, (false, 2));
+        check("fef", "axa", true, (true, 3));
+        check("fdf", "a-a", true, (false, 1));
+        check("fff", "aab", true, (false, 3));
+        check("ff", "ab", false, (false, 2));
+        check("ff", "aa", false, (true, 3));
+        check("fff", "aba", false, (true, 4));
+        check("df", "aa", false, (true, 2));
+        check("ff", "--", false, (false, 2));
         // An attempt that could not run, or was stopped, leaves the state as it found it.
-        check("fe", &["a", "a"], false, 1);
-        check("if", &["a", "a"], false, 1);
+        check("fe", "aa", false, (false, 1));
+        check("if", "aa", false, (false, 1));
     }
 
     #[test]

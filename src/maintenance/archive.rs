@@ -5,8 +5,9 @@ use super::report::TidyReport;
 use crate::catalog::{Area, Catalog};
 use crate::entry::Id;
 use crate::error::{Error, Result};
+use crate::knowledge::refuse_unlisted;
 use crate::store::Lock;
-use crate::workspace::{Workspace, live_entry, unlisted};
+use crate::workspace::{Workspace, live_entry};
 
 /// Implements [`Memory::archive`](crate::Memory::archive).
 pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
@@ -15,10 +16,7 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     }
     let lock = workspace.lock_entries()?;
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-    // An entry in an unreadable folder may have a name in the archive.
-    if let Some(error) = unlisted(&workspace.store, &archive) {
-        return Err(error);
-    }
+    refuse_unlisted(workspace, &[&archive])?;
     let planned = planned_moves(workspace, &live, &archive, ids)?;
     let moves: Vec<(&str, &str)> = planned.iter().map(PlannedMove::paths).collect();
     move_or_put_back(workspace, &lock, &moves)?;
@@ -87,7 +85,7 @@ mod tests {
     #[test]
     fn files_that_were_moved_before_a_failure_are_put_back() {
         let (folder, memory) = with_pairs(2);
-        let lock = memory.lock_entries().unwrap();
+        let lock = memory.workspace.lock_entries().unwrap();
         let moves = [
             ("knowledge/old-0.md", "archive/knowledge/old-0.md"),
             ("knowledge/absent.md", "archive/knowledge/absent.md"),

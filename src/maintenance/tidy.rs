@@ -179,26 +179,31 @@ mod tests {
     use crate::entry::knowledge::Knowledge;
     use crate::memory::Memory;
 
-    #[test]
-    fn others_write_while_many_entries_are_archived() {
-        let (folder, memory) = with_pairs(BATCH);
-        let mut n_added = 0;
-        let mut add = || {
-            let other = Memory::open(folder.path()).unwrap();
-            other.add(&Knowledge::new(format!("Another fact {n_added}"), ["b"], "It got the lock.")).unwrap();
-            n_added += 1;
-        };
-        for pair in 0..BATCH {
-            let path = folder.path().join(format!(".ralph/knowledge/new-{pair}.md"));
-            let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
-            std::fs::write(path, text).unwrap();
-            let path = folder.path().join(format!(".ralph/knowledge/old-{pair}.md"));
+    /// Tidies pairs of learnings while another program adds a fact before each time that the lock is taken. Returns what was
+    /// merged and moved, and how often the other program wrote.
+    fn tidied(n_pairs: usize, is_expired: bool) -> (usize, usize, usize) {
+        let (folder, memory) = with_pairs(n_pairs);
+        for path in std::fs::read_dir(folder.path().join(".ralph/knowledge")).unwrap().filter(|_| is_expired) {
+            let path = path.unwrap().path();
             let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
             std::fs::write(path, text).unwrap();
         }
+        let mut n_added = 0;
+        let mut add = || {
+            let other = Memory::open(folder.path()).unwrap();
+            let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
+            assert_eq!(other.add(&fact).unwrap().action, crate::memory::WriteAction::Created);
+            n_added += 1;
+        };
         let report = tidy_with(&memory.workspace, false, Duration::ZERO, &mut add).unwrap();
-        assert_eq!((report.moved.len(), report.problems), (2 * BATCH, Vec::new()));
-        assert_eq!(n_added, 2);
+        assert_eq!(report.problems, []);
+        (report.merged.len(), report.moved.len(), n_added)
+    }
+
+    #[test]
+    fn others_write_between_batches_and_merges() {
+        assert_eq!(tidied(BATCH, true), (0, 2 * BATCH, 2));
+        assert_eq!(tidied(5, false), (5, 5, 5));
     }
 
     #[test]
@@ -219,22 +224,6 @@ mod tests {
         let told: Vec<&str> = report.problems.iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(told, [format!("left as it is: {GONE}"), format!("left as it is: {SAVED}")]);
         assert_eq!(std::fs::read_to_string(path("old-0")).unwrap(), kept);
-    }
-
-    #[test]
-    fn others_write_while_many_learnings_are_merged() {
-        let (folder, memory) = with_pairs(5);
-        let mut n_added = 0;
-        let mut add = || {
-            let other = Memory::open(folder.path()).unwrap();
-            let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
-            assert_eq!(other.add(&fact).unwrap().action, crate::memory::WriteAction::Created);
-            n_added += 1;
-        };
-        let report = tidy_with(&memory.workspace, false, Duration::ZERO, &mut add).unwrap();
-        assert_eq!((report.merged.len(), report.moved.len(), report.problems), (5, 5, Vec::new()));
-        // Once before each of them.
-        assert_eq!(n_added, 5);
     }
 
     /// Merges a pair, of which another program saves one after the plan was made.

@@ -144,27 +144,6 @@ fn unused_knowledge_is_archived_once_use_is_recorded_long_enough() {
 }
 
 #[test]
-fn events_over_the_limits_are_archived() {
-    let it = Garden::new("[events]\nlimits = { per_project = 3, per_task = 1 }\n");
-    for (number, importance) in [(0, 50), (1, 90), (2, 50), (3, 50), (4, 10)] {
-        let event = Knowledge {
-            importance: Some(importance),
-            ..Knowledge::event("decision", format!("Decision {number}.")).unwrap()
-        };
-        it.memory.add(&event).unwrap();
-        it.pass(1);
-    }
-    let of_task =
-        |summary: &str| Knowledge { scope: Scope::Task("t-1".into()), ..Knowledge::event("hint", summary).unwrap() };
-    it.memory.add(&of_task("First.")).unwrap();
-    it.pass(1);
-    it.memory.add(&of_task("Second.")).unwrap();
-    let done = it.tidy();
-    let names: Vec<&str> = done.moved.iter().map(|moved| moved.id.stem().get(11..).unwrap()).collect();
-    assert_eq!(names, ["decision-0", "decision-4", "first"]);
-}
-
-#[test]
 fn similar_learnings_are_merged() {
     let it = Garden::new("[maintenance]\nlearnings = 3\n");
     let first = it.learn("Foreign keys are off", &["sqlite", "schema"], "Switch them on.\n\nFor each connection.");

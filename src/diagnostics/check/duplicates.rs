@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
+use crate::dedup::{content_words, is_negation, share_most};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
@@ -128,8 +128,7 @@ impl<'a> Titles<'a> {
 
     fn share_tags(&self, one: usize, other: usize, tags: &HashSet<&str>, others: &[String]) -> bool {
         let n_shared = others.iter().filter(|tag| tags.contains(tag.as_str())).count();
-        overlap(tags, others) > TAG_OVERLAP
-            && (n_shared >= MIN_SHARED_TAGS || self.ranked.sets[one] == self.ranked.sets[other])
+        share_most(tags, others) && (n_shared >= MIN_SHARED_TAGS || self.ranked.sets[one] == self.ranked.sets[other])
     }
 }
 
