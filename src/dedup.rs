@@ -11,8 +11,6 @@ use crate::entry::written::{fingerprint, had_body};
 use crate::entry::{Head, Kind, body_fingerprint};
 use crate::text::{fold, title_of, words};
 
-/// How far two sets of tags must overlap before similar titles count: more than this share of the smaller set.
-pub(crate) const TAG_OVERLAP: f64 = 0.5;
 /// How many of an entry's statements a new body must repeat to replace it, in hundredths.
 const KEPT_STATEMENTS: usize = 60;
 /// The longest body whose statements are searched for inside of longer ones, in bytes.
@@ -82,7 +80,7 @@ pub(crate) fn find<Key: Copy + Ord>(
             continue;
         }
         let has_title = fold(&head.title) == title;
-        let share_tags = overlap(&tags, &head.tags) > TAG_OVERLAP;
+        let share_tags = share_most(&tags, &head.tags);
         let had_title = !has_title && head.aliases.iter().any(|alias| fold(alias) == title);
         let is_of_agent = !head.source.is_person();
         let takes_over = new.source.is_person() && is_of_agent && (has_title || had_title);
@@ -234,12 +232,10 @@ fn telling_words(text: &str) -> Vec<String> {
     words(text).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect()
 }
 
-/// Returns how many of the smaller set's tags are shared, from 0 to 1.
-#[expect(clippy::cast_precision_loss, reason = "an entry has far fewer than 2^52 tags")]
-pub(crate) fn overlap(one: &HashSet<&str>, other: &[String]) -> f64 {
-    let shared = other.iter().filter(|tag| one.contains(tag.as_str())).count();
-    let smaller = one.len().min(other.len());
-    if smaller == 0 { 0.0 } else { shared as f64 / smaller as f64 }
+/// Returns whether two sets of tags share more than half of the smaller one: only then similar titles count.
+pub(crate) fn share_most(one: &HashSet<&str>, other: &[String]) -> bool {
+    let n_shared = other.iter().filter(|tag| one.contains(tag.as_str())).count();
+    n_shared * 2 > one.len().min(other.len())
 }
 
 /// Returns whether the words of one title occur in the other in a row.

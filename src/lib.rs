@@ -70,7 +70,7 @@
 //! | entry | one markdown file with frontmatter; a [`Kind::Knowledge`] or a [`Kind::Journal`] one |
 //! | [`Id`] | its name, `knowledge/<stem>`, which stays when the file moves to a subfolder or the archive |
 //! | [`Scope`] | whom it concerns |
-//! | [event](entry::Event) | knowledge of something that happened; contexts of the tasks in its scope show it, and it is never updated |
+//! | [event](Knowledge::event) | knowledge of something that happened; contexts of the tasks in its scope show it, and it is never updated |
 //! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), attempt | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
 //! | sigil | an element in an agent's text that says something to the memory |
 //! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |

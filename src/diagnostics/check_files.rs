@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::check::{self, LiveEntry};
+use super::check as rules;
 use super::doctor::judge;
 use super::gather::facts;
 use super::source_lines::SourceLines;
@@ -15,6 +15,7 @@ use crate::entry::{EntryNames, Head};
 use crate::error::{Problem, Tally};
 use crate::journal::summaries;
 use crate::knowledge::{Staleness, staleness};
+use crate::maintenance::live_entries;
 use crate::retrieve::superseded;
 use crate::semantic::SemanticStatus;
 use crate::workspace::{Work, Workspace};
@@ -58,9 +59,9 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
         names.add_live(item.id.clone(), &item.head, item.counts);
     }
     add_archived(&mut names, &archive);
-    let mut findings = check::problems(&entries, &names, workspace.now());
+    let mut findings = rules::problems(&entries, &names, workspace.now());
     let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
-    findings.extend(check::usefulness(&entries, &attempts));
+    findings.extend(rules::usefulness(&entries, &attempts));
     findings.extend(stale_entries(workspace, &live));
     let mut lines = SourceLines::new(workspace);
     findings.for_each(|problem| lines.locate(problem));
@@ -69,7 +70,7 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
     for catalog in [&live, &archive] {
         workspace.committed_secrets(catalog, &mut findings, &mut checking);
         findings.append(catalog.findings());
-        findings.extend(catalog.rows().filter_map(|row| check::unsafe_name(&catalog.path(row))));
+        findings.extend(catalog.rows().filter_map(|row| rules::unsafe_name(&catalog.path(row))));
     }
     drop(checking);
     let _examining = workspace.doing(Work::Examining, None);
@@ -106,14 +107,6 @@ fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
     named.iter().zip(verdicts).filter_map(problem).collect()
 }
 
-fn live_entries(catalog: &Catalog) -> Vec<LiveEntry> {
-    let entry = |row| {
-        let (path, head) = (catalog.path(row), catalog.head(row));
-        Some(LiveEntry { id: catalog.id(row)?, path, head, counts: catalog.is_indexable(row) })
-    };
-    catalog.rows().filter_map(entry).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::memory;
@@ -125,17 +118,6 @@ mod tests {
     fn found(memory: &Memory) -> Vec<String> {
         let checked = memory.check();
         checked.problems.iter().map(|problem| format!("{} {}", problem.code, problem)).collect()
-    }
-
-    #[test]
-    fn a_new_memory_has_no_problems() {
-        let (_folder, memory) = memory(&[]);
-        let CheckReport { problems, total, files, ok } = memory.check();
-        assert_eq!((problems, total, files), (Vec::new(), Tally::default(), 0));
-        assert!(
-            ok.iter().all(|part| part.hint.is_empty() && part.severity == crate::error::Severity::Notice),
-            "{ok:?}"
-        );
     }
 
     #[test]

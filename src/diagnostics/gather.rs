@@ -114,7 +114,8 @@ mod tests {
     use std::fs;
 
     use super::super::tests::memory;
-    use crate::memory::Memory;
+    use crate::error::{Severity, Tally};
+    use crate::memory::{CheckReport, Memory};
 
     /// Returns the findings with a code: `Ok` or the severity, then the message.
     #[track_caller]
@@ -129,23 +130,11 @@ mod tests {
     #[test]
     fn nothing_is_wrong_with_a_new_memory() {
         let (_folder, memory) = memory(&[]);
-        let checked = memory.check();
-        assert_eq!(checked.problems, []);
-        let codes: Vec<_> = checked.ok.into_iter().map(|finding| finding.code).collect();
-        for code in [
-            "settings",
-            "entries",
-            "state",
-            "cache",
-            "index",
-            "old-caches",
-            "leftovers",
-            "lock",
-            "git",
-            "clock",
-            "hooks",
-        ] {
-            assert!(codes.iter().any(|found| found == code), "{code}");
+        let CheckReport { problems, total, files, ok } = memory.check();
+        assert_eq!((problems, total, files), (Vec::new(), Tally::default(), 0));
+        assert!(ok.iter().all(|part| part.hint.is_empty() && part.severity == Severity::Notice), "{ok:?}");
+        for code in "settings entries state cache index old-caches leftovers lock git clock hooks".split(' ') {
+            assert!(ok.iter().any(|part| part.code == code), "{code}");
         }
     }
 
@@ -196,7 +185,7 @@ mod tests {
     #[test]
     fn the_holder_of_a_lock_is_named() {
         let (_folder, memory) = memory(&[]);
-        let held = memory.store.lock(std::time::Duration::ZERO).unwrap();
+        let held = memory.workspace.store.lock(std::time::Duration::ZERO).unwrap();
         let lines = found(&memory, "lock");
         assert!(
             lines[0].starts_with(&format!("Warning entries are being written by pid {} on", std::process::id())),

@@ -11,11 +11,12 @@ mod doctor;
 mod fix;
 mod gather;
 mod source_lines;
-#[cfg(test)]
-mod tests;
 
 pub use self::check_files::CheckReport;
 pub(crate) use self::check_files::check;
 pub use self::fix::FixReport;
 pub(crate) use self::fix::fix;
 pub use self::source_lines::SourceLines;
+
+#[cfg(test)]
+mod tests;

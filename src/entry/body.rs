@@ -73,16 +73,16 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
         return Digest { text: body.to_owned(), ..Digest::default() };
     }
     let mut digest = Digest { text: String::with_capacity(body.len()), ..Digest::default() };
-    let mut targets = Vec::new();
+    let mut open = Vec::new();
     for event in Parser::new_ext(body, options()) {
         match event {
             Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) => {
                 let says_its_target =
                     matches!(link_type, LinkType::Autolink | LinkType::Email | LinkType::WikiLink { .. });
-                targets.push((!says_its_target).then_some(dest_url));
+                open.push((!says_its_target).then_some(dest_url));
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
-                if let Some(target) = targets.pop().flatten() {
+                if let Some(target) = open.pop().flatten() {
                     digest.text.push(' ');
                     digest.text.push_str(&target);
                     digest.text.push(' ');
@@ -93,19 +93,32 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
     }
     // Computing offsets takes time, and most bodies have no link.
     if body.contains("[[") {
-        let mut line_at = LineCounter { body, offset: 0, line: first_line };
-        for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
-            if let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event {
-                digest.n_links += 1;
-                if digest.n_links <= MAX_LINKS {
-                    // In a table, the bar before a label is escaped.
-                    let target = dest_url.trim().trim_end_matches('\\').to_owned();
-                    digest.links.push(Link { target, line: line_at.of(range.start) });
-                }
-            }
+        let (mut offset, mut line) = (0, first_line);
+        let targets = targets(body);
+        digest.n_links = targets.len();
+        for (start, _, target) in targets.into_iter().take(MAX_LINKS) {
+            let n_lines = body.get(offset..start).unwrap_or_default().matches('\n').count();
+            (offset, line) = (start, line.saturating_add(u32::try_from(n_lines).unwrap_or(u32::MAX)));
+            digest.links.push(Link { target: target.trim().to_owned(), line });
         }
     }
     digest
+}
+
+/// Returns the `[[…]]` links of a body: the place and the length of each target as it is written, and the target.
+pub(super) fn targets(body: &str) -> Vec<(usize, usize, String)> {
+    let links = Parser::new_ext(body, options()).into_offset_iter().filter_map(|(event, range)| {
+        let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event else {
+            return None;
+        };
+        let start = range.start + body[range.clone()].find("[[")? + 2;
+        let rest = &body[start..range.end];
+        let end = rest.find(['|', ']']).unwrap_or(rest.len());
+        // In a table, the bar before a label is escaped.
+        let written = rest[..end].strip_suffix('\\').unwrap_or(&rest[..end]);
+        Some((start, written.len(), dest_url.trim_end_matches('\\').to_owned()))
+    });
+    links.collect()
 }
 
 /// Returns the text of a body without its headings, or with them if there is nothing else.
@@ -144,24 +157,6 @@ fn push_text(text: &mut String, event: &Event<'_>) {
             | TagEnd::TableHead,
         ) => text.push('\n'),
         _ => {}
-    }
-}
-
-/// Counts lines for offsets that only grow.
-struct LineCounter<'a> {
-    body: &'a str,
-    offset: usize,
-    line: u32,
-}
-
-impl LineCounter<'_> {
-    fn of(&mut self, offset: usize) -> u32 {
-        if offset > self.offset {
-            let breaks = self.body[self.offset..offset].matches('\n').count();
-            self.line = self.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX));
-            self.offset = offset;
-        }
-        self.line
     }
 }
 

@@ -13,7 +13,7 @@ use super::written::{FINGERPRINTS, fingerprint, is_same_body};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source, frontmatter};
 use crate::error::{Argument, Error, Result};
 use crate::text::lines::each_once;
-use crate::text::{fold, fold_tag, is_same_name, one_line};
+use crate::text::{first_sentence, fold, fold_tag, is_same_name, one_line};
 
 /// The categories of learnings.
 pub const LEARNINGS: [&str; 7] =
@@ -23,6 +23,11 @@ pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision"
 
 /// The most questions that a writer may give for an entry. One to three are recommended.
 pub const MAX_QUESTIONS: usize = 10;
+
+/// The longest summary of an event, in characters (the seeds' limit).
+pub const MAX_SUMMARY: usize = 800;
+/// The length of a title that is made of the summary of an event, in characters.
+const MAX_TITLE: usize = 80;
 
 /// The class of a category: it decides where an entry appears in a context, and how it is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +59,12 @@ pub(crate) fn class(category: Option<&str>) -> Class {
 /// };
 /// assert_eq!(knowledge.tags, ["cargo", "nightly"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Knowledge {
     /// Short and descriptive, on one line.
     pub title: String,
-    /// Keywords. Without any, a new entry gets some, from its title and from the entries nearest to it.
+    /// Keywords. Without any, an event gets its category, and any other new entry some from its title and from the entries
+    /// nearest to it.
     pub tags: Vec<String>,
     /// Markdown.
     pub body: String,
@@ -101,23 +107,37 @@ impl Knowledge {
         tags: impl IntoIterator<Item = Tag>,
         body: impl Into<String>,
     ) -> Knowledge {
-        Knowledge {
-            title: title.into(),
-            tags: tags.into_iter().map(Into::into).collect(),
-            body: body.into(),
-            category: None,
-            feature: None,
-            scope: Scope::Project,
-            importance: None,
-            source: Source::Human,
-            task_id: None,
-            run_id: None,
-            expires_at: None,
-            supersedes: Vec::new(),
-            files: Vec::new(),
-            questions: Vec::new(),
-            details: None,
+        let tags = tags.into_iter().map(Into::into).collect();
+        Knowledge { title: title.into(), tags, body: body.into(), ..Knowledge::default() }
+    }
+
+    /// Returns an event of the project, noted by a person: knowledge of something that happened. Its title is the first
+    /// sentence of the summary.
+    ///
+    /// ```
+    /// use ralph_memory::Knowledge;
+    /// let event = Knowledge::event("rejection", "The reviewer rejected the schema. It has no foreign keys.")?;
+    /// assert_eq!((event.title.as_str(), event.category.as_deref()), ("The reviewer rejected the schema.", Some("rejection")));
+    /// # Ok::<(), ralph_memory::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the category is not one of [`EVENTS`], or if the summary is empty or over [`MAX_SUMMARY`].
+    pub fn event(category: impl AsRef<str>, summary: impl AsRef<str>) -> Result<Knowledge> {
+        let (event, summary) = (fold(category.as_ref()).replace([' ', '-'], "_"), summary.as_ref().trim());
+        if !EVENTS.contains(&event.as_str()) {
+            let reason = format!("`{}` is not one of {}", category.as_ref(), EVENTS.join(", "));
+            return Err(Error::invalid("event", reason));
         }
+        let length = summary.chars().count();
+        if length == 0 || length > MAX_SUMMARY {
+            let too_long = || format!("it has {length} characters; the limit is {MAX_SUMMARY}");
+            return Err(Error::invalid("summary", if length == 0 { "it is empty".to_owned() } else { too_long() }));
+        }
+        let line = summary.lines().next().unwrap_or_default().trim_start_matches(['#', '-', '*', '>', ' ']);
+        let title = first_sentence(if line.is_empty() { summary } else { line }, MAX_TITLE);
+        Ok(Knowledge { category: Some(event), ..Knowledge::new(title, [""; 0], summary) })
     }
 
     /// Returns the same knowledge in its written form: texts trimmed, the title on one line, tags in lower case and
@@ -133,7 +153,11 @@ impl Knowledge {
         if title.is_empty() {
             return Err(Error::invalid("title", "it is empty"));
         }
-        let tags = self.normalised_tags()?;
+        let category = some_line(&self.category);
+        let mut tags = self.normalised_tags()?;
+        if tags.is_empty() && class(category.as_deref()) == Class::Event {
+            tags.extend(category.clone());
+        }
         let body = without_controls(&self.body.replace("\r\n", "\n")).trim_matches('\n').trim_end().to_owned();
         if body.is_empty() {
             return Err(Error::invalid(Argument::Body, "it is empty"));
@@ -151,7 +175,7 @@ impl Knowledge {
             title,
             tags,
             body,
-            category: some_line(&self.category),
+            category,
             feature: some_line(&self.feature),
             scope,
             task_id: some_line(&self.task_id),
@@ -321,6 +345,21 @@ mod tests {
             ],
             ..Knowledge::new("A \"title\": with\u{7} #signs\n", ["B", "b ", "two words"], "\n\nbody\u{1b}\r\nmore\n\n")
         }
+    }
+
+    #[test]
+    fn an_event_is_knowledge_of_its_category() {
+        let event = Knowledge::event("Follow-Up", " ## Do it. Then\n\nmore ").unwrap().normalised().unwrap();
+        assert_eq!((event.category.as_deref(), event.tags), (Some("follow_up"), vec!["follow_up".to_owned()]));
+        assert_eq!((event.title.as_str(), event.body.as_str()), ("Do it.", "## Do it. Then\n\nmore"));
+        let check = |event: &str, summary: &str, expected: &str| match Knowledge::event(event, summary) {
+            Err(Error::Invalid { what, .. }) => assert_eq!(what.to_string(), expected),
+            other => panic!("{other:?}"),
+        };
+        check("pitfall", "x", "event");
+        check("hint", " \n", "summary");
+        check("hint", &"é".repeat(801), "summary");
+        assert!(Knowledge::event("hint", "é".repeat(800)).is_ok());
     }
 
     #[test]

@@ -6,7 +6,6 @@
 pub(crate) mod attempt;
 pub(crate) mod body;
 pub(crate) mod edit;
-mod event;
 pub(crate) mod fields;
 pub(crate) mod frontmatter;
 pub(crate) mod guard;
@@ -31,9 +30,8 @@ use serde::{Deserialize, Serialize};
 use crate::text::{choice, nfc};
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
-pub use event::{Event, MAX_SUMMARY};
 pub(crate) use head::{Entry, Head, Link};
-pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS};
+pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
 pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::EntryPath;

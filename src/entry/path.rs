@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::Path;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 /// The prefix of a displayed path.
 pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
@@ -29,7 +29,8 @@ pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
 /// assert!(memory.root().join(&path).is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
 pub struct EntryPath(String);
 
 impl EntryPath {
@@ -58,12 +59,6 @@ impl fmt::Display for EntryPath {
 impl AsRef<Path> for EntryPath {
     fn as_ref(&self) -> &Path {
         Path::new(&self.0)
-    }
-}
-
-impl Serialize for EntryPath {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
     }
 }
 

@@ -3,9 +3,7 @@
 //! Links are found as [`digest`](super::body::digest) finds them, so code spans and fences stay as they are. The result
 //! is read again: if its links are not the expected ones, nothing is rewritten.
 
-use pulldown_cmark::{Event, LinkType, Parser, Tag};
-
-use super::body::{is_bracketed, options};
+use super::body::{is_bracketed, targets};
 
 /// Returns the body with the targets of its links replaced by `new_target`, where that returns one, and how many were
 /// replaced; `None` if there is nothing to replace, or it cannot be done safely.
@@ -32,22 +30,6 @@ pub(crate) fn relink(body: &str, new_target: &dyn Fn(&str) -> Option<String>) ->
     relinked.push_str(&body[copied..]);
     let found: Vec<String> = targets(&relinked).into_iter().map(|(.., target)| target.trim().to_owned()).collect();
     (n_replaced > 0 && found == expected).then_some((relinked, n_replaced))
-}
-
-/// Returns the links of a body: the place and the length of each target as it is written, and the target.
-fn targets(body: &str) -> Vec<(usize, usize, String)> {
-    let links = Parser::new_ext(body, options()).into_offset_iter().filter_map(|(event, range)| {
-        let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event else {
-            return None;
-        };
-        let start = range.start + body[range.clone()].find("[[")? + 2;
-        let rest = &body[start..range.end];
-        let end = rest.find(['|', ']']).unwrap_or(rest.len());
-        // In a table, the bar before a label is escaped.
-        let written = rest[..end].strip_suffix('\\').unwrap_or(&rest[..end]);
-        Some((start, written.len(), dest_url.trim_end_matches('\\').to_owned()))
-    });
-    links.collect()
 }
 
 #[cfg(test)]

@@ -299,7 +299,7 @@ pub(crate) fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> H
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::entry::{Files, parse_time};
 
@@ -316,21 +316,24 @@ mod tests {
             'i' => Outcome::Interrupted,
             other => panic!("{other}"),
         };
-        let past = |(at, letter)| {
-            let number = u32::try_from(at).unwrap() + 1;
-            let started_at = start + TimeDelta::minutes(number.into());
-            AttemptSummary {
-                id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
-                run_id: "run-1".to_owned(),
-                task_id: None,
-                task_title: String::new(),
-                feature: None,
-                started_at,
-                began_at: started_at,
-                head: Box::new(AttemptHead::new(number, outcome(letter))),
-            }
+        let past = |(number, letter): (u32, char)| {
+            past(number, start + TimeDelta::minutes(number.into()), AttemptHead::new(number, outcome(letter)))
         };
-        outcomes.chars().enumerate().map(past).collect()
+        (1..).zip(outcomes.chars()).map(past).collect()
+    }
+
+    /// Returns an attempt of `run-1` at no task.
+    pub(crate) fn past(number: u32, started_at: DateTime<Utc>, head: AttemptHead) -> AttemptSummary {
+        AttemptSummary {
+            id: Id::parse(&format!("journal/run-1/{number:04}")).unwrap(),
+            run_id: "run-1".to_owned(),
+            task_id: None,
+            task_title: String::new(),
+            feature: None,
+            started_at,
+            began_at: started_at,
+            head: Box::new(head),
+        }
     }
 
     #[test]
@@ -352,41 +355,35 @@ mod tests {
     }
 
     #[test]
-    fn a_recurring_error_raises_the_rung() {
-        let check = |outcomes: &str, errors: &[Option<u64>], same, rung| {
+    fn a_recurring_error_or_tree_raises_the_rung() {
+        // A letter for the error or the tree of each attempt, `-` for none.
+        let check = |outcomes: &str, letters: &str, is_error: bool, expected: (bool, u32)| {
             let mut attempts = attempts(outcomes);
-            for (past, error) in attempts.iter_mut().zip(errors) {
-                past.head.error_fingerprint = *error;
+            for (past, letter) in attempts.iter_mut().zip(letters.chars()).filter(|(_, letter)| *letter != '-') {
+                if is_error {
+                    past.head.error_fingerprint = Some(u64::from(letter));
+                } else {
+                    past.head.tree = Some(letter.to_string());
+                }
             }
             let record = TaskRecord::of(&attempts);
-            assert_eq!((record.same_error, record.rung), (same, rung), "{outcomes} {errors:?}");
+            let recurs = if is_error { record.same_error } else { record.tree_seen };
+            assert_eq!((recurs, record.rung), expected, "{outcomes} {letters}");
         };
-        check("ff", &[Some(1), Some(1)], true, 3);
-        check("ff", &[Some(1), Some(2)], false, 2);
-        check("ff", &[None, None], false, 2);
-        check("fef", &[Some(1), Some(9), Some(1)], true, 3);
-        check("fdf", &[Some(1), None, Some(1)], false, 1);
-        check("fff", &[Some(1), Some(1), Some(2)], false, 3);
-    }
-
-    #[test]
-    fn a_recurring_tree_adds_a_rung() {
-        let check = |outcomes: &str, trees: &[&str], seen, rung| {
-            let mut attempts = attempts(outcomes);
-            for (past, tree) in attempts.iter_mut().zip(trees) {
-                past.head.tree = Some((*tree).to_owned()).filter(|tree| !tree.is_empty());
-            }
-            let record = TaskRecord::of(&attempts);
-            assert_eq!((record.tree_seen, record.rung), (seen, rung), "{outcomes} {trees:?}");
-        };
-        check("ff", &["a", "b"], false, 2);
-        check("ff", &["a", "a"], true, 3);
-        check("fff", &["a", "b", "a"], true, 4);
-        check("df", &["a", "a"], true, 2);
-        check("ff", &["", ""], false, 2);
+        check("ff", "aa", true, (true, 3));
+        check("ff", "ab", true, (false, 2));
+        check("ff", "--", true, (false, 2));
+        check("fef", "axa", true, (true, 3));
+        check("fdf", "a-a", true, (false, 1));
+        check("fff", "aab", true, (false, 3));
+        check("ff", "ab", false, (false, 2));
+        check("ff", "aa", false, (true, 3));
+        check("fff", "aba", false, (true, 4));
+        check("df", "aa", false, (true, 2));
+        check("ff", "--", false, (false, 2));
         // An attempt that could not run, or was stopped, leaves the state as it found it.
-        check("fe", &["a", "a"], false, 1);
-        check("if", &["a", "a"], false, 1);
+        check("fe", "aa", false, (false, 1));
+        check("if", "aa", false, (false, 1));
     }
 
     #[test]

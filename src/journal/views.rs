@@ -235,20 +235,25 @@ pub(crate) fn failed_attempts(
 /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, the most
 /// frequent first. It does not check whether a file still exists.
 pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> Found<TouchedFile> {
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    let files = history::touched_files(&of_feature(workspace.now(), &catalogs, feature));
-    Found::all(workspace, &catalogs, files)
+    found_in(workspace, feature, |_, attempts| history::touched_files(attempts))
 }
 
 /// Returns the errors of at least two iterations of a feature's tasks, or of all: the most frequent first. Errors that
 /// differ only in paths, numbers and addresses are the same.
 pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> Found<RecurringError> {
+    found_in(workspace, feature, |catalogs, attempts| recurring(workspace, catalogs, attempts, usize::MAX))
+}
+
+/// Returns what is found in the attempts at a feature's tasks, or in all.
+fn found_in<T>(
+    workspace: &Workspace,
+    feature: Option<&str>,
+    find: impl FnOnce(&[&Catalog], &[AttemptSummary]) -> Vec<T>,
+) -> Found<T> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
-    let attempts = of_feature(workspace.now(), &catalogs, feature);
-    let errors = recurring(workspace, &catalogs, &attempts, usize::MAX);
-    Found::all(workspace, &catalogs, errors)
+    let found = find(&catalogs, &of_feature(workspace.now(), &catalogs, feature));
+    Found::all(workspace, &catalogs, found)
 }
 
 /// Returns the errors of at least two of these attempts, which are given oldest first: the most frequent first, and at

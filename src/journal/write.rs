@@ -116,7 +116,7 @@ fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt
         told.head.error_category = None;
         told.sections.why_failed.clear();
     }
-    let (head, other) = (&mut known.head, told.head);
+    let (head, mut other) = (&mut known.head, told.head);
     macro_rules! fill { ($($field:ident),*) => { $(head.$field = head.$field.take().or(other.$field);)* } }
     fill!(section, error_category, model, model_rationale, tree, difficulty, next_model, duration_secs);
     fill!(cost_usd, tokens_in, tokens_out, validation);
@@ -124,11 +124,10 @@ fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt
         let new: Vec<_> = more.into_iter().filter(|item| !list.contains(item)).collect();
         list.extend(new);
     };
-    let Files { created, modified, read, relevant } = &mut head.files;
-    add(created, other.files.created);
-    add(modified, other.files.modified);
-    add(read, other.files.read);
-    add(relevant, other.files.relevant);
+    for (list, more) in head.files.lists_mut().into_iter().zip(other.files.lists_mut()) {
+        add(list, std::mem::take(more));
+    }
+    let Files { created, modified, read, .. } = &mut head.files;
     modified.retain(|path| !created.contains(path));
     read.retain(|path| !created.contains(path) && !modified.contains(path));
     add(&mut head.refused, other.refused);

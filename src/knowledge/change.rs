@@ -2,18 +2,16 @@
 
 use super::entry_changes::{EntryChanges, PlannedChanges};
 use super::rename::rename;
-use super::write::{edited, write_entry};
+use super::write::{edited, refuse_attempt, write_entry};
 use super::written::{WriteAction, Written};
-use crate::entry::{Id, Kind};
-use crate::error::{Error, Result};
+use crate::entry::Id;
+use crate::error::Result;
 use crate::workspace::{Workspace, live_entry};
 
 /// Implements [`Memory::change`](crate::Memory::change).
 pub(crate) fn change(workspace: &Workspace, id: &Id, changes: &EntryChanges) -> Result<Written> {
     let changes = changes.checked(workspace)?;
-    if id.kind() != Kind::Knowledge {
-        return Err(Error::invalid("ID", "a journal entry never changes; name a knowledge entry"));
-    }
+    refuse_attempt(id)?;
     let lock = workspace.lock_entries()?;
     if let Some(title) = &changes.title {
         return rename(workspace, &lock, id, title, &changes);

@@ -5,17 +5,18 @@
 
 use super::add::removed_lines;
 use super::supersede::refuse_circle;
+use super::write::{other_titled, refuse_attempt, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
-use crate::catalog::{Area, Catalog, RowId};
+use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
-use crate::entry::{self, Head, Id, Kind, Source};
+use crate::entry::{self, Head, Id, Link, NamedEntry, Source};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::store::Unreadable;
 use crate::text::{fold, printed_command};
-use crate::workspace::{Workspace, live_entry, unlisted};
+use crate::workspace::{Workspace, live_entry};
 
 /// The text of an entry for an editor.
 ///
@@ -47,19 +48,12 @@ pub struct EntryText {
 
 /// Implements [`Memory::text`](crate::Memory::text).
 pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
-    if id.kind() != Kind::Knowledge {
-        return Err(Error::invalid("ID", "a journal entry never changes; name a knowledge entry"));
-    }
+    refuse_attempt(id)?;
     let live = workspace.catalog(Area::Live);
-    if let Some(error) = unlisted(&workspace.store, &live) {
-        return Err(error);
-    }
+    refuse_unlisted(workspace, &[&live])?;
     let (row, id) = live_entry(workspace, &live, id)?;
     let path = live.path(row);
-    let file = workspace.store.read(&path);
-    let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
-    let text = String::from_utf8(file.bytes)
-        .map_err(|_| Error::Uneditable { path: display_path(&path), reason: "it is not UTF-8".to_owned() })?;
+    let (text, _) = workspace.read_entry(&path)?;
     Ok(EntryText { id, path: EntryPath::new(&path), text, by: Source::Human })
 }
 
@@ -72,11 +66,12 @@ pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<
         return Ok(written);
     }
     let lock = workspace.lock_entries()?;
-    let live = workspace.catalog(Area::Live);
+    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     let mut problems = problems_of(workspace, old, (&before.head, &after.head), new);
     written.removed = removed_lines(&before.body, &after.body);
-    let others = EditReview { workspace, live: &live, id: &old.id, path, before: before.head, after: after.head };
-    problems.extend(others.refused());
+    let row = live.row_of_id(&old.id);
+    let review = EditReview { workspace, live: &live, id: &old.id, row, path, before: before.head, after: after.head };
+    problems.extend(review.refused());
     if !problems.is_empty() {
         return Err(Error::InvalidEdit { path: display_path(path), problems });
     }
@@ -91,10 +86,9 @@ pub(crate) fn edit(workspace: &Workspace, old: &EntryText, new: &str) -> Result<
         _ => return Err(Error::Conflict { path: full, kept: None }),
     }
     written.problems = workspace.replace(&lock, path, &old.text, &new)?;
-    written.problems.extend(others.doubted());
+    written.problems.extend(review.doubted(&archive));
     written.action = WriteAction::Updated;
-    workspace.commit_moved();
-    written.problems.extend(lock.settled(&[workspace.root().join(&old.path)]));
+    settle(workspace, &lock, &mut written);
     Ok(written)
 }
 
@@ -123,6 +117,7 @@ struct EditReview<'a> {
     workspace: &'a Workspace,
     live: &'a Catalog,
     id: &'a Id,
+    row: Option<RowId>,
     path: &'a str,
     before: Head,
     after: Head,
@@ -131,49 +126,50 @@ struct EditReview<'a> {
 impl EditReview<'_> {
     /// Returns what no other command would write: two entries that replace each other, and two of one title in a scope.
     fn refused(&self) -> Vec<Problem> {
-        let mut problems = Vec::new();
         let error = |code, message: String, hint: &str| Problem::error(display_path(self.path), code, message, hint);
         let replaced: Vec<Id> = self.new_replaced().cloned().collect();
-        if replaced.contains(self.id) {
-            let hint = "remove its own id from `supersedes`";
-            problems.push(error("supersedes-cycle", "the entry supersedes itself".to_owned(), hint));
-        } else if let Err(cycle) = refuse_circle(self.workspace, self.live, self.id, &replaced) {
+        let circle = if replaced.contains(self.id) {
+            Some(("the entry supersedes itself".to_owned(), "remove its own id from `supersedes`"))
+        } else {
+            let cycle = refuse_circle(self.workspace, self.live, self.id, &replaced).err();
             let hint = "of entries that replace each other, none counts as replaced: remove that id from `supersedes`";
-            problems.push(error("supersedes-cycle", cycle.to_string(), hint));
-        }
-        let title = |head: &Head| (fold(&head.title), head.scope.clone());
-        let is_new = !self.after.title.is_empty() && title(&self.before) != title(&self.after);
-        if is_new && let Some((other, _)) = self.others().find(|(_, head)| title(head) == title(&self.after)) {
-            let id = self.live.id(other).map_or_else(String::new, |id| id.to_string());
-            let message = format!("`{id}` has the title \"{}\" already", self.after.title);
+            cycle.map(|cycle| (cycle.to_string(), hint))
+        };
+        let circle = circle.map(|(message, hint)| error("supersedes-cycle", message, hint));
+        let Head { title, scope, .. } = &self.after;
+        let is_new = !title.is_empty() && (fold(&self.before.title) != fold(title) || self.before.scope != *scope);
+        let other = is_new.then(|| other_titled(self.live, self.row, title, scope)).flatten();
+        let taken = other.map(|id| {
             let hint = "choose another title; if that entry says the same, archive one of the two";
-            problems.push(error("title-taken", message, hint));
-        }
-        problems
+            error("title-taken", format!("`{id}` has the title \"{title}\" already"), hint)
+        });
+        circle.into_iter().chain(taken).collect()
     }
 
     /// Returns what may be meant: new links and ids that lead nowhere, and links of others to a title that is gone.
-    fn doubted(&self) -> Vec<Problem> {
-        let mut problems = Vec::new();
+    fn doubted(&self, archive: &Catalog) -> Vec<Problem> {
         let warning =
             |path: &str, code, message: String, hint: &str| Problem::warning(display_path(path), code, message, hint);
-        let is_new = |target: &str| self.before.links.iter().all(|link| fold(&link.target) != fold(target));
-        let new = self.after.links.iter().filter(|link| is_new(&link.target) && !self.has_name(&link.target));
-        problems.extend(new.map(|link| {
-            let hint = "write the entry, or remove the link; code belongs in backticks";
-            let message = format!("the link `[[{}]]` leads to no entry", link.target);
-            Problem { line: Some(link.line), ..warning(self.path, "broken-link", message, hint) }
-        }));
-        let archive = self.workspace.catalog(Area::Archive);
-        let is_unknown = |id: &&Id| self.live.rows_of_name(id).is_empty() && archive.rows_of_name(id).is_empty();
-        problems.extend(self.new_replaced().filter(is_unknown).map(|id| {
+        let names = catalog::names_with(self.live, archive, self.row.map(|row| (row, self.id, &self.after)));
+        let leads_on = |target: &str| names.of_link(target, &self.after.scope).and_then(NamedEntry::live).is_some();
+        let is_new = |link: &&Link| self.before.links.iter().all(|old| fold(&old.target) != fold(&link.target));
+        let new = self.after.links.iter().filter(|link| is_new(link) && !leads_on(&link.target));
+        let mut problems: Vec<Problem> = new
+            .map(|link| {
+                let hint = "write the entry, or remove the link; code belongs in backticks";
+                let message = format!("the link `[[{}]]` leads to no entry", link.target);
+                warning(self.path, "broken-link", message, hint).at_line(Some(link.line))
+            })
+            .collect();
+        problems.extend(self.new_replaced().filter(|id| names.of_id(id).is_none()).map(|id| {
             let hint = "write the id of the entry that this one replaces, or remove it";
             warning(self.path, "unknown-id", format!("`supersedes` names `{id}`, and there is no such entry"), hint)
         }));
         let title = &self.before.title;
-        if !title.is_empty() && !self.has_name(title) {
-            let links = |head: &Head| head.links.iter().any(|link| fold(&link.target) == fold(title));
-            problems.extend(self.others().filter(|(_, head)| links(head)).map(|(row, _)| {
+        if !title.is_empty() && !leads_on(title) {
+            let links = |row: &RowId| self.live.head(*row).links.iter().any(|link| fold(&link.target) == fold(title));
+            let rows = self.live.knowledge_rows().filter(|row| self.live.is_indexable(*row) && Some(*row) != self.row);
+            problems.extend(rows.filter(links).map(|row| {
                 let message = format!("the link `[[{title}]]` leads to no entry any more");
                 let hint =
                     "`ralph-memory edit ID --title` changes a title and the links to it; `ralph-memory undo` takes this back";
@@ -186,20 +182,6 @@ impl EditReview<'_> {
     /// Returns the ids that the edit added to `supersedes`.
     fn new_replaced(&self) -> impl Iterator<Item = &Id> {
         self.after.supersedes.iter().filter(|id| !self.before.supersedes.contains(id))
-    }
-
-    /// Returns the other entries that count.
-    fn others(&self) -> impl Iterator<Item = (RowId, Head)> {
-        let rows = self.live.knowledge_rows().filter(|row| self.live.is_indexable(*row));
-        rows.filter(|row| self.live.id(*row).as_ref() != Some(self.id)).map(|row| (row, self.live.head(row)))
-    }
-
-    /// Returns whether a link with this target leads to an entry now.
-    fn has_name(&self, target: &str) -> bool {
-        let has_title = |head: &Head| head.aliases.iter().chain([&head.title]).any(|name| fold(name) == fold(target));
-        Id::parse(target).is_some_and(|id| !self.live.rows_of_name(&id).is_empty())
-            || has_title(&self.after)
-            || self.others().any(|(_, head)| has_title(&head))
     }
 }
 

@@ -29,4 +29,5 @@ pub(crate) use events::{beyond_caps, live_events};
 pub use restore::EntryVersion;
 pub(crate) use restore::{restore, versions};
 pub(crate) use staleness::{Staleness, staleness};
+pub(crate) use write::refuse_unlisted;
 pub use written::{WriteAction, Written};

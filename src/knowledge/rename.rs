@@ -4,7 +4,7 @@
 //! use. It gets them first, so a crash at any point leaves names that are understood; a second call completes the rest.
 
 use super::entry_changes::{EntryChanges, PlannedChanges};
-use super::write::{archived_stems, edited, located, signed};
+use super::write::{archived_stems, edited, located, other_titled, refuse_unlisted, settle, signed};
 use super::written::{WriteAction, Written};
 use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::body::MAX_LINKS;
@@ -14,7 +14,7 @@ use crate::entry::{EntryNames, Id, NamedEntry, Scope, frontmatter, relink};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, stem_for_title};
 use crate::text::fold;
-use crate::workspace::{EntryLock, Workspace, live_entry, unlisted};
+use crate::workspace::{EntryLock, Workspace, live_entry};
 
 /// Gives an entry another title, and what else is wanted of it.
 pub(super) fn rename(
@@ -25,17 +25,13 @@ pub(super) fn rename(
     wanted: &EntryChanges,
 ) -> Result<Written> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-    // An entry in an unreadable folder may have the name, or a link.
-    if let Some(error) = [&live, &archive].into_iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
-        return Err(error);
-    }
+    refuse_unlisted(workspace, &[&live, &archive])?;
     let (row, _) = live_entry(workspace, &live, id)?;
     let renaming = Renaming::new(workspace, lock, (&live, &archive), row, (title, wanted))?;
     let mut written = renaming.entry(wanted)?;
     renaming.links(&mut written)?;
     if written.action == WriteAction::Updated {
-        workspace.commit_moved();
-        written.problems.extend(lock.settled(&[workspace.root().join(&written.path)]));
+        settle(workspace, lock, &mut written);
     }
     Ok(written)
 }
@@ -65,13 +61,8 @@ impl<'a> Renaming<'a> {
         let (from_path, from) = located(live, row)?;
         let mut later = live.head(row);
         let scope = wanted.scope.as_ref().unwrap_or(&later.scope);
-        let has_title = |other: &RowId| {
-            let head = live.head(*other);
-            *other != row && head.scope == *scope && fold(&head.title) == fold(title)
-        };
-        if let Some(other) = live.knowledge_rows().filter(|other| live.is_indexable(*other)).find(has_title) {
-            let id = live.id(other).map_or_else(String::new, |id| id.to_string());
-            return Err(Error::TitleTaken { title: title.to_owned(), id });
+        if let Some(other) = other_titled(live, Some(row), title, scope) {
+            return Err(Error::TitleTaken { title: title.to_owned(), id: other.to_string() });
         }
         let path = free_path(workspace, live, &from_path, &from, title);
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: from_path.into() })?;

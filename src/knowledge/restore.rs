@@ -5,7 +5,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::write::{edited, located};
+use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::edit::Change;
@@ -15,7 +15,7 @@ use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, LoggedChange, LoggedOperation, version_of};
 use crate::text::fold;
-use crate::workspace::{Workspace, current_id, live_entry, no_such_entry, unlisted};
+use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
 /// An earlier text of an entry, from the undo log.
 ///
@@ -58,10 +58,7 @@ pub(crate) fn versions(workspace: &Workspace, id: &Id) -> Result<Vec<EntryVersio
 pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> Result<Written> {
     let lock = workspace.lock_entries()?;
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-    // An entry in an unreadable folder may have the id, or be in the way.
-    if let Some(error) = [&archive, &live].into_iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
-        return Err(error);
-    }
+    refuse_unlisted(workspace, &[&archive, &live])?;
     let id = &current_id(&live, &archive, id)?;
     let missing = || no_such_entry(&workspace.store, &[&archive, &live], id);
     let mut restored = match (archive.row_of_id(id), live.row_of_id(id)) {
@@ -70,9 +67,7 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
             let to = live_path(&from);
             let target = Id::of_path(&to).ok_or_else(missing)?;
             if let Some(row) = live.row_of_id(&target).or_else(|| owner(workspace, (&live, &archive), &target, &from)) {
-                let file = workspace.store.read(&from);
-                let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&from)))?;
-                put_back(workspace, &lock, (&live, row), &file.bytes)?
+                put_back(workspace, &lock, (&live, row), &read(workspace, &from)?)?
             } else {
                 workspace.store.move_to(&lock, &from, &to)?;
                 Written::new(WriteAction::Restored, target, archive.head(row).title, &to)
@@ -92,9 +87,14 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
         }
         _ => return Err(missing()),
     };
-    workspace.commit_moved();
-    restored.problems.extend(lock.settled(&[workspace.root().join(&restored.path)]));
+    settle(workspace, &lock, &mut restored);
     Ok(restored)
+}
+
+/// Returns the bytes of the file at `path`, relative to `.ralph/`.
+fn read(workspace: &Workspace, path: &str) -> Result<Vec<u8>> {
+    let file = workspace.store.read(path).map_err(|error| error.into_error(workspace.store.memory().join(path)))?;
+    Ok(file.bytes)
 }
 
 /// Returns the texts that the undo log has of the entry in a row of the live catalog, the newest first and each once.
@@ -104,8 +104,7 @@ fn logged_versions(
     row: RowId,
 ) -> Result<Vec<EntryVersion>> {
     let (path, own) = located(live, row)?;
-    let current = workspace.store.read(&path);
-    let current = current.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?.bytes;
+    let current = read(workspace, &path)?;
     let head = live.head(row);
     // A name that another entry has, or had, too tells nothing.
     let is_free = |old: &Id| live.ids_of_name(old) == [own.clone()] && archive.rows_of_name(old).is_empty();
@@ -175,8 +174,7 @@ fn owner(workspace: &Workspace, (live, archive): (&Catalog, &Catalog), target: &
 /// Gives a live entry an earlier text of it, with the names that it got since.
 fn put_back(workspace: &Workspace, lock: &Lock, (live, row): (&Catalog, RowId), text: &[u8]) -> Result<Written> {
     let (path, id) = located(live, row)?;
-    let current = workspace.store.read(&path);
-    let current = current.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?.bytes;
+    let current = read(workspace, &path)?;
     let (new, problem) = with_later_names(&path, &live.head(row), &current, text);
     let mut problems = workspace.replace(lock, &path, current.as_slice(), new.as_slice())?;
     problems.extend(problem);

@@ -2,13 +2,15 @@
 //!
 //! The index is up to date afterwards.
 
+use super::written::Written;
 use crate::catalog::{Catalog, RowId};
-use crate::entry::Id;
 use crate::entry::edit::{self, Change};
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
+use crate::entry::{Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
-use crate::workspace::{EntryLock, Workspace};
+use crate::text::fold;
+use crate::workspace::{EntryLock, Workspace, unlisted};
 
 /// How often an entry is read when an editor saves it at the same time.
 const ATTEMPTS: usize = 3;
@@ -36,6 +38,35 @@ pub(super) fn write_entry<T>(
             }
         }
     }
+}
+
+/// Brings the index up to date after entries were moved or replaced, and adds whether git was busy with the written one.
+pub(super) fn settle(workspace: &Workspace, lock: &EntryLock, written: &mut Written) {
+    workspace.commit_moved();
+    written.problems.extend(lock.settled(&[workspace.root().join(&written.path)]));
+}
+
+/// Refuses the id of an attempt.
+pub(super) fn refuse_attempt(id: &Id) -> Result<()> {
+    match id.kind() {
+        Kind::Knowledge => Ok(()),
+        Kind::Journal => Err(Error::invalid("ID", "a journal entry never changes; name a knowledge entry")),
+    }
+}
+
+/// Refuses to go on where a folder could not be listed: an entry in it may have an id, a name or a link.
+pub(crate) fn refuse_unlisted(workspace: &Workspace, catalogs: &[&Catalog]) -> Result<()> {
+    catalogs.iter().find_map(|catalog| unlisted(&workspace.store, catalog)).map_or(Ok(()), Err)
+}
+
+/// Returns the entry other than that in `row` whose title, in this scope, is the same but for case and white space.
+pub(super) fn other_titled(live: &Catalog, row: Option<RowId>, title: &str, scope: &Scope) -> Option<Id> {
+    let title = fold(title);
+    let has_title = |other: &RowId| {
+        let head = live.head(*other);
+        Some(*other) != row && live.is_indexable(*other) && head.scope == *scope && fold(&head.title) == title
+    };
+    live.knowledge_rows().find(has_title).and_then(|other| live.id(other))
 }
 
 /// Returns the path and the id of the entry in a row.

@@ -1,12 +1,13 @@
 //! `archive`: moves the entries that a caller names to the archive, all or none of them.
 
-use super::archiving::{ArchiveNames, PlannedMove};
+use super::archiving::{PlannedMove, archived_names};
 use super::report::TidyReport;
 use crate::catalog::{Area, Catalog};
 use crate::entry::Id;
 use crate::error::{Error, Result};
+use crate::knowledge::refuse_unlisted;
 use crate::store::Lock;
-use crate::workspace::{Workspace, live_entry, unlisted};
+use crate::workspace::{Workspace, live_entry};
 
 /// Implements [`Memory::archive`](crate::Memory::archive).
 pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
@@ -15,12 +16,9 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     }
     let lock = workspace.lock_entries()?;
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-    // An entry in an unreadable folder may have a name in the archive.
-    if let Some(error) = unlisted(&workspace.store, &archive) {
-        return Err(error);
-    }
+    refuse_unlisted(workspace, &[&archive])?;
     let planned = planned_moves(workspace, &live, &archive, ids)?;
-    let moves: Vec<(&str, &str)> = planned.iter().map(|planned| (planned.from.as_str(), planned.to.as_str())).collect();
+    let moves: Vec<(&str, &str)> = planned.iter().map(PlannedMove::paths).collect();
     move_or_put_back(workspace, &lock, &moves)?;
     workspace.commit_moved();
     let written: Vec<_> = moves.iter().map(|(_, to)| workspace.store.memory().join(to)).collect();
@@ -31,14 +29,13 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
 
 /// Returns each entry once, with its path and its path in the archive.
 fn planned_moves(workspace: &Workspace, live: &Catalog, archive: &Catalog, ids: &[Id]) -> Result<Vec<PlannedMove>> {
-    let mut names = ArchiveNames::of(archive);
+    let mut names = archived_names(archive);
     let mut planned: Vec<PlannedMove> = Vec::new();
     for id in ids {
         let (row, id) = live_entry(workspace, live, id)?;
         if planned.iter().all(|known| known.entry.id != id) {
-            let from = live.path(row);
-            let to = names.take(&from, workspace.now());
-            planned.push(PlannedMove::new(id, from, to, live.fingerprint(row), None));
+            let (path, fingerprint) = (live.path(row), live.fingerprint(row));
+            planned.push(PlannedMove::new((&id, &path), fingerprint, None, &mut names, workspace.now()));
         }
     }
     Ok(planned)
@@ -88,7 +85,7 @@ mod tests {
     #[test]
     fn files_that_were_moved_before_a_failure_are_put_back() {
         let (folder, memory) = with_pairs(2);
-        let lock = memory.lock_entries().unwrap();
+        let lock = memory.workspace.lock_entries().unwrap();
         let moves = [
             ("knowledge/old-0.md", "archive/knowledge/old-0.md"),
             ("knowledge/absent.md", "archive/knowledge/absent.md"),

@@ -12,8 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::plan::ArchiveReason;
 use super::report::{ArchivedEntry, TidyReport};
 use crate::catalog::Catalog;
-use crate::entry::Id;
-use crate::entry::path::display_path;
+use crate::entry::{EntryPath, Id};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, Unreadable, archived_path, let_others_lock};
 use crate::workspace::{Ongoing, Work, Workspace};
@@ -26,51 +25,46 @@ const COMMIT_EVERY: usize = 1_000;
 pub(super) const SAVED: &str = "another program saved it at the same moment";
 pub(super) const GONE: &str = "it is gone";
 
-/// The names in the archive, including those that the plan will take.
-pub(super) struct ArchiveNames(BTreeSet<String>);
-
-impl ArchiveNames {
-    pub(super) fn of(archive: &Catalog) -> ArchiveNames {
-        ArchiveNames(archive.rows().map(|row| archive.path(row)).collect())
-    }
-
-    /// Returns the path in the archive of the file at `path`, and takes that name.
-    pub(super) fn take(&mut self, path: &str, now: DateTime<Utc>) -> String {
-        let path = archived_path(path, now, &|path| self.0.contains(path));
-        self.0.insert(path.clone());
-        path
-    }
+/// Returns the paths in the archive, to which a plan adds those that it takes.
+pub(super) fn archived_names(archive: &Catalog) -> BTreeSet<String> {
+    archive.rows().map(|row| archive.path(row)).collect()
 }
 
 /// A file that is to go to the archive.
 pub(super) struct PlannedMove {
-    pub(super) from: String,
-    pub(super) to: String,
     /// Of the bytes that the plan was made from.
     fingerprint: u64,
     pub(super) entry: ArchivedEntry,
 }
 
 impl PlannedMove {
+    /// Plans the move of the file at `from`, and takes a free one of the `names` in the archive.
     pub(super) fn new(
-        id: Id,
-        from: String,
-        to: String,
+        (id, from): (&Id, &str),
         fingerprint: u64,
         reason: Option<ArchiveReason>,
+        names: &mut BTreeSet<String>,
+        now: DateTime<Utc>,
     ) -> PlannedMove {
-        let entry = ArchivedEntry { id, from: display_path(&from), to: display_path(&to), reason };
-        PlannedMove { from, to, fingerprint, entry }
+        let to = archived_path(from, now, &|path| names.contains(path));
+        let entry = ArchivedEntry { id: id.clone(), from: EntryPath::new(from), to: EntryPath::new(&to), reason };
+        names.insert(to);
+        PlannedMove { fingerprint, entry }
+    }
+
+    /// Returns its path, and its path in the archive.
+    pub(super) fn paths(&self) -> (&str, &str) {
+        (self.entry.from.as_relative(), self.entry.to.as_relative())
     }
 
     /// Returns a problem where the file is not the one that the plan was made from.
     pub(super) fn changed(&self, workspace: &Workspace) -> Option<Problem> {
-        let reason = match workspace.store.read(&self.from) {
+        let reason = match workspace.store.read(self.entry.from.as_relative()) {
             Ok(file) if xxh3_64(&file.bytes) == self.fingerprint => return None,
             Err(Unreadable::Missing) => GONE,
             _ => SAVED,
         };
-        Some(skipped(&self.from, reason))
+        Some(skipped(&self.entry.from, reason))
     }
 }
 
@@ -165,17 +159,16 @@ pub(super) fn move_planned(
             None => unchanged.push(planned),
         }
     }
-    let moves: Vec<(&str, &str)> =
-        unchanged.iter().map(|planned| (planned.from.as_str(), planned.to.as_str())).collect();
+    let moves: Vec<(&str, &str)> = unchanged.iter().map(|planned| planned.paths()).collect();
     for (planned, moved) in unchanged.iter().zip(workspace.store.move_all(lock, &moves)?) {
         match moved {
             Ok(()) => report.moved.push(planned.entry.clone()),
             Err(Error::Conflict { .. }) => {
                 let reason = "its name in the archive was taken in the meantime";
-                report.problems.push(skipped(&planned.from, reason));
+                report.problems.push(skipped(&planned.entry.from, reason));
             }
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                report.problems.push(skipped(&planned.from, GONE));
+                report.problems.push(skipped(&planned.entry.from, GONE));
             }
             Err(error) => return Err(error),
         }
@@ -184,11 +177,7 @@ pub(super) fn move_planned(
 }
 
 /// Reports that a file was left as it is.
-pub(super) fn skipped(path: &str, reason: &str) -> Problem {
-    Problem::warning(
-        display_path(path),
-        "skipped",
-        format!("left as it is: {reason}"),
-        "the next call considers it again",
-    )
+pub(super) fn skipped(path: &EntryPath, reason: &str) -> Problem {
+    let message = format!("left as it is: {reason}");
+    Problem::warning(path.to_string(), "skipped", message, "the next call considers it again")
 }

@@ -7,10 +7,11 @@ mod archive;
 mod archiving;
 pub(crate) mod plan;
 mod report;
-#[cfg(test)]
-mod tests;
 mod tidy;
 
 pub(crate) use self::archive::archive;
 pub use self::report::{ArchivedEntry, MergedLearnings, TidyReport};
-pub(crate) use self::tidy::tidy;
+pub(crate) use self::tidy::{live_entries, tidy};
+
+#[cfg(test)]
+mod tests;

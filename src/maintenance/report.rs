@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::plan::ArchiveReason;
-use crate::entry::Id;
+use crate::entry::{EntryPath, Id};
 use crate::error::Problem;
 
 /// An entry that went to the archive, or would.
@@ -27,10 +27,10 @@ use crate::error::Problem;
 pub struct ArchivedEntry {
     /// The entry.
     pub id: Id,
-    /// Its path before, relative to the folder that holds `.ralph/`.
-    pub from: String,
-    /// Its path in the archive.
-    pub to: String,
+    /// Its file before.
+    pub from: EntryPath,
+    /// Its file in the archive.
+    pub to: EntryPath,
     /// Why it was archived; `None` for one that the caller named, and for one that became part of another, which
     /// [`TidyReport::merged`] lists.
     pub reason: Option<ArchiveReason>,
@@ -58,8 +58,8 @@ pub struct ArchivedEntry {
 pub struct MergedLearnings {
     /// The learning that contains the statements of the others.
     pub into: Id,
-    /// Its file, relative to the folder that holds `.ralph/`.
-    pub path: String,
+    /// Its file.
+    pub path: EntryPath,
     /// The others.
     pub ids: Vec<Id>,
 }

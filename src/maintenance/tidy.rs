@@ -10,13 +10,12 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::archiving::{ArchiveNames, LockedBatches, MAX_HOLD, PlannedMove, SAVED, move_planned, skipped};
-use super::plan::{Learning, PlannedMerge, PruneCandidate, PruneFacts, ReplacedBy, plan_merges, plan_prune};
+use super::archiving::{LockedBatches, MAX_HOLD, PlannedMove, SAVED, archived_names, move_planned, skipped};
+use super::plan::{Learning, LiveEntry, PlannedMerge, ReplacedBy, plan_merges, plan_moves};
 use super::report::{MergedLearnings, TidyReport};
 use crate::catalog::{Area, Catalog};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::path::display_path;
-use crate::entry::{Head, Id, Kind};
+use crate::entry::{EntryPath, Head, Id, Kind};
 use crate::error::{Error, Result};
 use crate::journal::summaries;
 use crate::retrieve::{replacements, superseded};
@@ -26,40 +25,16 @@ use crate::workspace::{Work, Workspace};
 /// How many files are moved before other processes may take the lock.
 const BATCH: usize = 100;
 
-/// What is to be done.
-struct TidyPlan {
-    /// The entries that go to the archive.
-    moves: Vec<PlannedMove>,
-    merges: Vec<NamedMerge>,
-}
-
-/// A planned merge with the names of its files in the archive.
+/// A merge of learnings, with the names of its files in the archive.
 struct NamedMerge {
     report: MergedLearnings,
-    /// The path of the learning that takes over the others.
-    path: String,
-    /// Its file as it was, and after the merge.
+    /// The file of the learning that takes over the others, as it was and after the merge.
     old: String,
     new: String,
     others: Vec<PlannedMove>,
 }
 
 impl NamedMerge {
-    fn new(merge: PlannedMerge<'_>, names: &mut ArchiveNames, now: DateTime<Utc>) -> NamedMerge {
-        let PlannedMerge { into, new, others } = merge;
-        let report = MergedLearnings {
-            into: into.id.clone(),
-            path: display_path(&into.path),
-            ids: others.iter().map(|other| other.id.clone()).collect(),
-        };
-        let others = others.into_iter().map(|Learning { id, path, text, .. }| {
-            let to = names.take(path, now);
-            PlannedMove::new(id.clone(), path.clone(), to, xxh3_64(text.as_bytes()), None)
-        });
-        let others = others.collect();
-        NamedMerge { report, path: into.path.clone(), old: into.text.clone(), new, others }
-    }
-
     /// The number of files that it touches: the others, and the learning that takes them over.
     fn n_files(&self) -> usize {
         self.others.len() + 1
@@ -77,7 +52,7 @@ fn tidy_with(
     max_hold: Duration,
     interrupt: &mut dyn FnMut(),
 ) -> Result<TidyReport> {
-    let TidyPlan { moves, merges } = plan(workspace)?;
+    let (moves, merges) = plan(workspace)?;
     if dry_run {
         let merged = merges.iter().map(|merge| merge.report.clone()).collect();
         let others = merges.into_iter().flat_map(|merge| merge.others);
@@ -95,40 +70,50 @@ fn tidy_with(
     Ok(batches.finish())
 }
 
-/// Plans both: an entry that goes to the archive is merged into none.
-fn plan(workspace: &Workspace) -> Result<TidyPlan> {
+/// Plans what goes to the archive, and the merges: an entry that goes to the archive is merged into none.
+fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>)> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     workspace.check_whole(&live)?;
     workspace.check_whole(&archive)?;
     let now = workspace.now();
     let _comparing = workspace.doing(Work::Comparing, None);
     let hidden = superseded(&[&live], now);
-    let facts = PruneFacts {
-        attempts: summaries(now, &[&live, &archive], |catalog| catalog.journal_rows().collect()),
-        superseded: replacements_of(&live, &hidden, now),
-    };
+    let attempts = summaries(now, &[&live, &archive], |catalog| catalog.journal_rows().collect());
+    let replaced = replacements_of(&live, &hidden, now);
     let settings = &workspace.settings;
-    let candidates = candidates(&live, now);
-    let mut names = ArchiveNames::of(&archive);
-    let mut moves = Vec::new();
-    for (item, reason) in plan_prune(&candidates, &facts, now, settings.events) {
-        let to = names.take(&item.path, now);
-        let fingerprint = live.row_of_path(&item.path).map_or(0, |row| live.fingerprint(row));
-        moves.push(PlannedMove::new(item.id.clone(), item.path.clone(), to, fingerprint, Some(reason)));
+    let mut entries = live_entries(&live);
+    entries.retain(|entry| entry.counts);
+    for entry in &mut entries {
+        entry.head = std::mem::take(&mut entry.head).without_future(now);
     }
+    let mut names = archived_names(&archive);
+    let due = plan_moves(&entries, (&attempts, &replaced), now, settings.events).into_iter().map(|(entry, reason)| {
+        let fingerprint = live.row_of_path(&entry.path).map_or(0, |row| live.fingerprint(row));
+        PlannedMove::new((&entry.id, &entry.path), fingerprint, Some(reason), &mut names, now)
+    });
+    let moves: Vec<PlannedMove> = due.collect();
     let gone: HashSet<&Id> = hidden.iter().chain(moves.iter().map(|planned| &planned.entry.id)).collect();
-    let learnings = live_learnings(workspace, &live, &gone, now);
-    let merges = plan_merges(&learnings, settings.maintenance.learnings, now);
-    let merges = merges.into_iter().map(|merge| NamedMerge::new(merge, &mut names, now)).collect();
-    Ok(TidyPlan { moves, merges })
+    let learnings = live_learnings(workspace, &entries, &gone, now);
+    let merges = plan_merges(&learnings, settings.maintenance.learnings, now).into_iter().map(|merge| {
+        let PlannedMerge { into, new, others } = merge;
+        let ids = others.iter().map(|other| other.id.clone()).collect();
+        let report = MergedLearnings { into: into.id.clone(), path: EntryPath::new(&into.path), ids };
+        let others = others.into_iter().map(|Learning { id, path, text, .. }| {
+            PlannedMove::new((id, path), xxh3_64(text.as_bytes()), None, &mut names, now)
+        });
+        NamedMerge { report, old: into.text.clone(), new, others: others.collect() }
+    });
+    let merges = merges.collect();
+    Ok((moves, merges))
 }
 
-fn candidates(live: &Catalog, now: DateTime<Utc>) -> Vec<PruneCandidate> {
-    let rows = live.rows().filter(|row| live.is_indexable(*row));
-    rows.filter_map(|row| {
-        Some(PruneCandidate { id: live.id(row)?, path: live.path(row), head: live.head(row).without_future(now) })
-    })
-    .collect()
+/// Returns the files of the live entries.
+pub(crate) fn live_entries(live: &Catalog) -> Vec<LiveEntry> {
+    let entry = |row| {
+        let (path, head) = (live.path(row), live.head(row));
+        Some(LiveEntry { id: live.id(row)?, path, head, counts: live.is_indexable(row) })
+    };
+    live.rows().filter_map(entry).collect()
 }
 
 /// Returns the superseded entries, each with those that replace it, and when these were written.
@@ -144,38 +129,40 @@ fn replacements_of(live: &Catalog, hidden: &HashSet<Id>, now: DateTime<Utc>) -> 
 }
 
 /// Returns the learnings that may be merged: all but those in `gone`.
-fn live_learnings(workspace: &Workspace, live: &Catalog, gone: &HashSet<&Id>, now: DateTime<Utc>) -> Vec<Learning> {
+fn live_learnings(
+    workspace: &Workspace,
+    entries: &[LiveEntry],
+    gone: &HashSet<&Id>,
+    now: DateTime<Utc>,
+) -> Vec<Learning> {
     let is_learning = |head: &Head| {
         head.kind == Kind::Knowledge
             && head.valid
             && class(head.category.as_deref()) == Class::Learning
             && !head.is_expired(now)
     };
-    let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
-    rows.filter_map(|row| {
-        let (id, path) = (live.id(row)?, live.path(row));
-        if gone.contains(&id) || !is_learning(&live.head(row)) {
-            return None;
-        }
-        // A file that disappeared or changed since the scan may not be a learning any more.
-        let (text, mut entry) = workspace.read_entry(&path).ok()?;
-        entry.head = entry.head.without_future(now);
-        is_learning(&entry.head).then_some(Learning { id, path, text, entry })
-    })
-    .collect()
+    let learnings = entries.iter().filter(|entry| !gone.contains(&entry.id) && is_learning(&entry.head));
+    learnings
+        .filter_map(|LiveEntry { id, path, .. }| {
+            // A file that disappeared or changed since the scan may not be a learning any more.
+            let (text, mut entry) = workspace.read_entry(path).ok()?;
+            entry.head = entry.head.without_future(now);
+            is_learning(&entry.head).then(|| Learning { id: id.clone(), path: path.clone(), text, entry })
+        })
+        .collect()
 }
 
 /// Merges learnings as planned, unless one of them changed since the plan was made.
 fn merge_planned(workspace: &Workspace, lock: &Lock, planned: &NamedMerge, report: &mut TidyReport) -> Result<()> {
-    let NamedMerge { report: merged, path, old, new, others } = planned;
+    let NamedMerge { report: merged, old, new, others } = planned;
     if let Some(problem) = others.iter().find_map(|other| other.changed(workspace)) {
         report.problems.push(problem);
         return Ok(());
     }
-    match workspace.replace(lock, path, old, new) {
+    match workspace.replace(lock, merged.path.as_relative(), old, new) {
         Ok(problems) => report.problems.extend(problems),
         Err(Error::Conflict { kept: None, .. }) => {
-            report.problems.push(skipped(path, SAVED));
+            report.problems.push(skipped(&merged.path, SAVED));
             return Ok(());
         }
         Err(error) => return Err(error),
@@ -192,26 +179,31 @@ mod tests {
     use crate::entry::knowledge::Knowledge;
     use crate::memory::Memory;
 
-    #[test]
-    fn others_write_while_many_entries_are_archived() {
-        let (folder, memory) = with_pairs(BATCH);
-        let mut n_added = 0;
-        let mut add = || {
-            let other = Memory::open(folder.path()).unwrap();
-            other.add(&Knowledge::new(format!("Another fact {n_added}"), ["b"], "It got the lock.")).unwrap();
-            n_added += 1;
-        };
-        for pair in 0..BATCH {
-            let path = folder.path().join(format!(".ralph/knowledge/new-{pair}.md"));
-            let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
-            std::fs::write(path, text).unwrap();
-            let path = folder.path().join(format!(".ralph/knowledge/old-{pair}.md"));
+    /// Tidies pairs of learnings while another program adds a fact before each time that the lock is taken. Returns what was
+    /// merged and moved, and how often the other program wrote.
+    fn tidied(n_pairs: usize, is_expired: bool) -> (usize, usize, usize) {
+        let (folder, memory) = with_pairs(n_pairs);
+        for path in std::fs::read_dir(folder.path().join(".ralph/knowledge")).unwrap().filter(|_| is_expired) {
+            let path = path.unwrap().path();
             let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
             std::fs::write(path, text).unwrap();
         }
+        let mut n_added = 0;
+        let mut add = || {
+            let other = Memory::open(folder.path()).unwrap();
+            let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
+            assert_eq!(other.add(&fact).unwrap().action, crate::memory::WriteAction::Created);
+            n_added += 1;
+        };
         let report = tidy_with(&memory.workspace, false, Duration::ZERO, &mut add).unwrap();
-        assert_eq!((report.moved.len(), report.problems), (2 * BATCH, Vec::new()));
-        assert_eq!(n_added, 2);
+        assert_eq!(report.problems, []);
+        (report.merged.len(), report.moved.len(), n_added)
+    }
+
+    #[test]
+    fn others_write_between_batches_and_merges() {
+        assert_eq!(tidied(BATCH, true), (0, 2 * BATCH, 2));
+        assert_eq!(tidied(5, false), (5, 5, 5));
     }
 
     #[test]
@@ -232,22 +224,6 @@ mod tests {
         let told: Vec<&str> = report.problems.iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(told, [format!("left as it is: {GONE}"), format!("left as it is: {SAVED}")]);
         assert_eq!(std::fs::read_to_string(path("old-0")).unwrap(), kept);
-    }
-
-    #[test]
-    fn others_write_while_many_learnings_are_merged() {
-        let (folder, memory) = with_pairs(5);
-        let mut n_added = 0;
-        let mut add = || {
-            let other = Memory::open(folder.path()).unwrap();
-            let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
-            assert_eq!(other.add(&fact).unwrap().action, crate::memory::WriteAction::Created);
-            n_added += 1;
-        };
-        let report = tidy_with(&memory.workspace, false, Duration::ZERO, &mut add).unwrap();
-        assert_eq!((report.merged.len(), report.moved.len(), report.problems), (5, 5, Vec::new()));
-        // Once before each of them.
-        assert_eq!(n_added, 5);
     }
 
     /// Merges a pair, of which another program saves one after the plan was made.

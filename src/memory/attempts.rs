@@ -39,22 +39,6 @@ impl Memory {
         recording::new_session(&self.workspace)
     }
 
-    /// Returns the run for the attempts of the session to which a client gave this id: the run to which [`Memory::hook`]
-    /// and an import of its transcript add what they record.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    /// # let folder = tempfile::tempdir()?;
-    /// # Memory::init(folder.path())?;
-    /// # let memory = Memory::open(folder.path())?;
-    /// let run = memory.session_of("codex", "0199c0de-0000-7000-8000-00000000000a");
-    /// assert_eq!(run.id, "codex-0199c0de-0000-7000-8000-00000000000a");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn session_of(&self, client: &str, id: &str) -> Run {
-        Run::named(recording::session_run(client, id))
-    }
-
     /// Returns the name of the run that was active last, if that was within two hours: one that ended an
     /// iteration, or began one. What the journal says of the future does not count, and neither do sessions.
     pub fn recent_run(&self) -> Option<String> {

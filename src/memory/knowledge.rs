@@ -1,8 +1,8 @@
 //! Writing knowledge: the public methods of [`crate::knowledge`], each followed by the vectors of what it wrote.
 
 use super::Memory;
+use crate::entry::Id;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{Event, Id};
 use crate::error::Result;
 use crate::knowledge::{self, EntryChanges, EntryDraft, EntryText, EntryVersion, WriteAction, Written};
 
@@ -54,18 +54,6 @@ impl Memory {
             written.problems.extend(self.semantic.embed_written(&self.workspace, &[path]));
         }
         written
-    }
-
-    /// Adds an event: as a file of its own, unless a live one of the same scope and category says the same in the same
-    /// words.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where it is not an event or its summary is empty or over
-    /// [`MAX_SUMMARY`](crate::entry::MAX_SUMMARY), and those of [`Memory::add`].
-    pub fn note(&self, event: &Event) -> Result<Written> {
-        let _operation = self.operation("note");
-        self.add(&event.to_knowledge()?)
     }
 
     /// Changes the title, the scope or the tags of a knowledge entry, or what it replaces, all at once.

@@ -24,37 +24,55 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 
-pub use crate::context::Run;
-pub use crate::diagnostics::{CheckReport, FixReport, SourceLines};
-pub use crate::entry::path::EntryPath;
+pub use crate::diagnostics::{CheckReport, FixReport};
 pub use crate::history::{Report, TouchedFile, Usage};
 pub use crate::index::is_guarded;
-pub use crate::journal::{AttemptView, Found, Occurrence, RecurringError};
-pub use crate::knowledge::{EntryChanges, EntryDraft, EntryText, EntryVersion, WriteAction, Written};
-pub use crate::maintenance::plan::ArchiveReason;
-pub use crate::maintenance::{ArchivedEntry, MergedLearnings, TidyReport};
-pub use crate::queries::{
-    EntryCounts, EntryFilter, EntryLink, EntrySort, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult,
-    Useless,
-};
-pub use crate::recording::{
-    Iteration, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity, Recorded,
-    StateFolders, record_command,
-};
-pub use crate::retrieve::Explained;
-pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::context::Run;
+pub use crate::recording::{Iteration, KeptAttempt, Recorded, StateFolders, record_command};
+pub use crate::journal::{AttemptView, Found, RecurringError};
+pub use crate::knowledge::{EntryChanges, EntryVersion, WriteAction, Written};
+pub use crate::maintenance::{ArchivedEntry, TidyReport};
+pub use crate::queries::{EntryFilter, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult};
+pub use crate::store::write_file;
+
+// What the program needs besides, and the parts of answers that nobody has to name. They are no part of the interface.
+#[doc(hidden)]
+pub use crate::diagnostics::SourceLines;
+#[doc(hidden)]
+pub use crate::entry::path::EntryPath;
+#[doc(hidden)]
 pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
-pub use crate::store::{OperationScope, write_file};
+#[doc(hidden)]
+pub use crate::recording::{LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity};
+#[doc(hidden)]
+pub use crate::journal::Occurrence;
+#[doc(hidden)]
+pub use crate::knowledge::{EntryDraft, EntryText};
+#[doc(hidden)]
+pub use crate::maintenance::{MergedLearnings, plan::ArchiveReason};
+#[doc(hidden)]
+pub use crate::queries::{EntryCounts, EntryLink, EntrySort, Useless};
+#[doc(hidden)]
+pub use crate::retrieve::Explained;
+#[doc(hidden)]
+pub use crate::semantic::{EmbedReport, SemanticStatus};
+#[doc(hidden)]
+pub use crate::store::OperationScope;
+#[doc(hidden)]
 pub use crate::timeline::{
     AttemptTotals, DayStats, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats,
     StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
+#[doc(hidden)]
 pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
     ImportedItem, JsonlFields,
 };
+#[doc(hidden)]
 pub use crate::undo::{Operation, UndoAction, Undone, UndoneFile};
+#[doc(hidden)]
 pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
+#[doc(hidden)]
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 
 /// The memory in one `.ralph/` folder.
@@ -329,7 +347,7 @@ impl Memory {
     /// [`Error::Locked`] where another process keeps writing the index, and [`Error::Io`] or [`Error::Index`] where it
     /// cannot be written.
     pub fn rebuild_index(&self) -> Result<Rebuilt> {
-        self.write_index(true)
+        self.workspace.write_index(true)
     }
 
     /// Brings the index up to date with the files, so that the next call has less to read.
@@ -338,15 +356,7 @@ impl Memory {
     ///
     /// Those of [`Memory::rebuild_index`].
     pub fn update_index(&self) -> Result<Rebuilt> {
-        self.write_index(false)
-    }
-}
-
-impl std::ops::Deref for Memory {
-    type Target = Workspace;
-
-    fn deref(&self) -> &Workspace {
-        &self.workspace
+        self.workspace.write_index(false)
     }
 }
 

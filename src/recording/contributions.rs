@@ -2,7 +2,7 @@
 
 use super::iteration::Iteration;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{Event, Scope, Source};
+use crate::entry::{Scope, Source};
 use crate::error::{Error, Result};
 use crate::sigil::{Noted, SuggestedScope, Suggestion};
 
@@ -24,7 +24,7 @@ fn task_id(iteration: &Iteration) -> Option<String> {
 }
 
 /// Returns the event that an agent suggests, with the ids of the task in its scope.
-pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Event> {
+pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Knowledge> {
     let task = &iteration.task;
     let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {
         let reason = format!("the task has no {name}");
@@ -39,7 +39,7 @@ pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result
         SuggestedScope::Feature => of("feature", &task.feature, Scope::Feature)?,
         SuggestedScope::Project => Scope::Project,
     };
-    Ok(Event {
+    Ok(Knowledge {
         tags: suggestion.tags.clone(),
         scope,
         source: Source::Agent,
@@ -48,6 +48,6 @@ pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result
         task_id: task_id(iteration),
         run_id: Some(iteration.run_id.clone()),
         details: suggestion.details.clone(),
-        ..Event::new(&suggestion.event, &suggestion.summary)
+        ..Knowledge::event(&suggestion.event, &suggestion.summary)?
     })
 }

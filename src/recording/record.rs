@@ -113,7 +113,7 @@ impl Contributions {
         });
         let events = output.suggestions.iter().filter(|_| workspace.settings.events_from_output).map(|suggestion| {
             let place = format!("line {}: {SUGGESTIONS_HEADING} entry {}", suggestion.line, suggestion.number);
-            (suggestion.line, place, event_of(suggestion, &ended.iteration).and_then(|event| event.to_knowledge()))
+            (suggestion.line, place, event_of(suggestion, &ended.iteration))
         });
         for (line, place, fact) in knowledge.chain(events) {
             let reason = all.add(workspace, ended, fact)?;

@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_wait_is_reported_and_ends_at_the_time_out() {
         let told = told(0, |memory| {
-            let held = memory.store.lock(std::time::Duration::ZERO).unwrap();
+            let held = memory.workspace.store.lock(std::time::Duration::ZERO).unwrap();
             let impatient = Memory::open(memory.root()).unwrap();
             let told = Arc::new(Mutex::new(Vec::new()));
             let mut impatient = impatient.with_observer({
@@ -244,7 +244,7 @@ mod tests {
                 move |activity: Activity| told.lock().unwrap().push((activity.work, activity.step))
             });
             impatient.workspace.lock_timeout = std::time::Duration::ZERO;
-            assert!(impatient.wait_for_entries().is_err());
+            assert!(impatient.workspace.wait_for_entries().is_err());
             assert_eq!(
                 *told.lock().unwrap(),
                 [(Work::WaitingForLock, Step::Began), (Work::WaitingForLock, Step::Ended)]

@@ -420,7 +420,7 @@ mod tests {
 
     /// A disk changed a file without a change of its stat: nothing shows that it is damaged.
     fn damage(memory: &Memory, extension: &str) {
-        let folder = memory.index_folder(Area::Live);
+        let folder = memory.workspace.index_folder(Area::Live);
         let is_it = |path: &Path| path.extension().is_some_and(|own| own == extension);
         let path = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(|path| is_it(path)).unwrap();
         let mut bytes = fs::read(&path).unwrap();
@@ -428,7 +428,7 @@ mod tests {
         let footer = u32::from_le_bytes(*bytes[end..].first_chunk().unwrap()) as usize;
         bytes[..end - footer].fill(0xff);
         fs::write(path, bytes).unwrap();
-        index::reseal(&memory.store, &index_name(Area::Live));
+        index::reseal(&memory.workspace.store, &index_name(Area::Live));
     }
 
     #[test]
@@ -438,13 +438,13 @@ mod tests {
             damage(&memory, extension);
             assert_eq!(found(&memory), ["knowledge/e7"], "{extension}");
             // It was rebuilt, not bypassed: it can answer alone.
-            assert!(memory.committed(Area::Live).is_some(), "{extension}");
+            assert!(memory.workspace.committed(Area::Live).is_some(), "{extension}");
             damage(&memory, extension);
             let context = memory.context(&Request { task: Task::new("Look for the walrus"), ..Request::default() });
             assert!(context.unwrap().text.contains("e7"), "{extension}");
             damage(&memory, extension);
             // If another process has the lock, the answer comes from the files.
-            let lock = memory.store.try_cache_lock();
+            let lock = memory.workspace.store.try_cache_lock();
             assert!(lock.is_some() && found(&memory) == ["knowledge/e7"], "{extension}");
             drop(lock);
             let added = crate::Knowledge::new("More", ["y"], "Nothing about it.");
@@ -460,7 +460,7 @@ mod tests {
         let (_folder, memory) = memory();
         let calls = std::cell::Cell::new(0);
         let answer = || {
-            memory.answer(&[Area::Live], |_, _| -> Result<()> {
+            memory.workspace.answer(&[Area::Live], |_, _| -> Result<()> {
                 calls.set(calls.get() + 1);
                 panic!("a bug")
             })

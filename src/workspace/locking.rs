@@ -140,20 +140,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         Memory::init(folder.path()).unwrap();
         let mut memory = Memory::open(folder.path()).unwrap();
-        assert_eq!(memory.lock_timeout(), Duration::from_secs(30));
+        assert_eq!(memory.workspace.lock_timeout(), Duration::from_secs(30));
         memory.workspace.is_hurried = true;
-        assert!(memory.lock_timeout() <= Duration::from_millis(200));
+        assert!(memory.workspace.lock_timeout() <= Duration::from_millis(200));
         memory.workspace.lock_timeout = Duration::from_millis(5);
-        assert_eq!(memory.lock_timeout(), Duration::from_millis(5));
+        assert_eq!(memory.workspace.lock_timeout(), Duration::from_millis(5));
         memory.workspace.lock_timeout = Duration::from_secs(30);
-        let held = memory.store.lock(Duration::ZERO).unwrap();
-        let Err(crate::Error::Locked { .. }) = memory.lock_entries() else { panic!("it is free") };
+        let held = memory.workspace.store.lock(Duration::ZERO).unwrap();
+        let Err(crate::Error::Locked { .. }) = memory.workspace.lock_entries() else { panic!("it is free") };
         drop(held);
         // It does not wait for git, and says that git may take the file along.
         fs::create_dir(folder.path().join(".git")).unwrap();
         fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(folder.path().join(".git/index.lock"), "").unwrap();
-        let (_lock, busy) = memory.lock_entries().unwrap().into_parts();
+        let (_lock, busy) = memory.workspace.lock_entries().unwrap().into_parts();
         assert_eq!(busy.map(|problem| problem.code).as_deref(), Some("git-busy"));
     }
 
@@ -168,7 +168,7 @@ mod tests {
         let entry = root.join(".ralph/knowledge/x.md");
         let code = |while_locked: &dyn Fn()| {
             fs::write(&entry, "x").unwrap();
-            let lock = memory.lock_entries().unwrap();
+            let lock = memory.workspace.lock_entries().unwrap();
             while_locked();
             lock.settled(std::slice::from_ref(&entry)).map(|problem| problem.code)
         };

@@ -39,7 +39,7 @@ pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 const HURRIED_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// The files of a memory, and the common input of every call on them.
-pub struct Workspace {
+pub(crate) struct Workspace {
     pub(crate) store: Store,
     pub(crate) settings: Settings,
     /// The problems of the settings files.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ralph_memory::context::{Briefing, BriefingRequest, Budget};
-use ralph_memory::entry::{Event, Outcome, Sections, Validation};
+use ralph_memory::entry::{Outcome, Sections, Validation};
 use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Scope};
 
@@ -127,7 +127,7 @@ impl Year {
     }
 
     fn decide(&mut self, text: String, replaced: Option<String>) {
-        let added = self.memory.note(&Event::new("decision", &text)).unwrap();
+        let added = self.memory.add(&Knowledge::event("decision", &text).unwrap()).unwrap();
         if let Some(old) = replaced.and_then(|replaced| self.decisions.get(&replaced)) {
             self.memory.change(&added.id, &EntryChanges::superseding([old.clone()])).unwrap();
         }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_memory::entry::{self, Event};
+use ralph_memory::entry;
 use ralph_memory::{Knowledge, Memory};
 
 use crate::fault_campaign::tracer::{At, Fault, Injected, Program, Thin, Traced};
@@ -232,7 +232,9 @@ fn prepare(root: &Path) {
     add_learnings(&memory);
     for day in 1..4 {
         let expires_at = entry::parse_time(&format!("2026-10-0{day}"));
-        memory.note(&Event { expires_at, ..Event::new("hint", format!("Until day {day}.")) }).unwrap();
+        memory
+            .add(&Knowledge { expires_at, ..Knowledge::event("hint", format!("Until day {day}.")).unwrap() })
+            .unwrap();
     }
     memory.forget_operations().unwrap();
     // The text that `restore` brings back is in the log.

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_memory::context::Request;
-use ralph_memory::entry::{Event, Outcome as Ended};
+use ralph_memory::entry::Outcome as Ended;
 use ralph_memory::internals::{stem_for_title, version_of};
 use ralph_memory::memory::{EntryChanges, Report, Run};
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Task};
@@ -182,7 +182,7 @@ fn give_titles(place: &Path, titles: usize, random: &mut Random, outcome: &mut O
         check_stem(&stem_for_title(&title, &|_| false), &place);
         let tag = format!("t{}", outcome.titles);
         let added = if random.below(10) == 0 {
-            memory.note(&Event { tags: vec![tag], ..Event::new("decision", &title) })
+            memory.add(&Knowledge { tags: vec![tag], ..Knowledge::event("decision", &title).unwrap() })
         } else {
             memory.add(&Knowledge::new(&title, [tag], format!("Body {}.", outcome.titles)))
         };

@@ -1,7 +1,7 @@
 //! The briefing of a session: what it shows, in which order, and what it leaves out.
 
 use ralph_memory::context::{BriefingRequest, Budget};
-use ralph_memory::entry::{Event, Outcome, Validation, parse_time};
+use ralph_memory::entry::{Outcome, Validation, parse_time};
 use ralph_memory::memory::{EntryChanges, Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Scope, Task};
 
@@ -89,8 +89,8 @@ fn knowledge_that_helped_comes_first_and_only_what_concerns_everybody_is_shown()
     memory_now.change(&newer, &EntryChanges::superseding([old.clone()])).unwrap();
     let expires_at = parse_time("2026-11-01T00:00:00Z");
     memory_now.add(&Knowledge { expires_at, ..Knowledge::new("Expired", ["x"], "No longer.") }).unwrap();
-    memory_now.note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap();
-    memory_now.note(&Event::new("submission", "A patch was sent.")).unwrap();
+    memory_now.add(&Knowledge::event("decision", "Sessions stay in SQLite.").unwrap()).unwrap();
+    memory_now.add(&Knowledge::event("submission", "A patch was sent.").unwrap()).unwrap();
     let iteration = memory_now.begin(&Task::new("Something that helped once"), &Run::named("run-1")).unwrap();
     assert!(iteration.entries.contains(&helped), "{:?}", iteration.entries);
     memory_now.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() }).unwrap();
@@ -138,7 +138,7 @@ fn what_is_about_a_failure_of_now_comes_before_what_helped() {
     let iteration = memory.begin(&Task::new("Move the ports of Postgres"), &Run::named("run-2")).unwrap();
     assert_eq!(iteration.entries, std::slice::from_ref(&helped));
     memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() }).unwrap();
-    memory.note(&Event::new("decision", body)).unwrap();
+    memory.add(&Knowledge::event("decision", body).unwrap()).unwrap();
     add("Of a feature in which nothing fails", Scope::Feature("search".into()));
     assert_eq!(first(&memory), helped, "an event and an entry out of scope are no answers");
     let of_feature = add("Of a feature that fails", Scope::Feature("billing".into()));
@@ -190,7 +190,7 @@ fn what_helped_of_late_comes_before_what_helped_long_ago() {
 fn a_decision_is_not_proven_by_the_contexts_that_all_have_it() {
     let base = TestBase::new();
     let march = memory_at(&base, "2026-03-02T10:00:00Z");
-    let decision = march.note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap().id;
+    let decision = march.add(&Knowledge::event("decision", "Sessions stay in SQLite.").unwrap()).unwrap().id;
     for hour in 1..4 {
         let done = Report { outcome: Some(Outcome::Done), ..Report::default() };
         attempt(&base, hour, &format!("Task {hour}"), &done);
@@ -247,7 +247,7 @@ fn knowledge_of_a_file_that_is_gone_is_unverified() {
 fn decisions_over_the_limits_of_the_settings_are_not_shown() {
     let base = TestBase::new();
     base.write(".ralph/config.toml", "format = 1\nevents.limits = { per_project = 0 }\n");
-    memory(&base).note(&Event::new("decision", "Sessions stay in SQLite.")).unwrap();
+    memory(&base).add(&Knowledge::event("decision", "Sessions stay in SQLite.").unwrap()).unwrap();
     assert_eq!(memory(&base).briefing(&BriefingRequest::default()).unwrap().text, "");
 }
 

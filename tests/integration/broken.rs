@@ -281,27 +281,6 @@ fn each_broken_file_is_reported_and_hides_nothing() {
 }
 
 #[test]
-fn a_healthy_entry_is_found_among_them() {
-    let broken = Broken::new().with_made();
-    let memory = broken.memory();
-    let healthy = ".ralph/knowledge/healthy.md";
-    let search = || found(&memory, "zzhealthy");
-    assert_eq!(search(), [healthy]);
-    assert_eq!(found(&memory, "a healthy entry among broken ones")[0], healthy);
-    memory.rebuild_index().unwrap();
-    assert_eq!(search(), [healthy]);
-    let listed = quick("list", || memory.list(&EntryFilter::default()));
-    assert!(
-        listed
-            .entries
-            .iter()
-            .any(|item| item.path.as_str() == healthy && item.title == "A healthy entry among broken ones")
-    );
-    let shown = quick("show", || memory.show(&Id::parse("healthy").unwrap())).unwrap();
-    assert!(shown.entry.body.contains("zzhealthy") && shown.problems.is_empty());
-}
-
-#[test]
 fn bodies_stay_searchable_and_agents_see_only_valid_entries() {
     let broken = Broken::new().with_made();
     let memory = broken.memory();
@@ -322,6 +301,12 @@ fn bodies_stay_searchable_and_agents_see_only_valid_entries() {
         // Once more from the index.
         memory.rebuild_index().unwrap();
     }
+    let (healthy, title) = (".ralph/knowledge/healthy.md", "A healthy entry among broken ones");
+    assert_eq!(found(&memory, title)[0], healthy);
+    let listed = quick("list", || memory.list(&EntryFilter::default())).entries;
+    assert!(listed.iter().any(|item| item.path.as_str() == healthy && item.title == title));
+    let shown = quick("show", || memory.show(&Id::parse("healthy").unwrap())).unwrap();
+    assert!(shown.entry.body.contains("zzhealthy") && shown.problems.is_empty());
 }
 
 #[test]

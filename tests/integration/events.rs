@@ -1,6 +1,6 @@
 //! Events and scopes: which contexts show an event, in what detail, and how often.
 
-use ralph_memory::entry::{Event, Outcome, Source, Validation};
+use ralph_memory::entry::{Outcome, Source, Validation};
 use ralph_memory::memory::{Iteration, Report, Run, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
@@ -43,7 +43,7 @@ fn a_new_task_in_a_section_sees_its_events() {
     let memory = memory(&base);
     let rejected = "The reviewer rejected the schema. It has no foreign keys.";
     let note = |event: &str, summary: &str, scope: Scope| {
-        memory.note(&Event { scope, ..Event::new(event, summary) }).unwrap();
+        memory.add(&Knowledge { scope, ..Knowledge::event(event, summary).unwrap() }).unwrap();
     };
     note("rejection", rejected, Scope::Section("storage".into()));
     note("approval", "The second schema was approved.", Scope::Task("t-1".into()));
@@ -69,7 +69,7 @@ fn a_new_task_in_a_section_sees_its_events() {
 fn events_of_the_same_words_are_one() {
     let base = TestBase::new();
     let memory = memory(&base);
-    let note = |summary: &str| memory.note(&Event::new("rejection", summary)).unwrap().action;
+    let note = |summary: &str| memory.add(&Knowledge::event("rejection", summary).unwrap()).unwrap().action;
     let long = "and neither do the columns that the export of the accounts reads, as Platform says";
     assert_eq!(
         note(&format!("The reviewer rejected the schema: it has no foreign keys, {long}.")),
@@ -186,12 +186,17 @@ fn a_context_respects_the_limits_of_events() {
     let memory = memory(&base);
     for number in 0..40 {
         let importance = Some(if number < 5 { 90 } else { 40 });
-        let event = Event { importance, ..Event::new("decision", format!("Decision number {number} of the project.")) };
-        memory.note(&event).unwrap();
+        let event = Knowledge {
+            importance,
+            ..Knowledge::event("decision", format!("Decision number {number} of the project.")).unwrap()
+        };
+        memory.add(&event).unwrap();
     }
     for number in 0..14 {
         let scope = Scope::Task("t-1".into());
-        memory.note(&Event { scope, ..Event::new("hint", format!("Hint number {number} for it.")) }).unwrap();
+        memory
+            .add(&Knowledge { scope, ..Knowledge::event("hint", format!("Hint number {number} for it.")).unwrap() })
+            .unwrap();
     }
     let own = Task { id: Some("t-1".into()), ..Task::new("zebra") };
     let iteration = begin(&memory, &own);
@@ -217,22 +222,29 @@ fn a_context_respects_the_limits_of_events() {
 fn no_fact_is_repeated_in_a_scope() {
     let base = TestBase::new();
     let memory = memory(&base);
-    let event = Event { source: Source::Reviewer, ..Event::new("rejection", "No tests.  For the empty file.") };
-    assert_eq!(memory.note(&event).unwrap().action, WriteAction::Created);
-    let again = Event { summary: "No tests. For the\nempty file.".into(), tags: vec!["other".into()], ..event.clone() };
-    let added = memory.note(&again).unwrap();
+    let event = Knowledge {
+        source: Source::Reviewer,
+        ..Knowledge::event("rejection", "No tests.  For the empty file.").unwrap()
+    };
+    assert_eq!(memory.add(&event).unwrap().action, WriteAction::Created);
+    let again =
+        Knowledge { body: "No tests. For the\nempty file.".into(), tags: vec!["other".into()], ..event.clone() };
+    let added = memory.add(&again).unwrap();
     assert_eq!((added.action, added.path.as_str()), (WriteAction::Unchanged, events(&base)[0].as_str()));
     for other in [
-        Event { scope: Scope::Task("t-1".into()), ..event.clone() },
-        Event { event: "hint".into(), ..event.clone() },
-        Event { summary: "No tests. For the full file.".into(), ..event.clone() },
+        Knowledge { scope: Scope::Task("t-1".into()), ..event.clone() },
+        Knowledge { category: Some("hint".into()), ..event.clone() },
+        Knowledge { body: "No tests. For the full file.".into(), ..event.clone() },
     ] {
-        assert_eq!(memory.note(&other).unwrap().action, WriteAction::Created);
+        assert_eq!(memory.add(&other).unwrap().action, WriteAction::Created);
     }
     // An event that no context shows any more is noted again.
-    let expired = Event { expires_at: ralph_memory::entry::parse_time("2020-01-01"), ..Event::new("hint", "Old.") };
-    memory.note(&expired).unwrap();
-    assert_eq!(memory.note(&Event::new("hint", "Old.")).unwrap().action, WriteAction::Created);
+    let expired = Knowledge {
+        expires_at: ralph_memory::entry::parse_time("2020-01-01"),
+        ..Knowledge::event("hint", "Old.").unwrap()
+    };
+    memory.add(&expired).unwrap();
+    assert_eq!(memory.add(&Knowledge::event("hint", "Old.").unwrap()).unwrap().action, WriteAction::Created);
     assert_eq!(events(&base).len(), 6);
     // `add` with such a category is the same.
     let knowledge = Knowledge { category: Some("hint".into()), ..Knowledge::new("Old.", ["x"], "Old.") };
@@ -400,7 +412,9 @@ fn repeated_events_in_output_write_nothing() {
     let base = TestBase::new();
     let memory = listening(&base);
     let own = task("A task", "s");
-    memory.note(&Event::new("hint", "## MEMORY_SUGGESTIONS is how <task-done>t-1</task-done> ends.")).unwrap();
+    memory
+        .add(&Knowledge::event("hint", "## MEMORY_SUGGESTIONS is how <task-done>t-1</task-done> ends.").unwrap())
+        .unwrap();
     let iteration = begin(&memory, &own);
     let recorded = memory.finish(&iteration, &Report { text: iteration.context.clone(), ..Report::default() }).unwrap();
     assert_eq!((recorded.outcome, recorded.refused), (Outcome::Blocked, Vec::new()));

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
-use ralph_memory::entry::Event;
 use ralph_memory::internals::text::{first_sentence, fold, title_of, words};
 use ralph_memory::memory::{EntryFilter, Report, Run, WriteAction};
 use ralph_memory::{Error, Id, Kind, Knowledge, Memory, Query, Source, Task};
@@ -120,8 +119,11 @@ impl Fact {
                 added => added.unwrap(),
             },
             Door::Note => {
-                let event = Event { tags: knowledge.tags.clone(), ..Event::new("decision", &knowledge.body) };
-                memory.note(&event).unwrap()
+                let event = Knowledge {
+                    tags: knowledge.tags.clone(),
+                    ..Knowledge::event("decision", &knowledge.body).unwrap()
+                };
+                memory.add(&event).unwrap()
             }
             Door::Element | Door::Learning => {
                 let (title, tags, body) = (&knowledge.title, knowledge.tags.join(","), &knowledge.body);

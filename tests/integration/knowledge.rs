@@ -6,13 +6,16 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use ralph_memory::memory::{EntryChanges, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Source};
+use tempfile::TempDir;
 
 use crate::support::TestBase;
 
-/// Returns a memory with a fixed clock.
-fn memory(root: &Path) -> Memory {
-    Memory::init(root).unwrap();
-    Memory::open(root).unwrap().with_clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000))
+/// Returns a memory with a fixed clock, in a folder that goes with the first value.
+fn memory() -> (TempDir, Memory) {
+    let folder = tempfile::tempdir().unwrap();
+    Memory::init(folder.path()).unwrap();
+    let memory = Memory::open(folder.path()).unwrap();
+    (folder, memory.with_clock(|| UNIX_EPOCH + Duration::from_secs(1_800_000_000)))
 }
 
 fn found(memory: &Memory, text: &str) -> Vec<String> {
@@ -32,8 +35,7 @@ fn body(root: &Path, stem: &str) -> String {
 /// An entry that searches hide is not updated: the addition would not be found.
 #[test]
 fn knowledge_is_found_beside_a_hidden_entry_of_its_title() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (_folder, memory) = memory();
     let old = Knowledge {
         expires_at: ralph_memory::entry::parse_time("2020-01-01"),
         ..Knowledge::new("Old flag", ["f"], "quokka one")
@@ -56,8 +58,7 @@ fn knowledge_is_found_beside_a_hidden_entry_of_its_title() {
 
 #[test]
 fn text_of_an_agent_never_replaces_a_persons() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (folder, memory) = memory();
     let by_person = |body: &str| memory.add(&Knowledge::new("T", ["x"], body)).unwrap().id;
     let by_agent = |body: &str| {
         let knowledge = Knowledge { source: Source::Agent, ..Knowledge::new("T", ["x"], body) };
@@ -93,8 +94,7 @@ fn suggestions(memory: &Memory) -> Vec<String> {
 /// What was seen in 0.1.0: one entry of an agent hid 30 rules of a person, and `check` was silent.
 #[test]
 fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (folder, memory) = memory();
     let rules: Vec<String> = (0..30).map(|number| format!("rule-{number}")).collect();
     for number in 0..30 {
         memory.add(&Knowledge::new(format!("Rule {number}"), ["rules"], format!("okapi {number}"))).unwrap();
@@ -145,8 +145,7 @@ fn what_an_agent_replaces_of_a_person_stays_until_a_person_confirms_it() {
 
 #[test]
 fn agents_replace_what_agents_wrote_and_people_replace_anything() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (folder, memory) = memory();
     memory.add(&by_agent("One", &[])).unwrap();
     assert_eq!(memory.add(&by_agent("Two", &["one"])).unwrap().problems, []);
     let by_agent_again = EntryChanges { by: Source::Agent, ..EntryChanges::superseding([id("one")]) };
@@ -193,8 +192,7 @@ fn supersede_by_an_agent_is_a_suggestion() {
 /// Seen in 0.1.0: each of the second facts silently replaced the first.
 #[test]
 fn a_fact_never_replaces_another() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (folder, memory) = memory();
     let start = "The nightly build of the parser keeps the byte order mark of every file that it was given";
     let learning = |category: &str, end: &str| {
         let body = format!("{start} {end}.");
@@ -229,8 +227,7 @@ fn a_fact_never_replaces_another() {
 
 #[test]
 fn a_later_version_of_a_fact_changes_its_title() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (_folder, memory) = memory();
     let old = Knowledge::new("Postgres backups", ["db"], "They run at 2 am. They take an hour. Ask Platform first.");
     let id = memory.add(&old).unwrap().id;
     let body = "They run at 2 am. They take an hour. Ask Storage first.";
@@ -246,8 +243,7 @@ fn a_later_version_of_a_fact_changes_its_title() {
 
 #[test]
 fn the_newest_of_many_earlier_texts_is_restored_and_each_can_be() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (folder, memory) = memory();
     for number in 0..=11 {
         memory.add(&Knowledge::new("Foo", ["x"], format!("version {number}"))).unwrap();
     }
@@ -322,8 +318,7 @@ fn an_edit_by_options_changes_one_file_and_all_at_once() {
 
 #[test]
 fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (folder, memory) = memory();
     let path = folder.path().join(".ralph/knowledge/plain.md");
     fs::write(path, "---\ntitle: Plain\ntags: a, b\nfiles: src/x.rs\n---\nbody\n").unwrap();
     let knowledge =
@@ -338,8 +333,7 @@ fn tags_that_a_comma_string_cannot_hold_are_kept_whole() {
 /// Entries are between others: those of the journal come before them in the catalog.
 #[test]
 fn knowledge_beside_a_journal_is_recognised() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (folder, memory) = memory();
     for run in ["run-00000001", "run-zzzzzzzz"] {
         let journal = folder.path().join(format!(".ralph/journal/{run}"));
         fs::create_dir_all(&journal).unwrap();
@@ -442,14 +436,13 @@ fn a_misspelt_key_or_category_gets_a_suggestion() {
 /// What was seen in 0.1.0: a capital and a second space made two events of one.
 #[test]
 fn equal_events_are_one_whatever_their_case_and_white_space() {
-    let folder = tempfile::tempdir().unwrap();
-    let memory = memory(folder.path());
+    let (_folder, memory) = memory();
     let rejection = |summary: &str, task: &str| {
-        let event = ralph_memory::entry::Event {
+        let event = ralph_memory::Knowledge {
             scope: ralph_memory::entry::Scope::Task(task.into()),
-            ..ralph_memory::entry::Event::new("rejection", summary)
+            ..Knowledge::event("rejection", summary).unwrap()
         };
-        memory.note(&event).unwrap()
+        memory.add(&event).unwrap()
     };
     let first = rejection("Details of the parser are missing.", "t-1");
     assert_eq!(rejection("details  of the parser are missing.", "t-1").id, first.id);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use ralph_memory::entry::{Event, Outcome};
+use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run, TidyReport};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
@@ -79,7 +79,10 @@ impl Garden {
         let done = self.memory.tidy(false).unwrap();
         assert_eq!(serde_json::to_string(&done).unwrap(), serde_json::to_string(&planned).unwrap());
         for moved in &done.moved {
-            assert!(!self.base.at(&moved.from).exists() && self.base.at(&moved.to).exists(), "{moved:?}");
+            assert!(
+                !self.base.at(moved.from.as_str()).exists() && self.base.at(moved.to.as_str()).exists(),
+                "{moved:?}"
+            );
         }
         // There is nothing left to do.
         assert_eq!(self.memory.tidy(false).unwrap(), TidyReport::default());
@@ -98,16 +101,18 @@ fn finished_entries_are_archived_and_restored() {
     it.attempt("Write the parser", Outcome::Failed);
     it.attempt("Write the parser", Outcome::Done);
     it.attempt("Write the lexer", Outcome::Failed);
-    let expiring =
-        Event { expires_at: ralph_memory::entry::parse_time("2026-01-05"), ..Event::new("hint", "For some days.") };
-    memory.note(&expiring).unwrap();
+    let expiring = Knowledge {
+        expires_at: ralph_memory::entry::parse_time("2026-01-05"),
+        ..Knowledge::event("hint", "For some days.").unwrap()
+    };
+    memory.add(&expiring).unwrap();
     let (old, new) = (it.learn("The old way", &["a"], "Old."), it.learn("Another thing", &["b"], "New."));
     memory.change(&new, &EntryChanges::superseding([old.clone()])).unwrap();
     assert_eq!(it.tidy(), TidyReport::default());
     it.pass(8);
     let done = it.tidy();
     assert_eq!(ids(&done), ["journal/run-1/0001", "journal/run-1/0002", "knowledge/2026-01-01-for-some-days"]);
-    assert_eq!(done.moved[2].to, ".ralph/archive/knowledge/events/2026-01-01-for-some-days.md");
+    assert_eq!(done.moved[2].to.as_str(), ".ralph/archive/knowledge/events/2026-01-01-for-some-days.md");
     // Archived attempts are still shown, and count.
     let iteration = memory.begin(&Task::new("Write the parser"), &Run::named("run-2")).unwrap();
     assert!(iteration.context.contains("attempted 2 times before"), "{}", iteration.context);
@@ -136,23 +141,6 @@ fn unused_knowledge_is_archived_once_use_is_recorded_long_enough() {
     let done = it.tidy();
     assert_eq!(ids(&done), ["knowledge/zebras-have-stripes"]);
     assert_eq!(serde_json::to_value(&done.moved[0]).unwrap()["reason"], json!("unused"));
-}
-
-#[test]
-fn events_over_the_limits_are_archived() {
-    let it = Garden::new("[events]\nlimits = { per_project = 3, per_task = 1 }\n");
-    for (number, importance) in [(0, 50), (1, 90), (2, 50), (3, 50), (4, 10)] {
-        let event = Event { importance: Some(importance), ..Event::new("decision", format!("Decision {number}.")) };
-        it.memory.note(&event).unwrap();
-        it.pass(1);
-    }
-    let of_task = |summary: &str| Event { scope: Scope::Task("t-1".into()), ..Event::new("hint", summary) };
-    it.memory.note(&of_task("First.")).unwrap();
-    it.pass(1);
-    it.memory.note(&of_task("Second.")).unwrap();
-    let done = it.tidy();
-    let names: Vec<&str> = done.moved.iter().map(|moved| moved.id.stem().get(11..).unwrap()).collect();
-    assert_eq!(names, ["decision-0", "decision-4", "first"]);
 }
 
 #[test]
@@ -303,11 +291,11 @@ proptest! {
                     statements.push(statement);
                 }
                 Step::Note { scope, importance, days } => {
-                    let statement = format!("Event {} happened.", number());
+                    let statement = format!("Knowledge {} happened.", number());
                     let scope = [Scope::Project, Scope::Section("s".into()), Scope::Task("t-1".into())][usize::from(scope)].clone();
                     let now = chrono::DateTime::<chrono::Utc>::from(SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800));
                     let expires_at = days.map(|days| now + chrono::TimeDelta::days(days + it.days.load(Ordering::SeqCst)));
-                    it.memory.note(&Event { scope, importance: Some(importance), expires_at, ..Event::new("hint", &statement) }).unwrap();
+                    it.memory.add(&Knowledge { scope, importance: Some(importance), expires_at, ..Knowledge::event("hint", &statement).unwrap() }).unwrap();
                     statements.push(statement);
                 }
                 Step::Attempt { topic, outcome } => {

@@ -103,16 +103,20 @@ fn put(base: &TestBase, version: &[u8]) {
     }
 }
 
+/// Commits a version on `main`, another one on the branch `other`, and a third one on `main`, which is then checked out.
+fn diverge(base: &TestBase, versions: [&dyn Fn(); 3]) {
+    for (make, branch) in versions.into_iter().zip([&[][..], &["-b", "other"], &["main"]]) {
+        if !branch.is_empty() {
+            git(base, &[&["checkout", "--quiet"], branch].concat());
+        }
+        make();
+        commit(base);
+    }
+}
+
 /// Makes git merge: with `main` checked out, ours committed there and theirs on the branch `other`.
 fn branches(base: &TestBase, versions: &Versions) {
-    put(base, &versions[0]);
-    commit(base);
-    git(base, &["checkout", "--quiet", "-b", "other"]);
-    put(base, &versions[2]);
-    commit(base);
-    git(base, &["checkout", "--quiet", "main"]);
-    put(base, &versions[1]);
-    commit(base);
+    diverge(base, [&|| put(base, &versions[0]), &|| put(base, &versions[2]), &|| put(base, &versions[1])]);
 }
 
 /// Returns whether git ended with 0, and what it said.
@@ -205,15 +209,10 @@ fn a_path_that_looks_like_an_option_is_merged_by_key() {
     let base = repository(Works);
     base.write(".gitattributes", "*.md merge=ralph-memory\n");
     let path = "-h/.ralph/knowledge/entry.md";
-    let put = |more: &str| base.write(path, entry("Entry", more, "Middle."));
-    put("");
-    commit(&base);
-    git(&base, &["checkout", "--quiet", "-b", "other"]);
-    put("files: [b]\n");
-    commit(&base);
-    git(&base, &["checkout", "--quiet", "main"]);
-    put("files: [a]\n");
-    commit(&base);
+    let put = |more: &str| {
+        base.write(path, entry("Entry", more, "Middle."));
+    };
+    diverge(&base, [&|| put(""), &|| put("files: [b]\n"), &|| put("files: [a]\n")]);
     let (is_clean, said) = try_git(&base, &["merge", "other"]);
     assert!(is_clean, "{said}");
     assert_eq!(fs::read(base.at(path)).unwrap(), entry("Entry", "files: [a, b]\n", "Middle."));
@@ -271,14 +270,8 @@ fn both_titles_of_an_entry_that_both_branches_renamed_stay() {
     let rename = |base: &TestBase, title: &str| base.run(["edit", "entry", "--title", title]).says(0, "updated");
     for (ours, theirs) in [("Our title", "Their title"), ("Same title", "Same title")] {
         let base = repository(Works);
-        put(&base, &entry("Entry", "", "A long enough text, so that git finds the renamed file."));
-        commit(&base);
-        git(&base, &["checkout", "--quiet", "-b", "other"]);
-        rename(&base, theirs);
-        commit(&base);
-        git(&base, &["checkout", "--quiet", "main"]);
-        rename(&base, ours);
-        commit(&base);
+        let old = entry("Entry", "", "A long enough text, so that git finds the renamed file.");
+        diverge(&base, [&|| put(&base, &old), &|| rename(&base, theirs), &|| rename(&base, ours)]);
         let (is_clean, said) = try_git(&base, &["merge", "--no-edit", "other"]);
         assert_eq!(is_clean, ours == theirs, "{said}");
         let text = committed(&base);
@@ -300,20 +293,14 @@ fn learn(base: &TestBase, body: &str, run: &str, now: &str) {
     let arguments = ["add", "Entry", "--tags", "a", "--body", body, "--source", "agent"];
     let origin = ["--task-id", &format!("t-{run}"), "--run-id", run];
     base.with([&arguments[..], &origin[..]].concat()).now(now).run().says(0, "knowledge/entry");
-    commit(base);
 }
 
 /// Two work trees learn the same, the second one earlier; `old` is what both have before.
 fn learned_twice(base: &TestBase, old: Option<&str>, new: &str) {
     base.write("README", "x");
-    match old {
-        Some(old) => learn(base, old, "run-old", "2026-11-20T08:00:00Z"),
-        None => commit(base),
-    }
-    git(base, &["checkout", "--quiet", "-b", "other"]);
-    learn(base, new, "run-early", "2026-11-20T09:00:00Z");
-    git(base, &["checkout", "--quiet", "main"]);
-    learn(base, new, "run-late", "2026-11-20T10:00:00Z");
+    let before = || old.into_iter().for_each(|old| learn(base, old, "run-old", "2026-11-20T08:00:00Z"));
+    let early = || learn(base, new, "run-early", "2026-11-20T09:00:00Z");
+    diverge(base, [&before, &early, &|| learn(base, new, "run-late", "2026-11-20T10:00:00Z")]);
 }
 
 /// What was seen in 0.1.0: `run_id` and `created_at` conflicted.
@@ -365,11 +352,9 @@ fn without_the_driver_only_the_origin_of_one_learning_conflicts() {
 #[test]
 fn what_agents_wrote_on_both_sides_stays_the_agents_and_a_correction_a_persons() {
     let base = repository(Works);
-    learn(&base, "One.\n\nTwo.", "run-1", "2026-11-20T08:00:00Z");
-    git(&base, &["checkout", "--quiet", "-b", "other"]);
-    learn(&base, "One.\n\nTwo of theirs.", "run-2", "2026-11-20T09:00:00Z");
-    git(&base, &["checkout", "--quiet", "main"]);
-    learn(&base, "One of ours.\n\nTwo.", "run-3", "2026-11-20T10:00:00Z");
+    let before = || learn(&base, "One.\n\nTwo.", "run-1", "2026-11-20T08:00:00Z");
+    let theirs = || learn(&base, "One.\n\nTwo of theirs.", "run-2", "2026-11-20T09:00:00Z");
+    diverge(&base, [&before, &theirs, &|| learn(&base, "One of ours.\n\nTwo.", "run-3", "2026-11-20T10:00:00Z")]);
     git(&base, &["merge", "--quiet", "--no-edit", "other"]);
     let source = || base.run(["show", "entry", "--json"]).json(0)["entry"]["source"].as_str().unwrap().to_owned();
     assert!(base.read(ENTRY).contains("One of ours.\n\nTwo of theirs."), "{}", base.read(ENTRY));
@@ -380,6 +365,7 @@ fn what_agents_wrote_on_both_sides_stays_the_agents_and_a_correction_a_persons()
     commit(&base);
     git(&base, &["checkout", "--quiet", "main"]);
     learn(&base, "One again.\n\nTwo of theirs.", "run-4", "2026-11-20T11:00:00Z");
+    commit(&base);
     git(&base, &["merge", "--quiet", "--no-edit", "third"]);
     assert!(base.read(ENTRY).contains("One again.\n\nTwo, corrected."), "{}", base.read(ENTRY));
     assert_eq!(source(), "human");

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use ralph_memory::entry::Event;
 use ralph_memory::memory::{
     EntryChanges, HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run, StateFolders,
 };
@@ -50,7 +49,7 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
         }
         2 => {
             let expires_at = ralph_memory::entry::parse_time("2026-06-01");
-            failed(memory.note(&Event { expires_at, ..Event::new("hint", title(first)) }).map(drop))
+            failed(memory.add(&Knowledge { expires_at, ..Knowledge::event("hint", title(first)).unwrap() }).map(drop))
         }
         3 => failed(memory.change(&id(second), &EntryChanges::superseding([id(first)])).map(drop)),
         4 => failed(memory.restore(&nth(&archived, first), None).map(drop)),
@@ -386,7 +385,7 @@ fn files_of_the_log_are_private_and_few() {
     let base = TestBase::new();
     let memory = at(&base.root(), 1);
     for number in 0..104 {
-        memory.note(&Event::new("hint", format!("Number {number}."))).unwrap();
+        memory.add(&Knowledge::event("hint", format!("Number {number}.")).unwrap()).unwrap();
     }
     let operations = memory.operations().unwrap();
     assert_eq!((operations.len(), operations[0].number), (100, 104));

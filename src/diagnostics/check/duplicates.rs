@@ -8,12 +8,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use super::live_entry::LiveEntry;
-use crate::dedup::{TAG_OVERLAP, content_words, is_negation, overlap};
+use crate::dedup::{content_words, is_negation, share_most};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
-use crate::maintenance::plan::RankedSets;
+use crate::maintenance::plan::{LiveEntry, RankedSets};
 use crate::text::{fold, printed_command};
 
 /// A body of fewer words than this may be right for two entries.
@@ -129,8 +128,7 @@ impl<'a> Titles<'a> {
 
     fn share_tags(&self, one: usize, other: usize, tags: &HashSet<&str>, others: &[String]) -> bool {
         let n_shared = others.iter().filter(|tag| tags.contains(tag.as_str())).count();
-        overlap(tags, others) > TAG_OVERLAP
-            && (n_shared >= MIN_SHARED_TAGS || self.ranked.sets[one] == self.ranked.sets[other])
+        share_most(tags, others) && (n_shared >= MIN_SHARED_TAGS || self.ranked.sets[one] == self.ranked.sets[other])
     }
 }
 

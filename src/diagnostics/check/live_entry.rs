@@ -1,21 +1,8 @@
-//! A live entry, as the rules of `check` see it, and their problems.
+//! The problems that the rules of `check` have with a live entry.
 
 use crate::entry::path::display_path;
-use crate::entry::{Head, Id};
 use crate::error::{Findings, MAX_OF_FILE, Message, Problem, Severity};
-
-/// One live file.
-#[derive(Debug, Clone)]
-pub(crate) struct LiveEntry {
-    /// Its path, relative to `.ralph/`.
-    pub path: String,
-    /// Its id.
-    pub id: Id,
-    /// Its head.
-    pub head: Head,
-    /// Whether it can be read and is the first file with its id.
-    pub counts: bool,
-}
+use crate::maintenance::plan::LiveEntry;
 
 impl LiveEntry {
     /// Returns a problem of the file.

@@ -18,10 +18,10 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use self::links::KnownNames;
 use crate::entry::{EntryNames, Id, Kind, NamedEntry, Source, is_ahead};
 use crate::error::{Findings, Problem, Severity};
+use crate::maintenance::plan::LiveEntry;
 use crate::retrieve::{Replacements, circles, replaced};
 use crate::text::printed_command;
 
-pub(crate) use self::live_entry::LiveEntry;
 pub(crate) use self::names::unsafe_name;
 pub(crate) use self::usefulness::usefulness;
 

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use super::live_entry::LiveEntry;
 use crate::entry::{Id, Kind};
+use crate::maintenance::plan::LiveEntry;
 use crate::text::{edit_distance, words};
 
 /// How many names are looked up at most. Each is compared with every entry, and a folder with more broken names than

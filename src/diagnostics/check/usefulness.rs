@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use super::live_entry::LiveEntry;
 use crate::entry::Kind;
 use crate::error::{Problem, Severity};
 use crate::history::{AttemptSummary, usage};
+use crate::maintenance::plan::LiveEntry;
 
 /// An entry is unused when it was included in no context on this many days on which contexts were recorded.
 const UNUSED_DAYS: usize = 90;
@@ -47,6 +47,7 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
 mod tests {
     use super::*;
     use crate::entry::{AttemptHead, Head, Id, Outcome, parse_time};
+    use crate::history;
 
     fn item(name: &str) -> LiveEntry {
         let head = Head { valid: true, created_at: parse_time("2026-01-01"), ..Head::empty(Kind::Knowledge) };
@@ -57,16 +58,7 @@ mod tests {
         let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
         let started_at = parse_time("2026-01-01T12:00:00Z").unwrap() + chrono::Duration::days(day.into());
         let head = AttemptHead { context, ..AttemptHead::new(1, outcome) };
-        AttemptSummary {
-            id: Id::parse(&format!("journal/run-1/{day:04}")).unwrap(),
-            run_id: "run-1".into(),
-            task_id: Some(format!("t-{day}")),
-            task_title: String::new(),
-            feature: None,
-            started_at,
-            began_at: started_at,
-            head: Box::new(head),
-        }
+        AttemptSummary { task_id: Some(format!("t-{day}")), ..history::tests::past(day, started_at, head) }
     }
 
     fn found(attempts: &[AttemptSummary]) -> Vec<(String, String)> {

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::fingerprint::error_fingerprint;
-use super::{Account, Attempt, AttemptHead, Files, NO_REPORT, Outcome, Sections, Validation};
+use super::sections::{Keep, PARTS};
+use super::{Account, Attempt, AttemptHead, NO_REPORT, Outcome, Sections};
 use crate::entry::fields::{self, ATTEMPT};
 use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
 use crate::secret::redact;
@@ -31,15 +32,6 @@ const MAX_LINE_BYTES: usize = 4_096;
 const TRUNCATED: &str = "[truncated]";
 /// How far before a cut a line end is looked for, in bytes.
 const NEAR: usize = 200;
-
-/// Which part of a text remains when it is too long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// Its beginning: for text from people.
-    Start,
-    /// Its end: for output of commands, whose last lines say why they failed.
-    End,
-}
 
 /// Returns a text in the form of a section: secrets redacted except those with an allowed fingerprint, line ends as
 /// `\n`, control and invisible characters as `\u{1b}`, no blank lines around it, and at most [`MAX_SECTION_BYTES`].
@@ -118,54 +110,50 @@ impl Attempt {
     /// escaped. A prepared attempt stays unchanged.
     #[must_use]
     pub(crate) fn prepared(&self, allowed: &[String]) -> Attempt {
-        let head = &self.head;
         let line = |text: &str, limit: usize| line(&redact(&text[..floor(text, MAX_LINE_BYTES)], allowed), limit);
-        let some_line = |text: Option<&String>| text.map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty());
-        let paths = |all: &[String]| items(all, |text| path(&redact(&text[..floor(text, MAX_LINE_BYTES)], allowed)));
-        let sections = self.sections.prepared(allowed);
-        let validation = head.validation.as_ref().map(|validation| Validation {
-            command: line(&validation.command, MAX_COMMAND),
-            // Whole numbers inside a mapping are read as those of 63 bits.
-            duration_ms: validation.duration_ms.min(i64::MAX.unsigned_abs()),
-            exit_code: validation.exit_code,
-        });
+        let path = |text: &str| path(&redact(&text[..floor(text, MAX_LINE_BYTES)], allowed));
+        let mut prepared = self.clone();
         // Each field is named, so that the compiler asks about a new one.
-        let mut prepared = Attempt {
-            run_id: line(&self.run_id, MAX_TEXT),
-            task_id: some_line(self.task_id.as_ref()),
-            task_title: line(&self.task_title, MAX_TITLE),
-            feature: some_line(self.feature.as_ref()),
-            source: self.source,
-            started_at: chrono::SubsecRound::trunc_subsecs(self.started_at, 0),
-            head: AttemptHead {
-                iteration: head.iteration,
-                outcome: head.outcome,
-                section: some_line(head.section.as_ref()),
-                error_category: some_line(head.error_category.as_ref()),
-                model: some_line(head.model.as_ref()),
-                model_rationale: some_line(head.model_rationale.as_ref()),
-                tree: some_line(head.tree.as_ref()),
-                difficulty: head.difficulty,
-                next_model: some_line(head.next_model.as_ref()),
-                duration_secs: amount(head.duration_secs),
-                cost_usd: amount(head.cost_usd),
-                tokens_in: head.tokens_in,
-                tokens_out: head.tokens_out,
-                files: Files {
-                    created: paths(&head.files.created),
-                    modified: paths(&head.files.modified),
-                    read: paths(&head.files.read),
-                    relevant: paths(&head.files.relevant),
-                },
-                validation,
-                context: unique(&head.context),
-                refused: items(&head.refused, |refused| line(refused, MAX_ITEM)),
-                error_fingerprint: None,
-                account: Account::Silent,
-            },
-            sections,
-        };
-        prepared.head.measure(&prepared.sections);
+        let Attempt { run_id, task_id, task_title, feature, source: _, started_at, head, sections } = &mut prepared;
+        let AttemptHead {
+            iteration: _,
+            outcome: _,
+            difficulty: _,
+            tokens_in: _,
+            tokens_out: _,
+            error_fingerprint: _,
+            account: _,
+            section,
+            error_category,
+            model,
+            model_rationale,
+            tree,
+            next_model,
+            duration_secs,
+            cost_usd,
+            files,
+            validation,
+            context,
+            refused,
+        } = head;
+        for text in [task_id, feature, section, error_category, model, model_rationale, tree, next_model] {
+            *text = text.as_ref().map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty());
+        }
+        (*run_id, *task_title) = (line(run_id, MAX_TEXT), line(task_title, MAX_TITLE));
+        *started_at = chrono::SubsecRound::trunc_subsecs(*started_at, 0);
+        (*duration_secs, *cost_usd) = (amount(*duration_secs), amount(*cost_usd));
+        for list in files.lists_mut() {
+            *list = items(list, path);
+        }
+        if let Some(validation) = validation {
+            validation.command = line(&validation.command, MAX_COMMAND);
+            // Whole numbers inside a mapping are read as those of 63 bits.
+            validation.duration_ms = validation.duration_ms.min(i64::MAX.unsigned_abs());
+        }
+        *context = unique(context);
+        *refused = items(refused, |refused| line(refused, MAX_ITEM));
+        *sections = sections.prepared(allowed);
+        head.measure(sections);
         prepared.shrink();
         prepared
     }
@@ -174,10 +162,9 @@ impl Attempt {
     fn shrink(&mut self) {
         while self.frontmatter().len() > MAX_FRONTMATTER_BYTES {
             let size = |list: &Vec<String>| list.iter().map(|item| item.len() + 4).sum::<usize>();
-            let Files { created, modified, read, relevant } = &mut self.head.files;
             let context = self.head.context.iter().map(|id| id.as_str().len() + 4).sum::<usize>();
-            let longest =
-                [created, modified, read, relevant, &mut self.head.refused].into_iter().max_by_key(|list| size(list));
+            let lists = self.head.files.lists_mut().into_iter().chain([&mut self.head.refused]);
+            let longest = lists.max_by_key(|list| size(list));
             match longest {
                 Some(list) if size(list) >= context && !list.is_empty() => list.truncate(list.len() / 2),
                 _ if self.head.context.is_empty() => return,
@@ -274,21 +261,13 @@ impl Sections {
     }
 
     fn prepared(&self, allowed: &[String]) -> Sections {
-        let start = |text: &str| prepare_text(text, Keep::Start, allowed);
-        let end = |text: &str| prepare_text(text, Keep::End, allowed);
-        Sections {
-            notes: prepare(&self.notes, Keep::Start, MAX_NOTES_BYTES, allowed),
-            summary: start(&self.summary),
-            what_tried: start(&self.what_tried),
-            why_failed: start(&self.why_failed),
-            error_output: end(&self.error_output),
-            retry_suggestion: start(&self.retry_suggestion),
-            decisions: start(&self.decisions),
-            errors: end(&self.errors),
-            validation_output: end(&self.validation_output),
-            progress: end(&self.progress),
-            feedback: start(&self.feedback),
+        let mut prepared = self.clone();
+        prepared.notes = prepare(&self.notes, Keep::Start, MAX_NOTES_BYTES, allowed);
+        for (_, keep, part) in PARTS {
+            let text = part(&mut prepared);
+            *text = prepare_text(text, keep, allowed);
         }
+        prepared
     }
 }
 

@@ -6,8 +6,6 @@
 mod file;
 mod fingerprint;
 mod sections;
-#[cfg(test)]
-mod tests;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -16,10 +14,10 @@ use super::{Id, Source};
 use crate::secret::redact;
 use crate::text::choice;
 
-#[cfg(any(test, feature = "runner"))]
-pub(crate) use file::{Keep, prepare_text};
 pub(crate) use file::{MAX_LIST, MAX_SECTION_BYTES};
 pub(crate) use fingerprint::error_line;
+#[cfg(any(test, feature = "runner"))]
+pub(crate) use {file::prepare_text, sections::Keep};
 
 /// The reason of a failure without a report.
 pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
@@ -138,6 +136,11 @@ impl Files {
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         [&self.created, &self.modified, &self.read, &self.relevant].into_iter().all(Vec::is_empty)
+    }
+
+    /// Returns its lists, in the order in which they are written.
+    pub(crate) fn lists_mut(&mut self) -> [&mut Vec<String>; 4] {
+        [&mut self.created, &mut self.modified, &mut self.read, &mut self.relevant]
     }
 
     /// Returns the paths that were written or are named in a failure report, each once.
@@ -364,3 +367,6 @@ impl Attempt {
         error_line(&redact(self.head.error(&self.sections)?, allowed)).map(str::to_owned)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,19 +7,28 @@ use super::Sections;
 use crate::entry::outline::headings;
 use crate::text::fold;
 
-/// The headings, and the part that belongs to each.
-type SectionPart = (&'static str, fn(&mut Sections) -> &mut String);
-const PARTS: [SectionPart; 10] = [
-    ("Summary", |sections| &mut sections.summary),
-    ("What was tried", |sections| &mut sections.what_tried),
-    ("Why it failed", |sections| &mut sections.why_failed),
-    ("Error output", |sections| &mut sections.error_output),
-    ("Retry suggestion", |sections| &mut sections.retry_suggestion),
-    ("Decisions", |sections| &mut sections.decisions),
-    ("Errors", |sections| &mut sections.errors),
-    ("Validation output", |sections| &mut sections.validation_output),
-    ("Progress", |sections| &mut sections.progress),
-    ("Feedback", |sections| &mut sections.feedback),
+/// Which part of a text remains when it is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Its beginning: for text from people.
+    Start,
+    /// Its end: for output of commands, whose last lines say why they failed.
+    End,
+}
+
+/// A heading, which end of the text below it stays where it is too long, and the part that belongs to it.
+pub(super) type SectionPart = (&'static str, Keep, fn(&mut Sections) -> &mut String);
+pub(super) const PARTS: [SectionPart; 10] = [
+    ("Summary", Keep::Start, |sections| &mut sections.summary),
+    ("What was tried", Keep::Start, |sections| &mut sections.what_tried),
+    ("Why it failed", Keep::Start, |sections| &mut sections.why_failed),
+    ("Error output", Keep::End, |sections| &mut sections.error_output),
+    ("Retry suggestion", Keep::Start, |sections| &mut sections.retry_suggestion),
+    ("Decisions", Keep::Start, |sections| &mut sections.decisions),
+    ("Errors", Keep::End, |sections| &mut sections.errors),
+    ("Validation output", Keep::End, |sections| &mut sections.validation_output),
+    ("Progress", Keep::End, |sections| &mut sections.progress),
+    ("Feedback", Keep::Start, |sections| &mut sections.feedback),
 ];
 
 impl Sections {
@@ -34,8 +43,8 @@ impl Sections {
         for (at, heading) in headings.iter().enumerate() {
             let end = headings.get(at + 1).map_or(body.len(), |next| next.range.start);
             let title = fold(&heading.title);
-            let part = PARTS.iter().find(|(name, _)| heading.level == 2 && fold(name) == title);
-            if let Some((_, part)) = part {
+            let part = PARTS.iter().find(|(name, ..)| heading.level == 2 && fold(name) == title);
+            if let Some((.., part)) = part {
                 let part = part(&mut sections);
                 if part.is_empty() {
                     *part = unquoted(&body[heading.range.end..end]);
@@ -47,13 +56,13 @@ impl Sections {
 
     /// Returns the text below a heading.
     pub(crate) fn part(&mut self, heading: &str) -> Option<&mut String> {
-        PARTS.iter().find(|(name, _)| *name == heading).map(|(_, part)| part(self))
+        PARTS.iter().find(|(name, ..)| *name == heading).map(|(.., part)| part(self))
     }
 
     /// Takes over each text of the other where this one has none that `is_given`.
     pub(crate) fn complete(&mut self, mut other: Sections, is_given: impl Fn(&str) -> bool) {
-        let notes: SectionPart = ("", |sections| &mut sections.notes);
-        for (_, part) in [notes].iter().chain(&PARTS) {
+        let notes: SectionPart = ("", Keep::Start, |sections| &mut sections.notes);
+        for (.., part) in [notes].iter().chain(&PARTS) {
             let (own, other) = (part(self), part(&mut other));
             if !is_given(own) && !other.trim().is_empty() {
                 *own = std::mem::take(other);
@@ -66,7 +75,7 @@ impl Sections {
         let mut body = String::new();
         let mut copy = self.clone();
         quote_into(&mut body, &self.notes);
-        for (name, part) in PARTS {
+        for (name, _, part) in PARTS {
             let text = part(&mut copy);
             if !text.is_empty() {
                 body.push_str(&format!("\n## {name}\n"));

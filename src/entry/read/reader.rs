@@ -156,38 +156,30 @@ impl EntryReader<'_> {
 
     /// Returns a value that is a single text, trimmed and not empty.
     fn text(&mut self, key: &str, value: &Value) -> Option<String> {
-        let text = match value {
-            Value::String(text) => text.trim().to_owned(),
-            Value::Number(_) | Value::Bool(_) => value.to_string(),
-            Value::Null | Value::Array(_) | Value::Object(_) => {
-                let hint = "write the value on one line, in double quotes";
-                self.bad_value(key, "is not a single text, so it is ignored", hint);
-                return None;
-            }
-        };
-        (!text.is_empty()).then_some(text)
+        let text = scalar(value);
+        if text.is_none() {
+            let hint = "write the value on one line, in double quotes";
+            self.bad_value(key, "is not a single text, so it is ignored", hint);
+        }
+        text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
     /// Returns a list of text: a YAML list, or a string split at commas.
     fn list(&mut self, key: &str, value: &Value) -> Vec<String> {
         let hint = "write a list of words, as in `[a, b]`";
         let mut items: Vec<String> = Vec::new();
-        match value {
-            Value::String(text) => items.extend(text.split(',').map(str::to_owned)),
-            Value::Number(_) | Value::Bool(_) => items.push(value.to_string()),
-            Value::Array(all) => {
-                for item in all {
-                    match item {
-                        Value::String(text) => items.push(text.clone()),
-                        Value::Number(_) | Value::Bool(_) => items.push(item.to_string()),
-                        Value::Null => {}
-                        Value::Array(_) | Value::Object(_) => {
-                            self.bad_value(key, "has an item that is not text, so that item is ignored", hint);
-                        }
+        match (value, scalar(value)) {
+            (Value::String(text), _) => items.extend(text.split(',').map(str::to_owned)),
+            (_, Some(one)) => items.push(one),
+            (Value::Array(all), _) => {
+                for item in all.iter().filter(|item| !item.is_null()) {
+                    match scalar(item) {
+                        Some(text) => items.push(text),
+                        None => self.bad_value(key, "has an item that is not text, so that item is ignored", hint),
                     }
                 }
             }
-            Value::Null | Value::Object(_) => self.bad_value(key, "is not a list, so it is ignored", hint),
+            _ => self.bad_value(key, "is not a list, so it is ignored", hint),
         }
         items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
     }
@@ -213,5 +205,14 @@ impl EntryReader<'_> {
             self.bad_value(key, "is not a mapping, so it is ignored", hint);
         }
         value.as_object()
+    }
+}
+
+/// Returns a text, a number or a truth value as text.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }

@@ -440,27 +440,4 @@ mod tests {
         assert_eq!(merges.iter().map(|merge| merge.others.len() + 1).sum::<usize>(), 3_000);
         assert_eq!(merged(&after, 0), []);
     }
-
-    #[test]
-    fn merging_again_changes_nothing() {
-        let letters = ["a", "b", "c", "d", "e", "f"];
-        let learnings: Vec<Learning> = (0..60_usize)
-            .map(|number| {
-                let tags: Vec<&str> = (0..=number % 4).map(|at| letters[(number * (at + 2) + at) % 6]).collect();
-                learning(
-                    &format!("n{number}"),
-                    1 + u32::try_from(number % 28).unwrap(),
-                    &tags.join(", "),
-                    "",
-                    &format!("Fact {number}."),
-                )
-            })
-            .collect();
-        let merges = merged(&learnings, 10);
-        assert!(!merges.is_empty());
-        let after = after(&learnings, &merges);
-        assert_eq!(merged(&after, 0), []);
-        let all: String = after.iter().map(|learning| learning.text.as_str()).collect();
-        assert!((0..60).all(|number| all.contains(&format!("Fact {number}.\n"))));
-    }
 }

@@ -9,5 +9,19 @@ mod tag_groups;
 
 pub(crate) use self::consolidation::{Learning, PlannedMerge, plan_merges};
 pub use self::pruning::ArchiveReason;
-pub(crate) use self::pruning::{PruneCandidate, PruneFacts, ReplacedBy, plan_prune};
+pub(crate) use self::pruning::{ReplacedBy, plan_moves};
 pub(crate) use self::ranked_sets::RankedSets;
+use crate::entry::{Head, Id};
+
+/// The file of a live entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LiveEntry {
+    /// Its id.
+    pub id: Id,
+    /// Its path, relative to `.ralph/`.
+    pub path: String,
+    /// Its head.
+    pub head: Head,
+    /// Whether it can be read and is the first file with its id.
+    pub counts: bool,
+}

@@ -47,7 +47,7 @@ impl<'a> RunLoop<'a> {
             command.refuse_model()?;
         }
         let run = Run { limit, has_own_model, ..run };
-        let live = LiveWriter::new(memory, &run.id);
+        let live = LiveWriter::new(&memory.workspace, &run.id);
         let (trouble, reported_unknown) = Default::default();
         let (current, titled) = (None, None);
         Ok(RunLoop { memory, options, assignment, run, live, current, titled, trouble, reported_unknown })
@@ -91,7 +91,7 @@ impl<'a> RunLoop<'a> {
         if let (Some(RunEnd::Crashing(message) | RunEnd::UsageLimit(message)), Some(first)) =
             (&self.trouble.end, self.options.keep_going)
         {
-            let pause = self.trouble.pause(first, self.memory.now());
+            let pause = self.trouble.pause(first, self.memory.workspace.now());
             io.event(RunEvent::Warning(&format!("{message}; waiting {}", text::duration(pause))));
             self.options.interrupt.wait(pause);
         }
@@ -154,7 +154,7 @@ impl<'a> RunLoop<'a> {
         self.live.end();
         let allowed = &self.memory.settings().allowed_secrets;
         let reason = reason(&report, &recorded, allowed);
-        self.trouble.note(&report, (recorded.outcome, reason.as_deref()), allowed, self.memory.now());
+        self.trouble.note(&report, (recorded.outcome, reason.as_deref()), allowed, self.memory.workspace.now());
         let head = &recorded.attempt.head;
         let ended = RunAttempt {
             number: attempt.number,

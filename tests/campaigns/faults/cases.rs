@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use ralph_memory::entry::{self, Event, Outcome as Ended};
+use ralph_memory::entry::{self, Outcome as Ended};
 use ralph_memory::memory::{EntryChanges, Report, Run};
 use ralph_memory::{Id, Knowledge, Memory, Request, Task};
 
@@ -175,7 +175,9 @@ pub(super) fn prepare(root: &Path) {
     let new = add("Tables are many", &["tables"], "One for each kind.");
     memory.change(&new, &EntryChanges::superseding([old.clone()])).unwrap();
     let hint = |summary: &str, until: &str| {
-        memory.note(&Event { expires_at: entry::parse_time(until), ..Event::new("hint", summary) }).unwrap();
+        memory
+            .add(&Knowledge { expires_at: entry::parse_time(until), ..Knowledge::event("hint", summary).unwrap() })
+            .unwrap();
     };
     hint("For a day.", "2026-10-01");
     on(280).tidy(false).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-use ralph_memory::entry::{EVENTS, Event, MAX_FILE_BYTES};
+use ralph_memory::entry::{EVENTS, MAX_FILE_BYTES};
 use ralph_memory::memory::Written;
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Source};
 use serde_json::{Map, Value};
@@ -98,11 +98,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
     // A missing memory is reported before a person types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let files = project_paths::of_project(&memory, &args.files)?;
-    let mut added = if args.event.is_some() {
-        memory.note(&args.into_event(globals, files.clone()))
-    } else {
-        memory.add(&args.into_knowledge(&memory, globals, files.clone())?)
-    }?;
+    let mut added = memory.add(&args.into_knowledge(&memory, globals, files.clone())?)?;
     added.problems.extend(project_paths::missing(&memory, &files));
     show_written(ui, &added)?;
     show_removed(ui, &added);
@@ -110,28 +106,20 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
 }
 
 impl AddArgs {
-    fn into_event(self, globals: &Globals, files: Vec<String>) -> Event {
-        Event {
-            tags: self.tags,
-            scope: self.scope,
-            source: writer(self.source),
-            importance: self.importance,
-            feature: self.feature,
-            task_id: self.task_id,
-            run_id: self.run_id,
-            expires_at: self.expires.map(|expiry| expiry.from(globals.now())),
-            files,
-            details: self.details,
-            ..Event::new(self.event.unwrap_or_default(), self.title)
-        }
-    }
-
     fn into_knowledge(self, memory: &Memory, globals: &Globals, files: Vec<String>) -> anyhow::Result<Knowledge> {
-        let body = self.body.map_or_else(from_stdin, Ok)?;
         // A renamed entry is replaced under its id of today.
         let supersedes = self.supersedes.iter().map(|id| Ok(memory.show(id)?.entry.summary.id));
+        let fact = match self.event {
+            Some(event) => Knowledge::event(event, self.title)?,
+            None => Knowledge {
+                category: self.category,
+                supersedes: supersedes.collect::<ralph_memory::Result<Vec<_>>>()?,
+                questions: self.questions,
+                ..Knowledge::new(self.title, Vec::<String>::new(), self.body.map_or_else(from_stdin, Ok)?)
+            },
+        };
         Ok(Knowledge {
-            category: self.category,
+            tags: self.tags,
             feature: self.feature,
             scope: self.scope,
             importance: self.importance,
@@ -139,11 +127,9 @@ impl AddArgs {
             task_id: self.task_id,
             run_id: self.run_id,
             expires_at: self.expires.map(|expiry| expiry.from(globals.now())),
-            supersedes: supersedes.collect::<ralph_memory::Result<Vec<_>>>()?,
             files,
-            questions: self.questions,
             details: self.details,
-            ..Knowledge::new(self.title, self.tags, body)
+            ..fact
         })
     }
 }

@@ -446,30 +446,6 @@ fn a_warning_gives_the_reason() {
 }
 
 #[test]
-fn the_warning_and_the_newest_attempt_fit_the_minimum_budget() {
-    let mut material = of_task(every_kind_of_attempt());
-    material.attempts.truncate(4);
-    material.attempts[3].attempt.head.model = Some("語".repeat(100));
-    material.status = Some(Status {
-        stuck: Some(Stuck { failed_with: vec![("語".repeat(90), 9); 9], tell_person: true, ..stuck() }),
-        refused: vec!["line 1: <journal> is not closed".into()],
-        ..status()
-    });
-    material.journal = material.attempts.clone();
-    material.learnings = vec![reference("one", Some("pitfall"), "One.")];
-    for empty in [Budget::characters(0), Budget::tokens(0)] {
-        let budget = Budget { amount: empty.least(&material.instructions), ..empty };
-        let context = build(&material, budget, 500);
-        let text = &context.text;
-        assert!(budget.cost(text) <= budget.amount);
-        assert_eq!(lines(&context.attempts), ["journal/run-1a2b3c4d/0004"]);
-        assert!(text.contains("### Attempt 4 (") && text.contains("_(truncated)_"), "{text}");
-        assert!(text.contains("**Suggested approach for this retry:**\n"), "{text}");
-        assert!(text.contains("Stuck loop detected") && text.contains("A person should look"), "{text}");
-    }
-}
-
-#[test]
 fn refused_sigils_are_listed_as_far_as_there_is_room() {
     let refused: Vec<String> = (0..7).map(|number| format!("line {number}: <journal> is empty")).collect();
     let told = Status { refused, ..status() };
@@ -547,35 +523,45 @@ fn events_come_under_their_heading_before_the_instructions() {
 
 #[test]
 fn the_longest_warning_leaves_room_for_the_newest_attempt() {
-    let mut attempt = past("run-1a2b3c4d", 1, 1, Outcome::Interrupted);
-    attempt.attempt.sections = Sections { retry_suggestion: "aaa".into(), ..Sections::default() };
-    let mut material = of_task(vec![attempt]);
-    let stuck = Stuck {
-        threshold: 5,
-        same_error: true,
-        tree_seen: true,
-        failed_with: vec![("語".repeat(90), 9); 9],
-        tell_person: true,
-    };
-    material.status = Some(Status {
-        streak: 4,
-        stuck: Some(stuck),
-        refused: vec![String::new(), "x".repeat(300), "y".repeat(300)],
-        ..status()
-    });
-    for empty in [Budget::characters(0), Budget::tokens(0)] {
-        for id in ["t-abc123", "", "\n###"] {
+    let mut short = past("run-1a2b3c4d", 1, 1, Outcome::Interrupted);
+    short.attempt.sections = Sections { retry_suggestion: "aaa".into(), ..Sections::default() };
+    let mut long = every_kind_of_attempt();
+    long.truncate(4);
+    long[3].attempt.head.model = Some("語".repeat(100));
+    for (attempts, newest, n_budgets) in [(long, 4, 1), (vec![short], 1, 300)] {
+        let stuck = Stuck {
+            threshold: 5,
+            same_error: true,
+            tree_seen: true,
+            failed_with: vec![("語".repeat(90), 9); 9],
+            tell_person: true,
+        };
+        let refused = vec![String::new(), "x".repeat(300), "y".repeat(300)];
+        let mut material = Material {
+            status: Some(Status { streak: 4, stuck: Some(stuck), refused, ..status() }),
+            journal: attempts.clone(),
+            learnings: vec![reference("one", Some("pitfall"), "One.")],
+            ..of_task(attempts)
+        };
+        for (empty, id) in [Budget::characters(0), Budget::tokens(0)]
+            .into_iter()
+            .flat_map(|empty| ["t-abc123", "", "\n###"].map(|id| (empty, id)))
+        {
             material.instructions = Instructions::new(id);
-            for beyond in 0..300 {
+            for beyond in 0..n_budgets {
                 let budget = Budget { amount: empty.least(&material.instructions) + beyond, ..empty };
                 let context = build(&material, budget, 500);
+                let text = &context.text;
+                assert!(budget.cost(text) <= budget.amount);
                 assert_eq!(
                     lines(&context.attempts),
-                    ["journal/run-1a2b3c4d/0001"],
-                    "{empty:?} {beyond} {}",
-                    context.text
+                    [format!("journal/run-1a2b3c4d/{newest:04}")],
+                    "{budget:?} {text}"
                 );
-                assert!(context.text.contains("**Suggested approach") && context.text.contains("Stuck loop"));
+                assert!(text.contains("**Suggested approach for this retry:**\n"), "{text}");
+                assert!(text.contains("Stuck loop detected") && text.contains("A person should look"), "{text}");
+                assert!(text.contains(&format!("### Attempt {newest} (")), "{text}");
+                assert!(newest == 1 || text.contains("_(truncated)_"), "{text}");
             }
         }
     }
