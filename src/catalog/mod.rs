@@ -29,11 +29,6 @@ mod table;
 mod update;
 mod walk;
 
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod tests;
-
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -404,3 +399,6 @@ fn nanoseconds(time: SystemTime) -> i64 {
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |since| -since),
     }
 }
+
+#[cfg(test)]
+mod tests;

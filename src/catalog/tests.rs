@@ -1,5 +1,7 @@
 //! Changes that a catalog must detect, case by case. The model test is in `model.rs`.
 
+mod model;
+
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};

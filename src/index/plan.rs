@@ -71,7 +71,7 @@ impl QueryPlan {
     /// Returns the plan of a query.
     pub(super) fn new(snapshot: &Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<QueryPlan> {
         let mut planner = Planner { snapshot, weights, plan: QueryPlan::default() };
-        let mut stems = Stems::new();
+        let mut stems = Stems::default();
         if weights.text > 0.0 {
             planner.plan_text(query, &mut stems)?;
         }

@@ -10,6 +10,7 @@ use super::commit::Committed;
 use super::document::{IndexFields, N_OF_STREAM, N_TEXTS, PATH, QUESTIONS};
 
 /// The live documents of one or more indexes.
+#[derive(Default)]
 pub struct Snapshot {
     pub(super) fields: IndexFields,
     pub(super) segments: Vec<Segment>,
@@ -28,17 +29,6 @@ pub(super) struct Segment {
 }
 
 impl Snapshot {
-    /// Returns an empty snapshot.
-    pub fn new() -> Snapshot {
-        Snapshot {
-            fields: IndexFields::new(),
-            segments: Vec::new(),
-            n_live: 0,
-            n_tokens: [0; N_TEXTS],
-            n_with: [0; N_TEXTS],
-        }
-    }
-
     /// Adds the committed documents, except those of the `stale` paths.
     pub fn add_committed(&mut self, committed: &Committed, stale: &[String]) -> tantivy::Result<()> {
         for reader in &committed.segments {
@@ -101,12 +91,6 @@ impl Snapshot {
         let average = self.n_tokens[field] as f32 / n_documents.max(1) as f32;
         // No document has a token there: the field scores nothing, and a division by 0 is avoided.
         if average > 0.0 { average } else { 1.0 }
-    }
-}
-
-impl Default for Snapshot {
-    fn default() -> Snapshot {
-        Snapshot::new()
     }
 }
 

@@ -252,12 +252,14 @@ pub(super) struct Stems {
 /// A project's vocabulary fits; a stream of random words does not grow without limit.
 const MAX_KNOWN_STEMS: usize = 50_000;
 
-impl Stems {
-    pub(super) fn new() -> Stems {
+impl Default for Stems {
+    fn default() -> Stems {
         let stemmer = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build();
         Stems { stemmer, known: HashMap::default() }
     }
+}
 
+impl Stems {
     fn stem(&mut self, word: &str) -> &str {
         let hash = xxh3_64(word.as_bytes());
         if self.known.get(&hash).is_none_or(|(known, _)| known != word) {
@@ -290,7 +292,7 @@ impl Hasher for IsHash {
 
 /// Registers the streams under their names. Tantivy stores only the names, so every open index needs this.
 pub(super) fn register(tokenizers: &TokenizerManager) {
-    tokenizers.register(WORDS, StreamTokenizer { stems: Some(Stems::new()), ..StreamTokenizer::default() });
+    tokenizers.register(WORDS, StreamTokenizer { stems: Some(Stems::default()), ..StreamTokenizer::default() });
     tokenizers.register(PARTS, StreamTokenizer::default());
 }
 
@@ -353,7 +355,7 @@ mod tests {
 
     fn words_of(text: &str) -> String {
         let mut tokens = Vec::new();
-        words(text, &mut Stems::new(), &mut |token| tokens.push(token.to_owned()));
+        words(text, &mut Stems::default(), &mut |token| tokens.push(token.to_owned()));
         tokens.join(" ")
     }
 
@@ -403,12 +405,12 @@ mod tests {
             assert_eq!(of("\u{1103}\u{1166}\u{110b}\u{1175}"), of("데이"));
             assert_eq!(of("か\u{3099}き"), of("がき"));
         }
-        assert_eq!(tag_words("数据库", &mut Stems::new()), ["据库", "数据"]);
+        assert_eq!(tag_words("数据库", &mut Stems::default()), ["据库", "数据"]);
     }
 
     #[test]
     fn tags_are_sets_of_stems() {
-        let mut stems = Stems::new();
+        let mut stems = Stems::default();
         assert_eq!(tag_words("Connection-pools", &mut stems), ["connect", "pool"]);
         assert_eq!(tag_words("tests, test", &mut stems), ["test"]);
         assert_eq!(tag_words("it", &mut stems), ["it"]);

@@ -32,9 +32,6 @@ mod user_key;
 mod visit;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub use crate::entry::path::version_of;
 pub(crate) use anchor::Anchor;
 #[cfg(feature = "runner")]
@@ -55,3 +52,6 @@ pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
 pub(crate) use visit::SourceFiles;
 pub(crate) use write::Created;
+
+#[cfg(test)]
+mod tests;

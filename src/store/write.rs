@@ -29,14 +29,6 @@ pub enum Created {
     Exists,
 }
 
-/// The result of replacing a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
-    /// Where another program's version is kept that was saved between the last check and the exchange. It is for a
-    /// person to look at: the new version does not contain it.
-    pub conflict: Option<String>,
-}
-
 impl Store {
     /// Creates the file at `path`, and the folders that it needs, and makes it durable.
     ///
@@ -80,7 +72,7 @@ impl Store {
     /// The file is checked again when the new bytes are on the disk, and then the two exchange names. So a version that
     /// was saved even after that check is not lost: it is kept in the archive as `<stem>.conflict-<now>.md`. If the
     /// file system cannot exchange names, the last step is a plain rename right after the check. Equal bytes write
-    /// nothing.
+    /// nothing. Returns where such a version is kept, for a person to look at: the new one does not contain it.
     ///
     /// # Errors
     ///
@@ -94,7 +86,7 @@ impl Store {
         expected: &[u8],
         new: &[u8],
         now: DateTime<Utc>,
-    ) -> Result<Replaced> {
+    ) -> Result<Option<String>> {
         self.replace_with(lock, path, expected, new, now, &mut |_| {})
     }
 
@@ -107,7 +99,7 @@ impl Store {
         new: &[u8],
         now: DateTime<Utc>,
         interrupt: &mut dyn FnMut(WriteStep),
-    ) -> Result<Replaced> {
+    ) -> Result<Option<String>> {
         lock.assert_guards(Guarded::Entries);
         check_size(path, new)?;
         let failed = |error| explain("replace", self.full_path(path), error);
@@ -119,7 +111,7 @@ impl Store {
             opened => opened.map_err(failed)?,
         };
         if expected == new && folder.holds(name, expected).map_err(failed)?.is_some() {
-            return Ok(Replaced { conflict: None });
+            return Ok(None);
         }
         let change = LoggedChange::Replace { path: path.to_owned(), before: xxh3_64(expected), after: xxh3_64(new) };
         let mut step = |step| {
@@ -144,7 +136,7 @@ impl Store {
             }
         };
         self.after(&change);
-        Ok(Replaced { conflict: conflict_file })
+        Ok(conflict_file)
     }
 
     /// Exchanges the names again after a failure, and returns the error that describes it.
@@ -201,10 +193,6 @@ impl Store {
 
     /// Opens the folder at `path`, and creates its missing parts, each of which is written down first, durably.
     fn make_entry_folders(&self, path: &str) -> io::Result<Folder> {
-        match self.folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            result => return result,
-        }
         let mut log = |folder: &str| self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"");
         self.folder("")?.make_folders(path, NEW_FOLDER, Durability::Synced, &mut log)
     }

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::tests::{Memory, cases, later, said, text};
 use super::*;
 
 /// Changes to the files. There are only a few paths, so that changes collide.
