@@ -6,6 +6,7 @@
 //! old text or the new one.
 
 mod anchor;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod attributes;
 mod cache;
 mod files;

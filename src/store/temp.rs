@@ -14,7 +14,6 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat,
 use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::attributes::copy_attributes;
 use super::folder::{Folder, is_errno, is_unsupported};
 use super::name::{MAX_NAME_BYTES, cut};
 
@@ -126,7 +125,8 @@ fn make_like(file: &File, old: &File) -> io::Result<()> {
         // Root may give a file away, other users mostly not: then the new one belongs to its writer.
         let _ = fchown(file, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
     }
-    copy_attributes(old, file)?;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    super::attributes::copy_attributes(old, file)?;
     let mode = like.st_mode & 0o7777;
     // After the owner, whose change takes some bits away, and the access control list, which has bits of its own.
     if fstat(file)?.st_mode & 0o7777 != mode {

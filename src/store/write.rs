@@ -16,7 +16,7 @@ use super::make_folders::NEW_FOLDER;
 use super::name::{archive_folder, conflict_name};
 use super::operation_log::record::LoggedChange;
 use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
-use super::temp::{Access, Durability, Temp, rename_new};
+use super::temp::{Access, Durability, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -124,40 +124,24 @@ impl Store {
                 return Err(Error::OutsideRoot { path: full });
             }
             ExchangeResult::Refused => return Err(conflict(None)),
-            ExchangeResult::Displaced(temp, None) => match self.keep_version(&folder, temp.name(), path, now) {
-                Ok(kept) => {
-                    temp.keep();
-                    Some(kept)
+            ExchangeResult::Displaced(temp, error) => {
+                match error.map_or_else(|| self.keep_version(&folder, temp.name(), path, now), Err) {
+                    Ok(kept) => {
+                        temp.keep();
+                        Some(kept)
+                    }
+                    Err(error) => {
+                        let kept = put_back(&folder, name, temp, new);
+                        // The file under the temporary name is not this program's.
+                        return Err(
+                            kept.map_or_else(|| failed(error), |kept| conflict(Some(full.with_file_name(kept))))
+                        );
+                    }
                 }
-                Err(error) => return Err(self.undo_exchange(path, &folder, name, temp, new, error)),
-            },
-            ExchangeResult::Displaced(temp, Some(error)) => {
-                return Err(self.undo_exchange(path, &folder, name, temp, new, error));
             }
         };
         self.after(&change);
         Ok(conflict_file)
-    }
-
-    /// Exchanges the names again after a failure, and returns the error that describes it.
-    fn undo_exchange(
-        &self,
-        path: &str,
-        folder: &Folder,
-        name: &str,
-        temp: Temp<'_>,
-        new: &[u8],
-        error: io::Error,
-    ) -> Error {
-        let full = self.full_path(path);
-        match put_back(folder, name, temp, new) {
-            None => explain("replace", full, error),
-            // The file under the temporary name is not this program's.
-            Some(kept) => {
-                let kept = Some(full.with_file_name(kept));
-                Error::Conflict { path: full, kept }
-            }
-        }
     }
 
     /// Moves a displaced version of the file at `path` to the archive, and returns its path.

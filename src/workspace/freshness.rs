@@ -366,11 +366,7 @@ impl Workspace {
 }
 
 fn index_name(area: Area) -> String {
-    let area = match area {
-        Area::Live => "live",
-        Area::Archive => "archive",
-    };
-    format!("{}/{area}", index::folder_name())
+    format!("{}/{}", index::folder_name(), area.name())
 }
 
 fn document<'a>(path: &'a str, entry: &'a Entry) -> Document<'a> {
@@ -445,7 +441,7 @@ mod tests {
             damage(&memory, extension);
             // If another process has the lock, the answer comes from the files.
             let lock = memory.store.wait_for_cache_lock(Duration::ZERO);
-            assert!(lock.is_some() && found(&memory) == ["knowledge/e7"], "{extension}");
+            assert!(lock.is_ok() && found(&memory) == ["knowledge/e7"], "{extension}");
             drop(lock);
             let added = crate::Knowledge::new("More", ["y"], "Nothing about it.");
             memory.add(&added).unwrap();
