@@ -58,17 +58,13 @@ pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
     each_piece(text, &mut |piece| match piece {
         Piece::Pair(pair) => give(pair),
-        Piece::Word(mut rest) => {
-            while !rest.is_empty() {
-                let (part, behind) = rest.split_at(camel_end(rest));
-                rest = behind;
-                lower_case(part, &mut lower);
-                // The rest of `don't` and `it's` is also the name of a language, a type or a flag.
-                if is_token(&lower) || matches!(lower.as_str(), "d" | "m" | "s" | "t") {
-                    give(&lower);
-                }
+        Piece::Word(word) => each_part(word, &mut |part| {
+            lower_case(part, &mut lower);
+            // The rest of `don't` and `it's` is also the name of a language, a type or a flag.
+            if is_token(&lower) || matches!(lower.as_str(), "d" | "m" | "s" | "t") {
+                give(&lower);
             }
-        }
+        }),
     });
 }
 
@@ -91,14 +87,18 @@ pub(super) fn places(text: &str, stems: &mut Stems, give: &mut dyn FnMut(Range<u
         Piece::Pair(pair) => give(place(pair), StreamKind::Words, pair),
         Piece::Word(word) => {
             words(word, stems, &mut |token| give(place(word), StreamKind::Words, token));
-            let mut rest = word;
-            while !rest.is_empty() {
-                let (part, behind) = rest.split_at(camel_end(rest));
-                rest = behind;
-                parts(part, &mut |token| give(place(part), StreamKind::Parts, token));
-            }
+            each_part(word, &mut |part| parts(part, &mut |token| give(place(part), StreamKind::Parts, token)));
         }
     });
+}
+
+/// Calls `give` with each part of a camel-case word.
+fn each_part<'a>(mut word: &'a str, give: &mut dyn FnMut(&'a str)) {
+    while !word.is_empty() {
+        let (part, behind) = word.split_at(camel_end(word));
+        give(part);
+        word = behind;
+    }
 }
 
 fn is_token(lower: &str) -> bool {

@@ -156,8 +156,7 @@ fn a_private_file_takes_no_name_that_is_taken() {
 fn leftovers_of_a_killed_process_are_swept() {
     let project = ProjectFolder::new(Abilities::ALL);
     let dead = u32::MAX;
-    let name =
-        |random: &str| crate::store::temp::exchange_name(&format!(".tmp-{dead}-{random}"), "a", Some((OLD, NEW)));
+    let name = |random: &str| crate::store::temp::exchange_name(&format!(".tmp-{dead}-{random}"), "a", OLD, NEW);
     let (known, unknown) = (name("0000000000000001"), name("0000000000000002"));
     fs::write(project.place.path().join(&known), OLD).unwrap();
     fs::write(project.place.path().join(&unknown), SAVED).unwrap();
