@@ -47,27 +47,19 @@ fn leftovers_are_removed_everywhere_and_nothing_else_is() {
     let dead = format!(".tmp-{DEAD}-0123456789abcdef");
     let alive = format!(".tmp-{}-0123456789abcdef", std::process::id());
     let mut expected = Vec::new();
-    for folder in ["knowledge", "knowledge/a/b", "journal/run-1a2b3c4d", "archive/knowledge", "state"] {
-        // While this process has the lock, no other one writes here, whatever its number.
-        for name in [&dead, &alive] {
-            fixture.put(&format!("{folder}/{name}"), "partial");
-            expected.push(format!("{folder}/{name}"));
-        }
+    // While this process has the lock, no other one writes to its folders, whatever its number.
+    for folder in ["knowledge/", "knowledge/a/b/", "journal/run-1a2b3c4d/", "archive/knowledge/", "state/"] {
+        expected.extend([&dead, &alive].map(|name| format!("{folder}{name}")));
     }
-    for folder in ["cache/index", "cache"] {
-        fixture.put(&format!("{folder}/{dead}"), "partial");
-        fixture.put(&format!("{folder}/{alive}"), "being written");
-        expected.push(format!("{folder}/{dead}"));
+    for folder in ["cache/index/", "cache/", ""] {
+        expected.push(format!("{folder}{dead}"));
+        fixture.put(&format!("{folder}{alive}"), "being written");
     }
-    fixture.put(&dead, "partial");
-    fixture.put(&alive, "being written");
-    expected.push(dead.clone());
+    fixture.put_all(&expected, "partial");
     // Not ours, not in our folders, or not a file.
     let elsewhere = format!("other/{dead}");
     let others = ["knowledge/.tmp-mine.md", "knowledge/a.md", &elsewhere, "knowledge/a/c.md"];
-    for path in others {
-        fixture.put(path, "kept");
-    }
+    fixture.put_all(others, "kept");
     fixture.link("a.md", "knowledge/.tmp-1-0123456789abcdef");
     fs::create_dir(fixture.store.memory().join("knowledge/.tmp-2-0123456789abcdef")).unwrap();
 

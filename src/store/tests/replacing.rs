@@ -191,21 +191,21 @@ fn other_bytes_are_a_conflict() {
     let fixture = Fixture::new();
     let lock = fixture.lock();
     fixture.put(A, "theirs");
-    assert_conflict(fixture.store.replace(&lock, A, b"old", b"new", now()));
-    // A prefix, an extension, and bytes that are the new ones already.
-    assert_conflict(fixture.store.replace(&lock, A, b"their", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, A, b"theirs.", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, A, b"old", b"theirs", now()));
-    assert_conflict(fixture.store.replace(&lock, "knowledge/none.md", b"old", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, "none/a.md", b"old", b"new", now()));
     fixture.put("large.md", vec![b'a'; MAX_FILE_BYTES + 1]);
-    assert_conflict(fixture.store.replace(&lock, "large.md", b"old", b"new", now()));
     fixture.fifo("fifo.md");
-    assert_conflict(fixture.store.replace(&lock, "fifo.md", b"", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, "knowledge", b"", b"new", now()));
     fixture.link(A, "link.md");
-    assert_outside(fixture.store.replace(&lock, "link.md", b"theirs", b"new", now()));
-    assert_outside(fixture.store.replace(&lock, "../a.md", b"theirs", b"new", now()));
+    let replace =
+        |path, old: &str, new: &str| fixture.store.replace(&lock, path, old.as_bytes(), new.as_bytes(), now());
+    // A prefix, an extension, and bytes that are the new ones already.
+    for (old, new) in [("old", "new"), ("their", "new"), ("theirs.", "new"), ("old", "theirs")] {
+        assert_conflict(replace(A, old, new));
+    }
+    for path in ["knowledge/none.md", "none/a.md", "large.md", "fifo.md", "knowledge"] {
+        assert_conflict(replace(path, "", "new"));
+        assert_conflict(replace(path, "old", "new"));
+    }
+    assert_outside(replace("link.md", "theirs", "new"));
+    assert_outside(replace("../a.md", "theirs", "new"));
     let large = vec![b'a'; MAX_FILE_BYTES + 1];
     let replaced = fixture.store.replace(&lock, A, b"theirs", &large, now());
     assert!(matches!(replaced, Err(Error::Invalid { .. })), "{replaced:?}");
