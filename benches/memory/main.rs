@@ -144,14 +144,14 @@ fn parse_scan_build_query() -> Done {
     measure("build the index of 1,000 entries", || (), |()| memory.rebuild_index())?;
 
     let catalog = scan();
-    let mut overlay = OverlayBuilder::new();
+    let mut overlay = OverlayBuilder::default();
     for row in catalog.rows() {
         let path = catalog.path(row);
         let bytes = store.read(&path).map_err(|_| "an entry cannot be read")?.bytes;
         let entry = entry::read(&path, &bytes);
         overlay.add(Document { path: &path, head: &entry.head, body: &entry.body, text: &entry.text })?;
     }
-    let mut snapshot = Snapshot::new();
+    let mut snapshot = Snapshot::default();
     snapshot.add_overlay(&overlay.finish()?)?;
     let mut seed = 0;
     let mut query = || {

@@ -25,10 +25,10 @@ pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::E
     let folder = store.folder(&format!("cache/{}/live", internals::folder_name()))?;
     let anchor = store.anchor().ok_or("there is no cache; run `ralph-memory index`")?;
     let committed =
-        Committed::open(folder, anchor, boot.trim()).ok_or("there is no index; run `ralph-memory index`")?;
+        Committed::open(folder, anchor, boot.trim()).map_err(|_| "there is no index; run `ralph-memory index`")?;
     let scan = Catalog::scan(&store, Area::Live, Some(committed.id()), SystemTime::now());
     let catalog = scan.read(&store, &mut |_, _| {});
-    let mut snapshot = Snapshot::new();
+    let mut snapshot = Snapshot::default();
     snapshot.add_committed(&committed, &catalog.stale_paths())?;
 
     let mut queries_parsed = Vec::new();

@@ -6,7 +6,7 @@ use std::io;
 use rustix::io::Errno;
 
 use super::Area;
-use super::table::{Code, FolderRow, NotAnEntry, fingerprint, is_racy};
+use super::table::{AGAIN, Code, FolderRow, NotAnEntry, Row, fingerprint, is_racy};
 use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
 
@@ -19,6 +19,22 @@ pub(super) enum Seen {
     Stat(FileStat),
     Gone,
     Refused,
+}
+
+impl Seen {
+    /// Returns what the answer to the question for a file's stat says.
+    pub(super) fn of(stat: io::Result<FileStat>) -> Seen {
+        match stat {
+            Ok(stat) => Seen::Stat(stat),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Seen::Gone,
+            Err(_) => Seen::Refused,
+        }
+    }
+
+    /// Returns whether the file is as its row says.
+    pub(super) fn is_known(self, row: &Row) -> bool {
+        matches!(self, Seen::Stat(stat) if row.stat == fingerprint(&stat)) && !row.has(AGAIN)
+    }
 }
 
 /// The content of a folder.

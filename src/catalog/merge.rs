@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::listing::{Listing, Seen, open_and_list};
 use super::scan::Scan;
-use super::table::{AGAIN, FolderRow, GONE, IN_INDEX, NotAnEntry, Row, fingerprint, id_hash, number};
+use super::table::{FolderRow, GONE, IN_INDEX, NotAnEntry, Row, id_hash, number};
 use crate::store::Store;
 
 /// The sources of the new table's folders: the number in the old one, and the current content, if it was listed.
@@ -111,15 +111,13 @@ fn merge(scan: &mut Scan, path: &str, old: &[Row], files: Vec<(String, Seen)>) {
         let row = if let Some(known) = known.filter(|known| !known.has(GONE)) {
             *known
         } else {
-            let Some((at, len)) = scan.catalog.table.add_text(&name) else { continue };
+            let Some(text) = scan.catalog.table.add_text(&name) else { continue };
             scan.catalog.changed = true;
-            let id = id_hash(&format!("{path}/{name}"));
-            Row { name: at, name_len: len, id, recency: i64::MIN, flags: AGAIN, ..Row::default() }
+            Row::new(text, id_hash(&format!("{path}/{name}")))
         };
-        let is_same = matches!(seen, Seen::Stat(stat) if row.stat == fingerprint(&stat)) && !row.has(AGAIN);
         let at = number(scan.catalog.table.rows.len());
         scan.catalog.table.rows.push(row);
-        if !is_same {
+        if !seen.is_known(&row) {
             scan.note(at, seen);
         }
     }

@@ -29,11 +29,6 @@ mod table;
 mod update;
 mod walk;
 
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod tests;
-
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -80,12 +75,17 @@ impl Area {
         }
     }
 
-    /// Returns the folder of the area's manifests and heads, below the cache folder.
-    fn cache(self) -> &'static str {
+    /// Returns its name in the cache.
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Area::Live => "catalog-v2/live",
-            Area::Archive => "catalog-v2/archive",
+            Area::Live => "live",
+            Area::Archive => "archive",
         }
+    }
+
+    /// Returns the folder of the area's manifests and heads, below the cache folder.
+    fn cache(self) -> String {
+        format!("{FOLDER}/{}", self.name())
     }
 }
 
@@ -119,17 +119,8 @@ impl Catalog {
     /// `index_id` is the id of the index commit that a search will use; it selects the manifest to start from. `now`
     /// must be taken before this call: a file that changed shortly before it or later is hashed again the next time.
     pub fn scan(store: &Store, area: Area, index_id: Option<&str>, now: SystemTime) -> Scan {
-        Catalog::load(store, area, index_id).rescan(store, index_id, now)
-    }
-
-    /// Examines every file again, starting from this catalog, or from the manifest if the index commit is another one.
-    /// For processes that make many calls.
-    pub fn rescan(self, store: &Store, index_id: Option<&str>, now: SystemTime) -> Scan {
-        let is_current = self.index_id.as_deref() == index_id;
-        let mut catalog = if is_current { self } else { Catalog::load(store, self.area, index_id) };
-        catalog.by_id = OnceLock::new();
-        (catalog.n_reread, catalog.n_left, catalog.shortage) = (0, 0, 0);
-        catalog.root_problems = listing::root_problems(store, catalog.area);
+        let mut catalog = Catalog::load(store, area, index_id);
+        catalog.root_problems = listing::root_problems(store, area);
         walk::run(catalog, store, nanoseconds(now))
     }
 
@@ -139,16 +130,13 @@ impl Catalog {
     /// next scan, which lists the file's folder again too. For a file in a folder that is unknown to this catalog,
     /// everything is examined.
     pub fn rescan_path(mut self, store: &Store, path: &str, now: SystemTime) -> Scan {
+        let known = path.rsplit_once('/').and_then(|(folder, name)| Some((self.table.folder_at(folder)?, name)));
+        let Some((folder, name)) = known else {
+            return Catalog::scan(store, self.area, self.index_id.as_deref(), now);
+        };
         self.by_id = OnceLock::new();
         (self.n_reread, self.n_left, self.shortage) = (0, 0, 0);
-        let Some((folder, name)) = path.rsplit_once('/') else { return self.rescan_all(store, now) };
-        let Some(folder) = self.table.folder_at(folder) else { return self.rescan_all(store, now) };
         walk::run_at(self, store, nanoseconds(now), folder, name)
-    }
-
-    fn rescan_all(self, store: &Store, now: SystemTime) -> Scan {
-        let index_id = self.index_id.clone();
-        self.rescan(store, index_id.as_deref(), now)
     }
 
     /// Returns how many rows there are.
@@ -404,3 +392,6 @@ fn nanoseconds(time: SystemTime) -> i64 {
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |since| -since),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,35 +55,38 @@ impl Scan {
                 self.catalog.table.rows[row as usize].set(UNREAD, true);
             }
             Seen::Stat(stat) => {
-                let noted = &mut self.catalog.table.rows[row as usize];
-                noted.stat = fingerprint(&stat);
-                noted.set(AGAIN, is_racy(&stat, self.start));
-                self.refuse(row, if stat.kind == FileKind::Link { Code::Link } else { Code::NotAFile });
+                let code = if stat.kind == FileKind::Link { Code::Link } else { Code::NotAFile };
+                self.refuse(row, Some(&stat), code);
             }
-            Seen::Refused => {
-                let noted = &mut self.catalog.table.rows[row as usize];
-                noted.stat = 0;
-                noted.set(AGAIN, true);
-                self.refuse(row, Code::Unreadable);
-            }
-            Seen::Gone => {
-                self.catalog.leave_index(row);
-                self.touched.push(before.id);
-                self.catalog.table.rows[row as usize].set(GONE, true);
-                self.catalog.changed = true;
-            }
+            Seen::Refused => self.refuse(row, None, Code::Unreadable),
+            Seen::Gone => self.lose(row),
         }
         self.catalog.changed |= self.catalog.table.rows[row as usize].differs(&before);
     }
 
-    /// Records why nothing of a row's file can be read.
-    pub(super) fn refuse(&mut self, row: RowId, code: Code) {
+    /// Records that a row's file is gone.
+    pub(super) fn lose(&mut self, row: RowId) {
         self.catalog.leave_index(row);
+        self.catalog.changed = true;
+        let row = &mut self.catalog.table.rows[row as usize];
+        row.set(GONE, true);
+        self.touched.push(row.id);
+    }
+
+    /// Records why nothing of a row's file can be read. A file without a stat is looked at again the next time.
+    pub(super) fn refuse(&mut self, row: RowId, stat: Option<&FileStat>, code: Code) {
+        self.catalog.leave_index(row);
+        self.stamp(row, stat);
         let row = &mut self.catalog.table.rows[row as usize];
         self.touched.push(row.id);
-        let Row { stat, name, id, name_len, .. } = *row;
-        let flags = row.flags & AGAIN;
-        *row = Row { stat, recency: i64::MIN, name, id, name_len, flags, ..Row::default() };
+        row.forget(row.flags & AGAIN);
         row.set_code(Some(code));
+    }
+
+    /// Records the stat of a row's file.
+    pub(super) fn stamp(&mut self, row: RowId, stat: Option<&FileStat>) {
+        let row = &mut self.catalog.table.rows[row as usize];
+        row.stat = stat.map_or(0, fingerprint);
+        row.set(AGAIN, stat.is_none_or(|stat| is_racy(stat, self.start)));
     }
 }

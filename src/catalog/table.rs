@@ -80,6 +80,16 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Returns the row of a file of which nothing but the name is known, as [`Table::add_text`] has it, and the id.
+    pub(super) fn new((name, name_len): (u32, u16), id: u32) -> Row {
+        Row { name, name_len, id, recency: i64::MIN, flags: AGAIN, ..Row::default() }
+    }
+
+    /// Forgets what was read of the file.
+    pub(super) fn forget(&mut self, flags: u16) {
+        *self = Row { stat: self.stat, flags, ..Row::new((self.name, self.name_len), self.id) };
+    }
+
     /// Returns whether any of these flags is set.
     pub(super) fn has(&self, flags: u16) -> bool {
         self.flags & flags != 0
@@ -230,8 +240,8 @@ impl Table {
     pub(super) fn insert(&mut self, folder: usize, name: &str, id: u32) -> Option<RowId> {
         let rows = self.rows_of(folder);
         let at = rows.start + self.rows[rows].partition_point(|row| self.name(row) < name);
-        let (name, name_len) = self.add_text(name)?;
-        self.rows.insert(at, Row { name, name_len, id, recency: i64::MIN, flags: AGAIN, ..Row::default() });
+        let text = self.add_text(name)?;
+        self.rows.insert(at, Row::new(text, id));
         for later in &mut self.folders[folder + 1..] {
             later.first += 1;
         }
@@ -240,6 +250,9 @@ impl Table {
 
     /// Removes the rows that are gone.
     pub(super) fn compact(&mut self) {
+        if !self.rows.iter().any(|row| row.has(GONE)) {
+            return;
+        }
         let mut kept = 0;
         for folder in 0..self.folders.len() {
             let rows = self.rows_of(folder);

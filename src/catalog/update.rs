@@ -12,8 +12,7 @@ use super::Catalog;
 use super::listing::{is_shortage, os_number};
 use super::scan::Scan;
 use super::table::{
-    AGAIN, ALIASES, Code, ERROR, EVENT, GONE, IN_INDEX, NOT_TEXT, PROBLEM, Row, RowId, SHADOWED, SUPERSEDES, UNREAD,
-    fingerprint, hash_of_name, is_racy,
+    AGAIN, ALIASES, Code, ERROR, EVENT, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, hash_of_name,
 };
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{self, Entry, Head, Id};
@@ -49,9 +48,7 @@ impl Scan {
         for group in groups {
             self.settle(store, &group, is_over, on_pending);
         }
-        if self.catalog.table.rows.iter().any(|row| row.has(GONE)) {
-            self.catalog.table.compact();
-        }
+        self.catalog.table.compact();
         self.catalog
     }
 
@@ -127,26 +124,22 @@ impl Scan {
             Err(error) => {
                 let code = match error {
                     Unreadable::Missing => {
-                        self.catalog.leave_index(row);
-                        self.catalog.table.rows[row as usize].set(GONE, true);
-                        self.catalog.changed = true;
+                        self.lose(row);
                         return None;
                     }
                     Unreadable::Link => Code::Link,
                     Unreadable::NotAFile => Code::NotAFile,
                     Unreadable::TooLarge { .. } => Code::TooLarge,
                     Unreadable::Io(error) => {
-                        self.catalog.shortage = Some(os_number(&error))
-                            .filter(|number| is_shortage(*number))
-                            .unwrap_or(self.catalog.shortage);
+                        let number = os_number(&error);
+                        if is_shortage(number) {
+                            self.catalog.shortage = number;
+                        }
                         Code::Unreadable
                     }
                 };
                 // There is no stat of this file, and reading it again does no harm.
-                let known = &mut self.catalog.table.rows[row as usize];
-                known.stat = 0;
-                known.set(AGAIN, true);
-                self.refuse(row, code);
+                self.refuse(row, None, code);
                 return None;
             }
         };
@@ -155,10 +148,9 @@ impl Scan {
         if old.hash != hash {
             self.catalog.leave_index(row);
         }
+        self.stamp(row, Some(&file.stat));
         let known = &mut self.catalog.table.rows[row as usize];
         let is_same = old.code().is_none() && old.hash == hash && old.head_len > 0;
-        known.stat = fingerprint(&file.stat);
-        known.set(AGAIN, is_racy(&file.stat, self.start));
         known.hash = hash;
         known.set_code(None);
         known.set(NOT_TEXT, std::str::from_utf8(&file.bytes).is_err());
@@ -177,9 +169,7 @@ impl Scan {
     fn postpone(&mut self, row: RowId) {
         self.catalog.n_left += 1;
         self.catalog.leave_index(row);
-        let Row { name, id, name_len, .. } = self.catalog.table.rows[row as usize];
-        let flags = AGAIN | NOT_TEXT;
-        self.catalog.table.rows[row as usize] = Row { recency: i64::MIN, name, id, name_len, flags, ..Row::default() };
+        self.catalog.table.rows[row as usize].forget(AGAIN | NOT_TEXT);
     }
 
     /// Returns whether the index contains the row's content, and records it if it does so again, as after a branch was

@@ -4,12 +4,11 @@
 //! that a name in it was created, removed or given to another file. Differences become flags in the rows for phase 2.
 //! This file knows nothing about entries.
 
-use std::io;
 use std::ops::Range;
 
 use super::listing::{Listing, Seen, is_no_folder, list};
 use super::scan::Scan;
-use super::table::{AGAIN, RowId, Table, fingerprint, id_hash, number};
+use super::table::{RowId, Table, fingerprint, id_hash, number};
 use super::{Area, Catalog, merge};
 use crate::store::Store;
 
@@ -28,7 +27,6 @@ struct FolderListing {
 pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
     let found = look_at_all(store, &catalog.table, catalog.area, start);
     let mut scan = Scan { catalog, touched: Vec::new(), start };
-    let is_any_gone = found.files.iter().any(|(_, seen)| matches!(seen, Seen::Gone));
     for (row, seen) in found.files {
         scan.note(row, seen);
     }
@@ -37,7 +35,7 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
         |root: &&str| table.folder_at(root).is_none() && !store.folder(root).is_err_and(|error| is_no_folder(&error));
     if !found.folders.is_empty() || scan.catalog.area.roots().iter().any(is_new_root) {
         merge::rebuild(&mut scan, store, found.folders);
-    } else if is_any_gone {
+    } else {
         scan.catalog.table.compact();
     }
     scan
@@ -53,15 +51,9 @@ pub(super) fn run_at(mut catalog: Catalog, store: &Store, start: i64, folder: us
     });
     let mut scan = Scan { catalog, touched: Vec::new(), start };
     if let Some(row) = row {
-        match stat {
-            Ok(stat) => scan.note(row, Seen::Stat(stat)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                scan.note(row, Seen::Gone);
-                scan.catalog.table.compact();
-            }
-            Err(_) => scan.note(row, Seen::Refused),
-        }
+        scan.note(row, Seen::of(stat));
     }
+    scan.catalog.table.compact();
     scan
 }
 
@@ -99,13 +91,10 @@ fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<
         }
         for row in table.rows_of(at) {
             let known = &table.rows[row];
-            let seen = match folder.stat_of(table.name(known)) {
-                Ok(stat) if known.stat == fingerprint(&stat) && !known.has(AGAIN) => continue,
-                Ok(stat) => Seen::Stat(stat),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Seen::Gone,
-                Err(_) => Seen::Refused,
-            };
-            found.files.push((number(row), seen));
+            let seen = Seen::of(folder.stat_of(table.name(known)));
+            if !seen.is_known(known) {
+                found.files.push((number(row), seen));
+            }
         }
     }
     found

@@ -27,21 +27,16 @@ pub struct Committed {
 }
 
 impl Committed {
-    /// Opens the index in `folder`; `None` if there is none that can be trusted.
+    /// Opens the index in `folder`, if there is one that can be trusted.
     ///
     /// Anyone can put files into its folder, and a repository can contain them. So a file counts only if it was written
     /// here, with this `anchor`, and if its stat is the same as after the commit. Nothing is synced when the index is
     /// written, so after a restart of the machine (`boot` identifies the start) every checksum is verified once.
-    pub fn open(folder: Folder, anchor: Anchor, boot: &str) -> Option<Committed> {
-        Committed::open_or_why(folder, anchor, boot).ok()
-    }
-
-    /// Does the same, and returns the reason if there is none.
     ///
     /// # Errors
     ///
     /// Those of the file system, and other problems of the files.
-    pub fn open_or_why(folder: Folder, anchor: Anchor, boot: &str) -> tantivy::Result<Committed> {
+    pub fn open(folder: Folder, anchor: Anchor, boot: &str) -> tantivy::Result<Committed> {
         let folder = Arc::new(folder);
         let mut attempt = 1;
         loop {
@@ -68,7 +63,7 @@ impl Committed {
     }
 
     fn open_in(directory: &CacheDirectory, folder: &Folder) -> tantivy::Result<Committed> {
-        let index = open_index(directory.clone(), &IndexFields::new())?;
+        let index = open_index(directory.clone(), &IndexFields::default())?;
         let meta = index.load_metas()?;
         if !directory.is_of_this_boot() && read_seal(folder).ok().as_ref() != Some(&directory.looked_at()) {
             let segments: Vec<String> = meta.segments.iter().map(|segment| segment.id().uuid_string()).collect();
@@ -149,7 +144,7 @@ impl Writer {
     }
 
     fn begin_in(directory: CacheDirectory, folder: &Folder, fresh: bool, n_expected: usize) -> tantivy::Result<Writer> {
-        let fields = IndexFields::new();
+        let fields = IndexFields::default();
         let index = if fresh {
             folder.clear()?;
             let index = Index::create(directory.clone(), fields.schema.clone(), super::settings())?;
@@ -176,7 +171,7 @@ impl Writer {
         // A killed process leaves segment files that no commit names. A later commit may need the name of one of them,
         // and would fail each time.
         writer.garbage_collect_files().wait()?;
-        Ok(Writer { batch: writer, fields, stems: Stems::new(), directory, failed: None })
+        Ok(Writer { batch: writer, fields, stems: Stems::default(), directory, failed: None })
     }
 
     /// Removes the document of a path.
@@ -254,7 +249,7 @@ mod tests {
         }
 
         fn opens(&self, boot: &str) -> bool {
-            Committed::open(self.folder(), self.store.anchor().unwrap(), boot).is_some()
+            Committed::open(self.folder(), self.store.anchor().unwrap(), boot).is_ok()
         }
 
         /// The names of the segment's files.

@@ -156,14 +156,14 @@ impl CacheDirectory {
     fn open(&self, path: &Path) -> Result<File, OpenReadError> {
         self.refused.note(self.folder.open_file(name(path))).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
-            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+            _ => unreadable(path)(error),
         })
     }
 
     fn read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         let mut bytes = Vec::new();
         let read = self.refused.note(self.open(path)?.take(MAX_LIST + 1).read_to_end(&mut bytes));
-        read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
+        read.map_err(unreadable(path))?;
         if bytes.len() as u64 > MAX_LIST { Err(torn(path)) } else { Ok(bytes) }
     }
 }
@@ -177,7 +177,12 @@ const SUM: usize = 8;
 const LENGTH: usize = 8;
 
 fn torn(path: &Path) -> OpenReadError {
-    OpenReadError::wrap_io_error(io::ErrorKind::InvalidData.into(), path.to_owned())
+    unreadable(path)(io::ErrorKind::InvalidData.into())
+}
+
+/// Returns what makes an error of the file system that of reading this file.
+fn unreadable(path: &Path) -> impl Fn(io::Error) -> OpenReadError + '_ {
+    |error| OpenReadError::wrap_io_error(error, path.to_owned())
 }
 
 /// Returns the name that Tantivy uses: it knows only its own folder. An invalid one is refused later.
@@ -198,13 +203,10 @@ impl Directory for CacheDirectory {
         let file = match self.open(path) {
             // Tantivy treats a segment without a file of positions as one that needs none, and continues. Here every
             // segment has one, so it was merged away while it was being opened.
-            Err(OpenReadError::FileDoesNotExist(path)) => {
-                return Err(OpenReadError::wrap_io_error(io::ErrorKind::NotFound.into(), path));
-            }
+            Err(OpenReadError::FileDoesNotExist(_)) => return Err(unreadable(path)(io::ErrorKind::NotFound.into())),
             result => result?,
         };
-        let stat = self.refused.note(FileStat::of(&file));
-        let stat = stat.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
+        let stat = self.refused.note(FileStat::of(&file)).map_err(unreadable(path))?;
         let is_known = {
             let files = self.files();
             files.own.contains(name(path)) || files.sealed.get(name(path)) == Some(&stat)
@@ -218,8 +220,7 @@ impl Directory for CacheDirectory {
         }
         // A system that does not list open files.
         let mut bytes = Vec::new();
-        let read = self.refused.note((&file).take(stat.size).read_to_end(&mut bytes));
-        read.map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))?;
+        self.refused.note((&file).take(stat.size).read_to_end(&mut bytes)).map_err(unreadable(path))?;
         Ok(Arc::new(OwnedBytes::new(bytes)))
     }
 
@@ -234,7 +235,7 @@ impl Directory for CacheDirectory {
         match self.folder.stat_of(name(path)) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
+            Err(error) => Err(unreadable(path)(error)),
         }
     }
 

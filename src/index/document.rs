@@ -34,8 +34,8 @@ pub(super) struct IndexFields {
     pub(super) filter: Field,
 }
 
-impl IndexFields {
-    pub(super) fn new() -> IndexFields {
+impl Default for IndexFields {
+    fn default() -> IndexFields {
         let mut schema = Schema::builder();
         let path = schema.add_text_field(PATH, STRING | FAST);
         let names =
@@ -192,6 +192,6 @@ mod tests {
 
     #[test]
     fn a_tag_is_one_term_of_sorted_stems() {
-        assert_eq!(tag_term("connection-pools", &mut Stems::new()), "connect\u{1f}pool");
+        assert_eq!(tag_term("connection-pools", &mut Stems::default()), "connect\u{1f}pool");
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use tantivy::DocId;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet as _, TERMINATED};
 
 use super::score::{Candidate, Scores};
+use super::snapshot::documents;
 
 /// Points for the document of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,13 +64,9 @@ impl Scores<'_> {
             let mut paths = inverted.terms().stream()?;
             while let Some((path, info)) = paths.next() {
                 let Some(bonus) = bonuses.get(path) else { continue };
-                let mut postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
-                while postings.doc() != TERMINATED {
-                    if segment.dead.binary_search(&postings.doc()).is_err() {
-                        found.insert((number, postings.doc()), (bonus.points, bonus.alone));
-                    }
-                    postings.advance();
-                }
+                let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+                let live = documents(postings).filter(|doc| segment.dead.binary_search(doc).is_err());
+                found.extend(live.map(|doc| ((number, doc), (bonus.points, bonus.alone))));
             }
         }
         Ok(found)

@@ -10,7 +10,7 @@ use crate::text::nfc;
 /// Returns where words of a query are in a text, in bytes, in order and without overlap. Words count that have the same stem, and parts of
 /// identifiers that are the same; stop words do not.
 pub(crate) fn highlights(text: &str, query: &str) -> Vec<Range<usize>> {
-    let mut stems = Stems::new();
+    let mut stems = Stems::default();
     let mut wanted: HashSet<(StreamKind, String)> = HashSet::new();
     tokens::places(query, &mut stems, &mut |_, kind, token| {
         // A letter would be found in the endings of many words.

@@ -27,8 +27,6 @@ use tantivy::{IndexSettings, TantivyError};
 
 pub use commit::Committed;
 pub(crate) use commit::Writer;
-#[cfg(test)]
-pub(crate) use commit::reseal;
 pub use document::Document;
 pub(crate) use document::Filter;
 pub(crate) use extra::Bonus;
@@ -52,7 +50,7 @@ pub fn folder_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         // In JSON the fields have a fixed order; the schema's debug form has none.
-        let schema = serde_json::to_string(&document::IndexFields::new().schema).unwrap_or_default();
+        let schema = serde_json::to_string(&document::IndexFields::default().schema).unwrap_or_default();
         let versions = format!(
             "{} tokens {} documents {} files {}",
             tantivy::version_string(),
@@ -86,3 +84,6 @@ fn settings() -> IndexSettings {
         ..IndexSettings::default()
     }
 }
+
+#[cfg(test)]
+pub(crate) use commit::reseal;

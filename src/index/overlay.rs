@@ -11,7 +11,8 @@ use super::tokens::{self, Stems};
 /// Memory for the terms of a few entries; preparing Tantivy's usual 15 MB takes 4 ms. It is not a limit.
 const MEMORY_BYTES: usize = 300_000;
 
-/// Takes entries, then becomes a small index.
+/// Takes entries, then becomes a small index. Nothing is allocated before the first entry.
+#[derive(Default)]
 pub struct OverlayBuilder {
     writer: Option<SingleSegmentIndexWriter<TantivyDocument>>,
     fields: IndexFields,
@@ -19,11 +20,6 @@ pub struct OverlayBuilder {
 }
 
 impl OverlayBuilder {
-    /// Returns an empty one. Nothing is allocated before the first entry.
-    pub fn new() -> OverlayBuilder {
-        OverlayBuilder { writer: None, fields: IndexFields::new(), stems: Stems::new() }
-    }
-
     /// Adds a document.
     pub fn add(&mut self, document: Document<'_>) -> tantivy::Result<()> {
         let document = document.to_tantivy(&self.fields, &mut self.stems);
@@ -48,11 +44,5 @@ impl OverlayBuilder {
     pub fn finish(self) -> tantivy::Result<Vec<SegmentReader>> {
         let Some(writer) = self.writer else { return Ok(Vec::new()) };
         writer.finalize()?.searchable_segments()?.iter().map(SegmentReader::open).collect()
-    }
-}
-
-impl Default for OverlayBuilder {
-    fn default() -> OverlayBuilder {
-        OverlayBuilder::new()
     }
 }

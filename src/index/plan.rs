@@ -71,7 +71,7 @@ impl QueryPlan {
     /// Returns the plan of a query.
     pub(super) fn new(snapshot: &Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<QueryPlan> {
         let mut planner = Planner { snapshot, weights, plan: QueryPlan::default() };
-        let mut stems = Stems::new();
+        let mut stems = Stems::default();
         if weights.text > 0.0 {
             planner.plan_text(query, &mut stems)?;
         }
@@ -89,18 +89,14 @@ impl Planner<'_> {
             let mut terms = Vec::new();
             for (text, query_weight) in query_terms(&query.text, stream, weights.first_line, stems) {
                 let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0, says: 0.0 };
-                let looked_up = [0, 1, 2, 3].map(|within| self.look_up(stream * N_OF_STREAM + within, &term.text));
-                let mut most_frequent = 0;
-                let mut postings = Vec::with_capacity(N_OF_STREAM);
-                for result in looked_up {
-                    let (infos, frequency) = result?;
-                    most_frequent = most_frequent.max(frequency);
-                    postings.push((infos, frequency));
-                }
+                let fields = stream * N_OF_STREAM..(stream + 1) * N_OF_STREAM;
+                let places =
+                    fields.map(|field| self.look_up(field, &term.text)).collect::<tantivy::Result<Vec<_>>>()?;
+                let most_frequent = places.iter().map(|(_, frequency)| *frequency).max().unwrap_or(0);
                 // A word is as rare as in the field that has it most often. By the field's own count, an everyday word
                 // that few titles have would weigh like a name.
                 let rarity = self.idf(most_frequent) * f64::from(K1 + 1.0) * query_weight * share * weights.text;
-                for (within, (postings, frequency)) in postings.into_iter().enumerate() {
+                for (within, (postings, frequency)) in places.into_iter().enumerate() {
                     if frequency > 0 {
                         let factor = (rarity * field_weights[within]) as f32;
                         term.fields.push(PlannedField { field: stream * N_OF_STREAM + within, factor, postings });

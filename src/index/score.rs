@@ -20,7 +20,7 @@ use tantivy::{DocId, DocSet, TERMINATED};
 use super::document::{Filter, N_OF_STREAM, N_TEXTS};
 use super::plan::{K1, QueryPlan, TagPoints, UNIT};
 use super::query::{Part, TextQuery, Weights};
-use super::snapshot::{Segment, Snapshot};
+use super::snapshot::{Segment, Snapshot, documents};
 
 /// BM25's length normalisation, at the value of Robertson and of every engine.
 const B: f32 = 0.75;
@@ -184,7 +184,7 @@ impl<'a> Scores<'a> {
         }
         let matched = |(candidate, (mut parts, terms)): (&Candidate, ([i64; Part::ALL.len()], TermSet))| {
             parts[Part::Semantic as usize] = self.extra.get(&(candidate.segment, candidate.doc)).copied().unwrap_or(0);
-            let parts = Part::ALL.into_iter().zip(parts).filter(|(_, value)| *value != 0).collect();
+            let parts = Part::ALL.iter().copied().zip(parts).filter(|(_, value)| *value != 0).collect();
             Match { parts, evidence: self.evidence(terms) }
         };
         Ok(candidates.iter().zip(points).map(matched).collect())
@@ -277,12 +277,9 @@ impl<'a> Scores<'a> {
                 scores[doc] += self.coverage(scores[doc], *mask);
             }
         }
-        self.each_tag(index, &mut |tag, mut postings| {
+        self.each_tag(index, &mut |tag, postings| {
             let points: i64 = tag.points.iter().sum();
-            while postings.doc() != TERMINATED {
-                scores[postings.doc() as usize] += points;
-                postings.advance();
-            }
+            documents(postings).for_each(|doc| scores[doc as usize] += points);
         })?;
         for doc in &segment.dead {
             scores[*doc as usize] = 0;
@@ -309,13 +306,10 @@ impl<'a> Scores<'a> {
 /// Sets the score of every document that the filter excludes to 0.
 fn keep_filtered(segment: &Segment, snapshot: &Snapshot, filter: &Filter, scores: &mut [i64]) -> tantivy::Result<()> {
     let mut from = 0usize;
-    if let Some(mut postings) = segment.postings(snapshot.fields.filter, &filter.term(), IndexRecordOption::Basic)? {
-        while postings.doc() != TERMINATED {
-            let doc = postings.doc() as usize;
-            scores[from..doc].fill(0);
-            from = doc + 1;
-            postings.advance();
-        }
+    let postings = segment.postings(snapshot.fields.filter, &filter.term(), IndexRecordOption::Basic)?;
+    for doc in postings.into_iter().flat_map(documents) {
+        scores[from..doc as usize].fill(0);
+        from = doc as usize + 1;
     }
     scores[from..].fill(0);
     Ok(())

@@ -10,6 +10,7 @@ use super::commit::Committed;
 use super::document::{IndexFields, N_OF_STREAM, N_TEXTS, PATH, QUESTIONS};
 
 /// The live documents of one or more indexes.
+#[derive(Default)]
 pub struct Snapshot {
     pub(super) fields: IndexFields,
     pub(super) segments: Vec<Segment>,
@@ -28,36 +29,21 @@ pub(super) struct Segment {
 }
 
 impl Snapshot {
-    /// Returns an empty snapshot.
-    pub fn new() -> Snapshot {
-        Snapshot {
-            fields: IndexFields::new(),
-            segments: Vec::new(),
-            n_live: 0,
-            n_tokens: [0; N_TEXTS],
-            n_with: [0; N_TEXTS],
-        }
-    }
-
     /// Adds the committed documents, except those of the `stale` paths.
     pub fn add_committed(&mut self, committed: &Committed, stale: &[String]) -> tantivy::Result<()> {
         for reader in &committed.segments {
-            let mut dead: Vec<DocId> = match reader.alive_bitset() {
+            let dead = match reader.alive_bitset() {
                 Some(alive) => (0..reader.max_doc()).filter(|doc| alive.is_deleted(*doc)).collect(),
                 None => Vec::new(),
             };
-            let paths = reader.inverted_index(self.fields.path)?;
+            let mut segment = Segment { reader: reader.clone(), dead };
             for path in stale {
-                let term = Term::from_field_text(self.fields.path, path);
-                let Some(mut postings) = paths.read_postings(&term, IndexRecordOption::Basic)? else { continue };
-                while postings.doc() != TERMINATED {
-                    dead.push(postings.doc());
-                    postings.advance();
-                }
+                let postings = segment.postings(self.fields.path, path, IndexRecordOption::Basic)?;
+                segment.dead.extend(postings.into_iter().flat_map(documents));
             }
-            dead.sort_unstable();
-            dead.dedup();
-            self.add_segment(Segment { reader: reader.clone(), dead })?;
+            segment.dead.sort_unstable();
+            segment.dead.dedup();
+            self.add_segment(segment)?;
         }
         Ok(())
     }
@@ -104,10 +90,15 @@ impl Snapshot {
     }
 }
 
-impl Default for Snapshot {
-    fn default() -> Snapshot {
-        Snapshot::new()
-    }
+/// Returns the documents of postings that nobody advanced.
+pub(super) fn documents(mut postings: SegmentPostings) -> impl Iterator<Item = DocId> {
+    std::iter::from_fn(move || {
+        let doc = postings.doc();
+        (doc != TERMINATED).then(|| {
+            postings.advance();
+            doc
+        })
+    })
 }
 
 impl Segment {

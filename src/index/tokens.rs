@@ -58,17 +58,13 @@ pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
     each_piece(text, &mut |piece| match piece {
         Piece::Pair(pair) => give(pair),
-        Piece::Word(mut rest) => {
-            while !rest.is_empty() {
-                let (part, behind) = rest.split_at(camel_end(rest));
-                rest = behind;
-                lower_case(part, &mut lower);
-                // The rest of `don't` and `it's` is also the name of a language, a type or a flag.
-                if is_token(&lower) || matches!(lower.as_str(), "d" | "m" | "s" | "t") {
-                    give(&lower);
-                }
+        Piece::Word(word) => each_part(word, &mut |part| {
+            lower_case(part, &mut lower);
+            // The rest of `don't` and `it's` is also the name of a language, a type or a flag.
+            if is_token(&lower) || matches!(lower.as_str(), "d" | "m" | "s" | "t") {
+                give(&lower);
             }
-        }
+        }),
     });
 }
 
@@ -91,14 +87,18 @@ pub(super) fn places(text: &str, stems: &mut Stems, give: &mut dyn FnMut(Range<u
         Piece::Pair(pair) => give(place(pair), StreamKind::Words, pair),
         Piece::Word(word) => {
             words(word, stems, &mut |token| give(place(word), StreamKind::Words, token));
-            let mut rest = word;
-            while !rest.is_empty() {
-                let (part, behind) = rest.split_at(camel_end(rest));
-                rest = behind;
-                parts(part, &mut |token| give(place(part), StreamKind::Parts, token));
-            }
+            each_part(word, &mut |part| parts(part, &mut |token| give(place(part), StreamKind::Parts, token)));
         }
     });
+}
+
+/// Calls `give` with each part of a camel-case word.
+fn each_part<'a>(mut word: &'a str, give: &mut dyn FnMut(&'a str)) {
+    while !word.is_empty() {
+        let (part, behind) = word.split_at(camel_end(word));
+        give(part);
+        word = behind;
+    }
 }
 
 fn is_token(lower: &str) -> bool {
@@ -252,12 +252,14 @@ pub(super) struct Stems {
 /// A project's vocabulary fits; a stream of random words does not grow without limit.
 const MAX_KNOWN_STEMS: usize = 50_000;
 
-impl Stems {
-    pub(super) fn new() -> Stems {
+impl Default for Stems {
+    fn default() -> Stems {
         let stemmer = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build();
         Stems { stemmer, known: HashMap::default() }
     }
+}
 
+impl Stems {
     fn stem(&mut self, word: &str) -> &str {
         let hash = xxh3_64(word.as_bytes());
         if self.known.get(&hash).is_none_or(|(known, _)| known != word) {
@@ -290,7 +292,7 @@ impl Hasher for IsHash {
 
 /// Registers the streams under their names. Tantivy stores only the names, so every open index needs this.
 pub(super) fn register(tokenizers: &TokenizerManager) {
-    tokenizers.register(WORDS, StreamTokenizer { stems: Some(Stems::new()), ..StreamTokenizer::default() });
+    tokenizers.register(WORDS, StreamTokenizer { stems: Some(Stems::default()), ..StreamTokenizer::default() });
     tokenizers.register(PARTS, StreamTokenizer::default());
 }
 
@@ -353,7 +355,7 @@ mod tests {
 
     fn words_of(text: &str) -> String {
         let mut tokens = Vec::new();
-        words(text, &mut Stems::new(), &mut |token| tokens.push(token.to_owned()));
+        words(text, &mut Stems::default(), &mut |token| tokens.push(token.to_owned()));
         tokens.join(" ")
     }
 
@@ -403,12 +405,12 @@ mod tests {
             assert_eq!(of("\u{1103}\u{1166}\u{110b}\u{1175}"), of("데이"));
             assert_eq!(of("か\u{3099}き"), of("がき"));
         }
-        assert_eq!(tag_words("数据库", &mut Stems::new()), ["据库", "数据"]);
+        assert_eq!(tag_words("数据库", &mut Stems::default()), ["据库", "数据"]);
     }
 
     #[test]
     fn tags_are_sets_of_stems() {
-        let mut stems = Stems::new();
+        let mut stems = Stems::default();
         assert_eq!(tag_words("Connection-pools", &mut stems), ["connect", "pool"]);
         assert_eq!(tag_words("tests, test", &mut stems), ["test"]);
         assert_eq!(tag_words("it", &mut stems), ["it"]);

@@ -18,7 +18,7 @@ use std::time::UNIX_EPOCH;
 use rustix::fs::OFlags;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::folder::{FileKind, FileStat, is_missing};
+use super::folder::{FileKind, FileStat, is_missing, is_outside};
 use super::layout::Store;
 use super::lock::LOCK;
 use super::seal::{SUM_BYTES, SealKey};
@@ -59,11 +59,6 @@ fn place_of(ino: u64, born: Option<u128>, memory: impl Fn() -> PathBuf) -> Vec<u
     }
 }
 
-/// Returns whether a link is where a file should be.
-fn is_link(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-}
-
 impl Store {
     /// Seals files with the key in the first of these folders that has one, or else can be written.
     pub fn keep_key_in(&mut self, folders: Vec<PathBuf>) {
@@ -85,11 +80,14 @@ impl Store {
     /// Those of the file system.
     pub fn state_key(&self) -> io::Result<Option<SealKey>> {
         let file = match self.folder("state").and_then(|state| state.open_file(LOCK)) {
-            Err(error) if is_missing(&error) => return Ok(None),
-            // A path of another kind is not a lock, and no iteration was begun beside it.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput || is_link(&error) => return Ok(None),
-            // It is another user's.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+            // A path of another kind is not a lock, and no iteration was begun beside it; or it is another user's.
+            Err(error)
+                if is_missing(&error)
+                    || is_outside(&error)
+                    || matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied) =>
+            {
+                return Ok(None);
+            }
             result => result?,
         };
         let Some(user_key) = self.user_key.get() else { return Ok(None) };

@@ -6,11 +6,12 @@
 use std::fs::File;
 use std::io;
 
+use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+use rustix::io::Errno;
+
 /// The attribute of a POSIX access control list.
-#[cfg(any(target_os = "linux", target_os = "android", test))]
 const ACCESS: &str = "system.posix_acl_access";
 /// Those that are copied beside a person's own.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const SYSTEM: [&str; 3] = [ACCESS, "security.selinux", "security.SMACK64"];
 
 /// Gives `new` the attributes of `old`. What the system does not let this user copy is left out.
@@ -18,47 +19,30 @@ const SYSTEM: [&str; 3] = [ACCESS, "security.selinux", "security.SMACK64"];
 /// # Errors
 ///
 /// Those of the file system where it has no room for an attribute of a person's own.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
-    use rustix::fs::{XattrFlags, fremovexattr, fsetxattr};
-    use rustix::io::Errno;
-
-    let names = names(old);
-    for name in &names {
+    let list = grown(|buffer| flistxattr(old, buffer)).unwrap_or_default();
+    let names = list.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
+    for name in names.clone().filter(|name| !name.is_empty()) {
         let is_own = name.starts_with("user.");
-        if !is_own && !SYSTEM.contains(&name.as_str()) {
+        if !is_own && !SYSTEM.contains(&name) {
             continue;
         }
-        let Some(value) = value(old, name) else { continue };
-        match fsetxattr(new, name.as_str(), &value, XattrFlags::empty()) {
+        let Some(value) = grown(|buffer| fgetxattr(old, name, buffer)) else { continue };
+        match fsetxattr(new, name, &value, XattrFlags::empty()) {
             Err(error) if is_own && !matches!(error, Errno::PERM | Errno::ACCESS | Errno::NOTSUP) => {
                 return Err(error.into());
             }
             _ => {}
         }
     }
-    if !names.iter().any(|name| name == ACCESS) {
+    if !names.clone().any(|name| name == ACCESS) {
         // The folder may give one to new files, and so access to others.
         let _ = fremovexattr(new, ACCESS);
     }
     Ok(())
 }
 
-/// Returns the names of a file's attributes; none if the file system has none.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn names(file: &File) -> Vec<String> {
-    let list = grown(|buffer| rustix::fs::flistxattr(file, buffer)).unwrap_or_default();
-    let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names.filter_map(|name| String::from_utf8(name.to_owned()).ok()).collect()
-}
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn value(file: &File, name: &str) -> Option<Vec<u8>> {
-    grown(|buffer| rustix::fs::fgetxattr(file, name, buffer))
-}
-
 /// Returns what `read` writes into a buffer that is large enough.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 fn grown(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> Option<Vec<u8>> {
     /// The most that the system has.
     const MOST: usize = 64 * 1024;
@@ -69,14 +53,8 @@ fn grown(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> Option<Vec<u8
                 buffer.truncate(size);
                 return Some(buffer);
             }
-            Err(rustix::io::Errno::RANGE) if buffer.len() < MOST => buffer.resize(MOST, 0),
+            Err(Errno::RANGE) if buffer.len() < MOST => buffer.resize(MOST, 0),
             Err(_) => return None,
         }
     }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-#[allow(clippy::unnecessary_wraps, reason = "there is nothing to do on this system")]
-pub(super) fn copy_attributes(_: &File, _: &File) -> io::Result<()> {
-    Ok(())
 }

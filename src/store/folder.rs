@@ -4,7 +4,6 @@
 //! runs, leads nowhere. This file knows nothing about the folder layout and writes nothing.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -293,11 +292,13 @@ pub(super) fn foreign_folder() -> io::Error {
 }
 
 /// Why this program refused something that the system would not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FileRefusal {
     /// A path could leave the folder.
+    #[error("not a plain path below the folder")]
     Path,
     /// An open file is not a regular one.
+    #[error("not a regular file")]
     Kind,
 }
 
@@ -311,17 +312,6 @@ impl FileRefusal {
         error.get_ref().is_some_and(|source| source.downcast_ref() == Some(&self))
     }
 }
-
-impl fmt::Display for FileRefusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            FileRefusal::Path => "not a plain path below the folder",
-            FileRefusal::Kind => "not a regular file",
-        })
-    }
-}
-
-impl std::error::Error for FileRefusal {}
 
 /// Splits a path into that of its folder and the name in it.
 pub(super) fn split(path: &str) -> (&str, &str) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::folder::{Folder, explain};
 use super::layout::Store;
-use super::operation_log::OperationScope;
+use super::operation_log::{NAMELESS, OperationScope};
 use super::private::make_private;
 use crate::error::{Error, Result};
 
@@ -90,11 +90,6 @@ impl Store {
         self.take_lock(Guarded::Cache, timeout, &mut || {})
     }
 
-    /// Takes the lock of `cache/` if it is free at once.
-    pub fn try_cache_lock(&self) -> Option<Lock> {
-        self.take_lock(Guarded::Cache, Duration::ZERO, &mut || {}).ok()
-    }
-
     /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that tests can interfere
     /// there.
     pub(super) fn take_lock(&self, guarded: Guarded, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<Lock> {
@@ -104,7 +99,7 @@ impl Store {
         if was_abandoned && guarded == Guarded::Cache {
             self.sweep_cache();
         }
-        let operation = (guarded == Guarded::Entries).then(|| self.undo_log.enter_nameless());
+        let operation = (guarded == Guarded::Entries).then(|| self.undo_log.enter(NAMELESS, None));
         introduce(&file);
         Ok(Lock { file, guarded, was_abandoned, _operation: operation })
     }

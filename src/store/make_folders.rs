@@ -20,10 +20,6 @@ impl Store {
     /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself. They are not made
     /// durable.
     pub(super) fn make_folders(&self, path: &str) -> io::Result<Folder> {
-        match self.folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            result => return result,
-        }
         let is_private = PRIVATE.contains(&path.split('/').next().unwrap_or_default());
         let mode = if is_private { PRIVATE_FOLDER } else { NEW_FOLDER };
         self.folder("")?.make_folders(path, mode, Durability::Unsynced, &mut |_| Ok(()))
@@ -47,11 +43,11 @@ impl Folder {
         durability: Durability,
         before: &mut dyn FnMut(&str) -> io::Result<()>,
     ) -> io::Result<Folder> {
-        let mut folder = self.descend("")?;
-        if path.is_empty() {
-            return Ok(folder);
+        match self.descend(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => return result,
         }
-        check_path(path)?;
+        let mut folder = self.descend("")?;
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         for (part, end) in path.split('/').zip(ends) {
             folder = match folder.descend(part) {

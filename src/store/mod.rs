@@ -6,6 +6,7 @@
 //! old text or the new one.
 
 mod anchor;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod attributes;
 mod cache;
 mod files;
@@ -32,9 +33,6 @@ mod user_key;
 mod visit;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub use crate::entry::path::version_of;
 pub(crate) use anchor::Anchor;
 #[cfg(feature = "runner")]
@@ -55,3 +53,6 @@ pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
 pub(crate) use visit::SourceFiles;
 pub(crate) use write::Created;
+
+#[cfg(test)]
+mod tests;

@@ -88,7 +88,7 @@ pub(super) fn put_back(folder: &Folder, name: &str, temp: Temp<'_>, new: &[u8]) 
 /// Removes a file under a name that no editor knows, if it has these bytes there; else it gets its name back. `false`
 /// means that it was not removed.
 pub(super) fn remove_if(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<bool> {
-    let waiting = exchange_name(&temporary_name(), name, Some((bytes, bytes)));
+    let waiting = exchange_name(&temporary_name(), name, bytes, bytes);
     rename_new((folder, name), (folder, &waiting))?;
     let removed = match folder.holds(&waiting, bytes) {
         Ok(Some(_)) => unlinkat(folder, &waiting, AtFlags::empty()).map(|()| true).map_err(io::Error::from),

@@ -61,9 +61,12 @@ pub(super) const SUM_LINE: usize = 2 * SUM_BYTES + 2;
 
 /// Returns a checksum as a line, with the line end before it.
 pub(super) fn sum_line(sum: &[u8; SUM_BYTES]) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = sum.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[usize::from(digit)]);
-    [b'\n'].into_iter().chain(digits).chain([b'\n']).collect()
+    format!("\n{}\n", hex_digits(sum)).into_bytes()
+}
+
+/// Returns bytes in hexadecimal digits.
+pub(super) fn hex_digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -58,12 +58,6 @@ pub struct Paths {
     pub count: usize,
 }
 
-impl Extend<String> for Paths {
-    fn extend<T: IntoIterator<Item = String>>(&mut self, paths: T) {
-        paths.into_iter().for_each(|path| self.add(path));
-    }
-}
-
 impl Paths {
     fn add(&mut self, path: String) {
         self.count += 1;
@@ -145,7 +139,10 @@ impl Store {
             match found {
                 Ok(found) => survey.look_at(self.memory(), &found, latest),
                 Err(error) if error.io_error().is_some_and(is_missing) => {}
-                Err(error) => survey.closed.extend(error.path().and_then(|path| below(self.memory(), path))),
+                Err(error) => {
+                    let path = error.path().and_then(|path| below(self.memory(), path));
+                    path.into_iter().for_each(|path| survey.closed.add(path));
+                }
             }
         }
         survey

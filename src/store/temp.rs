@@ -14,7 +14,6 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat,
 use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::attributes::copy_attributes;
 use super::folder::{Folder, is_errno, is_unsupported};
 use super::name::{MAX_NAME_BYTES, cut};
 
@@ -88,7 +87,7 @@ impl<'a> Temp<'a> {
 
     /// Gives it a name that describes its content after an exchange with `target`.
     pub(super) fn announce_exchange(&mut self, target: &str, expected: &[u8], new: &[u8]) -> io::Result<()> {
-        let name = exchange_name(self.name(), target, Some((expected, new)));
+        let name = exchange_name(self.name(), target, expected, new);
         renameat(self.folder, self.name(), self.folder, &name)?;
         self.name = Some(name);
         Ok(())
@@ -126,7 +125,8 @@ fn make_like(file: &File, old: &File) -> io::Result<()> {
         // Root may give a file away, other users mostly not: then the new one belongs to its writer.
         let _ = fchown(file, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
     }
-    copy_attributes(old, file)?;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    super::attributes::copy_attributes(old, file)?;
     let mode = like.st_mode & 0o7777;
     // After the owner, whose change takes some bits away, and the access control list, which has bits of its own.
     if fstat(file)?.st_mode & 0o7777 != mode {
@@ -148,10 +148,8 @@ pub(super) fn temporary_name() -> String {
 
 /// Returns the name under which a file waits for an exchange with `target`. After the exchange it contains the
 /// displaced version. The fingerprints are those of the two versions with a copy elsewhere, which may be removed.
-/// Without fingerprints the file is never removed.
-pub(super) fn exchange_name(temporary: &str, target: &str, known: Option<(&[u8], &[u8])>) -> String {
-    let (expected, new) = known.map_or((0, 0), |(expected, new)| (xxh3_64(expected), xxh3_64(new)));
-    let start = format!("{temporary}-{expected:016x}-{new:016x}-");
+pub(super) fn exchange_name(temporary: &str, target: &str, expected: &[u8], new: &[u8]) -> String {
+    let start = format!("{temporary}-{:016x}-{:016x}-", xxh3_64(expected), xxh3_64(new));
     let room = MAX_NAME_BYTES - start.len();
     format!("{start}{}", cut(target, room))
 }

@@ -16,7 +16,7 @@ use super::make_folders::NEW_FOLDER;
 use super::name::{archive_folder, conflict_name};
 use super::operation_log::record::LoggedChange;
 use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
-use super::temp::{Access, Durability, Temp, rename_new};
+use super::temp::{Access, Durability, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -27,14 +27,6 @@ pub enum Created {
     Made,
     /// The name is taken, and the existing file was left alone.
     Exists,
-}
-
-/// The result of replacing a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
-    /// Where another program's version is kept that was saved between the last check and the exchange. It is for a
-    /// person to look at: the new version does not contain it.
-    pub conflict: Option<String>,
 }
 
 impl Store {
@@ -80,7 +72,7 @@ impl Store {
     /// The file is checked again when the new bytes are on the disk, and then the two exchange names. So a version that
     /// was saved even after that check is not lost: it is kept in the archive as `<stem>.conflict-<now>.md`. If the
     /// file system cannot exchange names, the last step is a plain rename right after the check. Equal bytes write
-    /// nothing.
+    /// nothing. Returns where such a version is kept, for a person to look at: the new one does not contain it.
     ///
     /// # Errors
     ///
@@ -94,7 +86,7 @@ impl Store {
         expected: &[u8],
         new: &[u8],
         now: DateTime<Utc>,
-    ) -> Result<Replaced> {
+    ) -> Result<Option<String>> {
         self.replace_with(lock, path, expected, new, now, &mut |_| {})
     }
 
@@ -107,7 +99,7 @@ impl Store {
         new: &[u8],
         now: DateTime<Utc>,
         interrupt: &mut dyn FnMut(WriteStep),
-    ) -> Result<Replaced> {
+    ) -> Result<Option<String>> {
         lock.assert_guards(Guarded::Entries);
         check_size(path, new)?;
         let failed = |error| explain("replace", self.full_path(path), error);
@@ -119,7 +111,7 @@ impl Store {
             opened => opened.map_err(failed)?,
         };
         if expected == new && folder.holds(name, expected).map_err(failed)?.is_some() {
-            return Ok(Replaced { conflict: None });
+            return Ok(None);
         }
         let change = LoggedChange::Replace { path: path.to_owned(), before: xxh3_64(expected), after: xxh3_64(new) };
         let mut step = |step| {
@@ -132,40 +124,24 @@ impl Store {
                 return Err(Error::OutsideRoot { path: full });
             }
             ExchangeResult::Refused => return Err(conflict(None)),
-            ExchangeResult::Displaced(temp, None) => match self.keep_version(&folder, temp.name(), path, now) {
-                Ok(kept) => {
-                    temp.keep();
-                    Some(kept)
+            ExchangeResult::Displaced(temp, error) => {
+                match error.map_or_else(|| self.keep_version(&folder, temp.name(), path, now), Err) {
+                    Ok(kept) => {
+                        temp.keep();
+                        Some(kept)
+                    }
+                    Err(error) => {
+                        let kept = put_back(&folder, name, temp, new);
+                        // The file under the temporary name is not this program's.
+                        return Err(
+                            kept.map_or_else(|| failed(error), |kept| conflict(Some(full.with_file_name(kept))))
+                        );
+                    }
                 }
-                Err(error) => return Err(self.undo_exchange(path, &folder, name, temp, new, error)),
-            },
-            ExchangeResult::Displaced(temp, Some(error)) => {
-                return Err(self.undo_exchange(path, &folder, name, temp, new, error));
             }
         };
         self.after(&change);
-        Ok(Replaced { conflict: conflict_file })
-    }
-
-    /// Exchanges the names again after a failure, and returns the error that describes it.
-    fn undo_exchange(
-        &self,
-        path: &str,
-        folder: &Folder,
-        name: &str,
-        temp: Temp<'_>,
-        new: &[u8],
-        error: io::Error,
-    ) -> Error {
-        let full = self.full_path(path);
-        match put_back(folder, name, temp, new) {
-            None => explain("replace", full, error),
-            // The file under the temporary name is not this program's.
-            Some(kept) => {
-                let kept = Some(full.with_file_name(kept));
-                Error::Conflict { path: full, kept }
-            }
-        }
+        Ok(conflict_file)
     }
 
     /// Moves a displaced version of the file at `path` to the archive, and returns its path.
@@ -201,10 +177,6 @@ impl Store {
 
     /// Opens the folder at `path`, and creates its missing parts, each of which is written down first, durably.
     fn make_entry_folders(&self, path: &str) -> io::Result<Folder> {
-        match self.folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            result => return result,
-        }
         let mut log = |folder: &str| self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"");
         self.folder("")?.make_folders(path, NEW_FOLDER, Durability::Synced, &mut log)
     }

@@ -4,9 +4,6 @@
 //! input and carries it out. Everything is checked before anything is touched. Taking back is an operation itself, so it
 //! can be taken back, also after a kill.
 
-#[cfg(test)]
-mod tests;
-
 mod apply;
 mod history;
 mod plan;
@@ -180,3 +177,6 @@ fn current_plan<'a>(workspace: &Workspace, operation: &'a LoggedOperation) -> Re
     let plan = plan(operation.changes(), &state);
     failure.take().map_or(Ok(plan), Err)
 }
+
+#[cfg(test)]
+mod tests;

@@ -220,7 +220,7 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
         if catalogs.iter().all(is_indexed) {
             return true;
         }
-        let Some(lock) = self.workspace.store.try_cache_lock() else {
+        let Ok(lock) = self.workspace.store.wait_for_cache_lock(Duration::ZERO) else {
             if matches!(self.workspace.store.cache_lock_state(), LockState::Held(_)) {
                 // Another process writes the index, perhaps without these changes.
                 return false;

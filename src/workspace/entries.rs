@@ -23,22 +23,14 @@ impl Workspace {
         old: &Bytes,
         new: &Bytes,
     ) -> Result<Vec<Problem>> {
-        let replaced = self.store.replace(lock, path, old.as_ref(), new.as_ref(), self.now())?;
-        Ok(replaced
-            .conflict
-            .map(|kept| {
-                Problem::warning(
-                    display_path(path),
-                    "conflict",
-                    format!(
-                        "another program saved it at the same moment; that version is now `{}`",
-                        display_path(&kept)
-                    ),
-                    "merge its text into the entry, then delete it",
-                )
-            })
-            .into_iter()
-            .collect())
+        let conflict = |kept: String| {
+            let kept = display_path(&kept);
+            let message = format!("another program saved it at the same moment; that version is now `{kept}`");
+            let hint = "merge its text into the entry, then delete it";
+            Problem::warning(display_path(path), "conflict", message, hint)
+        };
+        let kept = self.store.replace(lock, path, old.as_ref(), new.as_ref(), self.now())?;
+        Ok(kept.map(conflict).into_iter().collect())
     }
 
     /// Returns an entry to quote from, with the beginning of its body: more is never quoted, and a body of 1 MiB takes 30 ms

@@ -4,7 +4,7 @@ use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
@@ -94,7 +94,7 @@ impl Workspace {
         if let Some(committed) = &committed
             && catalog.changed_since_manifest()
             && (catalog.len() <= SAVE_UP_TO || catalog.n_reread() * SAVE_FROM_ONE_IN > catalog.len())
-            && let Some(_lock) = self.store.try_cache_lock()
+            && let Ok(_lock) = self.store.wait_for_cache_lock(Duration::ZERO)
             && self.committed(area).is_some_and(|current| current.id() == committed.id())
         {
             // The cache may not be writable; the next call then reads the same files again.
@@ -119,7 +119,7 @@ impl Workspace {
             if !self.should_commit(&self.scan(area, committed.as_ref()), committed.is_none()) {
                 return false;
             }
-            let Some(lock) = self.store.try_cache_lock() else { return false };
+            let Ok(lock) = self.store.wait_for_cache_lock(Duration::ZERO) else { return false };
             let view = guarded(|| self.commit_until(&lock, area, false, is_over));
             matches!(view, Ok(Ok(view)) if view.catalog.n_left() > 0)
         };
@@ -157,7 +157,7 @@ impl Workspace {
 
     /// Reads the changed files of a scan into a small index.
     fn overlay(&self, area: Area, scan: Scan) -> Result<(Catalog, Overlay)> {
-        let mut builder = OverlayBuilder::new();
+        let mut builder = OverlayBuilder::default();
         let mut failure = None;
         let catalog = self.read(Work::Reading, scan, &|| false, &mut |path, entry| {
             failure = failure.take().or(builder.add(document(path, entry)).err());
@@ -288,7 +288,7 @@ impl Workspace {
             },
         };
         let committed = self.committed_or_why(area)?;
-        Ok(View { catalog, committed: Some(committed), overlay: OverlayBuilder::new().finish()? })
+        Ok(View { catalog, committed: Some(committed), overlay: OverlayBuilder::default().finish()? })
     }
 
     /// Commits the entries of a scan that the index lacks; all entries if there is no index.
@@ -336,7 +336,7 @@ impl Workspace {
         // A repository can contain `cache` as a link to anywhere; the store checks every part.
         let folder = self.store.folder(&format!("cache/{}", index_name(area)))?;
         let anchor = self.store.anchor().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
-        Committed::open_or_why(folder, anchor, &boot())
+        Committed::open(folder, anchor, &boot())
     }
 
     pub(crate) fn index_folder(&self, area: Area) -> PathBuf {
@@ -353,7 +353,7 @@ impl Workspace {
 
     /// Returns the searched documents: the live ones of the views.
     pub(crate) fn snapshot(views: &[View]) -> std::result::Result<Snapshot, Failure> {
-        let mut snapshot = Snapshot::new();
+        let mut snapshot = Snapshot::default();
         for view in views {
             // Nothing in an unknown index may answer: all entries are in the overlay.
             if let Some(committed) = view.committed.as_ref().filter(|_| view.catalog.index_is_known()) {
@@ -366,11 +366,7 @@ impl Workspace {
 }
 
 fn index_name(area: Area) -> String {
-    let area = match area {
-        Area::Live => "live",
-        Area::Archive => "archive",
-    };
-    format!("{}/{area}", index::folder_name())
+    format!("{}/{}", index::folder_name(), area.name())
 }
 
 fn document<'a>(path: &'a str, entry: &'a Entry) -> Document<'a> {
@@ -444,8 +440,8 @@ mod tests {
             assert!(context.unwrap().text.contains("e7"), "{extension}");
             damage(&memory, extension);
             // If another process has the lock, the answer comes from the files.
-            let lock = memory.workspace.store.try_cache_lock();
-            assert!(lock.is_some() && found(&memory) == ["knowledge/e7"], "{extension}");
+            let lock = memory.workspace.store.wait_for_cache_lock(Duration::ZERO);
+            assert!(lock.is_ok() && found(&memory) == ["knowledge/e7"], "{extension}");
             drop(lock);
             let added = crate::Knowledge::new("More", ["y"], "Nothing about it.");
             memory.add(&added).unwrap();

@@ -10,31 +10,21 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::corruption::craft;
-use crate::support::{Ran, TestBase};
+use crate::program::files;
+use crate::support::{Ran, TestBase, git};
 
 fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
 }
 
-/// Runs `git` in a folder without settings.
-#[track_caller]
-fn git(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(arguments).current_dir(folder);
-    command.env_clear().env("PATH", path()).env("HOME", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{arguments:?} {output:?}");
-}
-
 /// Commits all of the project, ignored files too, and returns a fresh clone of it.
 fn cloned(base: &TestBase) -> TestBase {
     let clone = TestBase::without_memory();
-    git(&base.root(), &["init", "--quiet"]);
-    git(&base.root(), &["add", "--all", "--force"]);
-    git(&base.root(), &["commit", "--quiet", "--message", "m"]);
+    git(base, &["init", "--quiet"]);
+    git(base, &["add", "--all", "--force"]);
+    git(base, &["commit", "--quiet", "--message", "m"]);
     fs::remove_dir(clone.root()).unwrap();
-    let from = base.root().display().to_string();
-    git(&clone.home(), &["clone", "--quiet", &from, &clone.root().display().to_string()]);
+    git(base, &["clone", "--quiet", ".", clone.root().to_str().unwrap()]);
     clone
 }
 
@@ -123,9 +113,9 @@ fn an_iteration_from_a_clone_is_never_resumed() {
     // them.
     let memory = clone.memory();
     memory.begin(&ralph_memory::Task::new("Mine"), &ralph_memory::memory::Run::named("run-2")).unwrap();
-    git(&clone.root(), &["add", "--all", "--force"]);
+    git(&clone, &["add", "--all", "--force"]);
     assert_eq!(open(&clone), 1);
-    git(&clone.root(), &["rm", "-r", "--quiet", "--cached", ".ralph/state"]);
+    git(&clone, &["rm", "-r", "--quiet", "--cached", ".ralph/state"]);
     assert_eq!(open(&clone), 1);
     assert_eq!(problems(&clone), expected[..1]);
     fs::remove_dir_all(clone.at(".git")).unwrap();
@@ -171,6 +161,15 @@ fn a_flood_of_iterations_is_reported_in_a_line() {
     assert_eq!(memory.open_iterations(), []);
 }
 
+/// Begins and records an attempt of the iteration's task.
+#[track_caller]
+fn works(base: &TestBase, case: &str) {
+    let begun = base.run(["context", "--task", "A task", "--task-id", "t-1", "--run", "run-1"]);
+    assert_eq!(begun.code, Some(0), "{case}: {begun}");
+    let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
+    assert_eq!(recorded.code, Some(0), "{case}: {recorded}");
+}
+
 #[test]
 fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
     let refused = |name: &str, text: &str, what: &str| {
@@ -185,10 +184,7 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
         assert!(problems[0]["message"].as_str().unwrap().contains(what), "{name} {what}: {checked}");
         assert_eq!(problems.as_array().unwrap().len(), 1, "{checked}");
         // It does no harm.
-        let begun = base.run(["context", "--task", "A task", "--task-id", "t-1", "--run", "run-1"]);
-        assert_eq!(begun.code, Some(0), "{name} {text}: {begun}");
-        let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
-        assert_eq!(recorded.code, Some(0), "{name} {text}: {recorded}");
+        works(&base, &format!("{name} {text}"));
     };
     let long = "x".repeat(100_000);
     for (at, new, what) in [
@@ -243,10 +239,7 @@ fn links_folders_and_pipes_in_the_state_folder_are_reported_and_harmless() {
         let checked = base.run(["check", "--json"]);
         assert_eq!(checked.json(1)["problems"][0]["code"], "bad-iteration", "{kind}: {checked}");
         assert_eq!(base.memory().open_iterations(), []);
-        let begun = base.run(["context", "--task", "A task", "--task-id", "t-1", "--run", "run-1"]);
-        assert_eq!(begun.code, Some(0), "{kind}: {begun}");
-        let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run();
-        assert_eq!(recorded.code, Some(0), "{kind}: {recorded}");
+        works(&base, kind);
         // Number 1 is taken by the file there.
         assert!(base.at(".ralph/journal/run-1/0002.md").exists(), "{kind}");
     }
@@ -291,15 +284,6 @@ fn fill(base: &TestBase, word: &str) {
         let one = if number == 7 { word } else { "nightly" };
         base.entry(&format!("e{number}"), &format!("Entry {number}"), "x", &format!("It is about the {one}."));
     }
-}
-
-/// Returns the files below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.is_dir() { files.extend(self::files(&entry)) } else { files.push(entry) }
-    }
-    files
 }
 
 /// Replaces a file with another one, as git does.
@@ -397,10 +381,7 @@ fn copy_some(from: &TestBase, to: &TestBase, only: &str) {
 fn a_copied_or_moved_project_rebuilds_its_cache_silently() {
     let base = indexed("walrus");
     assert_eq!(found(&base, "walrus"), ["knowledge/e7"]);
-    let copy = TestBase::without_memory();
-    for file in files(&base.root()) {
-        put(&copy.at(file.strip_prefix(base.root()).unwrap().to_str().unwrap()), &fs::read(&file).unwrap());
-    }
+    let copy = cloned_without_git(&base);
     assert_eq!(found(&copy, "walrus"), ["knowledge/e7"]);
     let indexes = |base: &TestBase| {
         let ran = run(base, &["check", "--json"], "");

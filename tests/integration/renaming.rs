@@ -25,6 +25,15 @@ fn add(memory: &Memory, title: &str, body: &str) -> Id {
     memory.add(&Knowledge::new(title, ["a"], body)).unwrap().id
 }
 
+/// A memory with an entry of this text that was renamed from `Cache` to `Compiler cache`.
+fn renamed_cache(body: &str) -> (TestBase, Memory) {
+    let base = TestBase::new();
+    let memory = at(&base, 0);
+    add(&memory, "Cache", body);
+    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
+    (base, memory)
+}
+
 fn edit(memory: &Memory, name: &str, from: &str, to: &str) {
     let text = memory.text(&id(name)).unwrap();
     assert!(text.text.contains(from), "{}", text.text);
@@ -214,10 +223,7 @@ fn a_title_that_is_the_id_of_another_entry_is_no_link_to_the_renamed_one() {
 
 #[test]
 fn only_links_that_lead_to_the_renamed_entry_change() {
-    let base = TestBase::new();
-    let memory = at(&base, 0);
-    add(&memory, "Cache", "first");
-    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
+    let (_base, memory) = renamed_cache("first");
     assert_eq!(add(&memory, "Cache!", "of browsers, quite another thing"), id("cache-2"));
     edit(&memory, "cache-2", "Cache!", "Cache");
     add(&memory, "Doc", "[[cache]], [[Cache]], [[Compiler cache]]");
@@ -232,10 +238,7 @@ fn only_links_that_lead_to_the_renamed_entry_change() {
 
 #[test]
 fn a_rename_takes_no_link_from_an_entry_that_is_linked_by_an_alias() {
-    let base = TestBase::new();
-    let memory = at(&base, 0);
-    add(&memory, "Cache", "first");
-    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
+    let (_base, memory) = renamed_cache("first");
     add(&memory, "Web", "of browsers");
     // After the rename, so that nothing rewrote it.
     add(&memory, "Doc", "[[CACHE]]");
@@ -298,10 +301,7 @@ fn a_restored_version_keeps_the_names_that_the_entry_got_since() {
 
 #[test]
 fn a_version_that_cannot_be_edited_is_restored_with_a_warning() {
-    let base = TestBase::new();
-    let memory = at(&base, 0);
-    add(&memory, "Cache", "v1");
-    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
+    let (base, memory) = renamed_cache("v1");
     base.write(".ralph/archive/knowledge/compiler-cache.20260101T000000Z.md", "no frontmatter\n");
     let restored = memory.restore(&id("compiler-cache.20260101T000000Z"), None).unwrap();
     assert_eq!(restored.problems[0].code, "names-not-kept");
@@ -311,10 +311,7 @@ fn a_version_that_cannot_be_edited_is_restored_with_a_warning() {
 
 #[test]
 fn the_old_title_states_the_same_fact_only_with_the_same_body() {
-    let base = TestBase::new();
-    let memory = at(&base, 0);
-    add(&memory, "Cache", "It is on the build host. It has 20 GB. Nobody clears it.");
-    memory.change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
+    let (_base, memory) = renamed_cache("It is on the build host. It has 20 GB. Nobody clears it.");
     let again = Knowledge::new("Cache", ["a"], "It is on the build host. It has 20 GB. Nobody clears it.");
     let added = memory.add(&again).unwrap();
     assert_eq!(

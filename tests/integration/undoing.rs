@@ -1,7 +1,7 @@
 //! `undo` brings back every byte, whatever command was the last; `rename`, `edit` and `archive` lose nothing.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -378,24 +378,6 @@ fn a_log_from_elsewhere_is_ignored_and_never_followed() {
     memory.add(&knowledge("Ports", "80.")).unwrap();
     assert_eq!(fs::read_dir(linked.at("outside")).unwrap().count(), 0);
     assert_eq!(memory.undo(None, false).unwrap().files.len(), 1);
-}
-
-#[test]
-fn files_of_the_log_are_private_and_few() {
-    let base = TestBase::new();
-    let memory = at(&base.root(), 1);
-    for number in 0..104 {
-        memory.add(&Knowledge::event("hint", format!("Number {number}.")).unwrap()).unwrap();
-    }
-    let operations = memory.operations().unwrap();
-    assert_eq!((operations.len(), operations[0].number), (100, 104));
-    let file = base.at(".ralph/state/undo/00000104");
-    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(memory.forget_operations().unwrap(), 100);
-    assert_eq!(memory.operations().unwrap(), []);
-    assert_eq!(base.files(".ralph/state/undo"), [".ralph/state/undo/00000104"]);
-    let left = base.read(".ralph/state/undo/00000104");
-    assert!(!left.contains("Number") && left.contains("forgotten"), "only the number is left: {left}");
 }
 
 #[test]

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 
-use self::record::{LoggedChange, LoggedOperation, NetChanges, append, begins_with_head};
+use self::record::{FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head};
 use super::folder::Folder;
 use super::name::cut;
 use super::read::Unreadable;
-use super::seal::{SUM_BYTES, SealKey};
+use super::seal::{SUM_BYTES, SealKey, hex_digits};
 use super::temp::{Durability, rename_new};
 
 /// How many operations can be taken back.
@@ -35,7 +35,7 @@ const HEAD_BYTES: u64 = 4 * 1024;
 /// The longest name of a command, in bytes.
 const MAX_COMMAND: usize = 60;
 /// What an operation is called if its caller gave it no name.
-const NAMELESS: &str = "change";
+pub(super) const NAMELESS: &str = "change";
 
 /// The operations of this process, one for each thread that changes something.
 #[derive(Debug, Default)]
@@ -57,18 +57,18 @@ pub(super) struct Current {
 
 #[derive(Debug)]
 pub(super) struct OperationFile {
-    pub(super) folder: Folder,
+    folder: Folder,
     pub(super) file: File,
     pub(super) number: u64,
     /// When the operation began.
-    pub(super) at: DateTime<Utc>,
+    at: DateTime<Utc>,
     /// The length of the file.
-    pub(super) size: u64,
-    pub(super) key: SealKey,
+    size: u64,
+    key: SealKey,
     /// The checksum of the last part.
-    pub(super) sum: [u8; SUM_BYTES],
+    sum: [u8; SUM_BYTES],
     /// Whether the name of the file is on the disk.
-    pub(super) is_durable: bool,
+    is_durable: bool,
     pub(super) net: NetChanges,
 }
 
@@ -84,6 +84,11 @@ impl UndoLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Gives `to` the operation of this thread, if one has begun.
+    pub(super) fn with_current<T>(&self, to: impl FnOnce(&mut Current) -> T) -> Option<T> {
+        self.threads().get_mut(&thread::current().id()).map(to)
+    }
+
     /// Begins an operation of this thread, unless one has begun.
     pub(super) fn enter(self: &Arc<UndoLog>, command: &str, at: Option<DateTime<Utc>>) -> OperationScope {
         let thread = thread::current().id();
@@ -94,11 +99,6 @@ impl UndoLog {
             .or_insert(Current { depth: 0, command, at, undoes: None, puts_back: false, file: None })
             .depth += 1;
         OperationScope { log: Arc::clone(self), thread }
-    }
-
-    /// Does what [`UndoLog::enter`] does, for a caller that holds the lock and named no operation.
-    pub(super) fn enter_nameless(self: &Arc<UndoLog>) -> OperationScope {
-        self.enter(NAMELESS, None)
     }
 }
 
@@ -119,6 +119,25 @@ impl Drop for OperationScope {
 }
 
 impl OperationFile {
+    /// Creates the file of an operation, with its header and these records.
+    pub(super) fn create(
+        folder: Folder,
+        head: &OperationHead,
+        changes: &[LoggedChange],
+        key: SealKey,
+    ) -> io::Result<OperationFile> {
+        let mut bytes = Vec::new();
+        let mut sum = append(&mut bytes, head, b"", (key, FIRST))?;
+        for change in changes {
+            sum = append(&mut bytes, change, b"", (key, sum))?;
+        }
+        let flags = OFlags::WRONLY | OFlags::EXCL | OFlags::APPEND;
+        let mut file = folder.open_private(&name_of(head.number), flags)?;
+        file.write_all(&bytes)?;
+        let (number, at, size, net) = (head.number, head.at, bytes.len() as u64, NetChanges::default());
+        Ok(OperationFile { folder, file, number, at, size, key, sum, is_durable: false, net })
+    }
+
     /// Returns whether the file has room for a record with this text.
     pub(super) fn has_room(&self, text: &[u8]) -> bool {
         self.size + MAX_RECORD + text.len() as u64 <= MAX_BYTES
@@ -209,8 +228,7 @@ impl OperationFile {
 
 /// Returns the name of the folder of older operations that were written here. Nobody else can guess it.
 pub(super) fn older_name(key: SealKey) -> String {
-    let sum = key.derive("older operations", b"").sum(&[]);
-    sum[..8].iter().fold(OLDER.to_owned(), |name, byte| format!("{name}{byte:02x}"))
+    format!("{OLDER}{}", hex_digits(&key.derive("older operations", b"").sum(&[])[..8]))
 }
 
 /// Reads an operation; `None` if it was not written here. Of a file from elsewhere only the beginning is read.

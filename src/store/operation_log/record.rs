@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::super::seal::{SUM_BYTES, SUM_LINE, SealKey, sum_line};
 
 /// The checksum before that of the header.
-pub(in crate::store) const FIRST: [u8; SUM_BYTES] = [0; SUM_BYTES];
+pub(super) const FIRST: [u8; SUM_BYTES] = [0; SUM_BYTES];
 
 /// One change of a file or a folder. Paths are relative to `.ralph/`; numbers are fingerprints of a file's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ impl LoggedOperation {
 }
 
 /// Appends a part to `file` behind the one with the checksum `before`, and returns its checksum.
-pub(in crate::store) fn append<Content: Serialize>(
+pub(super) fn append<Content: Serialize>(
     file: &mut Vec<u8>,
     content: &Content,
     raw: &[u8],

@@ -79,10 +79,9 @@ fn nothing_is_written_through_a_link() {
     fixture.link(outside.path(), "knowledge");
     fixture.link(outside.path(), "archive");
     fixture.link(outside.path(), "cache");
-    assert_outside(fixture.store.create(&lock, "knowledge/a.md", b"x"));
-    assert_outside(fixture.store.create(&lock, "knowledge/sub/a.md", b"x"));
-    assert_outside(fixture.store.create(&lock, "../a.md", b"x"));
-    assert_outside(fixture.store.create(&lock, "/tmp/a.md", b"x"));
+    for path in ["knowledge/a.md", "knowledge/sub/a.md", "../a.md", "/tmp/a.md"] {
+        assert_outside(fixture.store.create(&lock, path, b"x"));
+    }
     assert_outside(fixture.store.init_file(".ralph/knowledge/a.md", b"x"));
     assert_outside(fixture.store.make_folder(".ralph/knowledge/a"));
     assert_outside(fixture.store.make_folder("../a"));
@@ -179,21 +178,20 @@ fn skills_are_moved_unless_the_name_is_taken() {
         assert_eq!(fixture.store.move_skills().unwrap(), Default::default());
         assert!(!skills.exists() && !fixture.exists("skills"));
 
-        fixture.put("skills/one/SKILL.md", "old one");
-        fixture.put("skills/two/SKILL.md", "old two");
-        fixture.put("skills/three.md", "old three");
-        fixture.put("skills/four.md", "old four");
+        fixture.put_all(
+            ["one/SKILL.md", "two/SKILL.md", "three.md", "four.md"].map(|name| format!("skills/{name}")),
+            "old",
+        );
         fixture.link("three.md", "skills/link.md");
         fs::create_dir_all(skills.join("two")).unwrap();
-        fs::write(skills.join("four.md"), "new four").unwrap();
+        fs::write(skills.join("four.md"), "new").unwrap();
         let moved = fixture.store.move_skills().unwrap();
         assert_eq!(moved.0, ["one", "three.md"]);
         assert_eq!(moved.1, ["four.md", "link.md", "two"]);
-        assert_eq!(fs::read(skills.join("one/SKILL.md")).unwrap(), b"old one");
-        assert_eq!(fs::read(skills.join("three.md")).unwrap(), b"old three");
-        assert_eq!(fs::read(skills.join("four.md")).unwrap(), b"new four");
+        let texts = ["one/SKILL.md", "three.md", "four.md"].map(|name| fs::read_to_string(skills.join(name)).unwrap());
+        assert_eq!(texts, ["old", "old", "new"]);
         assert_eq!(fs::read_dir(skills.join("two")).unwrap().count(), 0);
-        assert_eq!(fixture.text("skills/two/SKILL.md"), "old two");
+        assert_eq!(fixture.text("skills/two/SKILL.md"), "old");
 
         fs::remove_dir_all(fixture.store.memory().join("skills")).unwrap();
         fixture.put("skills/five.md", "");
@@ -298,9 +296,8 @@ fn git_works_in_a_folder_without_links() {
     assert_eq!(fixture.tree(), ["state/git/", "state/git/objects/"]);
     // Files of an ended process are removed, and so are too many files.
     let own = format!("state/git/index-{}-0", std::process::id());
-    for path in [&own, "state/git/index-4194305-0", "state/git/index-4194305-0.lock", "state/git/objects/ab/cd"] {
-        fixture.put(path, "x");
-    }
+    let dead = ["state/git/index-4194305-0", "state/git/index-4194305-0.lock"];
+    fixture.put_all([&own, dead[0], dead[1], "state/git/objects/ab/cd"], "x");
     fixture.store.make_scratch().unwrap();
     let kept = ["state/git/", &own, "state/git/objects/", "state/git/objects/ab/", "state/git/objects/ab/cd"];
     assert_eq!(fixture.tree(), kept);

@@ -66,6 +66,11 @@ impl Fixture {
         String::from_utf8(fs::read(self.store.memory().join(path)).unwrap()).unwrap()
     }
 
+    /// Writes these files, with the same text.
+    fn put_all<Path: AsRef<str>>(&self, paths: impl IntoIterator<Item = Path>, text: &str) {
+        paths.into_iter().for_each(|path| self.put(path.as_ref(), text));
+    }
+
     fn exists(&self, path: &str) -> bool {
         fs::symlink_metadata(self.store.memory().join(path)).is_ok()
     }

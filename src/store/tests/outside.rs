@@ -46,67 +46,6 @@ impl ProjectFolder {
     fn names(&self) -> Vec<String> {
         fs::read_dir(self.place.path()).unwrap().map(|name| name.unwrap().file_name().into_string().unwrap()).collect()
     }
-
-    /// Replaces the file, and calls `interrupt` at one step.
-    fn replace_and(&self, at: WriteStep, interrupt: impl Fn()) -> io::Result<bool> {
-        let mut at_step = |step| {
-            if step == at {
-                interrupt();
-            }
-        };
-        self.folder.replace_with("a", OLD, NEW, &mut at_step)
-    }
-}
-
-#[test]
-fn what_an_editor_saves_before_the_exchange_stays_in_its_place() {
-    for abilities in ALL_ABILITIES {
-        for step in [WriteStep::Written, WriteStep::Checked] {
-            let project = ProjectFolder::new(abilities);
-            assert!(!project.replace_and(step, || project.save(SAVED)).unwrap(), "{step:?}");
-            assert_eq!(fs::read(project.path()).unwrap(), SAVED, "{step:?}");
-            // By writing into the file instead of replacing it.
-            let project = ProjectFolder::new(abilities);
-            assert!(!project.replace_and(step, || fs::write(project.path(), SAVED).unwrap()).unwrap(), "{step:?}");
-            assert_eq!(fs::read(project.path()).unwrap(), SAVED, "{step:?}");
-            assert_eq!(project.names(), ["a"]);
-        }
-    }
-}
-
-#[test]
-fn what_comes_into_the_place_of_the_file_stays_there() {
-    for step in [WriteStep::Written, WriteStep::Checked] {
-        let project = ProjectFolder::new(Abilities::ALL);
-        let other = project.place.path().join("other");
-        fs::write(&other, "other").unwrap();
-        let link = || {
-            fs::remove_file(project.path()).unwrap();
-            symlink(&other, project.path()).unwrap();
-        };
-        assert!(!project.replace_and(step, link).unwrap());
-        assert_eq!((fs::read_link(project.path()).unwrap(), fs::read(&other).unwrap()), (other, b"other".to_vec()));
-
-        let project = ProjectFolder::new(Abilities::ALL);
-        let make_folder = || {
-            fs::remove_file(project.path()).unwrap();
-            fs::create_dir(project.path()).unwrap();
-        };
-        assert!(!project.replace_and(step, make_folder).unwrap());
-        assert!(project.path().is_dir());
-
-        let project = ProjectFolder::new(Abilities::ALL);
-        assert!(!project.replace_and(step, || fs::remove_file(project.path()).unwrap()).unwrap());
-        assert_eq!(project.names(), Vec::<String>::new());
-    }
-}
-
-#[test]
-fn an_editor_that_saves_after_the_exchange_has_the_last_word() {
-    let project = ProjectFolder::new(Abilities::ALL);
-    assert!(project.replace_and(WriteStep::Exchanged, || project.save(SAVED)).unwrap());
-    assert_eq!(fs::read(project.path()).unwrap(), SAVED);
-    assert_eq!(project.names(), ["a"]);
 }
 
 #[test]
@@ -217,8 +156,7 @@ fn a_private_file_takes_no_name_that_is_taken() {
 fn leftovers_of_a_killed_process_are_swept() {
     let project = ProjectFolder::new(Abilities::ALL);
     let dead = u32::MAX;
-    let name =
-        |random: &str| crate::store::temp::exchange_name(&format!(".tmp-{dead}-{random}"), "a", Some((OLD, NEW)));
+    let name = |random: &str| crate::store::temp::exchange_name(&format!(".tmp-{dead}-{random}"), "a", OLD, NEW);
     let (known, unknown) = (name("0000000000000001"), name("0000000000000002"));
     fs::write(project.place.path().join(&known), OLD).unwrap();
     fs::write(project.place.path().join(&unknown), SAVED).unwrap();

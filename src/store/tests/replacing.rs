@@ -3,42 +3,171 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
 
 use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
+use crate::store::folder::{Abilities, Folder};
 use crate::store::replace_file::WriteStep;
 use crate::store::temp::{Access, first_mode};
-use crate::store::write::Replaced;
 
 const A: &str = "knowledge/a.md";
 
 #[test]
-fn replaces_what_was_read() {
+fn replaces_what_was_read_and_keeps_the_mode() {
     for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
-        let lock = fixture.lock();
-        fixture.put(A, "old\r\n");
-        let replaced = fixture.store.replace(&lock, A, b"old\r\n", b"\xef\xbb\xbfnew\r\n", now()).unwrap();
-        assert_eq!(replaced, Replaced { conflict: None });
-        assert_eq!(fixture.text(A), "\u{feff}new\r\n");
-        assert_eq!(fixture.tree(), ["knowledge/", A]);
+        for mode in [0o600, 0o644, 0o664, 0o666, 0o755, 0o440] {
+            let fixture = Fixture::with(abilities);
+            fixture.put(A, "old\r\n");
+            let path = fixture.store.memory().join(A);
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let replaced = fixture.store.replace(&fixture.lock(), A, b"old\r\n", b"\xef\xbb\xbfnew\r\n", now());
+            assert_eq!(replaced.unwrap(), None);
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode, "{mode:o}");
+            assert_eq!(fixture.text(A), "\u{feff}new\r\n");
+            assert_eq!(fixture.tree(), ["knowledge/", A]);
+        }
     }
 }
 
 #[test]
-fn keeps_the_mode() {
-    for abilities in ALL_ABILITIES {
-        for mode in [0o600, 0o644, 0o664, 0o666, 0o755, 0o440] {
-            let fixture = Fixture::with(abilities);
-            fixture.put(A, "old");
-            let path = fixture.store.memory().join(A);
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            fixture.store.replace(&fixture.lock(), A, b"old", b"new", now()).unwrap();
-            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode, "{mode:o}");
-            assert_eq!(fixture.text(A), "new");
+fn equal_bytes_and_a_conflict_write_nothing() {
+    let fixture = Fixture::new();
+    fixture.put(A, "same");
+    let folder = fixture.store.folder("knowledge").unwrap();
+    let stats = || (folder.stat().unwrap(), folder.stat_of("a.md").unwrap());
+    let before = stats();
+    assert_eq!(fixture.store.replace(&fixture.lock(), A, b"same", b"same", now()).unwrap(), None);
+    assert_conflict(fixture.store.replace(&fixture.lock(), A, b"old", b"new", now()));
+    assert_eq!(stats(), before);
+}
+
+/// Saves a file as most editors do.
+fn save(path: &Path, text: &str) {
+    let backup = path.with_file_name("backup~");
+    fs::write(&backup, text).unwrap();
+    fs::rename(backup, path).unwrap();
+}
+
+/// What another program does to a file at any moment.
+const ACTIONS: [fn(&Path); 5] = [
+    |path| save(path, "theirs"),
+    |path| fs::write(path, "theirs").unwrap(),
+    |path| fs::remove_file(path).unwrap(),
+    |path| {
+        fs::remove_file(path).unwrap();
+        std::os::unix::fs::symlink("../elsewhere.md", path).unwrap();
+    },
+    |path| {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+    },
+];
+
+/// Returns what is at a path, in words.
+fn state(path: &Path) -> String {
+    match fs::symlink_metadata(path).map(|found| found.file_type()) {
+        Err(_) => "nothing".to_owned(),
+        Ok(kind) if kind.is_symlink() => format!("link to {}", fs::read_link(path).unwrap().display()),
+        Ok(kind) if kind.is_dir() => "folder".to_owned(),
+        Ok(_) => fs::read_to_string(path).unwrap(),
+    }
+}
+
+/// Calls `check` for each of the actions at each step, with what the action makes of a file.
+fn at_each_step(check: impl Fn(Abilities, WriteStep, &dyn Fn(&Path), &str)) {
+    for act in ACTIONS {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.md");
+        fs::write(&path, "old").unwrap();
+        act(&path);
+        for abilities in ALL_ABILITIES {
+            for step in [WriteStep::Written, WriteStep::Checked, WriteStep::Exchanged] {
+                // Without an exchange, nothing comes after it.
+                if abilities.rename_flags || step != WriteStep::Exchanged {
+                    check(abilities, step, &act, &state(&path));
+                }
+            }
         }
     }
+}
+
+/// Returns what acts at one step.
+fn at(step: WriteStep, act: impl Fn()) -> impl FnMut(WriteStep) {
+    move |now| {
+        if now == step {
+            act();
+        }
+    }
+}
+
+#[test]
+fn what_another_program_does_to_an_entry_meanwhile_is_kept() {
+    at_each_step(|abilities, step, act, made| {
+        let fixture = Fixture::with(abilities);
+        fixture.put(A, "old");
+        fixture.put("elsewhere.md", "elsewhere");
+        let path = fixture.store.memory().join(A);
+        let mut meanwhile = at(step, || act(&path));
+        let replaced = fixture.store.replace_with(&fixture.lock(), A, b"old", b"new", now(), &mut meanwhile);
+        let case = format!("{abilities:?} {step:?} {made}: {replaced:?}");
+        // The exchange displaces whatever came into the place of the file.
+        if step == WriteStep::Checked && abilities.rename_flags && made != "nothing" {
+            let kept = replaced.unwrap().unwrap();
+            assert_eq!(kept, "archive/knowledge/a.conflict-20260217T120000Z.md", "{case}");
+            assert_eq!(
+                (state(&path), state(&fixture.store.memory().join(kept))),
+                ("new".into(), made.into()),
+                "{case}"
+            );
+        } else {
+            match replaced {
+                Ok(kept) => assert!(step == WriteStep::Exchanged && kept.is_none(), "{case}"),
+                Err(Error::OutsideRoot { .. }) => assert!(made.starts_with("link"), "{case}"),
+                conflict => assert_conflict(conflict),
+            }
+            assert_eq!(state(&path), made, "{case}");
+        }
+        assert_eq!(fixture.text("elsewhere.md"), "elsewhere", "{case}");
+        assert!(!fixture.tree().iter().any(|path| path.contains(".tmp")), "{case}");
+    });
+}
+
+#[test]
+fn what_another_program_does_to_an_outside_file_meanwhile_stays_in_its_place() {
+    at_each_step(|abilities, step, act, made| {
+        let place = tempfile::tempdir().unwrap();
+        let mut folder = Folder::open(place.path()).unwrap();
+        folder.abilities = abilities;
+        let path = place.path().join("a.md");
+        fs::write(&path, "old").unwrap();
+        let is_replaced = folder.replace_with("a.md", b"old", b"new", &mut at(step, || act(&path))).unwrap();
+        let case = format!("{abilities:?} {step:?} {made}");
+        assert_eq!((is_replaced, state(&path).as_str()), (step == WriteStep::Exchanged, made), "{case}");
+        let names = if made == "nothing" { 0 } else { 1 };
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), names, "{case}");
+    });
+}
+
+/// Replaces a file while an editor saves it.
+fn replace_while_an_editor_saves(fixture: &Fixture, path: &str) -> crate::error::Result<Option<String>> {
+    fixture.put(path, "old");
+    let mut meanwhile = at(WriteStep::Checked, || save(&fixture.store.memory().join(path), "theirs"));
+    fixture.store.replace_with(&fixture.lock(), path, b"old", b"new", now(), &mut meanwhile)
+}
+
+#[test]
+fn versions_of_an_editor_are_numbered_and_a_long_name_is_cut() {
+    let fixture = Fixture::new();
+    let (path, long) = ("knowledge/sub/b.md", format!("knowledge/{}.md", "é".repeat(126)));
+    for number in ["", "-2", "-3"] {
+        let conflict = replace_while_an_editor_saves(&fixture, path).unwrap().unwrap();
+        assert_eq!(conflict, format!("archive/knowledge/sub/b.conflict-20260217T120000Z{number}.md"));
+        assert_eq!((fixture.text(&conflict), fixture.text(path)), ("theirs".into(), "new".into()));
+    }
+    let conflict = replace_while_an_editor_saves(&fixture, &long).unwrap().unwrap();
+    assert_eq!((fixture.text(&conflict), fixture.text(&long)), ("theirs".into(), "new".into()));
 }
 
 #[test]
@@ -62,143 +191,26 @@ fn other_bytes_are_a_conflict() {
     let fixture = Fixture::new();
     let lock = fixture.lock();
     fixture.put(A, "theirs");
-    assert_conflict(fixture.store.replace(&lock, A, b"old", b"new", now()));
-    // A prefix, an extension, and bytes that are the new ones already.
-    assert_conflict(fixture.store.replace(&lock, A, b"their", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, A, b"theirs.", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, A, b"old", b"theirs", now()));
-    assert_conflict(fixture.store.replace(&lock, "knowledge/none.md", b"old", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, "none/a.md", b"old", b"new", now()));
     fixture.put("large.md", vec![b'a'; MAX_FILE_BYTES + 1]);
-    assert_conflict(fixture.store.replace(&lock, "large.md", b"old", b"new", now()));
     fixture.fifo("fifo.md");
-    assert_conflict(fixture.store.replace(&lock, "fifo.md", b"", b"new", now()));
-    assert_conflict(fixture.store.replace(&lock, "knowledge", b"", b"new", now()));
     fixture.link(A, "link.md");
-    assert_outside(fixture.store.replace(&lock, "link.md", b"theirs", b"new", now()));
-    assert_outside(fixture.store.replace(&lock, "../a.md", b"theirs", b"new", now()));
+    let replace =
+        |path, old: &str, new: &str| fixture.store.replace(&lock, path, old.as_bytes(), new.as_bytes(), now());
+    // A prefix, an extension, and bytes that are the new ones already.
+    for (old, new) in [("old", "new"), ("their", "new"), ("theirs.", "new"), ("old", "theirs")] {
+        assert_conflict(replace(A, old, new));
+    }
+    for path in ["knowledge/none.md", "none/a.md", "large.md", "fifo.md", "knowledge"] {
+        assert_conflict(replace(path, "", "new"));
+        assert_conflict(replace(path, "old", "new"));
+    }
+    assert_outside(replace("link.md", "theirs", "new"));
+    assert_outside(replace("../a.md", "theirs", "new"));
     let large = vec![b'a'; MAX_FILE_BYTES + 1];
     let replaced = fixture.store.replace(&lock, A, b"theirs", &large, now());
     assert!(matches!(replaced, Err(Error::Invalid { .. })), "{replaced:?}");
     assert_eq!(fixture.text(A), "theirs");
     assert_eq!(fixture.tree(), ["fifo.md", "knowledge/", A, "large.md", "link.md"]);
-}
-
-#[test]
-fn equal_bytes_write_nothing() {
-    let fixture = Fixture::new();
-    fixture.put(A, "same");
-    let folder = fixture.store.folder("knowledge").unwrap();
-    let before = (folder.stat().unwrap(), folder.stat_of("a.md").unwrap());
-    fixture.store.replace(&fixture.lock(), A, b"same", b"same", now()).unwrap();
-    assert_eq!((folder.stat().unwrap(), folder.stat_of("a.md").unwrap()), before);
-}
-
-/// Replaces `old` by `new` in a file, and calls `interrupt` at one step.
-fn replace_and(fixture: &Fixture, path: &str, at: WriteStep, interrupt: impl Fn()) -> crate::error::Result<Replaced> {
-    fixture.put(path, "old");
-    let mut called = false;
-    let mut at_step = |step| {
-        if step == at {
-            called = true;
-            interrupt();
-        }
-    };
-    let replaced = fixture.store.replace_with(&fixture.lock(), path, b"old", b"new", now(), &mut at_step);
-    assert!(called || (at == WriteStep::Exchanged && !fixture.store.root_folder.abilities.rename_flags));
-    replaced
-}
-
-/// Saves a file as most editors do.
-fn save(fixture: &Fixture, path: &str, text: &str) {
-    let backup = fixture.root().join("backup~");
-    fs::write(&backup, text).unwrap();
-    fs::rename(backup, fixture.store.memory().join(path)).unwrap();
-}
-
-fn replace_while_an_editor_saves(fixture: &Fixture, path: &str) -> crate::error::Result<Replaced> {
-    replace_and(fixture, path, WriteStep::Checked, || save(fixture, path, "theirs"))
-}
-
-#[test]
-fn the_version_of_an_editor_is_kept() {
-    let fixture = Fixture::new();
-    let path = "knowledge/sub/b.md";
-    for number in ["", "-2", "-3"] {
-        let conflict = replace_while_an_editor_saves(&fixture, path).unwrap().conflict.unwrap();
-        assert_eq!(conflict, format!("archive/knowledge/sub/b.conflict-20260217T120000Z{number}.md"));
-        assert_eq!(fixture.text(&conflict), "theirs");
-        assert_eq!(fixture.text(path), "new");
-    }
-    assert_eq!(fixture.tree().iter().filter(|path| path.contains(".tmp")).count(), 0);
-}
-
-#[test]
-fn every_version_saved_in_between_is_kept() {
-    let fixture = Fixture::new();
-    fixture.put("elsewhere.md", "elsewhere");
-    let replaced = replace_and(&fixture, A, WriteStep::Checked, || {
-        fs::remove_file(fixture.store.memory().join(A)).unwrap();
-        fixture.link("../elsewhere.md", A);
-    });
-    let conflict = replaced.unwrap().conflict.unwrap();
-    assert_eq!(fs::read_link(fixture.store.memory().join(&conflict)).unwrap().to_str(), Some("../elsewhere.md"));
-    assert_eq!(fixture.text(A), "new");
-    assert_eq!(fixture.text("elsewhere.md"), "elsewhere");
-}
-
-#[test]
-fn without_exchange_the_last_check_decides() {
-    for abilities in &ALL_ABILITIES[1..] {
-        let fixture = Fixture::with(*abilities);
-        assert_conflict(replace_while_an_editor_saves(&fixture, A));
-        assert_eq!(fixture.text(A), "theirs");
-        assert_eq!(fixture.tree(), ["knowledge/", A]);
-    }
-}
-
-#[test]
-fn a_file_removed_in_between_stays_removed() {
-    for abilities in ALL_ABILITIES {
-        for step in [WriteStep::Written, WriteStep::Checked] {
-            let fixture = Fixture::with(abilities);
-            let remove = || fs::remove_file(fixture.store.memory().join(A)).unwrap();
-            assert_conflict(replace_and(&fixture, A, step, remove));
-            assert_eq!(fixture.tree(), ["knowledge/"]);
-        }
-    }
-}
-
-#[test]
-fn an_editor_that_saves_during_the_writing_wins() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
-        assert_conflict(replace_and(&fixture, A, WriteStep::Written, || save(&fixture, A, "theirs")));
-        assert_eq!(fixture.text(A), "theirs");
-        // By writing into the file instead of replacing it.
-        assert_conflict(replace_and(&fixture, A, WriteStep::Written, || fixture.put(A, "theirs")));
-        assert_eq!(fixture.text(A), "theirs");
-        assert_eq!(fixture.tree(), ["knowledge/", A]);
-    }
-}
-
-#[test]
-fn an_editor_that_saves_after_the_exchange_wins() {
-    let fixture = Fixture::new();
-    let replaced = replace_and(&fixture, A, WriteStep::Exchanged, || save(&fixture, A, "theirs")).unwrap();
-    assert_eq!(replaced.conflict, None);
-    assert_eq!(fixture.text(A), "theirs");
-    assert_eq!(fixture.tree(), ["knowledge/", A]);
-}
-
-#[test]
-fn a_conflict_is_seen_before_anything_is_written() {
-    let fixture = Fixture::new();
-    fixture.put(A, "theirs");
-    let folder = fixture.store.folder("knowledge").unwrap();
-    let before = folder.stat().unwrap();
-    assert_conflict(fixture.store.replace(&fixture.lock(), A, b"old", b"new", now()));
-    assert_eq!(folder.stat().unwrap(), before);
 }
 
 #[test]
@@ -218,8 +230,8 @@ fn no_version_is_lost_when_even_the_undoing_meets_an_editor() {
     fixture.put(A, "old");
     let mut at_step = |step| match step {
         WriteStep::Written => {}
-        WriteStep::Checked => save(&fixture, A, "first"),
-        WriteStep::Exchanged => save(&fixture, A, "second"),
+        WriteStep::Checked => save(&fixture.store.memory().join(A), "first"),
+        WriteStep::Exchanged => save(&fixture.store.memory().join(A), "second"),
     };
     let replaced = fixture.store.replace_with(&fixture.lock(), A, b"old", b"new", now(), &mut at_step);
     let Err(Error::Conflict { kept: Some(kept), .. }) = replaced else { panic!("{replaced:?}") };
@@ -305,13 +317,4 @@ fn a_list_of_the_folder_gives_a_replaced_file_to_nobody() {
     }
     fixture.store.replace(&fixture.lock(), A, b"old", b"new", now()).unwrap();
     assert!(getxattr(&path, "system.posix_acl_access", &mut [0; 100]).is_err());
-}
-
-#[test]
-fn a_name_of_the_longest_kind_is_replaced() {
-    let fixture = Fixture::new();
-    let path = format!("knowledge/{}.md", "é".repeat(126));
-    let conflict = replace_while_an_editor_saves(&fixture, &path).unwrap().conflict.unwrap();
-    assert_eq!(fixture.text(&path), "new");
-    assert_eq!(fixture.text(&conflict), "theirs");
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, SystemTime};
 
 use super::{Fixture, walk};
-use crate::store::{FolderState, LockState, Paths, Store};
+use crate::store::{FolderState, LockState, Paths};
 
 /// The number of a process that cannot be.
 const DEAD: u32 = u32::MAX;
@@ -60,17 +60,13 @@ fn a_survey_lists_oddities_and_changes_nothing() {
     let fixture = Fixture::new();
     let dead = format!(".tmp-{DEAD}-0123456789abcdef");
     let alive = format!(".tmp-{}-0123456789abcdef", std::process::id());
-    for path in ["knowledge/a/", "state/", "cache/index/", ""] {
-        fixture.put(&format!("{path}{dead}"), "x");
-        fixture.put(&format!("{path}{alive}"), "x");
-    }
-    fixture.put("knowledge/now.md", "x");
-    fixture.put("journal/run-1/0001.md", "x");
-    fixture.put("cache/ahead.md", "x");
-    fixture.put("knowledge/ahead.md", "x");
-    fixture.put("archive/knowledge/ahead.md", "x");
+    let folders = ["knowledge/a/", "state/", "cache/index/", ""];
+    fixture.put_all(folders.iter().flat_map(|path| [&dead, &alive].map(|name| format!("{path}{name}"))), "x");
+    fixture.put_all(["knowledge/now.md", "journal/run-1/0001.md"], "x");
+    let ahead = ["cache/ahead.md", "knowledge/ahead.md", "archive/knowledge/ahead.md"];
+    fixture.put_all(ahead, "x");
     let now = SystemTime::now();
-    for path in ["cache/ahead.md", "knowledge/ahead.md", "archive/knowledge/ahead.md"] {
+    for path in ahead {
         let file = fs::File::options().write(true).open(fixture.store.memory().join(path)).unwrap();
         file.set_modified(now + Duration::from_secs(100)).unwrap();
     }
@@ -98,10 +94,8 @@ fn a_survey_lists_oddities_and_changes_nothing() {
 #[test]
 fn of_many_paths_the_first_are_listed() {
     let fixture = Fixture::new();
-    for at in 0..30 {
-        fixture.put(&format!("knowledge/.tmp-{DEAD}-{at:016x}"), "x");
-    }
-    let leftovers = Store::open(fixture.root()).unwrap().survey(i64::MAX).leftovers;
-    let expected: Vec<String> = (0..20).map(|at| format!("knowledge/.tmp-{DEAD}-{at:016x}")).collect();
-    assert_eq!(leftovers, Paths { named: expected, count: 30 });
+    let mut all: Vec<String> = (0..30).map(|at| format!("knowledge/.tmp-{DEAD}-{at:016x}")).collect();
+    fixture.put_all(&all, "x");
+    all.truncate(20);
+    assert_eq!(fixture.store.survey(i64::MAX).leftovers, Paths { named: all, count: 30 });
 }

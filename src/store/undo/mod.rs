@@ -6,25 +6,18 @@
 //! but stay for their texts. The log belongs to one user, machine and folder, and is never committed. What came with the
 //! memory, or another user wrote, is never read; it goes when it is older than what is kept.
 
-#[cfg(test)]
-mod tests;
-
-use std::fmt;
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
-use std::thread;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::OFlags;
 
 use super::folder::{FileKind, Folder, explain, is_missing, is_outside};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 
-use super::operation_log::record::{FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append};
+use super::operation_log::record::{LoggedChange, LoggedOperation, OperationHead};
 use super::operation_log::{
-    Current, MAX_OPERATIONS, OperationFile, OperationScope, is_own, name_of, numbers, older_name, read_operation,
+    Current, MAX_OPERATIONS, OperationFile, OperationScope, is_own, numbers, older_name, read_operation,
 };
 use super::read::Unreadable;
 use super::seal::SealKey;
@@ -45,33 +38,25 @@ impl Store {
 
     /// Notes that this thread's operation, which has changed nothing yet, takes back the one with this number.
     pub(crate) fn takes_back(&self, number: u64) {
-        if let Some(current) = self.undo_log.threads().get_mut(&thread::current().id()) {
-            current.undoes = Some(number);
-        }
+        self.undo_log.with_current(|current| current.undoes = Some(number));
     }
 
     /// Notes that this thread's operation puts back its own changes from now on.
     pub(crate) fn puts_back(&self) {
-        if let Some(current) = self.undo_log.threads().get_mut(&thread::current().id()) {
-            current.puts_back = true;
-        }
+        self.undo_log.with_current(|current| current.puts_back = true);
     }
 
     /// Returns the number of this thread's operation, if it has changed anything.
     pub(crate) fn operation_number(&self) -> Option<u64> {
-        let threads = self.undo_log.threads();
-        threads.get(&thread::current().id())?.file.as_ref().map(|file| file.number)
+        self.undo_log.with_current(|current| current.file.as_ref().map(|file| file.number)).flatten()
     }
 
     /// Writes down a change that is about to be made, with the bytes that it would lose.
     pub(super) fn before(&self, change: &LoggedChange, raw: &[u8]) -> io::Result<()> {
-        let mut threads = self.undo_log.threads();
-        // Every change is made under the lock, which has a scope.
-        let Some(current) = threads.get_mut(&thread::current().id()) else { return Ok(()) };
-        if current.puts_back {
-            return Ok(());
-        }
-        let mut write_down = || {
+        let write_down = |current: &mut Current| {
+            if current.puts_back {
+                return Ok(());
+            }
             let mut file = match current.file.take() {
                 Some(file) if file.has_room(raw) => file,
                 // What takes back an operation can be taken back itself.
@@ -83,17 +68,16 @@ impl Store {
                 Some(mut full) => {
                     full.append(&LoggedChange::TooLarge, b"")?;
                     full.close();
-                    let mut next = self.open_operation(current)?;
-                    next.append(&LoggedChange::TooLarge, b"")?;
-                    next
+                    self.open_operation(current, &[LoggedChange::TooLarge])?
                 }
-                None => self.open_operation(current)?,
+                None => self.open_operation(current, &[])?,
             };
             let appended = file.append(change, raw);
             current.file = Some(file);
             appended
         };
-        write_down().map_err(|source| {
+        // Every change is made under the lock, which has a scope.
+        self.undo_log.with_current(write_down).unwrap_or(Ok(())).map_err(|source| {
             let path = self.state().join(FOLDER);
             io::Error::new(source.kind(), UnwritableLog { path, source })
         })
@@ -101,26 +85,16 @@ impl Store {
 
     /// Notes that the change that was written down last was made.
     pub(super) fn after(&self, change: &LoggedChange) {
-        if let Some(current) = self.undo_log.threads().get_mut(&thread::current().id())
-            && let Some(file) = &mut current.file
-        {
-            file.net.add(change);
-        }
+        self.undo_log.with_current(|current| current.file.iter_mut().for_each(|file| file.net.add(change)));
     }
 
-    /// Creates the file of an operation, with its header.
-    fn open_operation(&self, current: &Current) -> io::Result<OperationFile> {
+    /// Creates the file of an operation, with its header and these records.
+    fn open_operation(&self, current: &Current, changes: &[LoggedChange]) -> io::Result<OperationFile> {
         let key = self.make_state_key()?;
         let folder = self.make_undo_folder()?;
-        let number = next_number(&folder, key)?;
-        let at = current.at.unwrap_or_else(Utc::now);
+        let (number, at) = (next_number(&folder, key)?, current.at.unwrap_or_else(Utc::now));
         let head = OperationHead { number, at, command: current.command.clone(), undoes: current.undoes };
-        let mut bytes = Vec::new();
-        let sum = append(&mut bytes, &head, b"", (key, FIRST))?;
-        let file = create_file(&folder, number, &bytes)?;
-        let size = bytes.len() as u64;
-        let net = NetChanges::default();
-        Ok(OperationFile { folder, file, number, at, size, key, sum, is_durable: false, net })
+        OperationFile::create(folder, &head, changes, key)
     }
 
     /// Opens the folder, and creates it if it is missing. Something else of its name came with the memory: it is
@@ -216,10 +190,7 @@ impl Store {
             folder.clear()?;
             if number > 0 {
                 let head = OperationHead { number, at: Utc::now(), command: String::new(), undoes: None };
-                let mut bytes = Vec::new();
-                let sum = append(&mut bytes, &head, b"", (key, FIRST))?;
-                append(&mut bytes, &LoggedChange::Forgotten, b"", (key, sum))?;
-                create_file(&folder, number, &bytes)?;
+                OperationFile::create(folder, &head, &[LoggedChange::Forgotten], key)?;
             }
             Ok(n_operations)
         };
@@ -228,29 +199,11 @@ impl Store {
 }
 
 /// Why the log could not be written, and so the change was not made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the undo log in `{}`", path.display())]
 struct UnwritableLog {
     path: PathBuf,
     source: io::Error,
-}
-
-impl fmt::Display for UnwritableLog {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "cannot write the undo log in `{}`", self.path.display())
-    }
-}
-
-impl std::error::Error for UnwritableLog {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
-    }
-}
-
-/// Creates the file of an operation with these bytes.
-fn create_file(folder: &Folder, number: u64, bytes: &[u8]) -> io::Result<File> {
-    let mut file = folder.open_private(&name_of(number), OFlags::WRONLY | OFlags::EXCL | OFlags::APPEND)?;
-    file.write_all(bytes)?;
-    Ok(file)
 }
 
 /// Returns a number after all that are taken, whatever has them.
@@ -270,3 +223,6 @@ fn next_number(folder: &Folder, key: SealKey) -> io::Result<u64> {
     }
     Ok(1)
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,17 @@ fn text(number: u8) -> Vec<u8> {
     vec![number; crate::entry::MAX_FILE_BYTES]
 }
 
+/// Creates an entry of this name, in an operation of its own.
+fn create(store: &Store, name: &str) {
+    let lock = store.lock(Duration::ZERO).unwrap();
+    store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
+}
+
+/// Returns the numbers of the operations, the newest first.
+fn numbers(store: &Store) -> Vec<u64> {
+    store.operations().unwrap().iter().map(|operation| operation.head.number).collect()
+}
+
 /// Replaces each of these texts by the next one, in an operation of its own.
 fn replace_each(store: &Store, numbers: std::ops::Range<u8>) {
     for number in numbers {
@@ -55,8 +66,7 @@ fn an_operation_over_the_limit_keeps_its_texts_and_cannot_be_taken_back() {
     assert_eq!(texts(&store), (0..40).rev().collect::<Vec<u8>>());
     // The newest ones take their place. Their texts stay, until all of them are too many bytes together.
     replace_each(&store, 40..80);
-    let numbers: Vec<u64> = store.operations().unwrap().iter().map(|operation| operation.head.number).collect();
-    assert_eq!((numbers.len(), numbers[0]), (31, 42));
+    assert_eq!((numbers(&store).len(), numbers(&store)[0]), (31, 42));
     assert_eq!(texts(&store), (31..80).rev().collect::<Vec<u8>>());
     replace_each(&store, 80..140);
     let found = texts(&store);
@@ -77,8 +87,7 @@ fn older_operations_stay_for_their_texts_and_for_a_year() {
     };
     let add = |name: &str, at: i64| {
         let _operation = store.operation("add", day(at));
-        let lock = store.lock(Duration::ZERO).unwrap();
-        store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
+        create(&store, name);
     };
     (0..3).for_each(|number| edit(number, 1));
     edit(3, 200);
@@ -115,11 +124,9 @@ fn a_file_with_a_huge_number_that_came_with_the_memory_is_removed() {
     std::fs::create_dir_all(folder.path().join(".ralph/state/undo")).unwrap();
     let foreign = folder.path().join(format!(".ralph/state/undo/{}", u64::MAX));
     std::fs::write(&foreign, "{\"number\":1}\n").unwrap();
-    let lock = store.lock(Duration::ZERO).unwrap();
-    store.create(&lock, "knowledge/a.md", b"a").unwrap();
-    drop(lock);
+    create(&store, "a");
     assert!(!foreign.exists());
-    assert_eq!(store.operations().unwrap()[0].head.number, 1);
+    assert_eq!(numbers(&store), [1]);
 }
 
 #[test]
@@ -145,23 +152,18 @@ fn what_came_with_the_memory_neither_stops_a_write_nor_hides_the_log() {
     let deep = ["x"; 40].join("/");
     std::fs::create_dir_all(log.join("00000001").join(&deep)).unwrap();
     std::fs::create_dir_all(log.join("100000001").join(&deep)).unwrap();
-    let create = |name: &str| {
-        let lock = store.lock(Duration::ZERO).unwrap();
-        store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
-    };
-    let numbers = || -> Vec<u64> { store.operations().unwrap().iter().map(|found| found.head.number).collect() };
-    create("a");
-    assert_eq!(numbers(), [2]);
+    create(&store, "a");
+    assert_eq!(numbers(&store), [2]);
     for number in 101..=201 {
         std::fs::write(log.join(format!("00000{number}")), b"").unwrap();
     }
-    assert_eq!(numbers(), [2]);
-    create("b");
-    assert_eq!(numbers(), [202], "the older one is over the limit");
+    assert_eq!(numbers(&store), [2]);
+    create(&store, "b");
+    assert_eq!(numbers(&store), [202], "the older one is over the limit");
     for number in 203..400 {
-        create(&format!("b-{number}"));
+        create(&store, &format!("b-{number}"));
     }
-    assert_eq!((numbers().len(), numbers()[0]), (99, 399));
+    assert_eq!((numbers(&store).len(), numbers(&store)[0]), (99, 399));
     // What is older than the operations that are kept goes; only what is too deep for any file of this program stays.
     assert_eq!(std::fs::read_dir(&log).unwrap().count(), 101);
 }
@@ -169,20 +171,17 @@ fn what_came_with_the_memory_neither_stops_a_write_nor_hides_the_log() {
 #[test]
 fn numbers_are_not_used_again_after_the_log_was_emptied() {
     let (_folder, store) = store();
-    for name in ["a", "b"] {
-        let lock = store.lock(Duration::ZERO).unwrap();
-        store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
-    }
+    ["a", "b"].into_iter().for_each(|name| create(&store, name));
     for (forgotten, number) in [(2, 3), (1, 4), (1, 5)] {
         let lock = store.lock(Duration::ZERO).unwrap();
         assert_eq!(store.forget_operations(&lock).unwrap(), forgotten);
         assert!(store.operations().unwrap().is_empty());
+        let left = std::fs::read_to_string(store.state().join(format!("undo/{:08}", number - 1))).unwrap();
+        assert!(!left.contains("knowledge") && left.contains("forgotten"), "only the number is left: {left}");
         assert_eq!(store.forget_operations(&lock).unwrap(), 0);
         drop(lock);
-        let lock = store.lock(Duration::ZERO).unwrap();
-        store.create(&lock, &format!("knowledge/{number}.md"), b"a").unwrap();
-        drop(lock);
-        assert_eq!(store.operations().unwrap()[0].head.number, number);
+        create(&store, &number.to_string());
+        assert_eq!(numbers(&store), [number]);
     }
 }
 
@@ -190,10 +189,8 @@ fn numbers_are_not_used_again_after_the_log_was_emptied() {
 fn a_removed_file_comes_back_for_those_who_could_read_it() {
     let (folder, store) = store();
     let path = folder.path().join(".ralph/knowledge/a.md");
-    let lock = store.lock(Duration::ZERO).unwrap();
-    store.create(&lock, "knowledge/a.md", b"a").unwrap();
+    create(&store, "a");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    drop(lock);
     let lock = store.lock(Duration::ZERO).unwrap();
     store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"a"))]).unwrap();
     drop(lock);

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::tests::{Memory, cases, later, said, text};
 use super::*;
 
 /// Changes to the files. There are only a few paths, so that changes collide.
@@ -38,8 +37,6 @@ enum ModelStep {
 #[derive(Debug, Clone)]
 enum Then {
     Nothing,
-    /// The catalog is used for the next scan.
-    Keep,
     /// Saved for the index as it is.
     Save,
     /// Saved, and the index committed, or not.
@@ -90,7 +87,6 @@ fn step() -> impl Strategy<Value = ModelStep> {
 fn then() -> impl Strategy<Value = Then> {
     prop_oneof![
         2 => Just(Then::Nothing),
-        2 => Just(Then::Keep),
         2 => Just(Then::Save),
         3 => any::<bool>().prop_map(Then::Commit),
     ]
@@ -188,7 +184,6 @@ fn clear_special(memory: &Memory, path: &str) {
 struct Model {
     index_id: Option<String>,
     documents: BTreeMap<String, Vec<u8>>,
-    kept: Option<Catalog>,
     n_saves: usize,
 }
 
@@ -196,11 +191,7 @@ impl Model {
     fn call(&mut self, memory: &Memory, is_settled: bool, then: &Then) {
         // At the real time everything is racy; ten seconds later nothing is, except files from the future.
         let now = if is_settled { later() } else { SystemTime::now() };
-        let index_id = self.index_id.as_deref();
-        let scan = match self.kept.take() {
-            Some(catalog) => catalog.rescan(&memory.store, index_id, now),
-            None => Catalog::scan(&memory.store, Area::Live, index_id, now),
-        };
+        let scan = Catalog::scan(&memory.store, Area::Live, self.index_id.as_deref(), now);
         let at_most = scan.n_pending();
         let mut pending = Vec::new();
         let mut catalog = scan.read(&memory.store, &mut |path, entry| {
@@ -234,7 +225,6 @@ impl Model {
 
         match then {
             Then::Nothing => {}
-            Then::Keep => self.kept = Some(catalog),
             Then::Save => {
                 if let Some(index_id) = &self.index_id {
                     catalog.save(&memory.store, index_id, false).unwrap();
