@@ -45,8 +45,8 @@ pub use crate::retrieve::Explained;
 pub use crate::semantic::{EmbedReport, SemanticStatus};
 pub use crate::store::{OperationScope, write_file};
 pub use crate::timeline::{
-    AttemptTotals, DayStats, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats,
-    StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
+    AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats, StatsFilter,
+    StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 pub use crate::transfer::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
