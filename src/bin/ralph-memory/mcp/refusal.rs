@@ -1,6 +1,7 @@
 //! The answer to a call that fails: what went wrong, why, and what to do.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use ralph_memory::Error;
 use rmcp::model::ErrorData;
@@ -12,6 +13,11 @@ use crate::error::{self, UsageError};
 /// Returns an error that says which argument is wrong, and what to give instead.
 pub(super) fn unfit(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
     UsageError { message: message.into(), hint: hint.into() }.into()
+}
+
+/// Returns the value of an argument, or an error that says what is wrong with it, and what to give instead.
+pub(super) fn parsed<T>(parsed: Result<T, String>, what: impl Display, hint: &str) -> anyhow::Result<T> {
+    parsed.map_err(|reason| unfit(format!("{what} {reason}"), hint))
 }
 
 /// Returns the error as an agent reads it.
