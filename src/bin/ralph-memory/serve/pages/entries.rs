@@ -68,7 +68,7 @@ fn with_tag(fields: &PageFields, tag: &str) -> String {
     if !tags.iter().any(|own| own == tag) {
         tags.push(tag.to_owned());
     }
-    fields.with("tag", tags.join(", ")).with("page", "").address("entries")
+    fields.with("tag", &tags.join(", ")).with("page", "").address("entries")
 }
 
 /// Returns the tags of the listed entries, the most frequent first.

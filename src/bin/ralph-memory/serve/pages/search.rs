@@ -90,7 +90,7 @@ fn results(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<Mar
         @if page.is_empty() { (empty("Nothing found. Fewer or other words may help.")) }
         @else {
             ol.rows { @for (hit, excerpt) in page.iter().zip(&excerpts) { li.row { (result(context, &query.text, hit, excerpt, best)) } } }
-            @if hits.len() > shown { p { a href=(fields.with("n", shown + STEP).address("search")) { "Show more" } } }
+            @if hits.len() > shown { p { a href=(fields.with("n", &(shown + STEP).to_string()).address("search")) { "Show more" } } }
         }
         (problems(&found.problems))
     })
