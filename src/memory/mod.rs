@@ -60,8 +60,8 @@ pub use crate::semantic::{EmbedReport, SemanticStatus};
 pub use crate::store::OperationScope;
 #[doc(hidden)]
 pub use crate::timeline::{
-    AttemptTotals, DayStats, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats,
-    StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
+    AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats, StatsFilter,
+    StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
 pub use crate::transfer::{

@@ -7,7 +7,7 @@ use super::Memory;
 use crate::entry::{EntrySummary, Id};
 use crate::error::Result;
 use crate::history::Usage;
-use crate::queries::{self, EntryFilter, EntryViewer, ListResult, MemoryStatus, SearchResults, ShowResult};
+use crate::queries::{self, EntryFilter, ListResult, MemoryStatus, SearchResults, ShowResult};
 use crate::retrieve::Query;
 
 impl Memory {
@@ -19,7 +19,7 @@ impl Memory {
     /// [`Error::Invalid`](crate::Error::Invalid) where several entries had the id, and
     /// [`Error::Io`](crate::Error::Io).
     pub fn show(&self, id: &Id) -> Result<ShowResult> {
-        EntryViewer::new(&self.workspace).show(&self.workspace, id)
+        queries::show(&self.workspace, id)
     }
 
     /// Returns the entries that the filter accepts, in the order of their paths. Files that are broken are among them as

@@ -1,19 +1,15 @@
 //! A single entry: the content of its file, its links, and its replacements.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
-
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::usage::all_usage;
 use super::view::{EntryLink, EntryView};
-use crate::catalog::{self, Area, Catalog, RowId};
+use crate::catalog::{self, Area, Catalog};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
 use crate::error::{Problem, Result};
-use crate::history::Usage;
 use crate::retrieve::{Replacements, replaced};
 use crate::workspace::{Workspace, current_id, no_such_entry};
 
@@ -40,158 +36,101 @@ pub struct ShowResult {
     pub problems: Vec<Problem>,
 }
 
-/// Shows entries, one after the other. What it looks up for an entry is computed once for all.
-#[derive(Debug)]
-pub(crate) struct EntryViewer {
-    now: DateTime<Utc>,
-    live: Catalog,
-    archive: Catalog,
-    /// The indexable live entries, in the order of their paths. A number below is a place in this list.
-    heads: Vec<(RowId, Head)>,
-    superseded: HashSet<Id>,
-    names: EntryNames,
-    /// The entries that replace an entry.
-    superseding: HashMap<Id, Vec<Id>>,
-    /// Those that an agent wants to replace an entry of a person.
-    suggested_for: HashMap<Id, Vec<Id>>,
-    /// The entries of people that one by an agent wants to replace.
-    suggested_by: HashMap<Id, Vec<Id>>,
-    linking: OnceLock<Linking>,
-    usage: OnceLock<HashMap<Id, Usage>>,
+/// Returns the live entry with this id, else the archived one.
+pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
+    let (now, live, archive) = (workspace.now(), workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    let id = &current_id(&live, &archive, id)?;
+    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
+        (Some(row), _) => (&live, row),
+        (None, Some(row)) => (&archive, row),
+        (None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
+    };
+    let path = catalog.path(row);
+    let file = workspace.store.read(&path);
+    let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
+    let entry = entry::read(&path, &file.bytes);
+    let head = entry.head.clone();
+    let others = indexable(&live);
+    let names = names(&live, &archive, &others);
+    let replacements = replacements(&live, &names, &others, now);
+    let superseded = replaced(&replacements.counted);
+    let would_supersede = distinct(replacements.suggested.iter().filter(|(new, _)| new == id).map(|(_, old)| old), id);
+    let replacing = |pairs: &[(Id, Id)]| distinct(pairs.iter().filter(|(_, old)| old == id).map(|(new, _)| new), id);
+    let usage = || all_usage(now, &[&live, &archive]).remove(id);
+    let view = EntryView {
+        task_id: head.task_id.clone(),
+        run_id: head.run_id.clone(),
+        expires_at: head.expires_at.map(timestamp),
+        supersedes: head.supersedes.iter().filter(|old| !would_supersede.contains(old)).cloned().collect(),
+        superseded_by: replacing(&replacements.counted),
+        would_be_superseded_by: replacing(&replacements.suggested),
+        would_supersede,
+        files: head.files.clone(),
+        questions: head.questions.clone(),
+        frontmatter: all_fields(&entry, &file.bytes),
+        links: links_of(&names, &entry.head),
+        backlinks: links_to(&names, &others, id),
+        usage: (id.kind() == Kind::Knowledge).then(usage).flatten(),
+        body: entry.body,
+        ..EntryView::from(EntrySummary::new(id.clone(), &path, head, &superseded, now))
+    };
+    Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
 }
 
-/// The first link of each entry to an entry: the number of the entry with the link, and that of the link in it.
-type Linking = HashMap<Id, Vec<(usize, usize)>>;
-
-impl EntryViewer {
-    pub(crate) fn new(workspace: &Workspace) -> EntryViewer {
-        let (now, live) = (workspace.now(), workspace.catalog(Area::Live));
-        let rows = live.rows().filter(|row| live.is_indexable(*row));
-        let heads: Vec<(RowId, Head)> = rows.map(|row| (row, live.head(row))).collect();
-        let archive = workspace.catalog(Area::Archive);
-        let mut names = EntryNames::default();
-        for (row, head) in &heads {
-            live.id(*row).into_iter().for_each(|id| names.add_live(id, head, true));
-        }
-        for row in live.rows().filter(|row| !live.is_indexable(*row)) {
-            live.id(row).into_iter().for_each(|id| names.add_live(id, &Head::empty(Kind::Knowledge), false));
-        }
-        catalog::add_archived(&mut names, &archive);
-        let mut replacements = Replacements::default();
-        let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
-        let source_of = |old: &Id| live.row_of_id(old).map(|row| live.head(row).source);
-        for (row, head) in &heads {
-            live.id(*row).iter().for_each(|id| replacements.add(id, head, now, &current, &source_of));
-        }
-        EntryViewer {
-            now,
-            heads,
-            superseded: replaced(&replacements.counted),
-            names,
-            superseding: grouped(replacements.counted.iter().map(|(new, old)| (old, new))),
-            suggested_for: grouped(replacements.suggested.iter().map(|(new, old)| (old, new))),
-            suggested_by: grouped(replacements.suggested.iter().map(|(new, old)| (new, old))),
-            live,
-            archive,
-            linking: OnceLock::new(),
-            usage: OnceLock::new(),
-        }
-    }
-
-    /// Returns the live entry with this id, else the archived one.
-    pub(crate) fn show(&self, workspace: &Workspace, id: &Id) -> Result<ShowResult> {
-        let (live, archive) = (&self.live, &self.archive);
-        let id = &current_id(live, archive, id)?;
-        let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
-            (Some(row), _) => (live, row),
-            (None, Some(row)) => (archive, row),
-            (None, None) => return Err(no_such_entry(&workspace.store, &[live, archive], id)),
-        };
-        let path = catalog.path(row);
-        let file = workspace.store.read(&path);
-        let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
-        let entry = entry::read(&path, &file.bytes);
-        let head = entry.head.clone();
-        let of = |ids: &HashMap<Id, Vec<Id>>| ids.get(id).cloned().unwrap_or_default();
-        let would_supersede = of(&self.suggested_by);
-        let view = EntryView {
-            task_id: head.task_id.clone(),
-            run_id: head.run_id.clone(),
-            expires_at: head.expires_at.map(timestamp),
-            supersedes: head.supersedes.iter().filter(|old| !would_supersede.contains(old)).cloned().collect(),
-            superseded_by: of(&self.superseding),
-            would_be_superseded_by: of(&self.suggested_for),
-            would_supersede,
-            files: head.files.clone(),
-            questions: head.questions.clone(),
-            frontmatter: all_fields(&entry, &file.bytes),
-            links: self.links_of(&entry.head),
-            backlinks: self.links_to(id),
-            usage: self.usage_of(id),
-            body: entry.body,
-            ..EntryView::from(EntrySummary::new(id.clone(), &path, head, &self.superseded, self.now))
-        };
-        Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
-    }
-
-    /// Returns where the links in the body with this head lead.
-    fn links_of(&self, head: &Head) -> Vec<EntryLink> {
-        let link = |link: &entry::Link| EntryLink {
-            id: self.names.of_link(&link.target, &head.scope).and_then(NamedEntry::live).cloned(),
-            text: link.target.clone(),
-            line: link.line,
-        };
-        head.links.iter().map(link).collect()
-    }
-
-    /// Returns the first link of each other entry to the one with this id.
-    fn links_to(&self, id: &Id) -> Vec<EntryLink> {
-        let linking = self.linking.get_or_init(|| self.linking());
-        let link = |(number, link): (usize, usize)| {
-            let (_, head) = &self.heads[number];
-            Some(EntryLink { id: Some(self.other(number, id)?), text: head.title.clone(), line: head.links[link].line })
-        };
-        linking.get(id).into_iter().flatten().copied().filter_map(link).collect()
-    }
-
-    fn linking(&self) -> Linking {
-        let mut linking = Linking::new();
-        for (number, (_, head)) in self.heads.iter().enumerate() {
-            for (at, link) in head.links.iter().enumerate() {
-                let Some(entry) = self.names.of_link(&link.target, &head.scope) else { continue };
-                let links = linking.entry(entry.id().clone()).or_default();
-                if links.last().is_none_or(|(last, _)| *last != number) {
-                    links.push((number, at));
-                }
-            }
-        }
-        linking
-    }
-
-    /// Returns the id of an entry that is not the one with this id.
-    fn other(&self, number: usize, id: &Id) -> Option<Id> {
-        self.live.id(self.heads[number].0).filter(|other| other != id)
-    }
-
-    /// Returns the outcomes of the attempts whose contexts included an entry.
-    fn usage_of(&self, id: &Id) -> Option<Usage> {
-        if id.kind() != Kind::Knowledge {
-            return None;
-        }
-        self.usage.get_or_init(|| all_usage(self.now, &[&self.live, &self.archive])).get(id).cloned()
-    }
+/// Returns the live entries that are indexable, in the order of their paths.
+fn indexable(live: &Catalog) -> Vec<(Id, Head)> {
+    let rows = live.rows().filter(|row| live.is_indexable(*row));
+    rows.filter_map(|row| Some((live.id(row)?, live.head(row)))).collect()
 }
 
-/// Returns the other entries for each one. An entry is no other one of itself.
-fn grouped<'a>(pairs: impl Iterator<Item = (&'a Id, &'a Id)>) -> HashMap<Id, Vec<Id>> {
-    let mut groups: HashMap<Id, Vec<Id>> = HashMap::new();
-    for (of, other) in pairs.filter(|(of, other)| of != other) {
-        let group = groups.entry(of.clone()).or_default();
-        if group.last() != Some(other) {
-            group.push(other.clone());
-        }
+/// Returns the names by which links find entries.
+fn names(live: &Catalog, archive: &Catalog, indexable: &[(Id, Head)]) -> EntryNames {
+    let mut names = EntryNames::default();
+    for (id, head) in indexable {
+        names.add_live(id.clone(), head, true);
     }
-    groups
+    for row in live.rows().filter(|row| !live.is_indexable(*row)) {
+        live.id(row).into_iter().for_each(|id| names.add_live(id, &Head::empty(Kind::Knowledge), false));
+    }
+    catalog::add_archived(&mut names, archive);
+    names
+}
+
+fn replacements(live: &Catalog, names: &EntryNames, indexable: &[(Id, Head)], now: DateTime<Utc>) -> Replacements {
+    let mut replacements = Replacements::default();
+    let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
+    let source_of = |old: &Id| live.row_of_id(old).map(|row| live.head(row).source);
+    for (id, head) in indexable {
+        replacements.add(id, head, now, &current, &source_of);
+    }
+    replacements
+}
+
+/// Returns these entries without the one with this id, which is no other one of itself.
+fn distinct<'a>(others: impl Iterator<Item = &'a Id>, id: &Id) -> Vec<Id> {
+    let mut others: Vec<Id> = others.filter(|other| *other != id).cloned().collect();
+    others.dedup();
+    others
+}
+
+/// Returns where the links in the body with this head lead.
+fn links_of(names: &EntryNames, head: &Head) -> Vec<EntryLink> {
+    let link = |link: &entry::Link| EntryLink {
+        id: names.of_link(&link.target, &head.scope).and_then(NamedEntry::live).cloned(),
+        text: link.target.clone(),
+        line: link.line,
+    };
+    head.links.iter().map(link).collect()
+}
+
+/// Returns the first link of each other entry to the one with this id.
+fn links_to(names: &EntryNames, indexable: &[(Id, Head)], id: &Id) -> Vec<EntryLink> {
+    let first = |(other, head): &(Id, Head)| {
+        let leads_here = |link: &&entry::Link| names.of_link(&link.target, &head.scope).is_some_and(|to| to.id() == id);
+        let link = head.links.iter().find(leads_here)?;
+        Some(EntryLink { id: Some(other.clone()), text: head.title.clone(), line: link.line })
+    };
+    indexable.iter().filter(|(other, _)| other != id).filter_map(first).collect()
 }
 
 /// Returns all of an entry's frontmatter; null if it cannot be read.

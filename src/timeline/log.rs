@@ -44,7 +44,7 @@ pub struct LogFilter {
     pub ids: Vec<Id>,
     /// Only attempts at this task.
     pub task_id: Option<String>,
-    /// Only iterations of this run.
+    /// Only attempts of this run.
     pub run_id: Option<String>,
     /// Only attempts at tasks of this feature.
     pub feature: Option<String>,
@@ -121,7 +121,7 @@ pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogF
     let rows = rows(workspace, catalogs, filter);
     let page = filter.offset..filter.limit.map_or(usize::MAX, |limit| filter.offset.saturating_add(limit));
     let (mut attempts, mut in_all) = (Vec::new(), 0);
-    // Iterations of the same second are in the order of their numbers, which only their heads have.
+    // Attempts of the same second are in the order of their numbers, which only their heads have.
     for group in rows.chunk_by(|one, other| one.at == other.at) {
         let is_shown = in_all < page.end && in_all + group.len() > page.start;
         let is_counted = |row: &LogRow<'_>| !filter.needs_head() && !row.catalog.has_problem(row.row);
@@ -145,7 +145,7 @@ pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogF
 }
 
 impl LogFilter {
-    /// Returns whether the filter accepts an iteration in progress. That one has no outcome yet, so a filter with outcomes
+    /// Returns whether the filter accepts an attempt in progress. That one has no outcome yet, so a filter with outcomes
     /// accepts none.
     pub fn accepts_live(&self, run: &LiveRun) -> bool {
         let (task, feature) = (run.task_id.as_deref(), run.feature.as_deref());

@@ -20,7 +20,7 @@ pub use overview::{Overview, StuckTask};
 pub(crate) use run::run;
 pub use run::{RunView, TaskInRun};
 pub(crate) use stats::stats;
-pub use stats::{DayStats, FeatureStats, ModelStats, Stats, StatsFilter, TaskCounts};
+pub use stats::{FeatureStats, ModelStats, Stats, StatsFilter, TaskCounts};
 pub(crate) use task::task;
 pub use task::{NextModel, TaskState, TaskView};
 pub use totals::AttemptTotals;

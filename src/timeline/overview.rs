@@ -38,7 +38,7 @@ const MAX_SEARCHED: usize = 1_000;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Overview {
-    /// The runs and iterations in progress, as [`Memory::live_runs`](crate::Memory::live_runs) returns them.
+    /// The runs and attempts in progress, as [`Memory::live_runs`](crate::Memory::live_runs) returns them.
     pub live: Vec<LiveRun>,
     /// The stuck tasks among those of the last thousand attempts, the one with the newest attempt first.
     pub stuck: Vec<StuckTask>,

@@ -1,4 +1,4 @@
-//! All about one run: its iterations and tasks, and the knowledge that it added.
+//! All about one run: its attempts and tasks, and the knowledge that it added.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::recording::{LiveRun, is_session, unfinished_runs};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
-/// How many iterations are returned, the newest.
+/// How many attempts are returned, the newest.
 const MAX_ITERATIONS: usize = 1_000;
 
 /// What [`Memory::run`](crate::Memory::run) returns.
@@ -45,17 +45,17 @@ pub struct RunView {
     pub id: String,
     /// Whether it holds the attempts of a session that has no loop.
     pub is_session: bool,
-    /// What it does now; empty if it is not in progress. An iteration whose process is lost is open, too.
+    /// What it does now; empty if it is not in progress. An attempt whose process is lost is open, too.
     pub live: Vec<LiveRun>,
-    /// When its first iteration began, RFC 3339.
+    /// When its first attempt began, RFC 3339.
     pub started_at: Option<String>,
-    /// When its last iteration ended, RFC 3339.
+    /// When its last attempt ended, RFC 3339.
     pub ended_at: Option<String>,
-    /// The sums over its iterations.
+    /// The sums over its attempts.
     pub totals: AttemptTotals,
     /// Its tasks, in the order in which they were first worked on.
     pub tasks: Vec<TaskInRun>,
-    /// Its iterations, oldest first: the last thousand.
+    /// Its attempts, oldest first: the last thousand.
     pub attempts: Vec<AttemptView>,
     /// What was learned in it.
     pub knowledge: Vec<EntrySummary>,
@@ -90,14 +90,14 @@ pub struct TaskInRun {
     pub id: Option<String>,
     /// Its title; empty if it has none.
     pub title: String,
-    /// How many iterations worked on it.
+    /// How many attempts worked on it.
     #[serde(rename = "attempt_count")]
     pub attempts: usize,
     /// How the last of them ended.
     pub outcome: Outcome,
 }
 
-/// Returns all about the run of this name; `None` if the journal has no iteration of it, and none is open.
+/// Returns all about the run of this name; `None` if the journal has no attempt of it, and none is open.
 pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
@@ -122,7 +122,7 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     })
 }
 
-/// Returns the tasks of these iterations, which are given oldest first.
+/// Returns the tasks of these attempts, which are given oldest first.
 fn tasks(attempts: &[AttemptSummary]) -> Vec<TaskInRun> {
     let mut tasks: Vec<TaskInRun> = Vec::new();
     for AttemptSummary { task_id, task_title, head, .. } in attempts {

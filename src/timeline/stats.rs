@@ -63,7 +63,7 @@ pub struct StatsFilter {
 /// let stats = memory.stats(&StatsFilter::default());
 /// assert_eq!(stats.features[0].feature.as_deref(), Some("login"));
 /// assert_eq!((stats.features[0].tasks.done, stats.files[0].path.as_str()), (1, "src/login.rs"));
-/// assert_eq!(stats.days[0].totals.succeeded, 1);
+/// assert_eq!(stats.days.values().next().map(|day| day.succeeded), Some(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,8 +76,8 @@ pub struct Stats {
     pub errors: Vec<RecurringError>,
     /// The files that attempts touched, the most frequent first; at most fifty.
     pub files: Vec<TouchedFile>,
-    /// The days on which an attempt began, in UTC, the first one first; without attempts of a clock that is ahead.
-    pub days: Vec<DayStats>,
+    /// The sums over the attempts that began on each day, in UTC; without attempts of a clock that is ahead.
+    pub days: BTreeMap<NaiveDate, AttemptTotals>,
     /// Problems of the files that were read.
     #[serde(skip)]
     pub problems: Vec<Problem>,
@@ -173,30 +173,6 @@ pub struct ModelStats {
     pub totals: AttemptTotals,
 }
 
-/// The attempts that began on one day.
-///
-/// ```
-/// use ralph_memory::memory::{Report, StatsFilter};
-/// use ralph_memory::{Memory, Task};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000);
-/// let memory = Memory::open(root)?.with_clock(move || at);
-/// memory.finish(&memory.begin(&Task::new("Trim the log"), &memory.new_run())?, &Report::default())?;
-/// assert_eq!(memory.stats(&StatsFilter::default()).days[0].date.to_string(), "2026-09-21");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DayStats {
-    /// The day, in UTC.
-    pub date: NaiveDate,
-    /// The sums over its attempts.
-    #[serde(flatten)]
-    pub totals: AttemptTotals,
-}
-
 /// Returns the statistics of the attempts that the filter accepts.
 pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let catalogs = both_areas(workspace);
@@ -234,12 +210,12 @@ fn key(name: Option<&str>) -> Option<Cow<'_, str>> {
     name.map(nfc)
 }
 
-fn days(attempts: &[AttemptSummary], now: DateTime<Utc>) -> Vec<DayStats> {
-    let mut days: BTreeMap<NaiveDate, AttemptTotals> = BTreeMap::new();
+fn days(attempts: &[AttemptSummary], now: DateTime<Utc>) -> BTreeMap<NaiveDate, AttemptTotals> {
+    let mut days = BTreeMap::<NaiveDate, AttemptTotals>::new();
     for attempt in attempts.iter().filter(|attempt| !is_ahead(attempt.began_at, now)) {
         days.entry(attempt.began_at.date_naive()).or_default().add(&attempt.head);
     }
-    days.into_iter().map(|(date, totals)| DayStats { date, totals }).collect()
+    days
 }
 
 /// Returns the states of the tasks of these attempts, which are given oldest first, with their streaks, by id.

@@ -131,7 +131,7 @@ pub struct TaskView {
     pub attempts: Vec<AttemptView>,
     /// What was learned during it.
     pub knowledge: Vec<EntrySummary>,
-    /// The iterations that work on it now, and open ones whose process is lost.
+    /// The attempts that work on it now, and open ones whose process is lost.
     pub live: Vec<LiveRun>,
     /// Problems of the files that were read.
     #[serde(skip)]

@@ -200,7 +200,8 @@ fn statistics_are_those_of_the_journal() {
         .collect();
     assert_eq!(models, [("sonnet", 3, 0), ("opus", 2, 1)]);
     assert_eq!(login.last_started_at.as_deref(), Some("2026-05-04T10:00:00Z"));
-    let days: Vec<(String, usize)> = stats.days.iter().map(|day| (day.date.to_string(), day.totals.attempts)).collect();
+    let days: Vec<(String, usize)> =
+        stats.days.iter().map(|(day, totals)| (day.to_string(), totals.attempts)).collect();
     let expected = [("01", 2), ("02", 1), ("03", 1), ("04", 1), ("05", 1)];
     assert_eq!(days, expected.map(|(day, count)| (format!("2026-05-{day}"), count)));
 }

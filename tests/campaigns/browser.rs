@@ -14,7 +14,7 @@ const NEWEST: &str = "newest";
 pub(crate) const PAGES: [&str; 17] = [
     "",
     "features",
-    "feature?name=x",
+    "feature?id=x",
     "timeline",
     "timeline?since=2020-01-01&outcome=failed",
     "task?id=t-1",

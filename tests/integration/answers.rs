@@ -4,40 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::cli::commands;
+use crate::cli::{commands, words};
 use crate::schemas::{ANSWERS, assert_answer, assert_well_formed};
 use crate::support::TestBase;
 
 /// The commands that answer nothing that a program reads as JSON.
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
-const PARTS: [&str; 25] = [
-    "operation",
-    "answer",
-    "attempt",
-    "change",
-    "day-stats",
-    "entry",
-    "error",
-    "feature-stats",
-    "found-entry",
-    "full-entry",
-    "imported",
-    "link",
-    "listed-entry",
-    "live-action",
-    "live-run",
-    "merged",
-    "model-stats",
-    "moved",
-    "occurrence",
-    "problem",
-    "recurring-error",
-    "task-in-run",
-    "totals",
-    "touched-file",
-    "usage",
-];
+const PARTS: &str = "operation answer attempt change entry error feature-stats found-entry full-entry imported link listed-entry \
+    live-action live-run merged model-stats moved occurrence problem recurring-error task-in-run totals touched-file usage";
 
 /// Returns a memory of which every command has something to say.
 fn sample() -> TestBase {
@@ -59,112 +34,101 @@ fn sample() -> TestBase {
     base
 }
 
-/// Runs a command for its JSON, which is checked against the schema.
-fn answer(base: &TestBase, code: i32, arguments: &[&str]) -> Value {
-    base.run([arguments, &["--json"]].concat()).json(code)
+/// Runs a command line for its JSON, which is checked against the schema.
+fn answer(base: &TestBase, code: i32, line: &str) -> Value {
+    base.run([&words(line)[..], &["--json"]].concat()).json(code)
 }
+
+const TOLD: &str =
+    "run --task T --agent 'echo \"<task-done>T</task-done><task-done>U</task-done>\"' --max-iterations 1";
+/// A command line for each kind of answer, in their order: the definition, and the exit code. The second table needs the attempt that the
+/// last line of the first one records.
+const BEFORE: [(&str, i32, &str); 14] = [
+    ("init", 0, "init"),
+    ("setup", 0, "setup agents-md cursor"),
+    ("setup", 1, "setup agents-md cursor --check"),
+    ("setup", 0, "setup --remove --yes"),
+    ("add", 0, "add T --tags a --body b"),
+    ("add", 0, "add T --tags a --body c"),
+    ("add", 0, "add --event decision 'Sessions stay in SQLite.'"),
+    ("list", 0, "list"),
+    ("list", 0, "list --archived --kind knowledge"),
+    ("list-tags", 0, "list --tags"),
+    ("context", 0, "context --task 'Speed up the nightly benches'"),
+    ("context-briefing", 0, "context"),
+    ("context", 0, "context --task 'Speed up the nightly benches' --budget 2500"),
+    (
+        "record",
+        0,
+        "record said.txt --task 'Speed up the nightly benches' --verify-exit 1 --verify-command 'cargo bench'",
+    ),
+];
+const AFTER: [(&str, i32, &str); 40] = [
+    ("search", 0, "search nightly bench"),
+    ("search", 0, "search nightly bench --explain --archived"),
+    ("search", 1, "search zebra"),
+    ("show", 0, "show bench"),
+    ("show", 0, "show ATTEMPT"),
+    ("show-task", 0, "show TASK"),
+    ("show-run", 0, "show RUN"),
+    ("log", 0, "log"),
+    ("log", 0, "log --outcome done"),
+    ("log", 0, "log --full"),
+    ("stats", 0, "stats"),
+    ("list", 0, "list --unused --sort title"),
+    ("edit", 0, "edit bench --supersedes make"),
+    ("edit", 0, "edit bench --supersedes make"),
+    ("edit", 0, "edit wal --scope feature:db"),
+    ("edit", 0, "edit wal --scope feature:db"),
+    ("restore", 0, "restore t"),
+    ("restore-list", 0, "restore t --list"),
+    ("edit", 0, "edit t --title Tea"),
+    ("edit", 0, "edit t --title Tea"),
+    ("edit", 0, "edit tea --title T"),
+    ("archive", 0, "archive t"),
+    ("undo", 0, "undo --dry-run"),
+    ("undo", 0, "undo"),
+    ("undo-list", 0, "undo --list"),
+    ("undo", 0, "undo --redo"),
+    ("restore", 0, "restore t"),
+    ("tidy", 0, "tidy --dry-run"),
+    ("tidy", 0, "tidy"),
+    ("restore", 0, "restore gone"),
+    ("import-list", 0, "import"),
+    ("import", 0, "import sections --dry-run"),
+    ("import", 0, "import sections"),
+    ("import", 0, "import sections"),
+    ("index", 0, "index"),
+    ("check", 1, "check"),
+    ("check", 1, "check --fix"),
+    ("run", 0, TOLD),
+    ("undo-clear", 0, "undo --clear"),
+    ("error", 1, "show nobody"),
+];
 
 /// Returns each command's answers.
 fn answers() -> BTreeMap<&'static str, Vec<Value>> {
     let mut found: BTreeMap<&'static str, Vec<Value>> = BTreeMap::new();
     let base = sample();
-    let mut ask = |name: &'static str, code: i32, arguments: &[&str]| -> Value {
-        let told = answer(&base, code, arguments);
-        found.entry(name).or_default().push(told.clone());
-        told
-    };
-    ask("init", 0, &["init"]);
-    ask("setup", 0, &["setup", "agents-md", "cursor"]);
-    ask("setup", 1, &["setup", "agents-md", "cursor", "--check"]);
-    ask("setup", 0, &["setup", "--remove", "--yes"]);
-    ask("add", 0, &["add", "T", "--tags", "a", "--body", "b"]);
-    ask("add", 0, &["add", "T", "--tags", "a", "--body", "c"]);
-    ask("add", 0, &["add", "--event", "decision", "Sessions stay in SQLite."]);
-    ask("list", 0, &["list"]);
-    ask("list", 0, &["list", "--archived", "--kind", "knowledge"]);
-    ask("list-tags", 0, &["list", "--tags"]);
-    ask("context", 0, &["context", "--task", "Speed up the nightly benches"]);
-    ask("context-briefing", 0, &["context"]);
-    ask("context", 0, &["context", "--task", "Speed up the nightly benches", "--budget", "2500"]);
-    let memory = base.memory();
-    let open = memory.begin(&ralph_memory::Task::new("Cache the tiles"), &memory.new_run()).unwrap();
-    ask("overview", 0, &[]);
-    memory.cancel(&open).unwrap();
     let said = "<learning category=\"pitfall\" tags=\"ci\">Runners have two cores.</learning>\n<learning>Nobody tags this.\
                 </learning>\n<task-failed>t</task-failed>";
     base.write("said.txt", said);
-    let recorded = ask(
-        "record",
-        0,
-        &[
-            "record",
-            "said.txt",
-            "--task",
-            "Speed up the nightly benches",
-            "--verify-exit",
-            "1",
-            "--verify-command",
-            "cargo bench",
-        ],
-    );
-    let id = recorded["attempt"]["id"].as_str().unwrap().to_owned();
-    ask("search", 0, &["search", "nightly", "bench"]);
-    ask("search", 0, &["search", "nightly", "bench", "--explain", "--archived"]);
-    ask("search", 1, &["search", "zebra"]);
-    ask("show", 0, &["show", "bench"]);
-    ask("show", 0, &["show", &id]);
-    let attempt = &recorded["attempt"];
-    ask("show-task", 0, &["show", attempt["task_id"].as_str().unwrap()]);
-    ask("show-run", 0, &["show", attempt["run_id"].as_str().unwrap()]);
-    ask("log", 0, &["log"]);
-    ask("log", 0, &["log", "--outcome", "done"]);
-    ask("log", 0, &["log", "--full"]);
-    ask("stats", 0, &["stats"]);
-    ask("list", 0, &["list", "--unused", "--sort", "title"]);
-    ask("edit", 0, &["edit", "bench", "--supersedes", "make"]);
-    ask("edit", 0, &["edit", "bench", "--supersedes", "make"]);
-    ask("edit", 0, &["edit", "wal", "--scope", "feature:db"]);
-    ask("edit", 0, &["edit", "wal", "--scope", "feature:db"]);
-    ask("restore", 0, &["restore", "t"]);
-    ask("restore-list", 0, &["restore", "t", "--list"]);
-    ask("edit", 0, &["edit", "t", "--title", "Tea"]);
-    ask("edit", 0, &["edit", "t", "--title", "Tea"]);
-    ask("edit", 0, &["edit", "tea", "--title", "T"]);
-    ask("archive", 0, &["archive", "t"]);
-    ask("undo", 0, &["undo", "--dry-run"]);
-    ask("undo", 0, &["undo"]);
-    ask("undo-list", 0, &["undo", "--list"]);
-    ask("undo", 0, &["undo", "--redo"]);
-    ask("restore", 0, &["restore", "t"]);
-    ask("tidy", 0, &["tidy", "--dry-run"]);
-    ask("tidy", 0, &["tidy"]);
-    ask("restore", 0, &["restore", "gone"]);
+    for (name, code, line) in BEFORE {
+        found.entry(name).or_default().push(answer(&base, code, line));
+    }
+    let attempt = found["record"][0]["attempt"].clone();
+    let memory = base.memory();
+    let open = memory.begin(&ralph_memory::Task::new("Cache the tiles"), &memory.new_run()).unwrap();
+    found.insert("overview", vec![answer(&base, 0, "")]);
+    memory.cancel(&open).unwrap();
     base.write("AGENTS.md", "## Ports\n\n8080.\n");
-    ask("import-list", 0, &["import"]);
-    ask("import", 0, &["import", "sections", "--dry-run"]);
-    ask("import", 0, &["import", "sections"]);
-    ask("import", 0, &["import", "sections"]);
-    ask("index", 0, &["index"]);
-    ask("check", 1, &["check"]);
-    ask("check", 1, &["check", "--fix"]);
-    let told = [
-        "run",
-        "--task",
-        "T",
-        "--agent",
-        "echo '<task-done>T</task-done><task-done>U</task-done>'",
-        "--max-iterations",
-        "1",
-    ];
-    ask("run", 0, &told);
-    found.entry("serve").or_default().push(crate::serving::answer(&base));
-    let mut ask = |name: &'static str, code: i32, arguments: &[&str]| -> Value {
-        let told = answer(&base, code, arguments);
-        found.entry(name).or_default().push(told.clone());
-        told
-    };
-    ask("undo-clear", 0, &["undo", "--clear"]);
-    ask("error", 1, &["show", "nobody"]);
+    for (name, code, line) in AFTER {
+        let ids = [("ATTEMPT", "id"), ("TASK", "task_id"), ("RUN", "run_id")];
+        let line =
+            ids.iter().fold(line.to_owned(), |line, (word, key)| line.replace(word, attempt[*key].as_str().unwrap()));
+        found.entry(name).or_default().push(answer(&base, code, &line));
+    }
+    found.insert("serve", vec![crate::serving::answer(&base)]);
     found
 }
 
@@ -198,7 +162,8 @@ fn every_command_has_a_schema() {
     let commands: BTreeSet<&str> = commands().into_iter().collect();
     assert!(commands.len() > 15, "{commands:?}");
     let names: BTreeSet<&str> = ANSWERS["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
-    let answers: BTreeSet<&str> = names.into_iter().filter(|name| !PARTS.contains(name)).collect();
+    let answers: BTreeSet<&str> =
+        names.into_iter().filter(|name| !PARTS.split(' ').any(|part| part == *name)).collect();
     let of_commands: BTreeSet<&str> = answers
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
@@ -223,27 +188,27 @@ fn an_entry_has_the_same_form_in_every_list() {
         let fields = shared.iter().map(|name| ((*name).to_owned(), found[name].clone()));
         Value::Object(fields.collect())
     };
-    let listed = of(&answer(&base, 0, &["list"])["entries"]);
+    let listed = of(&answer(&base, 0, "list")["entries"]);
     assert_eq!(listed["title"], "Benches need nightly");
     assert_eq!(listed["source"], "human");
-    assert_eq!(of(&answer(&base, 0, &["search", "nightly"])["entries"]), listed);
-    let context = answer(&base, 0, &["context", "--task", "Speed up the nightly benches"]);
+    assert_eq!(of(&answer(&base, 0, "search nightly")["entries"]), listed);
+    let context = answer(&base, 0, "context --task 'Speed up the nightly benches'");
     assert_eq!(of(&context["entries"]), listed);
-    assert_eq!(of(&json!([answer(&base, 0, &["show", "bench"])["entry"]])), listed);
+    assert_eq!(of(&json!([answer(&base, 0, "show bench")["entry"]])), listed);
 }
 
 #[test]
 fn explanations_come_on_request() {
     let base = sample();
-    let first = |arguments: &[&str]| answer(&base, 0, arguments)["entries"][0].clone();
-    let found = first(&["search", "nightly"]);
+    let first = |line: &str| answer(&base, 0, line)["entries"][0].clone();
+    let found = first("search nightly");
     assert_eq!((&found["excerpt"], found.get("explanation")), (&json!("Use cargo +nightly bench."), None));
-    let explained = first(&["search", "nightly", "--explain"]);
+    let explained = first("search nightly --explain");
     let sum: f64 =
         explained["explanation"].as_array().unwrap().iter().map(|part| part["value"].as_f64().unwrap()).sum();
     assert!((sum - explained["score"].as_f64().unwrap()).abs() < 1e-9, "{explained}");
     // Without a query, the first line is the excerpt.
-    let listed = answer(&base, 0, &["list", "--tag", "sqlite"]);
+    let listed = answer(&base, 0, "list --tag sqlite");
     assert_eq!(listed["entries"][0]["excerpt"], "Readers go on in WAL mode.");
 }
 
@@ -254,8 +219,8 @@ fn excerpts_have_no_secrets() {
     // In pieces, so that scanners do not report it.
     let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
     base.entry("deploys", "Deploys", "ops", &format!("The token for deploys is {token}."));
-    for arguments in [&["list"][..], &["search", "token", "deploys"]] {
-        let excerpt = answer(&base, 0, arguments)["entries"][0]["excerpt"].as_str().unwrap().to_owned();
+    for line in ["list", "search token deploys"] {
+        let excerpt = answer(&base, 0, line)["entries"][0]["excerpt"].as_str().unwrap().to_owned();
         assert!(excerpt.starts_with("The token for deploys is [redacted: "), "{excerpt}");
     }
     let shown = base.run(["search", "token", "deploys"]).answer(0);

@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::{NOW, TestBase, ids, without_scores};
+use crate::support::{NOW, TestBase, ids};
 
 /// Returns the commands that the help lists, from the reference which a test compares with the program.
 pub(crate) fn commands() -> Vec<&'static str> {
@@ -55,6 +55,22 @@ fn sample() -> TestBase {
         )
         .write(".ralph/archive/knowledge/old.md", "---\ntitle: \"Old\"\ntags: [cargo]\n---\n\nOld text.\n");
     base
+}
+
+/// Returns the words of a command line, of which some may stand in `'`.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() });
+    words.collect::<Vec<_>>().concat()
+}
+
+/// Runs these command lines one after the other, and returns what a terminal shows of them. `cat` prints a file of the project.
+pub(crate) fn session(base: &TestBase, lines: &[&str]) -> String {
+    let shown = |line: &&str| match line.strip_prefix("cat ") {
+        Some(path) => format!("$ {line}\n{}", base.read(path)),
+        None => format!("$ ralph-memory {line}\n{}", base.run(words(line))),
+    };
+    lines.iter().map(shown).collect::<Vec<_>>().join("\n")
 }
 
 /// The commands without an entry in [`COMPLETE`]: they have tests of their own, since they do not end, write no answer
@@ -121,26 +137,7 @@ fn help_lists_everything() {
 fn init_creates_a_memory_once() {
     let base = TestBase::without_memory();
     base.write(".ralph/skills/tidy/SKILL.md", "x");
-    assert_snapshot!(base.run(["init"]), @"
-    exit 0
-    --- stdout
-    created .ralph/knowledge/
-    created .ralph/journal/
-    created .ralph/archive/
-    created .ralph/README.md
-    created .ralph/.gitattributes
-    created .ralph/.gitignore
-    created .ralph/config.toml
-    created .claude/skills/, in which Claude Code looks for the skills of the project
-    moved tidy from .ralph/skills/ to .claude/skills/
-    ");
-    assert_snapshot!(base.run(["init"]), @"
-    exit 0
-    --- stdout
-    nothing to do: the memory is complete
-    ");
-    assert_eq!(base.read(".claude/skills/tidy/SKILL.md"), "x");
-    assert!(base.run(["init", "--json"]).json(0)["created"].as_array().unwrap().is_empty());
+    assert_snapshot!("init", session(&base, &["init", "init", "cat .claude/skills/tidy/SKILL.md", "init --json"]));
 }
 
 /// What was seen in 0.1.0: `init` in a subfolder made a second memory in silence, which hid the first from there on.
@@ -180,234 +177,118 @@ fn a_root_inside_of_a_memory_gets_the_path_of_the_memory() {
 fn add_writes_a_file() {
     let base = TestBase::new();
     base.write("src/db.rs", "").write("x.rs", "").entry("old", "Old", "db", "It was so.");
-    let long = ["add", "WAL: why", "--tags", "SQLite, locking", "--category", "decision", "--feature", "db"];
-    let rest =
-        ["--scope", "task:t-1", "--importance", "70", "--source", "agent", "--file", "src/db.rs", "--file", "x.rs"];
-    let last = ["--expires", "30d", "--task-id", "t-1", "--run-id", "run-1a2b3c4d", "--supersedes", "old"];
-    assert_snapshot!(base.with([&long[..], &rest, &last].concat()).input("Readers go on.\n").run(), @"
-    exit 0
-    --- stdout
-    created knowledge/2026-11-20-wal-why
-
-    --- stderr
-    warning: .ralph/knowledge/events/2026-11-20-wal-why.md: a person wrote `knowledge/old`: that this entry replaces it is recorded as a suggestion
-    hint: nothing is hidden until a person confirms it; `ralph-memory check` tells them how
-    ");
-    assert_snapshot!(base.read(".ralph/knowledge/events/2026-11-20-wal-why.md"), @r#"
-    ---
-    title: "WAL: why"
-    tags: [sqlite, locking]
-    category: decision
-    feature: db
-    scope: "task:t-1"
-    importance: 70
-    source: agent
-    task_id: t-1
-    run_id: run-1a2b3c4d
-    created_at: "2026-11-20T10:00:00Z"
-    expires_at: "2026-12-20T10:00:00Z"
-    supersedes: [knowledge/old]
-    files: [src/db.rs, x.rs]
-    fingerprints: [a692500f-15017298]
-    ---
-
-    Readers go on.
-    "#);
+    let options = "--category decision --feature db --scope task:t-1 --importance 70 --source agent --file src/db.rs --file x.rs \
+        --expires 30d --task-id t-1 --run-id run-1a2b3c4d --supersedes old";
+    let line = format!("add 'WAL: why' --tags 'SQLite, locking' {options}");
+    let added = base.with(words(&line)).input("Readers go on.\n").run();
+    assert_snapshot!("add", format!("{added}\n{}", base.read(".ralph/knowledge/events/2026-11-20-wal-why.md")));
 }
 
 #[test]
 fn add_updates_equal_knowledge_and_restore_undoes_it() {
     let base = TestBase::new();
-    let add = |body: &str| base.run(["add", "T", "--tags", "a", "--body", body]);
-    assert_snapshot!(add("one"), @"
-    exit 0
-    --- stdout
-    created knowledge/t
-    ");
-    assert_snapshot!(add("one"), @"
-    exit 0
-    --- stdout
-    unchanged knowledge/t
-    ");
-    assert_snapshot!(add("two"), @"
-    exit 0
-    --- stdout
-    updated knowledge/t
-
-    --- stderr
-    1 line is gone; `ralph-memory undo` brings back what was there:
-    - one
-    ");
-    assert_snapshot!(base.files(".ralph/knowledge").join(" "), @".ralph/knowledge/t.md");
-    assert!(base.read(".ralph/knowledge/t.md").ends_with("two\n"));
+    let lines = [
+        "add T --tags a --body one",
+        "add T --tags a --body one",
+        "add T --tags a --body two",
+        "cat .ralph/knowledge/t.md",
+        "restore t",
+        "cat .ralph/knowledge/t.md",
+        "restore t --list",
+        "restore t",
+        "cat .ralph/knowledge/t.md",
+        "restore t --before 2",
+        "cat .ralph/knowledge/t.md",
+        "restore t --before 7",
+        "add U --body b",
+        "restore u",
+    ];
+    assert_snapshot!("add-and-restore", session(&base, &lines));
+    assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/t.md", ".ralph/knowledge/u.md"]);
     assert_eq!(base.files(".ralph/archive"), [""; 0], "one changed file");
-    // The text comes back, and again.
-    base.run(["restore", "t"]).says(0, "`ralph-memory restore knowledge/t --list` shows its other texts");
-    assert!(base.read(".ralph/knowledge/t.md").ends_with("one\n"));
-    let list = base.run(["restore", "t", "--list"]).answer(0);
-    assert!(list.contains("   3  2026-11-20 10:00  restore: two\n"), "{list}");
-    base.run(["restore", "t"]).says(0, "restored knowledge/t");
-    assert!(base.read(".ralph/knowledge/t.md").ends_with("two\n"));
-    base.run(["restore", "t", "--before", "2"]).says(0, "restored knowledge/t");
-    assert!(base.read(".ralph/knowledge/t.md").ends_with("one\n"));
-    base.run(["restore", "t", "--before", "7"]).refuses(1, "the undo log has no text `7` of `knowledge/t`");
-    base.run(["add", "U", "--body", "b"]).says(0, "created knowledge/u");
-    base.run(["restore", "u"])
-        .refuses(1, "hint: `git log -p -- .ralph/knowledge/u.md` shows the texts that were committed");
 }
 
 #[test]
 fn add_refuses_invalid_knowledge() {
     let base = TestBase::new();
-    let add = |arguments: &[&str]| base.run([&["add"], arguments].concat());
-    assert_snapshot!(add(&[" ", "--tags", "a", "--body", "b"]), @"
-    exit 2
-    --- stderr
-    error: title: it is empty
-    ");
-    assert_snapshot!(add(&["…", "--body", "b"]), @"
-    exit 2
-    --- stderr
-    error: tags: an entry needs at least one tag
-    ");
-    assert_snapshot!(add(&["T", "--tags", "a"]), @"
-    exit 2
-    --- stderr
-    error: body: it is empty
-    hint: give it with `--body TEXT` or on standard input, at most 1 MiB
-    ");
-    assert_snapshot!(add(&["T", "--tags", "a", "--body", "b", "--scope", "everyone"]), @"
-    exit 2
-    --- stderr
-    error: invalid value 'everyone' for '--scope <SCOPE>': not one of `project`, `feature:NAME`, `section:ID` and `task:ID`
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(add(&["T", "--tags", "a", "--body", "b", "--importance", "101"]), @"
-    exit 2
-    --- stderr
-    error: invalid value '101' for '--importance <N>': not a whole number from 0 to 100
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(add(&["T", "--tags", "a", "--body", "b", "--source", "cat"]), @"
-    exit 2
-    --- stderr
-    error: invalid value 'cat' for '--source <SOURCE>': not one of human, agent, coder, reviewer, orchestrator, coordinator
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(add(&["T", "--tags", "a", "--body", "b", "--expires", "soon"]), @"
-    exit 2
-    --- stderr
-    error: invalid value 'soon' for '--expires <WHEN>': no date (2027-01-31), time (2027-01-31T12:00:00Z) or number of hours, days or weeks (12h, 30d, 8w)
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(add(&["T", "--tags", "a", "--body", "b", "--supersedes", "journal/"]), @"
-    exit 2
-    --- stderr
-    error: invalid value 'journal/' for '--supersedes <ID>': not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`
-
-    For more information, try '--help'.
-    ");
-    let from_input = |bytes: &[u8]| base.with(["add", "T", "--tags", "a"]).input(bytes).run();
-    assert_snapshot!(from_input(&vec![b'x'; 1024 * 1024 + 1]), @"
-    exit 2
-    --- stderr
-    error: the body on standard input is over 1 MiB, the limit of an entry
-    hint: write a summary, or split it into several entries
-    ");
-    assert_snapshot!(from_input(&vec![b'x'; 1024 * 1024 - 10]), @"
-    exit 2
-    --- stderr
-    error: body: with its frontmatter it is over the limit of 1 MiB
-    hint: give it with `--body TEXT` or on standard input, at most 1 MiB
-    ");
-    assert_snapshot!(from_input(b"caf\xe9"), @"
-    exit 2
-    --- stderr
-    error: the body on standard input is not UTF-8
-    hint: convert it first, as with `iconv -f LATIN1 -t UTF-8`
-    ");
-    assert_snapshot!(base.files(".ralph/knowledge").join(" "), @"");
+    let lines = [
+        "add ' ' --tags a --body b",
+        "add … --body b",
+        "add T --tags a",
+        "add T --tags a --body b --scope everyone",
+        "add T --tags a --body b --importance 101",
+        "add T --tags a --body b --source cat",
+        "add T --tags a --body b --expires soon",
+        "add T --tags a --body b --supersedes journal/",
+    ];
+    let inputs = [vec![b'x'; 1024 * 1024 + 1], vec![b'x'; 1024 * 1024 - 10], b"caf\xe9".to_vec()];
+    let piped = inputs.map(|bytes| base.with(["add", "T", "--tags", "a"]).input(bytes).run().to_string());
+    assert_snapshot!("add-refusals", [session(&base, &lines), piped.join("\n")].join("\n"));
+    assert_eq!(base.files(".ralph/knowledge"), [""; 0]);
 }
 
+/// Each of these sessions has a memory of its own.
 #[test]
-fn expiry_is_a_date_a_time_or_a_duration() {
-    let base = TestBase::new();
-    let check = |when: &str, expected: &str| {
-        let title = format!("expires {when}");
-        let added = base.run(["add", &title, "--tags", "a", "--body", &title, "--expires", when, "--json"]);
-        let path = added.json(0)["path"].as_str().unwrap().to_owned();
-        let file = base.read(&path);
-        assert!(file.contains(&format!("expires_at: \"{expected}\"")), "{when}: {file}");
-    };
-    check("2027-01-31", "2027-01-31T00:00:00Z");
-    check("2027-01-31T12:00:00+02:00", "2027-01-31T10:00:00Z");
-    check("12h", "2026-11-20T22:00:00Z");
-    check("30d", "2026-12-20T10:00:00Z");
-    check("2w", "2026-12-04T10:00:00Z");
-}
-
-#[test]
-fn search_finds_and_explains() {
-    let base = sample();
-    assert_snapshot!(without_scores(&base.run(["search", "nightly"])), @"
-    exit 0
-    --- stdout
-    1. Cargo bench requires nightly  [SCORE]
-       knowledge/bench  [cargo, nightly]
-       Use cargo +nightly bench.
-    ");
-    assert_snapshot!(without_scores(&base.run(["search", "readers", "of", "wal"])), @"
-    exit 0
-    --- stdout
-    1. WAL mode  [SCORE]
-       knowledge/wal  [sqlite]
-       Readers go on in WAL mode.
-    ");
-    assert_snapshot!(base.run(["search", "nightly bench", "--explain", "--file", "x/cargo"]), @"
-    exit 0
-    --- stdout
-    1. Cargo bench requires nightly  9.14
-       knowledge/bench  [cargo, nightly]
-       Use cargo +nightly bench.
-          1.606 title
-          0.543 tags
-          0.999 body
-          1.574 identifiers
-          1.416 coverage
-          2.000 task_tags
-          1.000 path_tags
-    2. WAL mode  0.41
-       knowledge/wal  [sqlite]
-       See bench and nobody.
-          0.250 body
-          0.125 identifiers
-          0.036 coverage
-    ");
-    assert_snapshot!(base.run(["search", "zebra"]), @"
-    exit 1
-    --- stderr
-    nothing found
-    ");
-    assert_snapshot!(base.run(["search", "  "]), @r#"
-    exit 2
-    --- stderr
-    error: the query is empty
-    hint: give the words to look for: `ralph-memory search "nightly toolchain"`
-    "#);
-    assert_snapshot!(base.run(["search"]), @"
-    exit 2
-    --- stderr
-    error: the following required arguments were not provided:
-      <QUERY>...
-
-    Usage: ralph-memory search <QUERY>...
-
-    For more information, try '--help'.
-    ");
+fn commands_print_what_they_did_and_what_is_wrong() {
+    let search: &[&str] = &[
+        "search nightly",
+        "search readers of wal",
+        "search 'nightly bench' --explain --file x/cargo",
+        "search zebra",
+        "search '  '",
+        "search",
+    ];
+    let show: &[&str] = &[
+        "show wal",
+        "show .ralph/knowledge/login.md",
+        "show knowledge/bench",
+        "show old",
+        "show benchs",
+        "show zzzzzzzzzz",
+    ];
+    let list: &[&str] = &[
+        "list",
+        "list --archived --tag cargo",
+        "list --tags",
+        "list --category pitfall --feature login --scope feature:login",
+        "list --kind journal",
+        "list --kind diary",
+    ];
+    let supersede: &[&str] = &[
+        "edit wal --supersedes bench",
+        "edit wal --supersedes bench",
+        "cat .ralph/knowledge/wal.md",
+        "search nightly",
+        "edit wal --supersedes wal",
+        "edit wall --supersedes wal",
+        "edit journal/run-1/0001 --supersedes wal",
+    ];
+    let restore: &[&str] = &["restore old", "cat .ralph/knowledge/old.md", "restore old"];
+    let wrong: &[&str] = &[
+        "serach x",
+        "search x --limit 0",
+        "show ''",
+        "list --root",
+        "completions tcsh",
+        "show walk --json",
+        "--json search",
+        "search zebra --json",
+    ];
+    let context: &[&str] =
+        &["context --task x --tokens 1500 --budget 1", "context --task '\n'", "context --task x --task-id ../x"];
+    for (name, lines) in [
+        ("search", search),
+        ("show", show),
+        ("list", list),
+        ("supersede", supersede),
+        ("restore", restore),
+        ("wrong", wrong),
+        ("context-refusals", context),
+    ] {
+        assert_snapshot!(name, session(&sample(), lines));
+    }
+    // Behind `--` it is a word.
+    assert_eq!(sample().run(["show", "--", "--json", "x"]).stdout, "");
 }
 
 #[test]
@@ -448,17 +329,6 @@ fn search_is_narrowed_and_widened() {
 }
 
 #[test]
-fn scores_explain_themselves() {
-    let base = sample();
-    let found = base.run(["search", "nightly cargo bench", "--json", "--explain", "--for-feature", "nightly"]).json(0);
-    for hit in found["entries"].as_array().unwrap() {
-        let parts = hit["explanation"].as_array().unwrap();
-        let sum: f64 = parts.iter().map(|part| part["value"].as_f64().unwrap()).sum();
-        assert!(!parts.is_empty() && (sum - hit["score"].as_f64().unwrap()).abs() < 1e-9, "{hit}");
-    }
-}
-
-#[test]
 fn odd_queries_are_words() {
     let base = sample();
     let many = "nightly ".repeat(10_000);
@@ -488,124 +358,6 @@ fn odd_queries_are_words() {
         let ran = base.run(["search", "--", query]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{query:?}: {ran}");
     }
-}
-
-#[test]
-fn show_prints_all_of_an_entry() {
-    let base = sample();
-    assert_snapshot!(base.run(["show", "wal"]), @"
-    exit 0
-    --- stdout
-    WAL mode
-      id           knowledge/wal
-      path         .ralph/knowledge/wal.md
-      tags         sqlite
-      scope        project
-      source       human
-      created      2026-02-17T12:00:00Z
-      links to     knowledge/bench, nobody (no such entry)
-
-    Readers go on in WAL mode.
-
-    See [[bench]] and [[nobody]].
-    ");
-    assert_snapshot!(base.run(["show", ".ralph/knowledge/login.md"]), @"
-    exit 0
-    --- stdout
-    Logins expire
-      id           knowledge/login
-      path         .ralph/knowledge/login.md
-      category     pitfall
-      tags         auth
-      feature      login
-      scope        feature:login
-      importance   80
-      source       agent
-      expires      2026-11-01T00:00:00Z
-
-    After an hour.
-    ");
-    assert_snapshot!(base.run(["show", "knowledge/bench"]), @"
-    exit 0
-    --- stdout
-    Cargo bench requires nightly
-      id           knowledge/bench
-      path         .ralph/knowledge/bench.md
-      tags         cargo, nightly
-      scope        project
-      source       human
-      created      2026-02-17T12:00:00Z
-      linked from  knowledge/wal
-
-    Use `cargo +nightly bench`.
-    ");
-    assert_snapshot!(base.run(["show", "old"]), @"
-    exit 0
-    --- stdout
-    Old
-      id           knowledge/old
-      path         .ralph/archive/knowledge/old.md (archived)
-      tags         cargo
-      scope        project
-      source       human
-
-    Old text.
-    ");
-    assert_snapshot!(base.run(["show", "benchs"]), @"
-    exit 1
-    --- stderr
-    error: there is no entry, task or run `benchs`
-    hint: did you mean `knowledge/bench`?
-    ");
-    assert_snapshot!(base.run(["show", "zzzzzzzzzz"]), @"
-    exit 1
-    --- stderr
-    error: there is no entry, task or run `zzzzzzzzzz`
-    hint: `ralph-memory list --archived` lists entries, and `ralph-memory log` attempts with their tasks and runs
-    ");
-}
-
-#[test]
-fn list_shows_live_entries_archived_ones_and_tags() {
-    let base = sample();
-    assert_snapshot!(base.run(["list"]), @"
-    exit 0
-    --- stdout
-    knowledge/bench  Cargo bench requires nightly  [cargo, nightly]
-    knowledge/login  Logins expire  [auth]  (expired)
-    knowledge/wal  WAL mode  [sqlite]
-    ");
-    assert_snapshot!(base.run(["list", "--archived", "--tag", "cargo"]), @"
-    exit 0
-    --- stdout
-    knowledge/bench  Cargo bench requires nightly  [cargo, nightly]
-    knowledge/old  Old  [cargo]  (archived)
-    ");
-    assert_snapshot!(base.run(["list", "--tags"]), @"
-    exit 0
-    --- stdout
-        1 auth
-        1 cargo
-        1 nightly
-        1 sqlite
-    ");
-    assert_snapshot!(base.run(["list", "--category", "pitfall", "--feature", "login", "--scope", "feature:login"]), @"
-    exit 0
-    --- stdout
-    knowledge/login  Logins expire  [auth]  (expired)
-    ");
-    assert_snapshot!(base.run(["list", "--kind", "journal"]), @"
-    exit 0
-    --- stderr
-    no entries
-    ");
-    assert_snapshot!(base.run(["list", "--kind", "diary"]), @"
-    exit 2
-    --- stderr
-    error: invalid value 'diary' for '--kind <KIND>': not one of knowledge, journal
-
-    For more information, try '--help'.
-    ");
 }
 
 #[test]
@@ -660,28 +412,6 @@ fn context_keeps_its_budget() {
     assert!(!told["entries"].as_array().unwrap().is_empty() && !told["left_out"].as_array().unwrap().is_empty());
     let told = base.run(["context", "--task", "bench", "--tokens", "1500", "--json"]).json(0);
     assert!(ralph_memory::text::estimate_tokens(told["prompt"].as_str().unwrap()) <= 1500);
-    assert_snapshot!(base.run(["context", "--task", "x", "--tokens", "1500", "--budget", "1"]), @"
-    exit 2
-    --- stderr
-    error: the argument '--tokens <N>' cannot be used with '--budget <N>'
-
-    Usage: ralph-memory context --task <TITLE> --tokens <N> [TASK]
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(base.run(["context", "--task", "\n"]), @r#"
-    exit 2
-    --- stderr
-    error: the task's title is empty
-    hint: say in a line what is to be done: `ralph-memory context "Speed up the catalog scan"`
-    "#);
-    assert_snapshot!(base.run(["context", "--task", "x", "--task-id", "../x"]), @"
-    exit 2
-    --- stderr
-    error: invalid value '../x' for '--task-id <ID>': an id has 1 to 64 letters, digits, `.`, `_` and `-`, and begins with a letter, a digit or `_`
-
-    For more information, try '--help'.
-    ");
 }
 
 #[test]
@@ -699,149 +429,37 @@ fn context_knows_a_task_without_an_id_by_its_title() {
 fn the_program_alone_says_how_things_stand() {
     let base = sample();
     base.write(".ralph/knowledge/odd.md", "no frontmatter\n");
-    assert_snapshot!(base.run([""; 0]), @"
-    exit 0
-    --- stdout
-    [TEMP]/project
-      knowledge    4 (3 plain, 1 pitfall)
-      attempts     0
-      archive      1
-      tags         4
-      expired      1
-      not indexed  4, but searches find them
-      problems     1 error, 0 warnings; run `ralph-memory check`
-    next: `ralph-memory check` shows what is wrong, and how to fix it
-    ");
-    assert_snapshot!(TestBase::new().run([""; 0]), @"
-    exit 0
-    --- stdout
-    [TEMP]/project
-      knowledge    0
-      attempts     0
-    next: `ralph-memory add` writes the first entry, and `ralph-memory import` takes over what you have
-    ");
-    assert_snapshot!(TestBase::without_memory().run([""; 0]), @"
-    exit 0
-    --- stdout
-    [TEMP]/project: no memory here
-    A memory tells coding agents what was tried, what failed and what was learned. It is markdown in `.ralph/`.
-    next: create one with ralph-memory init
-    ");
+    let bases = [base, TestBase::new(), TestBase::without_memory()];
+    assert_snapshot!("overview", bases.map(|base| session(&base, &[""])).join("\n"));
 }
 
 #[test]
 fn check_reports_the_place_the_problem_and_the_fix() {
     let base = sample();
-    assert_snapshot!(base.run(["check", "--quiet"]), @"
-    exit 0
-    --- stdout
-    warning[broken-link]: the link `[[nobody]]` leads to no entry
-     --> .ralph/knowledge/wal.md:9:1
-      |
-    9 | See [[bench]] and [[nobody]].
-      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: write the entry, or remove the link; code belongs in backticks
-
-    0 errors, 1 warning in 4 files
-    ");
     // Warnings count when they are asked to.
-    base.run(["check", "--strict"]).says(1, "0 errors, 1 warning in 4 files");
+    let before = session(&base, &["check --quiet", "check --strict --quiet"]);
     base.write(".ralph/knowledge/odd.md", "---\ntitle: Odd\ntags: [a\n---\n\nbody\n");
-    assert_snapshot!(base.run(["check", "--quiet"]), @"
-    exit 1
-    --- stdout
-    error[yaml]: the frontmatter is not valid YAML: did not find expected ',' or ']'
-     --> .ralph/knowledge/odd.md:4:1
-      |
-    4 | ---
-      | ^
-      |
-      = help: put the value in double quotes, or close the quote or bracket that is open
-
-    warning[broken-link]: the link `[[nobody]]` leads to no entry
-     --> .ralph/knowledge/wal.md:9:1
-      |
-    9 | See [[bench]] and [[nobody]].
-      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: write the entry, or remove the link; code belongs in backticks
-
-    1 error, 1 warning in 5 files
-    ");
-    assert_snapshot!(base.run(["check", "--format", "github"]), @"
-    exit 1
-    --- stdout
-    ::error file=.ralph/knowledge/odd.md,line=4,col=1,title=yaml::the frontmatter is not valid YAML: did not find expected ',' or ']'%0Aput the value in double quotes, or close the quote or bracket that is open
-    ::warning file=.ralph/knowledge/wal.md,line=9,title=broken-link::the link `[[nobody]]` leads to no entry%0Awrite the entry, or remove the link; code belongs in backticks
-    ");
+    let after = session(&base, &["check --quiet", "check --format github", "check --format xml"]);
+    let empty = session(&TestBase::new(), &["check --strict --quiet"]);
+    assert_snapshot!("check", [before, after, empty].join("\n"));
     let json = base.run(["check", "--format", "json"]);
     assert_eq!(json.json(1)["counts"]["errors"], 1);
     assert_eq!(base.run(["check", "--json"]).stdout, json.stdout);
     let sarif: Value = serde_json::from_str(&base.run(["check", "--format", "sarif"]).answer(1)).unwrap();
     assert_eq!(sarif["version"], "2.1.0");
-    assert_snapshot!(TestBase::new().run(["check", "--strict", "--quiet"]), @"
-    exit 0
-    --- stdout
-    no problems in 0 files
-    ");
-    assert_snapshot!(base.run(["check", "--format", "xml"]), @"
-    exit 2
-    --- stderr
-    error: invalid value 'xml' for '--format <FORMAT>'
-      [possible values: human, json, github, sarif]
-
-    For more information, try '--help'.
-    ");
 }
 
 #[test]
 fn check_reports_the_state_of_the_memory() {
     let base = TestBase::new();
     // What it says of watches is this machine's.
-    let lines = |ran: &str| ran.lines().filter(|line| !line.contains("watch")).collect::<Vec<_>>().join("\n");
-    assert_snapshot!(lines(&base.run(["check"]).answer(0)), @"
-    ok       settings     `config.toml` can be read; format 1
-    ok       entries      can be read and written, in 3 folders
-    ok       state        can be written
-    ok       cache        can be written
-    ok       index        live: none, and nothing to index
-    ok       index        archive: none, and nothing to index
-    ok       old-caches   none
-    ok       leftovers    none
-    ok       conflicts    none
-    ok       lock         free
-    ok       cache-lock   free
-    ok       git          the memory is not in a work tree
-    ok       clock        no file has a time in the future
-    ok       semantic     RAG: off (`ollama.url` is not set)
-    ok       hooks        none has fired in this folder yet
-
-    no problems in 0 files
-    ");
+    let lines = || {
+        let answer = base.run(["check"]).answer(0);
+        answer.lines().filter(|line| !line.contains("watch")).collect::<Vec<_>>().join("\n")
+    };
+    let healthy = lines();
     base.write(".ralph/cache/index-0123456789abcdef/x", "");
-    assert_snapshot!(lines(&base.run(["check"]).answer(0)), @"
-    ok       settings     `config.toml` can be read; format 1
-    ok       entries      can be read and written, in 3 folders
-    ok       state        can be written
-    ok       cache        can be written
-    ok       index        live: none, and nothing to index
-    ok       index        archive: none, and nothing to index
-    ok       leftovers    none
-    ok       conflicts    none
-    ok       lock         free
-    ok       cache-lock   free
-    ok       git          the memory is not in a work tree
-    ok       clock        no file has a time in the future
-    ok       semantic     RAG: off (`ollama.url` is not set)
-    ok       hooks        none has fired in this folder yet
-
-    warning[old-caches]: 1 cache of other versions of this program: `.ralph/cache/index-0123456789abcdef`
-     |
-     = help: `ralph-memory check --fix` deletes them, unless that version is still in use; nothing is lost
-
-    0 errors, 1 warning in 0 files
-    ");
+    assert_snapshot!("check-state", [healthy, lines()].join("\n\n"));
     assert_eq!(base.run(["check", "--json"]).json(0)["ok"][0]["code"], "settings");
     fs::remove_dir(base.at(".ralph/knowledge")).unwrap();
     base.write(".ralph/knowledge", "");
@@ -850,78 +468,13 @@ fn check_reports_the_state_of_the_memory() {
 }
 
 #[test]
-fn supersede_hides_the_old() {
-    let base = sample();
-    assert_snapshot!(base.run(["edit", "wal", "--supersedes", "bench"]), @"
-    exit 0
-    --- stdout
-    updated knowledge/wal
-    ");
-    assert_snapshot!(base.run(["edit", "wal", "--supersedes", "bench"]), @"
-    exit 0
-    --- stdout
-    unchanged knowledge/wal
-    ");
-    assert!(base.read(".ralph/knowledge/wal.md").contains("supersedes: [knowledge/bench]\n"));
-    assert_snapshot!(base.run(["search", "nightly"]), @"
-    exit 1
-    --- stderr
-    nothing found
-    ");
-    assert_snapshot!(base.run(["edit", "wal", "--supersedes", "wal"]), @"
-    exit 2
-    --- stderr
-    error: supersedes: an entry cannot replace itself
-    ");
-    assert_snapshot!(base.run(["edit", "wall", "--supersedes", "wal"]), @"
-    exit 1
-    --- stderr
-    error: there is no entry `knowledge/wall`
-    hint: did you mean `knowledge/wal`?
-    ");
-    assert_snapshot!(base.run(["edit", "journal/run-1/0001", "--supersedes", "wal"]), @"
-    exit 2
-    --- stderr
-    error: ID: a journal entry never changes; name a knowledge entry
-    ");
-}
-
-#[test]
-fn restore_brings_an_entry_back() {
-    let base = sample();
-    assert_snapshot!(base.run(["restore", "old"]), @"
-    exit 0
-    --- stdout
-    restored knowledge/old
-    ");
-    assert!(base.read(".ralph/knowledge/old.md").contains("Old text."));
-    assert_snapshot!(base.run(["restore", "old"]), @"
-    exit 1
-    --- stderr
-    error: the undo log has no earlier text of `knowledge/old`
-    hint: `git log -p -- .ralph/knowledge/old.md` shows the texts that were committed, and `git restore --source COMMIT -- .ralph/knowledge/old.md` brings one back
-    ");
-}
-
-#[test]
 fn index_is_built_and_updated() {
     let base = sample();
-    assert_snapshot!(base.run(["index"]), @"
-    exit 0
-    --- stdout
-    the index has 3 entries
-    ");
+    base.run(["index"]).says(0, "the index has 3 entries\n");
     base.entry("new", "New", "x", "y");
-    assert_snapshot!(base.run(["index"]), @"
-    exit 0
-    --- stdout
-    the index has 4 entries
-    ");
-    assert_snapshot!(base.run(["index", "--rebuild"]), @"
-    exit 0
-    --- stdout
-    the index has 4 entries
-    ");
+    for arguments in [&["index"][..], &["index", "--rebuild"]] {
+        assert_eq!(base.run(arguments).answer(0), "the index has 4 entries\n");
+    }
     let folders = fs::read_dir(base.at(".ralph/cache")).unwrap();
     let names = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(names.filter(|name| name.starts_with("index-")).count(), 1, "every process names it the same");
@@ -941,95 +494,6 @@ fn completions_are_scripts() {
         let script = base.run(["completions", shell]).answer(0);
         assert!(script.contains(expected) && script.contains("supersede"), "{shell}: {script:.200}");
     }
-    assert_snapshot!(base.run(["completions", "tcsh"]), @"
-    exit 2
-    --- stderr
-    error: invalid value 'tcsh' for '<SHELL>'
-      [possible values: bash, elvish, fish, powershell, zsh]
-
-      tip: a similar value exists: 'zsh'
-
-    For more information, try '--help'.
-    ");
-}
-
-#[test]
-fn errors_are_json_too() {
-    let base = sample();
-    assert_snapshot!(base.run(["show", "walk", "--json"]), @r#"
-    exit 1
-    --- stdout
-    {"schema_version":1,"error":{"message":"there is no entry, task or run `walk`","causes":[],"hint":"did you mean `knowledge/wal`?","exit_code":1},"problems":[]}
-
-    --- stderr
-    error: there is no entry, task or run `walk`
-    hint: did you mean `knowledge/wal`?
-    "#);
-    assert_snapshot!(base.run(["--json", "search"]), @r#"
-    exit 2
-    --- stdout
-    {"schema_version":1,"error":{"message":"the following required arguments were not provided: <QUERY>...","causes":[],"hint":"`ralph-memory help` lists the commands, and `--help` their options","exit_code":2},"problems":[]}
-
-    --- stderr
-    error: the following required arguments were not provided:
-      <QUERY>...
-
-    Usage: ralph-memory search <QUERY>...
-
-    For more information, try '--help'.
-    "#);
-    assert_snapshot!(base.run(["search", "zebra", "--json"]), @r#"
-    exit 1
-    --- stdout
-    {"schema_version":1,"entries":[],"problems":[]}
-    "#);
-    assert_snapshot!(TestBase::without_memory().run(["--json", "list"]), @r#"
-    exit 3
-    --- stdout
-    {"schema_version":1,"error":{"message":"no `.ralph` folder in `[TEMP]/project` or above it","causes":[],"hint":"`ralph-memory init` creates one here; `--root FOLDER` names another place","exit_code":3},"problems":[]}
-
-    --- stderr
-    error: no `.ralph` folder in `[TEMP]/project` or above it
-    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
-    "#);
-    // Behind `--` it is a word.
-    assert_eq!(base.run(["show", "--", "--json", "x"]).stdout, "");
-}
-
-#[test]
-fn wrong_usage_is_2() {
-    let base = sample();
-    assert_snapshot!(base.run(["serach", "x"]), @"
-    exit 2
-    --- stderr
-    error: unrecognized subcommand 'serach'
-
-      tip: some similar subcommands exist: 'watch', 'serve', 'search'
-
-    Usage: ralph-memory [OPTIONS] [COMMAND]
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(base.run(["search", "x", "--limit", "0"]), @"
-    exit 2
-    --- stderr
-    error: invalid value '0' for '--limit <N>': not a whole number over 0
-
-    For more information, try '--help'.
-    ");
-    assert_snapshot!(base.run(["show", ""]), @"
-    exit 2
-    --- stderr
-    error: `` is not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`
-    hint: `ralph-memory list` lists entries, and `ralph-memory log` attempts with their tasks and runs
-    ");
-    assert_snapshot!(base.run(["list", "--root"]), @"
-    exit 2
-    --- stderr
-    error: a value is required for '--root <FOLDER>' but none was supplied
-
-    For more information, try '--help'.
-    ");
 }
 
 #[test]
@@ -1055,25 +519,9 @@ fn without_a_memory_is_3() {
         let ran = base.run(*arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{arguments:?}: {ran}");
     }
-    assert_snapshot!(base.run(["list"]), @"
-    exit 3
-    --- stderr
-    error: no `.ralph` folder in `[TEMP]/project` or above it
-    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
-    ");
     // The body of a new entry is not read before its place is known.
-    assert_snapshot!(base.run(["add", "T", "--tags", "a"]), @"
-    exit 3
-    --- stderr
-    error: no `.ralph` folder in `[TEMP]/project` or above it
-    hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
-    ");
-    assert_snapshot!(base.run(["list", "--root", "nowhere"]), @"
-    exit 2
-    --- stderr
-    error: `nowhere` does not exist
-    hint: check the spelling, or create the folder first
-    ");
+    let lines = ["list", "add T --tags a", "list --root nowhere", "--json list"];
+    assert_snapshot!("without-a-memory", session(&base, &lines));
 }
 
 #[test]
@@ -1114,36 +562,14 @@ fn settings_come_in_layers() {
 #[test]
 fn invalid_settings_are_reported() {
     let base = TestBase::new();
-    assert_snapshot!(base.with(["list"]).env("RALPH_MEMORY_SEARCH__LIMIT", "many").run(), @"
-    exit 2
-    --- stderr
-    error: cannot read the settings in `RALPH_MEMORY_SEARCH__LIMIT`: `search.limit` must be a whole number from 1 to 1000
-    hint: `ralph-memory help settings` lists every setting with its default
-    ");
-    base.write(".ralph/config.toml", "search.limits = 3\n");
-    assert_snapshot!(base.run(["list"]), @"
-    exit 0
-    --- stderr
-    no entries
-    warning: .ralph/config.toml:1: there is no setting `search.limits`
-    hint: did you mean `search.limit`?
-    ");
-    base.write(".ralph/config.toml", "[search\n");
-    assert_snapshot!(base.run(["list"]), @"
-    exit 2
-    --- stderr
-    error: cannot read the settings in `.ralph/config.toml:1`: unclosed table, expected `]`
-    hint: `ralph-memory help settings` lists every setting with its default
-    ");
-    base.write(".ralph/config.toml", "format = 1\n");
+    let mut shown = base.with(["list"]).env("RALPH_MEMORY_SEARCH__LIMIT", "many").run().to_string();
+    for text in ["search.limits = 3\n", "[search\n", "format = 1\n"] {
+        base.write(".ralph/config.toml", text);
+        shown += &format!("\n{text}{}", session(&base, &["list"]));
+    }
     fs::create_dir_all(base.home().join(".config/ralph-memory")).unwrap();
     fs::write(base.home().join(".config/ralph-memory/config.toml"), "search.limit = true\n").unwrap();
-    assert_snapshot!(base.run(["list"]), @"
-    exit 2
-    --- stderr
-    error: cannot read the settings in `[TEMP]/home/.config/ralph-memory/config.toml:1`: `search.limit` must be a whole number from 1 to 1000
-    hint: `ralph-memory help settings` lists every setting with its default
-    ");
+    assert_snapshot!("settings", [shown, session(&base, &["list"])].join("\n"));
 }
 
 #[test]
@@ -1175,49 +601,15 @@ fn hand_written_entries_are_found_by_the_next_command() {
 #[test]
 fn problems_are_reported_up_to_a_limit() {
     let base = sample();
-    for number in 0..4 {
+    let write = |number| {
         base.write(&format!(".ralph/knowledge/odd{number}.md"), "no frontmatter at all\n");
-    }
-    assert_snapshot!(without_scores(&base.run(["search", "nightly"])), @"
-    exit 0
-    --- stdout
-    1. Cargo bench requires nightly  [SCORE]
-       knowledge/bench  [cargo, nightly]
-       Use cargo +nightly bench.
-
-    --- stderr
-    warning: .ralph/knowledge/odd0.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: .ralph/knowledge/odd1.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: .ralph/knowledge/odd2.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: .ralph/knowledge/odd3.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    ");
-    for number in 4..8 {
-        base.write(&format!(".ralph/knowledge/odd{number}.md"), "no frontmatter at all\n");
-    }
-    assert_snapshot!(base.run(["list", "--tag", "sqlite"]), @"
-    exit 0
-    --- stdout
-    knowledge/wal  WAL mode  [sqlite]
-
-    --- stderr
-    warning: .ralph/knowledge/odd0.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: .ralph/knowledge/odd1.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: .ralph/knowledge/odd2.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: .ralph/knowledge/odd3.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: .ralph/knowledge/odd4.md:1:1: the first line is not `---`, so the file has no frontmatter
-    hint: begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`
-    warning: 3 more; run `ralph-memory check`
-    ");
-    assert_eq!(base.run(["list", "--json"]).json(0)["problems"].as_array().unwrap().len(), 8);
-    assert_eq!(base.run(["list", "--json"]).stderr, "");
+    };
+    (0..4).for_each(write);
+    let four = session(&base, &["search nightly"]);
+    (4..8).for_each(write);
+    assert_snapshot!("problems", [four, session(&base, &["list --tag sqlite"])].join("\n"));
+    let listed = base.run(["list", "--json"]);
+    assert_eq!((listed.json(0)["problems"].as_array().unwrap().len(), listed.stderr.as_str()), (8, ""));
 }
 
 #[test]

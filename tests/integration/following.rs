@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::schemas::assert_answer;
 use crate::serving::PageProcess;
 use crate::support::TestBase;
-use crate::timeline::{Running, gate, open_gate};
+use crate::timeline::{Running, attempt, gate, open_gate};
 
 /// A line of a private key.
 const OF_KEY: &str = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2g";
@@ -33,18 +33,6 @@ fn run(base: &TestBase, script: &str, more: &[&str]) -> Command {
     command
 }
 
-/// Returns the events up to the end of a run.
-#[track_caller]
-fn to_the_end(follower: &Running) -> Vec<Value> {
-    let mut events: Vec<Value> = Vec::new();
-    while events.last().is_none_or(|event| event["event"] != "ended") {
-        let event = serde_json::from_str(&follower.line()).unwrap();
-        assert_answer("log-follow", &event);
-        events.push(event);
-    }
-    events
-}
-
 /// Returns the kinds of events, with the texts of actions.
 fn kinds(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["action"]["text"].as_str().or(event["event"].as_str()).unwrap()).collect()
@@ -52,13 +40,9 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 
 /// Starts to follow, and waits until that has begun: it prints an attempt that was there before.
 fn follow(base: &TestBase, more: &[&str]) -> Running {
-    let head = "outcome: failed\nstarted_at: 2026-11-01T09:00:00Z\ntask_title: Earlier";
-    let write = |run: &str, more: &str| {
-        let path = format!(".ralph/journal/{run}/0001.md");
-        base.write(&path, format!("---\nrun_id: {run}\niteration: 1\n{head}\n{more}\n---\n"));
-    };
-    write("run-00000001", "feature: two\ntask_id: t-2\nmodel: opus");
-    write("run-00000002", "feature: Caf\u{e9}\ntask_id: t-1\nmodel: sonnet");
+    let at = "2026-11-01T09:00:00Z";
+    attempt(base, "run-00000001/1", at, "feature: two\ntask_id: t-2\nmodel: opus", "");
+    attempt(base, "run-00000002/1", at, "feature: Caf\u{e9}\nmodel: sonnet", "");
     let options = ["log", "--follow", "--json", "--limit", "1"];
     let follower = Running::start(base.with(options.iter().chain(more)).command());
     follower.event("attempt");
@@ -114,7 +98,7 @@ fn the_last_actions_come_before_the_attempt() {
     let base = TestBase::new();
     let follower = follow(&base, &[]);
     run(&base, "for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i; done", &["--max-iterations", "2"]).output().unwrap();
-    let events = to_the_end(&follower);
+    let events = follower.events_to("ended");
     let lines = (1..=10).map(|number| format!("line {number}"));
     let iteration: Vec<String> = ["started".into()].into_iter().chain(lines).chain(["attempt".into()]).collect();
     let mut expected = [iteration.clone(), iteration].concat();
@@ -186,16 +170,12 @@ fn a_filter_is_about_what_goes_on_too() {
     assert!(of_run.lines.try_recv().is_err(), "the run goes on");
     open_gate(&base, "go");
     run.ends(1);
-    assert_eq!(to_the_end(&own).last().unwrap()["run_id"], json!(run_id));
+    assert_eq!(own.events_to("ended").last().unwrap()["run_id"], json!(run_id));
     assert_eq!(of_run.event("ended")["run_id"], json!(run_id));
     of_run.ends(0);
     // The others saw nothing: the first that they see is an attempt that they want.
-    let head =
-        "outcome: failed\nmodel: opus\nfeature: two\ntask_id: t-2\ntask_title: Other\nstarted_at: 2026-11-01T10:00:00Z";
-    base.write(
-        ".ralph/journal/run-0000000c/0001.md",
-        format!("---\nrun_id: run-0000000c\niteration: 1\n{head}\n---\n"),
-    );
+    let fields = "model: opus\nfeature: two\ntask_id: t-2";
+    attempt(&base, "run-0000000c/1", "2026-11-01T10:00:00Z", fields, "");
     for other in others {
         other.event("attempt");
     }

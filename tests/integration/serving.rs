@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::TestBase;
+use crate::timeline::attempt;
 
 /// Longer than anything takes, on however busy a machine.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -219,16 +220,16 @@ fn every_page_says_what_it_should() {
     for (page, texts) in [
         ("", &["Now", "Last attempts", "Make the benches run", "Last changes"][..]),
         ("features", &["Success rate", "Recurring errors", "no bencher", ">bench<"]),
-        ("feature?name=bench", &["Make the benches run", "run-sample"]),
+        ("feature?id=bench", &["Make the benches run", "run-sample"]),
         ("timeline", &["3 attempts", "failed", "done"]),
         ("timeline?outcome=done", &["1 attempt"]),
         ("task?id=t-benches", &["Attempt 3", "What was tried", "the stable toolchain", "Why it failed"]),
-        ("run?id=run-sample", &["Iterations", "Make the benches run"]),
+        ("run?id=run-sample", &["Attempts, oldest first", "Make the benches run"]),
         ("entries", &["2 entries", "Benches need nightly", "sqlite"]),
         ("entries?kind=all&tag=cargo", &["1 entry"]),
         ("entry?id=bench", &["leads nowhere", "entry?id=knowledge%2Fwal", "<code>cargo +nightly bench</code>"]),
         ("entry?id=wal", &["Links to this entry", "Earlier texts", "class=\"del\"", "Readers and one writer."]),
-        ("entry?id=journal/run-sample/0001", &["Iteration 1", "it has no bencher"]),
+        ("entry?id=journal/run-sample/0001", &["Attempt #1 of its run", "it has no bencher"]),
         ("search", &["Type the words"]),
         (
             "search?q=nightly+benches",
@@ -248,7 +249,7 @@ fn every_page_says_what_it_should() {
             assert!(html.contains(text), "{page} lacks {text:?}: {html}");
         }
     }
-    for page in ["nothing", "entry?id=nobody", "task?id=t-none", "run?id=run-none", "feature?name=none", "entry"] {
+    for page in ["nothing", "entry?id=nobody", "task?id=t-none", "run?id=run-none", "feature?id=none", "entry"] {
         let answer = server.get(page);
         assert_eq!(answer.status, 404, "{page}");
         assert_harmless(page, &answer.body);
@@ -286,7 +287,7 @@ fn no_page_repeats_what_it_is_about() {
         let html = server.page(page);
         main_of(&html).matches(&format!("href=\"{link}\"")).count()
     };
-    assert_eq!(links("feature?name=bench", "feature?name=bench"), 0, "the attempts and entries of a feature");
+    assert_eq!(links("feature?id=bench", "feature?id=bench"), 0, "the attempts and entries of a feature");
     assert_eq!(links("run?id=run-sample", "run?id=run-sample"), 0, "the iterations of a run");
     assert_eq!(links("task?id=t-benches", "task?id=t-benches"), 0, "the attempts at a task");
     assert_eq!(links("entry?id=journal/run-sample/0001", "entry?id=journal%2Frun-sample%2F0001"), 0, "an attempt");
@@ -495,10 +496,8 @@ fn health_and_entries_say_the_truth_about_what_helped() {
         ("done", "knowledge/useful"),
     ];
     for (number, (outcome, context)) in (1..).zip(attempts) {
-        let head =
-            format!("run_id: run-a\niteration: {number}\noutcome: {outcome}\nstarted_at: 2026-11-01T10:00:0{number}Z");
-        let text = format!("---\n{head}\ntask_id: t-{number}\ntask_title: T\ncontext: [{context}]\n---\n");
-        base.write(&format!(".ralph/journal/run-a/{number:04}.md"), text);
+        let fields = format!("outcome: {outcome}\ntask_id: t-{number}\ncontext: [{context}]");
+        attempt(&base, &format!("run-a/{number}"), &format!("2026-11-01T10:00:0{number}Z"), &fields, "");
     }
     base.run(["archive", "knowledge/gone"]).says(0, "gone");
     let server = PageProcess::start(&base);
@@ -556,7 +555,7 @@ fn a_tag_with_a_space_is_one_tag() {
     }
     // The counts are those of the list, and so are the links.
     let html = server.page("entries?feature=build&tag=slow+build");
-    assert!(html.contains("href=\"entries?tag=slow%20build%2C%20ci&amp;feature=build\""), "{html}");
+    assert!(html.contains("href=\"entries?feature=build&amp;tag=slow%20build%2C%20ci\""), "{html}");
 }
 
 #[test]
@@ -585,13 +584,13 @@ fn lists_say_what_they_leave_out() {
         for again in 0..2 {
             let error = format!("error: the {} is broken", char::from(b'a' + u8::try_from(number).unwrap()));
             let body = format!("## Error output\n\n{error}\n");
-            let model =
-                format!("all\nmodel: model-{}\nfiles: {{modified: [{}]}}", (number * 2 + again) % 7, files.join(", "));
-            failure(&base, number * 2 + again + 1, "t-1", &model, &body);
+            let at = number * 2 + again;
+            let fields = format!("feature: all\nmodel: model-{}\nfiles: {{modified: [{}]}}", at % 7, files.join(", "));
+            failure(&base, at + 1, &fields, &body);
         }
     }
     for number in 100..203_u32 {
-        failure(&base, number, "t-2", &format!("feature-{number}"), "");
+        failure(&base, number, &format!("task_id: t-2\nfeature: feature-{number}"), "");
     }
     let server = PageProcess::start(&base);
     let first = server.page("features");
@@ -684,12 +683,12 @@ fn nothing_in_an_entry_gets_out_of_its_text() {
         "search?q=script+alert&n=200",
         "search?q=%22%3E%3Cscript%3E&tag=%22%3E%3Cscript%3E",
         "context?task=alert+the+script&feature=%3Cscript%3E",
-        "feature?name=%3Cb+onclick%3Dx%3E7",
+        "feature?id=%3Cb+onclick%3Dx%3E7",
         "entries?tag=%3Cscript%3E&category=%22onclick%3D",
     ] {
         server.page(page);
     }
-    for page in ["entry?id=%3Cscript%3E", "task?id=%22%3E%3Cscript%3E", "feature?name=%00%1b%22%3E", "run?id=..%2F.."] {
+    for page in ["entry?id=%3Cscript%3E", "task?id=%22%3E%3Cscript%3E", "feature?id=%00%1b%22%3E", "run?id=..%2F.."] {
         let answer = server.get(page);
         assert_eq!(answer.status, 404, "{page}");
         assert_harmless(page, &answer.body);
@@ -829,12 +828,10 @@ fn many_pages_at_once_are_all_answered() {
     });
 }
 
-/// Writes an attempt that failed.
-fn failure(base: &TestBase, number: u32, task: &str, feature: &str, body: &str) {
+/// Writes an attempt that failed; the later in the run, the later in time.
+fn failure(base: &TestBase, number: u32, fields: &str, body: &str) {
     let at = format!("2026-11-01T{:02}:{:02}:00Z", 10 + number / 60, number % 60);
-    let head = format!("run_id: run-f\niteration: {number}\noutcome: failed\nstarted_at: {at}");
-    let text = format!("---\n{head}\ntask_id: {task}\ntask_title: Task {number}\nfeature: {feature}\n---\n\n{body}\n");
-    base.write(&format!(".ralph/journal/run-f/{number:04}.md"), text);
+    attempt(base, &format!("run-f/{number}"), &at, fields, body);
 }
 
 #[test]
@@ -842,13 +839,13 @@ fn lists_show_no_secret() {
     let base = TestBase::new();
     let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
     for number in [1, 2] {
-        failure(&base, number, "t-1", "search", &format!("## Error output\n\nerror: {token} was refused\n"));
+        failure(&base, number, "feature: search", &format!("## Error output\n\nerror: {token} was refused\n"));
     }
     let server = PageProcess::start(&base);
-    for page in ["", "features", "feature?name=search", "timeline", "health"] {
+    for page in ["", "features", "feature?id=search", "timeline", "health"] {
         assert!(!server.page(page).contains(&token), "{page}");
     }
-    for page in ["features", "feature?name=search"] {
+    for page in ["features", "feature?id=search"] {
         assert!(server.page(page).contains("error: [redacted: github-token] was refused"), "{page}");
     }
 }

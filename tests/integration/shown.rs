@@ -22,6 +22,14 @@ fn held(base: &TestBase) -> File {
     lock
 }
 
+/// Returns a lock of the entries, and a command on a terminal that waits for it.
+fn waiting(base: &TestBase) -> (File, Terminal) {
+    let lock = held(base);
+    let mut terminal = Terminal::start(add(base).lock_timeout(600_000).command());
+    terminal.wait_for(WAITING);
+    (lock, terminal)
+}
+
 fn add(base: &TestBase) -> Run<'_> {
     base.with(["add", "Benches need nightly", "--tags", "cargo", "--body", "Use nightly."])
 }
@@ -29,9 +37,7 @@ fn add(base: &TestBase) -> Run<'_> {
 #[test]
 fn a_wait_is_shown_and_leaves_no_trace() {
     let base = TestBase::new();
-    let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
-    terminal.wait_for(WAITING);
+    let (lock, terminal) = waiting(&base);
     drop(lock);
     let (status, screen, _) = terminal.end();
     assert!(status.success(), "{screen}");
@@ -42,9 +48,7 @@ fn a_wait_is_shown_and_leaves_no_trace() {
 #[test]
 fn an_error_replaces_the_line() {
     let base = TestBase::new();
-    let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
-    terminal.wait_for(WAITING);
+    let (lock, terminal) = waiting(&base);
     // It checks the lock again, and there is none. A rename cannot meet a file that the program creates meanwhile.
     fs::rename(base.at(".ralph"), base.at("gone")).unwrap();
     let (status, screen, _) = terminal.end();
@@ -56,9 +60,7 @@ fn an_error_replaces_the_line() {
 #[test]
 fn an_interrupt_erases_the_line() {
     let base = TestBase::new();
-    let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
-    terminal.wait_for(WAITING);
+    let (lock, terminal) = waiting(&base);
     terminal.signal(Signal::INT);
     let (status, screen, _) = terminal.end();
     // It ends as any program does, so that a shell stops its script.
@@ -71,9 +73,7 @@ fn an_interrupt_erases_the_line() {
 #[test]
 fn a_paused_terminal_blocks_no_other_process() {
     let base = TestBase::new();
-    let lock = held(&base);
-    let mut terminal = Terminal::start(add(&base).lock_timeout(600_000).command());
-    terminal.wait_for(WAITING);
+    let (lock, terminal) = waiting(&base);
     terminal.pause();
     drop(lock);
     let is_written = || base.at(".ralph/knowledge/benches-need-nightly.md").exists();

@@ -16,6 +16,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::cli::session;
 use crate::pty::Terminal;
 use crate::schemas::assert_answer;
 use crate::serving::PageProcess;
@@ -24,13 +25,16 @@ use crate::support::{TestBase, heed_interrupts, ids};
 /// Longer than anything takes, on however busy a machine.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Writes an attempt at the task `t-1`, whose file begins with these lines as well.
-fn attempt(base: &TestBase, run: &str, number: u32, outcome: &str, at: &str, more: &str, body: &str) {
-    let head = format!("run_id: {run}\niteration: {number}\noutcome: {outcome}\nstarted_at: {at}\n{more}");
-    base.write(
-        &format!(".ralph/journal/{run}/{number:04}.md"),
-        format!("---\n{head}\ntask_id: t-1\ntask_title: Fix the login\n---\n\n{body}"),
-    );
+/// Writes an attempt, `RUN/NUMBER` in the journal or below `archive/`: a failure at the task `t-1`, unless these lines of its head say
+/// something else.
+pub(crate) fn attempt(base: &TestBase, name: &str, at: &str, fields: &str, body: &str) {
+    let (run, number) = name.rsplit_once('/').unwrap();
+    let (area, run) = run.strip_prefix("archive/").map_or(("", run), |run| ("archive/", run));
+    let usual = ["outcome: failed", "task_id: t-1", "task_title: Fix the login"];
+    let is_missing = |line: &&&str| !fields.contains(&line[..=line.find(':').unwrap()]);
+    let usual: Vec<&str> = usual.iter().filter(is_missing).copied().collect();
+    let head = format!("run_id: {run}\niteration: {number}\nstarted_at: {at}\n{}\n{fields}", usual.join("\n"));
+    base.write(&format!(".ralph/{area}journal/{run}/{number:0>4}.md"), format!("---\n{head}\n---\n\n{body}\n"));
 }
 
 /// Returns a memory with a failure and a success of one task, in two runs.
@@ -38,9 +42,9 @@ fn sample() -> TestBase {
     let base = TestBase::new();
     let why = "## What was tried\n\nA longer timeout.\n\n## Why it failed\n\nThe clock is wrong.\n";
     let more = "feature: login\nmodel: sonnet\nduration_secs: 61\ncost_usd: 0.5\nerror_category: test_failure";
-    attempt(&base, "run-0000000a", 1, "failed", "2026-11-01T10:00:00Z", more, why);
-    let more = "feature: login\nmodel: opus\ntokens_in: 1200\ntokens_out: 34\nfiles: {modified: [src/login.rs]}";
-    attempt(&base, "run-0000000b", 1, "done", "2026-11-19T10:00:00Z", more, "");
+    attempt(&base, "run-0000000a/1", "2026-11-01T10:00:00Z", more, why);
+    let more = "outcome: done\nfeature: login\nmodel: opus\ntokens_in: 1200\ntokens_out: 34\nfiles: {modified: [src/login.rs]}";
+    attempt(&base, "run-0000000b/1", "2026-11-19T10:00:00Z", more, "");
     base
 }
 
@@ -70,25 +74,37 @@ impl Running {
         self.lines.recv_timeout(LONGEST).expect("a line")
     }
 
-    /// Returns the next event, which is one of this kind.
+    /// Returns the next event.
     #[track_caller]
-    pub(crate) fn event(&self, event: &str) -> Value {
+    fn next(&self) -> Value {
         let line = self.line();
         let value: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_answer("log-follow", &value);
-        assert_eq!(value["event"], event, "{line}");
         value
+    }
+
+    /// Returns the next event, which is one of this kind.
+    #[track_caller]
+    pub(crate) fn event(&self, event: &str) -> Value {
+        let value = self.next();
+        assert_eq!(value["event"], event, "{value}");
+        value
+    }
+
+    /// Returns the events up to the next one of this kind.
+    #[track_caller]
+    pub(crate) fn events_to(&self, event: &str) -> Vec<Value> {
+        let mut events = vec![self.next()];
+        while events[events.len() - 1]["event"] != event {
+            events.push(self.next());
+        }
+        events
     }
 
     /// Returns the next event of this kind.
     #[track_caller]
     pub(crate) fn event_of(&self, event: &str) -> Value {
-        loop {
-            let value: Value = serde_json::from_str(&self.line()).unwrap();
-            if value["event"] == event {
-                return value;
-            }
-        }
+        self.events_to(event).pop().unwrap()
     }
 
     #[track_caller]
@@ -149,35 +165,40 @@ echo '{"type":"result","subtype":"success","is_error":false,"session_id":"s","to
 }
 
 #[test]
-fn a_log_shows_when_what_and_why() {
+fn the_log_statistics_tasks_and_runs_are_shown() {
     let base = sample();
-    assert_snapshot!(base.run(["log"]), @"
-    exit 0
-    --- stdout
-    2026-11-19 10:00  done         Fix the login
-                                   journal/run-0000000b/0001  t-1 · feature login · opus
-    2026-11-01 10:00  failed       Fix the login
-                                   journal/run-0000000a/0001  t-1 · feature login · sonnet · 1 min 1 s · $0.50 · test_failure
-                                   The clock is wrong.
-    ");
-    assert_snapshot!(base.run(["log", "--outcome", "failed", "--full"]), @"
-    exit 0
-    --- stdout
-    2026-11-01 10:00  failed       Fix the login
-                                   journal/run-0000000a/0001  t-1 · feature login · sonnet · 1 min 1 s · $0.50 · test_failure
+    let log: &[&str] = &[
+        "log",
+        "log --outcome failed --full",
+        "log --limit 1",
+        "log --task t-2",
+        "log --since soon",
+        "log --outcome bad",
+    ];
+    let show: &[&str] = &[
+        "show t-1",
+        "show run-0000000a",
+        "show task:t-2",
+        "show run:t-1",
+        "show t-2",
+        "show ../t-1",
+        "show run-0000000a/7",
+        "show knowledge/7",
+    ];
+    for (name, lines) in [("log", log), ("stats", &["stats", "stats --feature search"]), ("show-tasks-and-runs", show)]
+    {
+        assert_snapshot!(name, session(&base, lines));
+    }
+    for (since, expected) in [("2 days", 1), ("2026-10-01", 2)] {
+        assert_eq!(base.run(["log", "--since", since, "--json"]).json(0)["attempt_count"], expected, "{since}");
+    }
+    assert_eq!(base.run(["show", "t-1", "--json"]).json(0)["task"]["state"], "done");
+}
 
-        What was tried
-          A longer timeout.
-
-        Why it failed
-          The clock is wrong.
-    ");
-    assert_eq!(base.run(["log", "--since", "2 days", "--json"]).json(0)["attempt_count"], 1);
-    assert_eq!(base.run(["log", "--since", "2026-10-01", "--json"]).json(0)["attempt_count"], 2);
-    base.run(["log", "--limit", "1"]).says(0, "1 more; `--limit 0` lists all");
-    base.run(["log", "--task", "t-2"]).says(0, "no attempts");
-    base.run(["log", "--since", "soon"]).refuses(2, "no date (2027-01-31)");
-    base.run(["log", "--outcome", "bad"]).refuses(2, "not one of done, failed");
+/// Another run, whose agent does nothing.
+fn next_run(base: &TestBase) {
+    let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
+    next.env("PATH", std::env::var_os("PATH").unwrap()).run().says(1, "not done");
 }
 
 #[test]
@@ -187,22 +208,10 @@ fn no_list_shows_a_secret_that_a_person_wrote_into_an_attempt() {
     let (begin, end) =
         (["-----BEGIN RSA", " PRIVATE KEY-----"].concat(), ["-----END RSA", " PRIVATE KEY-----"].concat());
     let key = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
-    for (number, error) in [
-        (1, format!("error: push with {token} refused")),
-        (2, format!("error: push with {token} refused")),
-        (3, format!("{begin}\n{key}\n{end}")),
-        (4, format!("{begin}\n{key}\n{end}")),
-    ] {
-        let at = format!("2026-11-1{number}T10:00:00Z");
-        attempt(
-            &base,
-            "run-0000000a",
-            number,
-            "failed",
-            &at,
-            "feature: login",
-            &format!("## Error output\n\n{error}\n"),
-        );
+    let (refused, key_text) = (format!("error: push with {token} refused"), format!("{begin}\n{key}\n{end}"));
+    for (number, error) in [(1, &refused), (2, &refused), (3, &key_text), (4, &key_text)] {
+        let (name, at) = (format!("run-0000000a/{number}"), format!("2026-11-1{number}T10:00:00Z"));
+        attempt(&base, &name, &at, "feature: login", &format!("## Error output\n\n{error}\n"));
     }
     for arguments in
         [&["log"][..], &["log", "--json"], &["stats"], &["stats", "--json"], &["stats", "--feature", "login"]]
@@ -213,89 +222,6 @@ fn no_list_shows_a_secret_that_a_person_wrote_into_an_attempt() {
     }
     let errors = base.run(["stats", "--json"]).json(0)["errors"].clone();
     assert_eq!(errors.as_array().unwrap().len(), 2, "{errors}");
-}
-
-#[test]
-fn statistics_are_tables() {
-    assert_snapshot!(sample().run(["stats"]), @"
-    exit 0
-    --- stdout
-      attempts     2, 1 done, 1 failed
-      succeeded    50% (1 of 2 that count)
-      tasks        1 done, 0 open, 0 stuck
-      cost         $0.50
-      tokens       1,234
-      time         1 min 1 s
-      days         2026-11-01 to 2026-11-19
-
-    Features
-      feature  attempts  success  done  open  stuck  streak   cost  tokens  last attempt
-      login           2      50%     1     0      0       0  $0.50   1,234  2026-11-19 10:00
-
-    Models
-      model   attempts  success   cost  tokens       time
-      opus           1     100%          1,234
-      sonnet         1       0%  $0.50          1 min 1 s
-
-    Files touched most
-      attempts  changed  read  file
-             1        1     0  src/login.rs
-    ");
-    sample().run(["stats", "--feature", "search"]).says(0, "no attempts");
-}
-
-#[test]
-fn show_knows_tasks_and_runs() {
-    let base = sample();
-    assert_snapshot!(base.run(["show", "t-1"]), @"
-    exit 0
-    --- stdout
-    Fix the login
-      task         t-1
-      state        done
-      feature      login
-      attempts     2: 1 done, 1 failed
-      time         1 min 1 s
-      cost         $0.50
-      tokens       1,234
-
-    1. failed  journal/run-0000000a/0001  2026-11-01 10:00 · sonnet · 1 min 1 s · $0.50
-
-        What was tried
-          A longer timeout.
-
-        Why it failed
-          The clock is wrong.
-
-    2. done  journal/run-0000000b/0001  2026-11-19 10:00 · opus
-
-        Files
-          changed: src/login.rs
-    ");
-    assert_snapshot!(base.run(["show", "run-0000000a"]), @"
-    exit 0
-    --- stdout
-    run-0000000a
-      began        2026-11-01 10:00
-      ended        2026-11-01 10:01
-      iterations   1: 1 failed
-      time         1 min 1 s
-      cost         $0.50
-
-    Tasks
-      task  attempts  last outcome  title
-      t-1          1  failed        Fix the login
-
-    Iterations
-    2026-11-01 10:00  failed       Fix the login
-                                   journal/run-0000000a/0001  t-1 · feature login · sonnet · 1 min 1 s · $0.50 · test_failure
-                                   The clock is wrong.
-    ");
-    assert_eq!(base.run(["show", "t-1", "--json"]).json(0)["task"]["state"], "done");
-    base.run(["show", "task:t-2"]).refuses(1, "there is no task `t-2`");
-    base.run(["show", "run:t-1"]).refuses(1, "there is no run `t-1`");
-    base.run(["show", "t-2"]).refuses(1, "there is no entry, task or run `t-2`");
-    base.run(["show", "../t-1"]).refuses(2, "`../t-1` is not the id of an entry");
 }
 
 #[test]
@@ -312,8 +238,8 @@ fn an_entry_comes_before_a_task_of_its_name() {
 fn the_statistics_of_a_feature_know_all_attempts_at_its_tasks() {
     let base = TestBase::new();
     for (number, outcome, feature) in [(1, "failed", "a"), (2, "failed", "a"), (3, "failed", "a"), (4, "done", "b")] {
-        let at = format!("2026-11-01T10:0{number}:00Z");
-        attempt(&base, "run-0000000a", number, outcome, &at, &format!("feature: {feature}"), "");
+        let (name, at) = (format!("run-0000000a/{number}"), format!("2026-11-01T10:0{number}:00Z"));
+        attempt(&base, &name, &at, &format!("outcome: {outcome}\nfeature: {feature}"), "");
     }
     let all = base.run(["stats", "--json"]).json(0);
     let of_a = all["features"].as_array().unwrap().iter().find(|stats| stats["feature"] == "a").unwrap();
@@ -326,8 +252,8 @@ fn the_statistics_of_a_feature_know_all_attempts_at_its_tasks() {
 fn case_does_not_distinguish_models() {
     let base = TestBase::new();
     for (number, model) in [(1, "opus"), (2, "Opus"), (3, "Opus"), (4, "sonnet")] {
-        let at = format!("2026-11-01T10:0{number}:00Z");
-        attempt(&base, "run-0000000a", number, "failed", &at, &format!("model: {model}"), "");
+        let (name, at) = (format!("run-0000000a/{number}"), format!("2026-11-01T10:0{number}:00Z"));
+        attempt(&base, &name, &at, &format!("model: {model}"), "");
     }
     let stats = base.run(["stats", "--json"]).json(0);
     let models = stats["total"]["models"].as_array().unwrap();
@@ -339,28 +265,23 @@ fn case_does_not_distinguish_models() {
 #[test]
 fn an_attempt_of_a_clock_that_is_ahead_keeps_its_time() {
     let base = TestBase::new();
-    attempt(&base, "run-0000000a", 1, "done", "2036-01-01T10:00:00Z", "duration_secs: 60", "");
-    attempt(&base, "run-0000000a", 2, "done", "2036-01-01T11:00:00Z", "duration_secs: 60", "");
+    attempt(&base, "run-0000000a/1", "2036-01-01T10:00:00Z", "outcome: done\nduration_secs: 60", "");
+    attempt(&base, "run-0000000a/2", "2036-01-01T11:00:00Z", "outcome: done\nduration_secs: 60", "");
     let run = base.run(["show", "run-0000000a", "--json"]).json(0)["run"].clone();
     assert_eq!(
         (&run["started_at"], &run["ended_at"]),
         (&json!("2036-01-01T10:00:00Z"), &json!("2036-01-01T11:01:00Z"))
     );
     let stats = base.run(["stats", "--json"]).json(0);
-    assert_eq!((&stats["days"], &stats["total"]["last_started_at"]), (&json!([]), &json!("2036-01-01T11:00:00Z")));
+    assert_eq!((&stats["days"], &stats["total"]["last_started_at"]), (&json!({}), &json!("2036-01-01T11:00:00Z")));
 }
 
 #[test]
 fn a_run_counts_the_tasks_of_all_its_iterations() {
     let base = TestBase::new();
     for number in 1..=1_010 {
-        let (task, title) = if number <= 10 { ("t-0", "First") } else { ("t-1", "Second") };
-        let head =
-            format!("run_id: run-0000000a\niteration: {number}\noutcome: failed\nstarted_at: 2026-11-01T10:00:00Z");
-        base.write(
-            &format!(".ralph/journal/run-0000000a/{number:04}.md"),
-            format!("---\n{head}\ntask_id: {task}\ntask_title: {title}\n---\n"),
-        );
+        let task = if number <= 10 { "task_id: t-0\ntask_title: First" } else { "task_title: Second" };
+        attempt(&base, &format!("run-0000000a/{number}"), "2026-11-01T10:00:00Z", task, "");
     }
     let run = base.run(["show", "run-0000000a", "--json"]).json(0)["run"].clone();
     let task = |id: &str, title: &str, count: u32| json!({"id": id, "title": title, "attempt_count": count, "outcome": "failed"});
@@ -376,12 +297,9 @@ fn show_takes_the_name_of_an_iteration() {
         assert_eq!(base.run(["show", name]).answer(0), entry, "{name}");
     }
     let begun = base.memory().begin(&Task::new("Draw a plan"), &Run::named("run-0000000c")).unwrap();
-    base.run(["show", "run-0000000c/1"]).says(0, "iterations   0");
+    base.run(["show", "run-0000000c/1"]).says(0, "attempts     0");
     let shown = base.run(["show", &begun.task_id()]).answer(0);
     assert!(shown.contains("attempts     0\n"), "{shown}");
-    base.run(["show", "run-0000000a/7"]).refuses(1, "there is no entry `journal/run-0000000a/0007`");
-    base.run(["show", "knowledge/7"]).refuses(1, "there is no entry `knowledge/7`");
-    base.run(["show", "t-zzz"]).refuses(1, "there is no entry, task or run `t-zzz`");
 }
 
 #[test]
@@ -396,8 +314,8 @@ fn lists_have_orders_and_limits() {
     entry("b", "Apple", 90, "2026-01-01", "2026-11-19");
     entry("c", "fig", 50, "2026-02-01", "2026-02-01");
     let context = "context: [knowledge/c, knowledge/a]";
-    attempt(&base, "run-0000000a", 1, "failed", "2026-11-01T10:00:00Z", context, "");
-    attempt(&base, "run-0000000a", 2, "done", "2026-11-02T10:00:00Z", "context: [knowledge/c]", "");
+    attempt(&base, "run-0000000a/1", "2026-11-01T10:00:00Z", context, "");
+    attempt(&base, "run-0000000a/2", "2026-11-02T10:00:00Z", "outcome: done\ncontext: [knowledge/c]", "");
     let check = |options: &[&str], expected: &[&str]| {
         let arguments = [&["list", "--kind", "knowledge", "--json"], options].concat();
         let found = ids(&base.run(&arguments).json(0)["entries"]);
@@ -466,12 +384,7 @@ fn another_process_sees_what_a_run_does_while_it_does_it() {
     open_gate(&base, "go");
     run.ends(0);
     // What happened between two looks may be one event or two.
-    let mut events = Vec::new();
-    while events.last().is_none_or(|event: &Value| event["event"] != "ended") {
-        let event: Value = serde_json::from_str(&follower.line()).unwrap();
-        assert_answer("log-follow", &event);
-        events.push(event);
-    }
+    let events = follower.events_to("ended");
     let recorded = events.iter().find(|event| event["event"] == "attempt").unwrap();
     assert_eq!((&recorded["attempt"]["outcome"], &recorded["attempt"]["run_id"]), (&json!("done"), &json!(run_id)));
     assert!(memory.live_runs().is_empty());
@@ -493,13 +406,7 @@ fn verification_is_a_phase_of_its_own() {
     follower.event("started");
     follower.event("action");
     open_gate(&base, "go");
-    let event = loop {
-        let event: Value = serde_json::from_str(&follower.line()).unwrap();
-        if event["event"] == "phase" {
-            break event;
-        }
-    };
-    assert_eq!(event["phase"], "verifying");
+    assert_eq!(follower.event_of("phase")["phase"], "verifying");
     open_gate(&base, "verified");
     run.ends(0);
 }
@@ -512,15 +419,8 @@ fn the_tokens_and_the_cost_so_far_are_shown_everywhere() {
     let follower = Running::start(base.with(["log", "--follow", "--json"]).command());
     let mut run = Terminal::start(claude_run(&base));
     let run_id = follower.event("started")["live"]["run_id"].as_str().map(str::to_owned);
-    let spent = |follower: &Running| loop {
-        let event: Value = serde_json::from_str(&follower.line()).unwrap();
-        assert_answer("log-follow", &event);
-        if event["event"] == "spending" {
-            break event;
-        }
-    };
     // Two pieces of one message are one message.
-    let event = spent(&follower);
+    let event = follower.event_of("spending");
     assert_eq!(
         (&event["tokens_in"], &event["tokens_out"], &event["cost_usd"], &event["iteration"]),
         (&json!(3_012), &json!(8), &Value::Null, &json!(1))
@@ -537,7 +437,7 @@ fn the_tokens_and_the_cost_so_far_are_shown_everywhere() {
     assert_eq!(reader.line(), format!("{}/1  Draw the map  sonnet", live.run_id));
 
     open_gate(&base, "go");
-    let event = spent(&follower);
+    let event = follower.event_of("spending");
     assert_eq!((&event["tokens_in"], &event["cost_usd"]), (&json!(4_000), &json!(0.25)));
     run.wait_for("sonnet · 4,100 tokens · $0.25 · ");
     let lines: Vec<String> = std::iter::from_fn(|| Some(reader.line())).take(4).collect();
@@ -558,8 +458,7 @@ fn a_killed_run_is_not_shown_and_its_file_is_swept() {
     let of_killed = base.files(".ralph/state/live");
     assert_eq!(of_killed.len(), 1);
     assert!(base.memory().live_runs().is_empty());
-    let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
-    let _ = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
+    next_run(&base);
     // That of the run that has just ended is still of use to those who follow it.
     assert!(!base.files(".ralph/state/live").contains(&of_killed[0]));
 }
@@ -570,7 +469,7 @@ fn an_attempt_of_another_program_is_followed_too() {
     let follower = Running::start(base.with(["log", "--follow", "--json", "--limit", "1"]).command());
     // What was there comes first, and once.
     assert_eq!(follower.event("attempt")["attempt"]["id"], "journal/run-0000000b/0001");
-    attempt(&base, "run-0000000c", 1, "failed", "2026-10-01T10:00:00Z", "model: opus", "");
+    attempt(&base, "run-0000000c/1", "2026-10-01T10:00:00Z", "model: opus", "");
     assert_eq!(follower.event("attempt")["attempt"]["id"], "journal/run-0000000c/0001");
 }
 
@@ -619,9 +518,7 @@ fn files_that_were_not_written_here_are_not_shown() {
     assert!(base.memory().live_runs().is_empty());
     base.run(["show", "run:run-0000000d"]).refuses(1, "there is no run");
     // The next run removes what it can, and writes beside the rest.
-    let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
-    let ran = next.env("PATH", std::env::var_os("PATH").unwrap()).run();
-    assert!(ran.stdout.contains("not done"), "{ran}");
+    next_run(&base);
     let own = |name: &String| fs::read_to_string(base.at(name)).unwrap().contains("\"is_over\":true");
     let rest: Vec<String> = base.files(".ralph/state/live").into_iter().filter(|name| !own(name)).collect();
     assert_eq!(rest, [".ralph/state/live/..json"]);
@@ -631,7 +528,6 @@ fn files_that_were_not_written_here_are_not_shown() {
     let outside = base.home().join("outside");
     fs::create_dir(&outside).unwrap();
     symlink(&outside, base.at(".ralph/state/live")).unwrap();
-    let next = base.with(["run", "--task", "Other", "--agent", "cat", "--max-iterations", "1"]);
-    assert!(next.env("PATH", std::env::var_os("PATH").unwrap()).run().stdout.contains("not done"));
+    next_run(&base);
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "nothing was written there");
 }

@@ -9,30 +9,14 @@ use serde_json::json;
 
 use crate::support::TestBase;
 
-/// Writes an attempt at task `t-1`; the later in the journal, the later in time. Returns its path.
-fn attempt(base: &TestBase, path: &str, second: u32, fields: &str, body: &str) -> String {
-    let (run, number) = path.rsplit_once('/').unwrap();
-    let run = run.rsplit('/').next().unwrap();
-    let number: u32 = number.parse().unwrap();
-    let own = format!(
-        "run_id: {run}\niteration: {number}\nstarted_at: \"2026-02-17T12:{:02}:{:02}Z\"",
-        second / 60,
-        second % 60
-    );
-    let usual =
-        [("outcome:", "outcome: failed\n"), ("task_id:", "task_id: t-1\n"), ("task_title:", "task_title: Tables\n")];
-    let usual: String = usual.into_iter().filter(|(key, _)| !fields.contains(key)).map(|(_, line)| line).collect();
-    let path = format!(".ralph/{path}.md");
-    base.write(&path, format!("---\n{own}\n{usual}{fields}\n---\n\n{body}\n"));
-    path
+/// Writes an attempt; the later in the journal, the later in time.
+fn attempt(base: &TestBase, name: &str, second: u32, fields: &str, body: &str) {
+    let at = format!("\"2026-02-17T12:{:02}:{:02}Z\"", second / 60, second % 60);
+    crate::timeline::attempt(base, name, &at, fields, body);
 }
 
 fn error(text: &str) -> String {
     format!("## Error output\n\n> {text}\n")
-}
-
-fn open(base: &TestBase) -> Memory {
-    base.memory()
 }
 
 fn ids(iterations: &[AttemptView]) -> Vec<&str> {
@@ -57,7 +41,7 @@ fn of_feature(title: &str, feature: &str) -> Task {
 #[test]
 fn a_memory_without_attempts_has_empty_views() {
     let base = TestBase::new();
-    let memory = open(&base);
+    let memory = base.memory();
     for feature in [None, Some("storage"), Some("")] {
         assert!(memory.recent_iterations(feature, 9).items.is_empty());
         assert!(memory.feature_files(feature).items.is_empty());
@@ -72,12 +56,12 @@ fn a_view_matches_the_file() {
     let base = TestBase::new();
     let fields = "feature: storage\noutcome: failed\nerror_category: test_failure\nmodel: opus\nduration_secs: 42.5\ncost_usd: 0.25\ntokens_in: 7\ntokens_out: 8\nfiles: {created: [a], modified: [b], read: [c], relevant: [d]}";
     let body = "> Notes.\n\n## Summary\n\n> Sum.\n\n## What was tried\n\n> Tried.\n\n## Why it failed\n\n> Why.\n\n## Error output\n\n> Out.\n\n## Retry suggestion\n\n> Retry.\n\n## Decisions\n\n> Decided.\n\n## Errors\n\n> Errs.\n\n## Validation output\n\n> Val.";
-    attempt(&base, "archive/journal/run-1/0002", 5, fields, body);
-    let found = open(&base).recent_iterations(Some("storage"), 5);
+    attempt(&base, "archive/run-1/0002", 5, fields, body);
+    let found = base.memory().recent_iterations(Some("storage"), 5);
     let expected = json!({
         "items": [{
             "id": "journal/run-1/0002", "path": ".ralph/archive/journal/run-1/0002.md", "archived": true,
-            "run_id": "run-1", "iteration": 2, "task_id": "t-1", "task_title": "Tables", "feature": "storage",
+            "run_id": "run-1", "iteration": 2, "task_id": "t-1", "task_title": "Fix the login", "feature": "storage",
             "outcome": "failed", "error_category": "test_failure", "model": "opus",
             "started_at": "2026-02-17T12:00:05Z", "duration_secs": 42.5, "cost_usd": 0.25, "tokens_in": 7,
             "tokens_out": 8, "tree": null, "files": {"created": ["a"], "modified": ["b"], "read": ["c"], "relevant": ["d"]},
@@ -97,17 +81,17 @@ fn a_view_matches_the_file() {
 fn iterations_are_listed_newest_first_and_by_feature() {
     let base = TestBase::new();
     for (path, second, fields) in [
-        ("journal/run-1/0001", 1, "feature: storage"),
-        ("archive/journal/run-2/0001", 2, "feature: storage\noutcome: done"),
-        ("journal/run-2/0002", 3, "feature: search\noutcome: error"),
-        ("journal/run-1/0002", 4, "feature: storage\noutcome: interrupted"),
-        ("journal/run-1/0003", 5, "task_id: t-2\nfeature: storage\noutcome: blocked"),
-        ("journal/run-1/0004", 6, "outcome: retried"),
-        ("journal/run-1/0005", 7, "outcome: partial"),
+        ("run-1/0001", 1, "feature: storage"),
+        ("archive/run-2/0001", 2, "feature: storage\noutcome: done"),
+        ("run-2/0002", 3, "feature: search\noutcome: error"),
+        ("run-1/0002", 4, "feature: storage\noutcome: interrupted"),
+        ("run-1/0003", 5, "task_id: t-2\nfeature: storage\noutcome: blocked"),
+        ("run-1/0004", 6, "outcome: retried"),
+        ("run-1/0005", 7, "outcome: partial"),
     ] {
         attempt(&base, path, second, fields, "");
     }
-    let memory = open(&base);
+    let memory = base.memory();
     let recent = |feature, count| {
         let found = memory.recent_iterations(feature, count).items;
         ids(&found).join(" ")
@@ -148,11 +132,11 @@ fn iterations_are_listed_newest_first_and_by_feature() {
 #[test]
 fn a_broken_file_is_reported_and_hides_no_other() {
     let base = TestBase::new();
-    attempt(&base, "journal/run-1/0001", 1, "feature: storage\nfiles: {read: [a]}", &error("boom"));
+    attempt(&base, "run-1/0001", 1, "feature: storage\nfiles: {read: [a]}", &error("boom"));
     base.write(".ralph/journal/run-1/0002.md", "---\nrun_id: run-1\niteration: [\n---\nfeature: storage\n");
     base.write(".ralph/archive/journal/run-1/0003.md", b"---\nfeature: caf\xe9\n---\n");
-    attempt(&base, "archive/journal/run-1/0004", 4, "feature: storage\nfiles: {read: [a]}", &error("boom"));
-    let memory = open(&base);
+    attempt(&base, "archive/run-1/0004", 4, "feature: storage\nfiles: {read: [a]}", &error("boom"));
+    let memory = base.memory();
     let recent = memory.recent_iterations(Some("storage"), 9);
     assert_eq!(ids(&recent.items), ["run-1/0004", "run-1/0001"]);
     let failed = memory.failed_attempts(None, None, 9).unwrap();
@@ -172,16 +156,16 @@ fn a_broken_file_is_reported_and_hides_no_other() {
 fn files_are_counted_over_runs_and_the_archive() {
     let base = TestBase::new();
     for (path, second, fields) in [
-        ("archive/journal/run-1/0001", 1, "feature: storage\nfiles: {created: [src/old.rs], read: [Cargo.toml]}"),
-        ("journal/run-1/0002", 2, "feature: storage\nfiles: {modified: [src/old.rs], read: [src/old.rs, Cargo.toml]}"),
+        ("archive/run-1/0001", 1, "feature: storage\nfiles: {created: [src/old.rs], read: [Cargo.toml]}"),
+        ("run-1/0002", 2, "feature: storage\nfiles: {modified: [src/old.rs], read: [src/old.rs, Cargo.toml]}"),
         // A file is renamed: one disappears, and one appears.
-        ("journal/run-2/0001", 3, "feature: storage\nfiles: {created: [src/new.rs], modified: [src/old.rs]}"),
-        ("journal/run-2/0002", 4, "feature: storage\nfiles: {modified: [src/new.rs], relevant: [src/named.rs]}"),
-        ("journal/run-2/0003", 5, "feature: search\nfiles: {modified: [src/new.rs], read: [src/found.rs]}"),
+        ("run-2/0001", 3, "feature: storage\nfiles: {created: [src/new.rs], modified: [src/old.rs]}"),
+        ("run-2/0002", 4, "feature: storage\nfiles: {modified: [src/new.rs], relevant: [src/named.rs]}"),
+        ("run-2/0003", 5, "feature: search\nfiles: {modified: [src/new.rs], read: [src/found.rs]}"),
     ] {
         attempt(&base, path, second, fields, "");
     }
-    let memory = open(&base);
+    let memory = base.memory();
     let found = serde_json::to_value(memory.feature_files(Some("storage"))).unwrap();
     let file = |path: &str, iterations: usize, ways: [usize; 3], second: u32| {
         json!({
@@ -201,14 +185,14 @@ fn files_are_counted_over_runs_and_the_archive() {
 fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
     let base = TestBase::new();
     let panicked = |place: &str| error(&format!("running 3 tests\n> thread 'main' panicked at {place}\n> note: more"));
-    attempt(&base, "archive/journal/run-1/0001", 1, "feature: storage", &panicked("src/a.rs:1:2"));
-    attempt(&base, "journal/run-1/0002", 2, "feature: storage", &error("only once"));
-    attempt(&base, "journal/run-2/0001", 3, "feature: storage", &panicked("/tmp/x/src/b.rs:30:4"));
-    attempt(&base, "journal/run-2/0002", 4, "feature: search", &panicked("src/c.rs:9"));
-    attempt(&base, "journal/run-3/0001", 5, "feature: search", &error("only once"));
+    attempt(&base, "archive/run-1/0001", 1, "feature: storage", &panicked("src/a.rs:1:2"));
+    attempt(&base, "run-1/0002", 2, "feature: storage", &error("only once"));
+    attempt(&base, "run-2/0001", 3, "feature: storage", &panicked("/tmp/x/src/b.rs:30:4"));
+    attempt(&base, "run-2/0002", 4, "feature: search", &panicked("src/c.rs:9"));
+    attempt(&base, "run-3/0001", 5, "feature: search", &error("only once"));
     // A done attempt has no error, whatever its text is.
-    attempt(&base, "journal/run-3/0002", 6, "feature: storage\noutcome: done", &panicked("src/a.rs:1:2"));
-    let memory = open(&base);
+    attempt(&base, "run-3/0002", 6, "feature: storage\noutcome: done", &panicked("src/a.rs:1:2"));
+    let memory = base.memory();
     let found = serde_json::to_value(memory.recurring_errors(Some("storage"))).unwrap();
     let expected = json!({
         "items": [{
@@ -233,10 +217,10 @@ fn a_context_shows_recurring_errors_of_its_feature() {
     let files = "{modified: [src/db.rs, src/gone.rs, src/mine.rs, ../outside, /etc/passwd, .ralph/README.md]}";
     for number in 1..=3 {
         let fields = format!("task_id: t-other\nfeature: storage\nfiles: {files}");
-        attempt(&base, &format!("journal/run-1/000{number}"), number, &fields, &error("no <journal> table"));
+        attempt(&base, &format!("run-1/{number}"), number, &fields, &error("no <journal> table"));
     }
     fs::remove_file(base.at("src/gone.rs")).unwrap();
-    let memory = open(&base);
+    let memory = base.memory();
     let task = Task { files: vec!["src/mine.rs".into()], ..of_feature("Add an index", "storage") };
     let expected = [
         "- **Recurring error:** this error has occurred in 3 previous iterations: `no &lt;journal> table`",
@@ -263,12 +247,11 @@ fn a_context_covers_the_last_iterations_of_a_feature() {
     base.write("src/db.rs", "");
     for number in 1..=503 {
         // The first three lie in the archive, which makes no difference.
-        let (area, files) =
-            if number <= 3 { ("archive/journal", "files: {read: [src/db.rs]}") } else { ("journal", "") };
+        let (area, files) = if number <= 3 { ("archive/", "files: {read: [src/db.rs]}") } else { ("", "") };
         let fields = format!("task_id: t-other\nfeature: storage\noutcome: done\n{files}");
-        attempt(&base, &format!("{area}/run-1/{number:04}"), number, &fields, "");
+        attempt(&base, &format!("{area}run-1/{number}"), number, &fields, "");
     }
-    let memory = open(&base);
+    let memory = base.memory();
     let task = of_feature("Add an index", "storage");
     assert_eq!(told(&memory, &task), Vec::<String>::new());
     assert!(memory.feature_files(Some("storage")).items[0].suggested);
@@ -277,7 +260,7 @@ fn a_context_covers_the_last_iterations_of_a_feature() {
     }
     assert_eq!(told(&memory, &task).len(), 1);
     // One more is one too many.
-    attempt(&base, "journal/run-1/0501", 501, "feature: storage", "");
+    attempt(&base, "run-1/0501", 501, "feature: storage", "");
     assert_eq!(told(&memory, &task).len(), 0);
 }
 
@@ -285,7 +268,7 @@ fn a_context_covers_the_last_iterations_of_a_feature() {
 fn a_task_without_a_feature_sees_its_own_errors() {
     let base = TestBase::new();
     base.write("src/db.rs", "");
-    let memory = open(&base);
+    let memory = base.memory();
     let task = Task::new("Add the tables");
     let other = Task::new("Add an index");
     let fail = |task: &Task, run: &str, output: &str| {

@@ -148,7 +148,7 @@ export async function journey(browser, site, expect) {
   expect("`j` and Enter open a row of the timeline", row !== "" && left, page.url());
 
   // All details of a page open and close.
-  await visit(window, site, { path: "feature?name=checkout" });
+  await visit(window, site, { path: "feature?id=checkout" });
   for (const summary of await page.locator("main summary").all()) {
     const before = await summary.evaluate((element) => element.parentElement.open);
     await summary.focus();

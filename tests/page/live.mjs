@@ -15,7 +15,7 @@ export async function live(browser, site, program, folder, scratch, expect) {
     await window.page.evaluate(() => (window.__same = true));
     return window;
   };
-  const [now, timeline, feature, task] = await Promise.all(["./", "timeline", "feature?name=checkout", "task?id=t-wallets"].map(open));
+  const [now, timeline, feature, task] = await Promise.all(["./", "timeline", "feature?id=checkout", "task?id=t-wallets"].map(open));
   await timeline.page.locator("main a").nth(1).focus();
   const focused = await timeline.page.evaluate(() => document.activeElement.textContent);
   const main = (window) => window.page.locator("main");
@@ -28,7 +28,7 @@ export async function live(browser, site, program, folder, scratch, expect) {
   const agent = await program.runAgent(folder, join(scratch, "agent"), ["--task", TASK, "--task-id", "t-delivery", "--feature", "checkout", "--format", "claude", "--no-mcp"]);
   const times = {};
   times.begins = await comes(now, TASK, "Now shows the task when its run begins");
-  expect("Now says which iteration it is", /iteration\W*1|#1/i.test(await main(now).innerText()), (await main(now).innerText()).slice(0, 300));
+  expect("Now says which attempt it is", /#1/.test(await main(now).innerText()), (await main(now).innerText()).slice(0, 300));
   agent.say(stream.begin("sonnet"));
   agent.say(stream.says("I look at the cart first."));
   agent.say(stream.uses("Read", { file_path: join(folder, "src/cart/reserve.rs") }));

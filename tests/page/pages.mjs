@@ -8,7 +8,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export const PAGES = [
   ["Now", "./", ["Offer wallets at the checkout"]],
   ["Features", "features", ["checkout", "auth", "imports", "search"]],
-  ["Feature", "feature?name=checkout", ["Offer wallets at the checkout", "Refused to load the script", "src/orders/refund.rs"]],
+  ["Feature", "feature?id=checkout", ["Offer wallets at the checkout", "Refused to load the script", "src/orders/refund.rs"]],
   ["Timeline", "timeline", ["Offer wallets at the checkout", "Guess the encoding of a CSV file"]],
   ["Timeline, filtered", "timeline?feature=checkout&outcome=failed", ["Refund part of an order"]],
   ["Task", "task?id=t-refunds", ["Refund part of an order", "the history is lost", "cargo test --test refunds", "src/orders/refund.rs"]],

@@ -19,7 +19,7 @@ const LIMIT = 120_000;
 const PICTURES = [
   ["now", "./", ["desk", "phone"]],
   ["features", "features", ["desk"]],
-  ["feature", "feature?name=checkout", ["desk"]],
+  ["feature", "feature?id=checkout", ["desk"]],
   ["timeline", "timeline", ["desk"]],
   ["task", "task?id=t-refunds", ["desk", "phone"]],
   ["run", "run?id=run-b7719e02", ["desk"]],
@@ -123,7 +123,7 @@ async function terminal() {
     { typed: "ralph-memory run --task 'Refund what a customer returns' \\\n    --task-id t-returns --feature checkout --agent ./agent --format claude", wait: 4000 },
     { typed: "clear", wait: 200 },
     { typed: "ralph-memory log --task t-returns", wait: 8000 },
-  ], { cwd: folder, env, rows: 24, title: "A search, a run of two iterations, and what the log says of it, at a terminal" });
+  ], { cwd: folder, env, rows: 24, title: "A search, a run of two attempts, and what the log says of it, at a terminal" });
   writeFileSync(join(TARGET, "terminal.svg"), svg);
   console.log(`terminal.svg ${(svg.length / 1000).toFixed(0)} kB`);
 }

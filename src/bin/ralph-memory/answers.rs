@@ -17,7 +17,7 @@ const EXCERPT: usize = 200;
 /// The heading of the elements of a report that were refused, or not written as they should be.
 pub(crate) const REPORT_PROBLEMS: &str = "Problems in the report";
 /// The texts of an attempt, by their keys, with their headings.
-const TEXTS: [(&str, &str); 9] = [
+pub(crate) const TEXTS: [(&str, &str); 9] = [
     ("feedback", "Feedback"),
     ("notes", "Notes"),
     ("summary", "Summary"),

@@ -3,8 +3,7 @@
 
 use std::io;
 
-pub(crate) use console::Alignment as Align;
-use console::{measure_text_width, pad_str, truncate_str};
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
 use crate::ui::{PLAIN, QUIET, TITLE, Ui, one_line};
 
@@ -13,11 +12,12 @@ const MAX_CELL: usize = 60;
 /// How much of the last column, which is not cut, must have room for a table.
 const MIN_LAST: usize = 20;
 
-/// Writes a table with a heading for each column; nothing if there are no rows. The last column is not cut.
+/// Writes a table with a heading for each column; nothing if there are no rows. A heading that ends in `#` is that of numbers. The last column
+/// is not cut.
 pub(crate) fn table<const N: usize>(
     ui: &mut Ui<'_>,
     title: &str,
-    columns: [(&str, Align); N],
+    headings: [&str; N],
     rows: &[[String; N]],
 ) -> io::Result<()> {
     if rows.is_empty() {
@@ -29,22 +29,27 @@ pub(crate) fn table<const N: usize>(
     };
     let rows: Vec<[String; N]> = rows.iter().map(|row| std::array::from_fn(|at| cell(at, &row[at]))).collect();
     let known: Vec<usize> = (0..N).filter(|at| rows.iter().any(|row| !row[*at].is_empty())).collect();
+    let names = headings.map(|heading| heading.trim_end_matches('#'));
     let width = |at: usize| {
         let cells = rows.iter().map(|row| measure_text_width(&row[at]));
-        cells.max().unwrap_or(0).max(measure_text_width(columns[at].0))
+        cells.max().unwrap_or(0).max(measure_text_width(names[at]))
     };
     let widths: [usize; N] = std::array::from_fn(width);
     let needed = |at: usize| 2 + if at + 1 == N { widths[at].min(MIN_LAST) } else { widths[at] };
     let title = ui.styled(TITLE, title);
     ui.line(format_args!("\n{title}"))?;
     if ui.columns.is_some_and(|columns| columns < known.iter().map(|at| needed(*at)).sum()) {
-        return rows.iter().try_for_each(|row| paragraph(ui, &columns, row));
+        return rows.iter().try_for_each(|row| paragraph(ui, names, row));
     }
     let line = |cells: &[String; N]| {
-        let padded = known.iter().map(|at| pad_str(&cells[*at], widths[*at], columns[*at].1, None).into_owned());
+        let padded = known.iter().map(|at| {
+            let is_number = headings[*at].ends_with('#');
+            let alignment = if is_number { Alignment::Right } else { Alignment::Left };
+            pad_str(&cells[*at], widths[*at], alignment, None).into_owned()
+        });
         format!("  {}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
     };
-    let heading = ui.styled(QUIET, &line(&columns.map(|(name, _)| name.to_owned())));
+    let heading = ui.styled(QUIET, &line(&names.map(str::to_owned)));
     ui.line(heading)?;
     // A long last cell goes on below itself.
     let before_last: usize = known.iter().filter(|at| **at + 1 < N).map(|at| widths[*at] + 2).sum();
@@ -56,9 +61,9 @@ pub(crate) fn table<const N: usize>(
 }
 
 /// Writes a row as a paragraph: each of its cells with its heading.
-fn paragraph<const N: usize>(ui: &mut Ui<'_>, columns: &[(&str, Align); N], row: &[String; N]) -> io::Result<()> {
-    let cells = columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
-    let cells = cells.map(|((name, _), cell)| format!("{} {}", ui.styled(QUIET, name), ui.styled(PLAIN, cell)));
+fn paragraph<const N: usize>(ui: &mut Ui<'_>, names: [&str; N], row: &[String; N]) -> io::Result<()> {
+    let cells = names.into_iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+    let cells = cells.map(|(name, cell)| format!("{} {}", ui.styled(QUIET, name), ui.styled(PLAIN, cell)));
     let cells = cells.collect::<Vec<_>>().join(" · ");
     ui.hanging(2, format_args!("  {cells}"))
 }
@@ -70,7 +75,7 @@ mod tests {
     fn shown(columns: Option<usize>) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut ui = Ui { columns, ..Ui::plain(&mut out, &mut err, false) };
-        let headings = [("n", Align::Right), ("cost", Align::Right), ("name", Align::Left), ("error", Align::Left)];
+        let headings = ["n#", "cost#", "name", "error"];
         let row = |cells: [&str; 4]| cells.map(str::to_owned);
         let rows = [row(["9", "", "語", "the clock is wrong by an hour"]), row(["10", "", "b", "no"])];
         table(&mut ui, "Errors", headings, &rows).unwrap();

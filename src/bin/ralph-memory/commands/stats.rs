@@ -9,7 +9,7 @@ use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
-use crate::table::{Align, table};
+use crate::table::table;
 use crate::ui::Ui;
 
 /// How many errors and files are printed; JSON has more.
@@ -55,10 +55,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &StatsArgs) -> anyho
 
 fn total(ui: &mut Ui<'_>, stats: &Stats) -> anyhow::Result<()> {
     let FeatureStats { totals, tasks, streak, .. } = &stats.total;
-    let days = match (stats.days.first(), stats.days.last()) {
-        (Some(first), Some(last)) if first.date != last.date => format!("{} to {}", first.date, last.date),
-        (Some(first), _) => first.date.to_string(),
-        (None, _) => String::new(),
+    let days = match (stats.days.keys().next(), stats.days.keys().next_back()) {
+        (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
+        (first, _) => first.map(ToString::to_string).unwrap_or_default(),
     };
     let streak = if *streak > 1 { format!("{streak} failures in a row at one task") } else { String::new() };
     let fields = [
@@ -91,21 +90,10 @@ fn features(ui: &mut Ui<'_>, features: &[FeatureStats]) -> anyhow::Result<()> {
             stats.last_started_at.as_deref().map(minute).unwrap_or_default(),
         ]
     };
-    let right = |name| (name, Align::Right);
-    let columns = [
-        ("feature", Align::Left),
-        right("attempts"),
-        right("success"),
-        right("done"),
-        right("open"),
-        right("stuck"),
-        right("streak"),
-        right("cost"),
-        right("tokens"),
-        ("last attempt", Align::Left),
-    ];
+    let headings =
+        ["feature", "attempts#", "success#", "done#", "open#", "stuck#", "streak#", "cost#", "tokens#", "last attempt"];
     let rows: Vec<_> = features.iter().map(row).collect();
-    Ok(table(ui, "Features", columns, &rows)?)
+    Ok(table(ui, "Features", headings, &rows)?)
 }
 
 fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
@@ -119,11 +107,9 @@ fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
             totals.duration_secs.map(seconds).unwrap_or_default(),
         ]
     };
-    let right = |name| (name, Align::Right);
-    let columns =
-        [("model", Align::Left), right("attempts"), right("success"), right("cost"), right("tokens"), right("time")];
+    let headings = ["model", "attempts#", "success#", "cost#", "tokens#", "time#"];
     let rows: Vec<_> = models.iter().map(row).collect();
-    Ok(table(ui, "Models", columns, &rows)?)
+    Ok(table(ui, "Models", headings, &rows)?)
 }
 
 fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
@@ -136,24 +122,16 @@ fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
             error.example.clone(),
         ]
     };
-    let columns = [
-        ("times", Align::Right),
-        ("first", Align::Left),
-        ("last", Align::Left),
-        ("in", Align::Left),
-        ("error", Align::Left),
-    ];
     let rows: Vec<_> = errors.iter().take(MAX_SHOWN).map(row).collect();
-    Ok(table(ui, "Recurring errors", columns, &rows)?)
+    Ok(table(ui, "Recurring errors", ["times#", "first", "last", "in", "error"], &rows)?)
 }
 
 fn files(ui: &mut Ui<'_>, files: &[TouchedFile]) -> anyhow::Result<()> {
     let row = |file: &TouchedFile| {
         [file.iterations.to_string(), file.modified.to_string(), file.read.to_string(), file.path.clone()]
     };
-    let right = |name| (name, Align::Right);
-    let columns = [right("attempts"), right("changed"), right("read"), ("file", Align::Left)];
-    Ok(table(ui, "Files touched most", columns, &files.iter().take(MAX_SHOWN).map(row).collect::<Vec<_>>())?)
+    let rows: Vec<_> = files.iter().take(MAX_SHOWN).map(row).collect();
+    Ok(table(ui, "Files touched most", ["attempts#", "changed#", "read#", "file"], &rows)?)
 }
 
 /// Returns how many attempts ended with each outcome.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::agent_tool::AgentTool;
-use super::refusal::unfit;
+use super::refusal::parsed;
 use super::shown::inline;
 use crate::{parse, project_paths};
 
@@ -60,30 +60,21 @@ impl AgentTool for Add {
 
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
         let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let scope = self.scope.as_deref().map_or(Ok(Scope::Project), parse::scope);
+        let scopes = "give `project`, `feature:NAME`, `section:ID` or `task:ID`, or leave it out for `project`";
         let task_id = some(self.task_id).map(|id| parse::task_id(&id)).transpose();
-        if let Some(Err(reason)) =
-            self.questions.iter().flatten().map(|text| parse::question(text)).find(Result::is_err)
-        {
-            return Err(unfit(format!("a question is wrong: {reason}"), "leave it out, or write it"));
+        for question in self.questions.iter().flatten() {
+            parsed(parse::question(question), "a question is wrong:", "leave it out, or write it")?;
         }
+        let supersedes = self.supersedes.unwrap_or_default();
         let knowledge = Knowledge {
             category: some(self.category),
             feature: some(self.feature),
-            scope: self.scope.as_deref().map_or(Ok(Scope::Project), parse::scope).map_err(|reason| {
-                unfit(
-                    format!("scope is {reason}"),
-                    "give `project`, `feature:NAME`, `section:ID` or `task:ID`, or leave it out for `project`",
-                )
-            })?,
+            scope: parsed(scope, "scope is", scopes)?,
             importance: self.importance,
             source: Source::Agent,
-            task_id: task_id.map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out"))?,
-            supersedes: self
-                .supersedes
-                .unwrap_or_default()
-                .iter()
-                .map(|id| known(memory, id))
-                .collect::<Result<_, _>>()?,
+            task_id: parsed(task_id, "task_id:", "leave it out")?,
+            supersedes: supersedes.iter().map(|id| known(memory, id)).collect::<Result<_, _>>()?,
             files: project_paths::of_agent(memory, self.files)?,
             questions: self.questions.unwrap_or_default(),
             ..Knowledge::new(self.title, self.tags, self.body)
@@ -107,8 +98,7 @@ impl AgentTool for Add {
 
 /// Reads the id of an existing entry: an agent that replaces a missing one has confused it with another.
 fn known(memory: &Memory, text: &str) -> anyhow::Result<Id> {
-    let id = parse::id(text).map_err(|reason| {
-        unfit(format!("supersedes: `{text}` is {reason}"), "take ids from answers of search_memory")
-    })?;
+    let what = format!("supersedes: `{text}` is");
+    let id = parsed(parse::id(text), what, "take ids from answers of search_memory")?;
     Ok(memory.show(&id)?.entry.summary.id)
 }

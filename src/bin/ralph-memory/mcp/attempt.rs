@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::agent_tool::AgentTool;
-use super::refusal::unfit;
+use super::refusal::{parsed, unfit};
 use super::shown::inline;
 use crate::{parse, project_paths, session};
 
@@ -82,8 +82,7 @@ impl AgentTool for RecordAttempt {
 pub(super) fn task_id(given: Option<&str>, title: &str) -> anyhow::Result<String> {
     match given.filter(|id| !id.trim().is_empty()) {
         None => Ok(Task::id_of_title(title)),
-        Some(id) => parse::task_id(id)
-            .map_err(|reason| unfit(format!("task_id: {reason}"), "leave it out, and it is made of the title")),
+        Some(id) => parsed(parse::task_id(id), "task_id:", "leave it out, and it is made of the title"),
     }
 }
 

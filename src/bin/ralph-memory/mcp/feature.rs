@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::agent_tool::AgentTool;
-use super::refusal::unfit;
+use super::refusal::parsed;
 use super::shown::{inline, items, joined, line, piece, quoted, string};
 use crate::answers::{each_text, sections};
 use crate::parse;
@@ -84,10 +84,8 @@ impl AgentTool for FailuresTool {
 
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
         let task_id = self.task_id.as_deref().filter(|id| !id.trim().is_empty());
-        if let Some(Err(reason)) = task_id.map(parse::task_id) {
-            let hint = "take it from an answer of get_recent_iterations, or leave it out";
-            return Err(unfit(format!("task_id: {reason}"), hint));
-        }
+        let hint = "take it from an answer of get_recent_iterations, or leave it out";
+        parsed(task_id.map(parse::task_id).transpose(), "task_id:", hint)?;
         let feature = named(self.feature.as_deref());
         let found = memory.failed_attempts(feature, task_id, FAILURES)?;
         let note = match (found.in_all, task_id) {

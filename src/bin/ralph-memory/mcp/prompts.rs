@@ -5,7 +5,8 @@ use rmcp::model::{ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument
 use serde_json::Value;
 
 use super::build::Build;
-use super::{refusal, shown, tools};
+use super::refusal::{self, failed, invalid};
+use super::{shown, tools};
 use crate::session::Globals;
 
 /// The longest argument, in characters.
@@ -62,26 +63,17 @@ pub(super) fn all() -> Vec<Prompt> {
 pub(super) fn get(globals: &Globals, name: &str, mut arguments: JsonObject) -> Result<GetPromptResult, ErrorData> {
     let known = all().into_iter().find(|prompt| prompt.name == name).ok_or_else(|| {
         let names: Vec<String> = all().into_iter().map(|prompt| prompt.name).collect();
-        ErrorData::invalid_params(
-            format!("there is no prompt `{}`; there are {}", shown::line(name), names.join(", ")),
-            None,
-        )
+        invalid(format!("there is no prompt `{}`; there are {}", shown::line(name), names.join(", ")))
     })?;
     let takes: Vec<&str> = known.arguments.iter().flatten().map(|argument| argument.name.as_str()).collect();
     if let Some(unknown) = arguments.keys().find(|key| !takes.contains(&key.as_str())) {
         let message = format!("`{name}` has no argument `{}`; it takes {}", shown::line(unknown), takes.join(", "));
-        return Err(ErrorData::invalid_params(message, None));
+        return Err(invalid(message));
     }
-    tools::within_feature(globals, &mut arguments, true)
-        .map_err(|error| ErrorData::invalid_params(refusal::describe(&error), None))?;
+    tools::within_feature(globals, &mut arguments, true).map_err(|error| invalid(refusal::describe(&error)))?;
     let (task, feature) = (argument(&arguments, "task")?, argument(&arguments, "feature")?);
     let text = match (name, task) {
-        ("recall", None) => {
-            return Err(ErrorData::invalid_params(
-                "`recall` needs the argument `task`: what you are about to do",
-                None,
-            ));
-        }
+        ("recall", None) => return Err(invalid("`recall` needs the argument `task`: what you are about to do")),
         ("recall", Some(task)) => recall(globals, &task, feature)?,
         (_, None) => REFLECT.to_owned(),
         (_, Some(task)) => format!("{REFLECT}\n\nThe session was about this: {task}"),
@@ -94,10 +86,10 @@ fn argument(arguments: &JsonObject, name: &str) -> Result<Option<String>, ErrorD
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.chars().count() > MAX_ARGUMENT => {
-            Err(ErrorData::invalid_params(format!("`{name}` has over {MAX_ARGUMENT} characters"), None))
+            Err(invalid(format!("`{name}` has over {MAX_ARGUMENT} characters")))
         }
         Some(Value::String(text)) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
-        Some(_) => Err(ErrorData::invalid_params(format!("`{name}` is not a text"), None)),
+        Some(_) => Err(invalid(format!("`{name}` is not a text"))),
     }
 }
 
@@ -110,6 +102,5 @@ fn recall(globals: &Globals, task: &str, feature: Option<String>) -> Result<Stri
         // Elements of a report are for the agent of a loop, whose own prompt explains them.
         Ok(context.text[..context.notes_end].trim_end().to_owned())
     };
-    let notes = build().map_err(|error| ErrorData::internal_error(refusal::describe(&error), None))?;
-    Ok(format!("{task}\n\n{RECALL}\n\n{notes}"))
+    Ok(format!("{task}\n\n{RECALL}\n\n{}", build().map_err(|error| failed(&error))?))
 }

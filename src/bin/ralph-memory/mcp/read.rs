@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::agent_tool::AgentTool;
-use super::refusal::unfit;
+use super::refusal::{parsed, unfit};
 use super::shown::{inline, piece, string};
 use crate::parse;
 
@@ -57,8 +57,7 @@ impl AgentTool for Read {
         `from`; if it has `superseded_by`, read those instead. A note for reference, not an instruction.";
 
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
-        let id = parse::id(&self.id)
-            .map_err(|reason| unfit(format!("id is {reason}"), "take an id from an answer of search_memory"))?;
+        let id = parsed(parse::id(&self.id), "id is", "take an id from an answer of search_memory")?;
         entry(memory, &id, self.from.unwrap_or_default(), self.max_characters.unwrap_or(CHARACTERS))
     }
 

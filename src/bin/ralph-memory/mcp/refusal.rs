@@ -1,23 +1,23 @@
 //! The answer to a call that fails: what went wrong, why, and what to do.
 
+use std::borrow::Cow;
+use std::fmt::Display;
+
 use ralph_memory::Error;
+use rmcp::model::ErrorData;
 
 use super::shown;
 use crate::advice::Advice;
-use crate::error;
-
-/// An argument that makes no sense.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(super) struct Unfit {
-    pub(super) message: String,
-    /// What to give instead.
-    pub(super) hint: String,
-}
+use crate::error::{self, UsageError};
 
 /// Returns an error that says which argument is wrong, and what to give instead.
 pub(super) fn unfit(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
-    Unfit { message: message.into(), hint: hint.into() }.into()
+    UsageError { message: message.into(), hint: hint.into() }.into()
+}
+
+/// Returns the value of an argument, or an error that says what is wrong with it, and what to give instead.
+pub(super) fn parsed<T>(parsed: Result<T, String>, what: impl Display, hint: &str) -> anyhow::Result<T> {
+    parsed.map_err(|reason| unfit(format!("{what} {reason}"), hint))
 }
 
 /// Returns the error as an agent reads it.
@@ -28,15 +28,18 @@ pub(super) fn describe(error: &anyhow::Error) -> String {
         message.push_str(": ");
         message.push_str(cause);
     }
-    let hint = hint(error).or(report.hint);
+    // The advice for an agent may differ from that for a person at a terminal.
+    let hint = error.downcast_ref::<Error>().and_then(|error| Advice::of(error).agent).or(report.hint);
     let message = shown::line(&message);
     hint.map_or_else(|| format!("{message}."), |hint| format!("{message}.\nWhat to do: {}.", shown::line(&hint)))
 }
 
-/// Returns the advice for an agent, if it differs from that for a person at a terminal.
-fn hint(error: &anyhow::Error) -> Option<String> {
-    if let Some(unfit) = error.downcast_ref::<Unfit>() {
-        return Some(unfit.hint.clone());
-    }
-    error.downcast_ref::<Error>().and_then(|error| Advice::of(error).agent)
+/// Returns the protocol's error for a request that makes no sense.
+pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> ErrorData {
+    ErrorData::invalid_params(message, None)
+}
+
+/// Returns the protocol's error for a request that this failure prevents.
+pub(super) fn failed(error: &anyhow::Error) -> ErrorData {
+    ErrorData::internal_error(describe(error), None)
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::refusal::Unfit;
+use super::refusal::unfit;
 
 /// Returns the schema of a tool's arguments.
 pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
@@ -62,25 +62,25 @@ const MAX_REPEATED: usize = 60;
 
 /// Checks the arguments of a call against the schema: their names, types and values, and the bounds of texts, numbers
 /// and lists. A `null` is like an argument that is left out.
-pub(super) fn check(schema: &JsonObject, arguments: &JsonObject) -> Result<(), Unfit> {
+pub(super) fn check(schema: &JsonObject, arguments: &JsonObject) -> anyhow::Result<()> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     for name in required {
         if arguments.get(name).is_none_or(Value::is_null) {
-            return Err(Unfit { message: format!("`{name}` is missing"), hint: call_with(schema) });
+            return Err(unfit(format!("`{name}` is missing"), call_with(schema)));
         }
     }
     for (name, value) in arguments.iter().filter(|(_, value)| !value.is_null()) {
         let Some(rules) = properties.and_then(|properties| properties.get(name)) else {
             let name = if name.len() > MAX_REPEATED { "that name" } else { &format!("the name `{name}`") };
-            return Err(Unfit { message: format!("there is no argument of {name}"), hint: call_with(schema) });
+            return Err(unfit(format!("there is no argument of {name}"), call_with(schema)));
         };
         check_type(name, rules, value)?;
         let bound = |key: &str| rules.get(key).and_then(Value::as_f64);
         #[expect(clippy::cast_precision_loss, reason = "lengths that matter are far below it")]
         let (keys, size, what) = match value {
             Value::String(text) if bound("minLength").is_some() && text.trim().is_empty() => {
-                return Err(Unfit { message: format!("`{name}` is empty"), hint: format!("give `{name}` some words") });
+                return Err(unfit(format!("`{name}` is empty"), format!("give `{name}` some words")));
             }
             Value::String(text) => (["minLength", "maxLength"], text.chars().count() as f64, " characters"),
             Value::Array(values) => (["minItems", "maxItems"], values.len() as f64, " elements"),
@@ -95,15 +95,14 @@ pub(super) fn check(schema: &JsonObject, arguments: &JsonObject) -> Result<(), U
                 (_, Some(most)) => format!("at most {most}{what}"),
                 (least, None) => format!("at least {}{what}", least.unwrap_or_default()),
             };
-            let message = format!("`{name}` {has} {size}{what}");
-            return Err(Unfit { message, hint: format!("give `{name}` {range}") });
+            return Err(unfit(format!("`{name}` {has} {size}{what}"), format!("give `{name}` {range}")));
         }
     }
     Ok(())
 }
 
 /// Checks the type of a value, its elements if it is a list, and whether it is one of the possible values.
-fn check_type(name: &str, rules: &Value, value: &Value) -> Result<(), Unfit> {
+fn check_type(name: &str, rules: &Value, value: &Value) -> anyhow::Result<()> {
     let (wanted, fits) = match rules.get("type").and_then(Value::as_str) {
         Some("string") => ("a text", value.is_string()),
         // Clients may write a whole number as `3.0`, which the argument's own type then refuses.
@@ -114,11 +113,9 @@ fn check_type(name: &str, rules: &Value, value: &Value) -> Result<(), Unfit> {
         _ => return Ok(()),
     };
     if !fits {
+        let brackets = if wanted == "a list" { " in brackets" } else { "" };
         let message = format!("`{name}` is {}, not {wanted}", kind(value));
-        return Err(Unfit {
-            message,
-            hint: format!("give `{name}` {wanted}{}", if wanted == "a list" { " in brackets" } else { "" }),
-        });
+        return Err(unfit(message, format!("give `{name}` {wanted}{brackets}")));
     }
     if let (Some(rules), Some(values)) = (rules.get("items"), value.as_array()) {
         for (index, value) in values.iter().enumerate() {
@@ -131,10 +128,7 @@ fn check_type(name: &str, rules: &Value, value: &Value) -> Result<(), Unfit> {
             possible.iter().filter_map(Value::as_str).map(|possible| format!("`{possible}`")).collect();
         let given = value.as_str().filter(|given| given.len() <= MAX_REPEATED);
         let given = given.map_or_else(|| "has an unknown value".to_owned(), |given| format!("cannot be `{given}`"));
-        return Err(Unfit {
-            message: format!("`{name}` {given}"),
-            hint: format!("give `{name}` one of {}", names.join(", ")),
-        });
+        return Err(unfit(format!("`{name}` {given}"), format!("give `{name}` one of {}", names.join(", "))));
     }
     Ok(())
 }
@@ -199,7 +193,7 @@ mod tests {
             let mut arguments = arguments;
             arguments.as_object_mut().unwrap().entry("text").or_insert_with(|| "x".into());
             let said = check(schema.as_object().unwrap(), arguments.as_object().unwrap());
-            assert_eq!(said.err().map(|unfit| unfit.message).as_deref(), expected, "{arguments}");
+            assert_eq!(said.err().map(|refusal| refusal.to_string()).as_deref(), expected, "{arguments}");
         };
         check(serde_json::json!({"text": "äöü", "number": 5, "list": [1], "whole": null}), None);
         check(serde_json::json!({"text": null}), Some("`text` is missing"));

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::agent_tool::AgentTool;
-use super::refusal::unfit;
+use super::refusal::parsed;
 use super::shown::{inline, items, joined, quoted, string};
 use crate::answers::with_excerpts;
 use crate::{parse, project_paths};
@@ -59,7 +59,7 @@ impl AgentTool for Search {
             kind: self.kind,
             tags: self.tags.unwrap_or_default(),
             in_feature: self.feature,
-            scope: scope.map_err(|reason| unfit(format!("scope is {reason}"), "give one of these, or leave it out"))?,
+            scope: parsed(scope, "scope is", "give one of these, or leave it out")?,
             archived: self.archived.unwrap_or_default(),
             ..Query::default()
         };

@@ -11,6 +11,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio::sync::Semaphore;
 
 use super::attempt::note_client;
+use super::refusal::invalid;
 use super::{prompts, resources, shown, tools};
 use crate::session::Globals;
 
@@ -81,6 +82,20 @@ impl McpServer {
         // The panic has printed what it is and where to report it.
         done.map_err(|_| ErrorData::internal_error("this is a bug in ralph-memory; its standard error says more", None))
     }
+
+    /// Returns a list of one page, and how long a client may keep it. A memory may be created at any time; until then, the list is empty.
+    async fn one_page<T>(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        mut items: Vec<T>,
+    ) -> Result<(Vec<T>, u64), ErrorData> {
+        if request.and_then(|request| request.cursor).is_some() {
+            return Err(invalid("this list has one page, and no cursor leads to another"));
+        }
+        let serves = self.apart(Globals::serves).await?;
+        items.retain(|_| serves);
+        Ok((items, if serves { KEPT } else { 0 }))
+    }
 }
 
 impl ServerHandler for McpServer {
@@ -106,11 +121,8 @@ impl ServerHandler for McpServer {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        one_page(request.as_ref())?;
-        let serves = self.apart(Globals::serves).await?;
-        let tools = tools::all().into_iter().filter(|_| serves).map(|entry| entry.tool).collect();
-        // A memory may be created at any time.
-        let kept = if serves { KEPT } else { 0 };
+        let tools = tools::all().into_iter().map(|entry| entry.tool).collect();
+        let (tools, kept) = self.one_page(request, tools).await?;
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(kept).with_cache_scope(CacheScope::Public))
     }
 
@@ -125,7 +137,7 @@ impl ServerHandler for McpServer {
         let tool = tools::all().into_iter().find(|entry| entry.tool.name == request.name).ok_or_else(|| {
             let names: Vec<String> = tools::all().iter().map(|entry| entry.tool.name.to_string()).collect();
             let message = format!("there is no tool `{}`; there are {}", shown::line(&request.name), names.join(", "));
-            ErrorData::invalid_params(message, None)
+            invalid(message)
         })?;
         let turns = [(tool.writes, &self.writing), (tool.ranks, &self.ranking)];
         let turn = match turns.into_iter().find(|(takes, _)| *takes) {
@@ -168,9 +180,9 @@ impl ServerHandler for McpServer {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        one_page(request.as_ref())?;
-        let templates = ListResourceTemplatesResult::with_all_items(resources::templates());
-        Ok(templates.with_ttl_ms(KEPT).with_cache_scope(CacheScope::Public))
+        let (templates, kept) = self.one_page(request, resources::templates()).await?;
+        let listed = ListResourceTemplatesResult::with_all_items(templates);
+        Ok(listed.with_ttl_ms(kept).with_cache_scope(CacheScope::Public))
     }
 
     async fn read_resource(
@@ -187,11 +199,8 @@ impl ServerHandler for McpServer {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        one_page(request.as_ref())?;
-        let serves = self.apart(Globals::serves).await?;
-        let prompts = ListPromptsResult::with_all_items(prompts::all().into_iter().filter(|_| serves).collect());
-        let kept = if serves { KEPT } else { 0 };
-        Ok(prompts.with_ttl_ms(kept).with_cache_scope(CacheScope::Public))
+        let (prompts, kept) = self.one_page(request, prompts::all()).await?;
+        Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(kept).with_cache_scope(CacheScope::Public))
     }
 
     async fn get_prompt(
@@ -215,18 +224,10 @@ impl ServerHandler for McpServer {
         // What the parser did not take for one of these has parameters that do not fit.
         if !is_gone && METHODS.contains(&request.method.as_str()) {
             let message = format!("the parameters of {} do not fit, or some are missing", request.method);
-            return Err(ErrorData::invalid_params(message, None));
+            return Err(invalid(message));
         }
         let message = format!("there is no method `{}` here", shown::line(&request.method));
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
-    }
-}
-
-/// Refuses a cursor for a list with a single page.
-fn one_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
-    match request.and_then(|request| request.cursor.as_ref()) {
-        None => Ok(()),
-        Some(_) => Err(ErrorData::invalid_params("this list has one page, and no cursor leads to another", None)),
     }
 }
 

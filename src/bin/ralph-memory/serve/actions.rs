@@ -8,42 +8,33 @@ use axum::extract::{Form, FromRequest as _, State};
 use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
 use ralph_memory::{Id, Memory};
-use serde::Deserialize;
 
+use super::fields::PageFields;
 use super::guard::refusal;
 use super::links::with_query;
-use super::pages::{FormAction, unknown_id, unknown_operation};
+use super::pages::{ARCHIVE, RESTORE, nothing};
 use super::site::SiteState;
 
 /// How long a form may take to arrive.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The fields of a form.
-#[derive(Deserialize)]
-struct ActionFields {
-    #[serde(default)]
-    token: String,
-    #[serde(default)]
-    id: String,
-}
-
 /// Returns the answer to a form: the page of the entry, or why nothing was changed.
 pub(super) async fn act(
-    action: FormAction,
+    action: &'static str,
     State(site): State<Arc<SiteState>>,
     request: Request<Body>,
 ) -> Response<Body> {
-    let fields = tokio::time::timeout(LONGEST, Form::<ActionFields>::from_request(request, &()));
+    let fields = tokio::time::timeout(LONGEST, Form::<PageFields>::from_request(request, &()));
     let fields = match fields.await {
         Ok(Ok(Form(fields))) => fields,
         Ok(Err(rejection)) => return rejection.into_response(),
         Err(_) => return StatusCode::REQUEST_TIMEOUT.into_response(),
     };
-    if !site.guard.is_token(&fields.token) {
+    if !site.guard.is_token(fields.text("token")) {
         return refusal();
     }
     let opened = Arc::clone(&site);
-    let done = tokio::task::spawn_blocking(move || perform(&*opened.memory()?, action, &fields.id)).await;
+    let done = tokio::task::spawn_blocking(move || perform(&*opened.memory()?, action, fields.text("id"))).await;
     match done {
         Ok(Ok(address)) => {
             site.changed();
@@ -56,20 +47,20 @@ pub(super) async fn act(
 }
 
 /// Changes the memory, and returns the address of the page that shows it.
-fn perform(memory: &Memory, action: FormAction, id: &str) -> anyhow::Result<String> {
-    let parse = || Id::parse(id).ok_or_else(|| unknown_id(id));
+fn perform(memory: &Memory, action: &str, id: &str) -> anyhow::Result<String> {
+    let parse = || Id::parse(id).ok_or_else(|| nothing("entry", id));
     let id = match action {
-        FormAction::Archive => {
+        ARCHIVE => {
             let id = parse()?;
             memory.archive(std::slice::from_ref(&id))?;
             id
         }
-        FormAction::Restore => memory.restore(&parse()?, None)?.id,
-        FormAction::Undo => {
-            let number = id.parse().map_err(|_| unknown_operation(id))?;
+        RESTORE => memory.restore(&parse()?, None)?.id,
+        _ => {
+            let number = id.parse().map_err(|_| nothing("operation", id))?;
             memory.undo(Some(number), false)?;
-            return Ok(with_query("health", &[("done", action.as_str())]));
+            return Ok(with_query("health", [("done", action)]));
         }
     };
-    Ok(with_query("entry", &[("id", id.as_str()), ("done", action.as_str())]))
+    Ok(with_query("entry", [("id", id.as_str()), ("done", action)]))
 }

@@ -1,7 +1,7 @@
 //! The parts that pages are made of. Every text of an entry comes through `maud`, which escapes it; what a browser acts on without markup,
 //! such as a change of direction, is made visible when the page is finished (`layout`).
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
 use maud::{Markup, PreEscaped, Render, html};
@@ -11,7 +11,7 @@ use ralph_memory::text::shorten;
 use ralph_memory::{Id, Kind, Memory, Problem};
 
 use super::charts::bar;
-use super::links::{NamedPage, entry_address, with_query};
+use super::links::{entry_address, page_of, with_query};
 use crate::activity::grouped;
 
 /// The longest title outside of its own page, in characters.
@@ -108,8 +108,8 @@ pub(super) fn id_link(id: &Id) -> Markup {
 }
 
 /// Returns a link to the page of a task, a run or a feature.
-pub(super) fn named_link(page: NamedPage, name: &str, shown: &str) -> Markup {
-    html! { a href=(page.address(name)) { (isolated(&title(shown))) } }
+pub(super) fn named_link(kind: &str, id: &str, shown: &str) -> Markup {
+    html! { a href=(page_of(kind, id)) { (isolated(&title(shown))) } }
 }
 
 /// A time, RFC 3339, as people read it. The text is exact and stays true; the script makes it relative to the clock of whoever looks, as
@@ -126,6 +126,11 @@ impl Render for ShownTime<'_> {
             } @else { time datetime=(self.0) { (self.0) } }
         }
     }
+}
+
+/// Returns a value as a cell of a table.
+pub(super) fn cell(value: impl Display) -> Markup {
+    html! { (value.to_string()) }
 }
 
 /// Returns an optional time, or a dash.
@@ -182,30 +187,37 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Returns a table that scrolls in its own box, which the keyboard reaches. A heading that ends in `#` is that of numbers. The stylesheet
-/// hides the caption where a heading stands right before the table.
-pub(super) fn table(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) { table { (table_parts(caption, headings, rows)) } }
-    }
+/// Returns a table that scrolls in its own box, which the keyboard reaches, from the cells of its rows. A heading that ends in `#` is that
+/// of numbers, one that ends in `~` that of texts which are not broken. The stylesheet hides the caption where a heading stands right before
+/// the table.
+pub(super) fn table(caption: &str, headings: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    table_of("", caption, headings, rows)
 }
 
 /// Returns a table of which each row becomes a block of lines where the window is narrow. The roles say what such a table still is.
-pub(super) fn stacking_table(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table.stacking role="table" { (table_parts(caption, headings, rows)) }
-        }
-    }
+pub(super) fn stacking_table(caption: &str, headings: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    table_of("stacking", caption, headings, rows)
 }
 
-fn table_parts(caption: &str, headings: &[&str], rows: &[Markup]) -> Markup {
+fn table_of(sort: &str, caption: &str, headings: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    let class = |heading: &str| match heading.chars().last() {
+        Some('#') => Some("num"),
+        Some('~') => Some("line"),
+        _ => None,
+    };
     html! {
-        caption { (caption) }
-        thead role="rowgroup" { tr role="row" { @for heading in headings {
-            th scope="col" role="columnheader" class=[heading.ends_with('#').then_some("num")] { (heading.trim_end_matches('#')) }
-        } } }
-        tbody role="rowgroup" { @for row in rows { (row) } }
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table class=[Some(sort).filter(|sort| !sort.is_empty())] role="table" {
+                caption { (caption) }
+                thead role="rowgroup" { tr role="row" { @for heading in headings {
+                    th scope="col" role="columnheader" class=[class(heading)] { (heading.trim_end_matches(['#', '~'])) }
+                } } }
+                tbody role="rowgroup" { @for row in rows { tr role="row" { @for (at, (cell, heading)) in row.iter().zip(headings).enumerate() {
+                    @if at == 0 { th scope="row" role="rowheader" { (cell) } }
+                    @else { td role="cell" class=[class(heading)] { (cell) } }
+                } } } }
+            }
+        }
     }
 }
 
@@ -228,7 +240,7 @@ pub(super) fn entry_meta(entry: &EntrySummary) -> Markup {
     html! {
         p.meta {
             @if let Some(category) = &entry.category { (isolated(&cut(category, 40))) } @else { (kind) }
-            @if let Some(feature) = &entry.feature { " · " (named_link(NamedPage::Feature, feature, feature)) }
+            @if let Some(feature) = &entry.feature { " · " (named_link("feature", feature, feature)) }
             @if let Some(time) = entry.updated_at.as_deref().or(entry.created_at.as_deref()) { " · " (ShownTime(time)) }
             (tags(&entry.tags))
         }
@@ -253,7 +265,7 @@ pub(super) fn tags(tags: &[String]) -> Markup {
     html! {
         @for tag in tags.iter().take(MAX_TAGS) {
             " "
-            a.tag href=(with_query("entries", &[("kind", "all"), ("tag", tag)])) { (isolated(&cut(tag, 40))) }
+            a.tag href=(with_query("entries", [("kind", "all"), ("tag", tag)])) { (isolated(&cut(tag, 40))) }
         }
         @if tags.len() > MAX_TAGS { " " span.quiet { "+" (tags.len() - MAX_TAGS) } }
     }
@@ -278,16 +290,4 @@ pub(super) fn problems(problems: &[Problem]) -> Markup {
 /// Returns a message where there is no content.
 pub(super) fn empty(text: &str) -> Markup {
     html! { p.empty { (text) } }
-}
-
-/// Returns a link to the page before and the one after.
-pub(super) fn pager(before: Option<String>, after: Option<String>) -> Markup {
-    html! {
-        @if before.is_some() || after.is_some() {
-            nav.pager aria-label="Pages" {
-                @if let Some(before) = before { a rel="prev" href=(before) { "← Newer" } } @else { span {} }
-                @if let Some(after) = after { a rel="next" href=(after) { "Older →" } }
-            }
-        }
-    }
 }

@@ -69,7 +69,7 @@ fn navigation(part: &str) -> Markup {
         nav.main aria-label="Main" {
             ul {
                 @for (name, label) in PARTS {
-                    li { a href=(with_query(name, &[])) aria-current=[(name == part).then_some("page")] { (label) } }
+                    li { a href=(with_query(name, [])) aria-current=[(name == part).then_some("page")] { (label) } }
                 }
             }
         }

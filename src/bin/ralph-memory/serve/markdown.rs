@@ -67,19 +67,11 @@ pub(super) fn linked_files(body: &str, path: &str) -> Targets {
 /// How many links to files of entries are followed.
 const MAX_FILES: usize = 1_000;
 
-/// How a line break within a paragraph is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineBreaks {
-    /// As white space, as markdown has it.
-    Join,
-    /// As a line break: what agents and commands print has lines.
-    Keep,
-}
-
-/// Returns a body as HTML. `targets` are the entries to which links lead.
-pub(super) fn rendered(body: &str, targets: &Targets, breaks: LineBreaks) -> Markup {
+/// Returns a body as HTML. `targets` are the entries to which its links lead. A text without them is what an agent or a command printed:
+/// its line breaks stay, which are white space in markdown.
+pub(super) fn rendered(body: &str, targets: Option<&Targets>) -> Markup {
     let body = body.replace("\r\n", "\n").replace('\r', "\n");
-    let mut writer = HtmlWriter::new(targets, breaks);
+    let mut writer = HtmlWriter { level: 2, targets, ..HtmlWriter::default() };
     if is_bracketed(&body) {
         writer.raw(&body);
     } else {
@@ -96,6 +88,7 @@ pub(super) fn rendered(body: &str, targets: &Targets, breaks: LineBreaks) -> Mar
     PreEscaped(writer.out)
 }
 
+#[derive(Default)]
 struct HtmlWriter<'a> {
     out: String,
     /// The end tags of the open elements; empty for those without tags.
@@ -110,26 +103,10 @@ struct HtmlWriter<'a> {
     /// The number of the cell in its row.
     cell: usize,
     is_head: bool,
-    breaks: LineBreaks,
-    targets: &'a Targets,
+    targets: Option<&'a Targets>,
 }
 
-impl<'a> HtmlWriter<'a> {
-    fn new(targets: &'a Targets, breaks: LineBreaks) -> HtmlWriter<'a> {
-        HtmlWriter {
-            out: String::new(),
-            closing: Vec::new(),
-            level: 2,
-            in_link: 0,
-            tails: Vec::new(),
-            alignments: Vec::new(),
-            cell: 0,
-            is_head: false,
-            breaks,
-            targets,
-        }
-    }
-
+impl HtmlWriter<'_> {
     fn text(&mut self, text: &str) {
         let _ = Escaper::new(&mut self.out).write_str(text);
     }
@@ -152,7 +129,7 @@ impl<'a> HtmlWriter<'a> {
             }
             Event::Html(html) | Event::InlineHtml(html) => self.text(&html),
             Event::FootnoteReference(name) => self.text(&name),
-            Event::SoftBreak => self.out.push_str(if self.breaks == LineBreaks::Keep { "<br>\n" } else { "\n" }),
+            Event::SoftBreak => self.out.push_str(if self.targets.is_none() { "<br>\n" } else { "\n" }),
             Event::HardBreak => self.out.push_str("<br>"),
             Event::Rule => self.out.push_str("<hr>"),
             Event::TaskListMarker(is_done) => self.out.push_str(if is_done { "☑ " } else { "☐ " }),
@@ -254,7 +231,7 @@ impl<'a> HtmlWriter<'a> {
     }
 
     fn link(&mut self, kind: LinkType, destination: &str) {
-        let target = self.targets.get(destination).or_else(|| self.targets.get(destination.trim()));
+        let target = [destination, destination.trim()].iter().find_map(|name| self.targets?.get(*name));
         let is_wiki = matches!(kind, LinkType::WikiLink { .. });
         let address = match target {
             Some(id) => Some((entry_address(id), "")),
@@ -329,7 +306,7 @@ mod tests {
     #[track_caller]
     fn check(body: &str, expected: &str) {
         let targets = Targets::from([("wal".to_owned(), Id::parse("knowledge/wal-mode").unwrap())]);
-        assert_eq!(rendered(body, &targets, LineBreaks::Join).into_string().trim(), expected, "{body}");
+        assert_eq!(rendered(body, Some(&targets)).into_string().trim(), expected, "{body}");
     }
 
     #[test]
@@ -372,7 +349,7 @@ mod tests {
     fn nesting_is_limited() {
         for mark in ["> ", "- ", "1. ", "*", "**", "[", "![", "~~"] {
             let end = if mark.contains('[') { "](y)".repeat(10_000) } else { String::new() };
-            let html = rendered(&(mark.repeat(10_000) + "x" + &end), &Targets::new(), LineBreaks::Join).into_string();
+            let html = rendered(&(mark.repeat(10_000) + "x" + &end), Some(&Targets::new())).into_string();
             let (mut depth, mut most) = (0_usize, 0);
             for tag in html.split('<').skip(1) {
                 if tag.starts_with('/') {
@@ -389,7 +366,7 @@ mod tests {
 
     #[test]
     fn headings_skip_no_level() {
-        let html = rendered("##### a\n\n# b\n\n#### c", &Targets::new(), LineBreaks::Join).into_string();
+        let html = rendered("##### a\n\n# b\n\n#### c", Some(&Targets::new())).into_string();
         assert_eq!(html.lines().map(|line| &line[..3]).collect::<Vec<_>>(), ["<h3", "<h3", "<h4"]);
     }
 }

@@ -10,19 +10,19 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse as _;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{get, post};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use ralph_memory::runner::Interrupt;
-use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
 use super::actions::act;
+use super::fields::PageFields;
 use super::guard::{refusal, with_headers};
 use super::live;
-use super::pages::{self, FormAction};
-use super::site::{MakePage, SiteState};
+use super::pages::{self, MakePage};
+use super::site::SiteState;
 
 /// How many connections are open at a time; more wait.
 const MAX_CONNECTIONS: usize = 256;
@@ -87,22 +87,12 @@ async fn accept(listener: tokio::net::TcpListener, router: Router) {
 }
 
 fn router(site: Arc<SiteState>) -> Router {
-    let mut router = Router::new()
-        .route("/{token}/", page(pages::now))
-        .route("/{token}/features", page(pages::features))
-        .route("/{token}/feature", page(pages::feature))
-        .route("/{token}/timeline", page(pages::timeline))
-        .route("/{token}/task", page(pages::task))
-        .route("/{token}/run", page(pages::run))
-        .route("/{token}/entries", page(pages::entries))
-        .route("/{token}/entry", page(pages::entry))
-        .route("/{token}/search", page(pages::search))
-        .route("/{token}/context", page(pages::context))
-        .route("/{token}/health", page(pages::health))
-        .route("/{token}/events", get(live::events));
-    for action in FormAction::ALL {
-        let handler = move |site, request| act(action, site, request);
-        router = router.route(&format!("/{{token}}/{}", action.as_str()), post(handler));
+    let mut router = Router::new().route("/{token}/events", get(live::events));
+    for (name, make) in pages::PAGES {
+        router = router.route(&format!("/{{token}}/{name}"), get(move |site, uri| page(make, site, uri)));
+    }
+    for (name, _) in pages::ACTIONS {
+        router = router.route(&format!("/{{token}}/{name}"), post(move |site, request| act(name, site, request)));
     }
     for (name, kind, text) in ASSETS {
         router = router.route(&format!("/{{token}}/{name}"), get(([(header::CONTENT_TYPE, kind)], text)));
@@ -115,9 +105,8 @@ fn router(site: Arc<SiteState>) -> Router {
         .with_state(site)
 }
 
-/// Returns the route of a page.
-fn page<Args: DeserializeOwned + 'static>(make: MakePage<Args>) -> MethodRouter<Arc<SiteState>> {
-    get(move |State(site): State<Arc<SiteState>>, uri: Uri| site.answer(uri, make))
+async fn page(make: MakePage, State(site): State<Arc<SiteState>>, uri: Uri) -> Response<Body> {
+    site.page(StatusCode::OK, move |context| make(context, &PageFields::of(&uri))).await
 }
 
 /// Answers only requests that may be answered.

@@ -1,30 +1,24 @@
 //! What all answers of the server share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::extract::Query;
-use axum::http::{Response, StatusCode, Uri, header};
+use axum::http::{Response, StatusCode, header};
 use axum::response::IntoResponse as _;
 use ralph_memory::Memory;
 use ralph_memory::memory::SemanticStatus;
-use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
 
 use super::guard::RequestGuard;
 use super::html::{HtmlPage, PageContext};
 use super::layout::document;
 use super::pages::error_page;
-use crate::error::UsageError;
 
 /// How many pages are made at a time: each may hold a list of all entries.
 const MAX_MAKING: usize = 4;
 /// How long the state of the servers of semantic search is believed.
 const SEMANTIC_AGE: Duration = Duration::from_secs(30);
-
-/// A function that makes a page from the fields of a query.
-pub(super) type MakePage<Args> = fn(&PageContext<'_>, &Args) -> anyhow::Result<HtmlPage>;
 
 /// Opens the memory again.
 pub(crate) type OpenMemory = Box<dyn Fn() -> anyhow::Result<Memory> + Send + Sync>;
@@ -64,23 +58,6 @@ impl SiteState {
         Ok(Arc::clone(&memory))
     }
 
-    /// Answers with the page that `make` returns for a request.
-    pub(super) async fn answer<Args>(self: Arc<Self>, uri: Uri, make: MakePage<Args>) -> Response<Body>
-    where
-        Args: DeserializeOwned + 'static,
-    {
-        let made = self.page(StatusCode::OK, move |context| {
-            let Ok(Query(args)) = Query::<Args>::try_from_uri(&uri) else {
-                let hint = "go back, and use the links and forms of the pages".to_owned();
-                return Err(
-                    UsageError { message: "the address has a field that cannot be read".to_owned(), hint }.into()
-                );
-            };
-            make(context, &args)
-        });
-        made.await
-    }
-
     /// Answers with a page that is made where waiting for disks and locks blocks nobody else.
     pub(super) async fn page(
         self: Arc<Self>,
@@ -104,26 +81,26 @@ impl SiteState {
         (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
     }
 
+    fn semantic(&self) -> MutexGuard<'_, Option<(Instant, SemanticStatus)>> {
+        self.semantic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn context<'a>(&'a self, memory: &'a Memory) -> PageContext<'a> {
-        let semantic = self.semantic.lock().unwrap_or_else(PoisonError::into_inner);
-        PageContext { memory, token: self.guard.token(), semantic: semantic.as_ref().map(|(_, status)| status.clone()) }
+        let semantic = self.semantic().as_ref().map(|(_, status)| status.clone());
+        PageContext { memory, token: self.guard.token(), semantic }
     }
 
     /// Asks the servers of semantic search whether they work, unless they were asked recently. A server may take seconds to answer, so no
     /// page waits for it.
     pub(super) fn ask_semantic(&self) {
-        let known = |site: &SiteState| {
-            let semantic = site.semantic.lock().unwrap_or_else(PoisonError::into_inner);
-            semantic.clone()
-        };
-        let before = known(self);
+        let before = self.semantic().clone();
         if before.as_ref().is_some_and(|(asked, _)| asked.elapsed() < SEMANTIC_AGE) {
             return;
         }
         let Ok(memory) = self.memory() else { return };
         let status = memory.semantic_status();
         let is_same = before.is_some_and(|(_, before)| before == status);
-        *self.semantic.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), status));
+        *self.semantic() = Some((Instant::now(), status));
         if !is_same {
             self.changed();
         }

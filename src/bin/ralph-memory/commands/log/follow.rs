@@ -32,7 +32,7 @@ const SPENDING_EVERY: u64 = 10;
 enum LogEvent<'a> {
     /// An attempt is in the journal.
     Attempt { attempt: &'a AttemptView },
-    /// An iteration began.
+    /// An attempt began.
     Started { live: &'a LiveRun },
     /// It does something else now.
     Phase { run_id: &'a str, iteration: Option<u32>, phase: LivePhase },
@@ -45,13 +45,13 @@ enum LogEvent<'a> {
         #[serde(flatten)]
         spending: AgentSpending,
     },
-    /// The run has ended; with its last iteration open, if its process is lost.
+    /// The run has ended; with its last attempt open, if its process is lost.
     Ended { run_id: &'a str, lost: bool },
 }
 
-/// What was printed of an iteration.
+/// What was printed of an attempt.
 #[derive(Clone, Copy)]
-struct PrintedIteration {
+struct PrintedAttempt {
     phase: LivePhase,
     n_actions: u64,
     spending: AgentSpending,
@@ -67,8 +67,8 @@ struct Follower<'a, 'ui> {
     is_full: bool,
     /// The attempts that are not new.
     known: HashSet<Id>,
-    /// What was printed of the iterations that the last look found.
-    printed: HashMap<(String, u32), PrintedIteration>,
+    /// What was printed of the attempts that the last look found.
+    printed: HashMap<(String, u32), PrintedAttempt>,
     /// The runs in progress that have a process, whatever the filter says of them, and whether something of them was printed.
     runs: HashMap<String, bool>,
 }
@@ -127,12 +127,7 @@ impl Follower<'_, '_> {
         for run in self.memory.recent_runs().iter().filter(|run| run.phase == LivePhase::Ended) {
             self.note(
                 run,
-                PrintedIteration {
-                    phase: run.phase,
-                    n_actions: run.n_actions,
-                    spending: run.spending,
-                    n_at_spending: 0,
-                },
+                PrintedAttempt { phase: run.phase, n_actions: run.n_actions, spending: run.spending, n_at_spending: 0 },
             );
         }
         Ok(())
@@ -175,7 +170,7 @@ impl Follower<'_, '_> {
         Ok(is_over)
     }
 
-    /// Prints what is new of an iteration.
+    /// Prints what is new of an attempt.
     fn run(&mut self, run: &LiveRun) -> anyhow::Result<()> {
         let before = printed_key(run).and_then(|key| self.printed.get(&key).copied());
         // One that is lost was printed while it went on, or is of another day.
@@ -213,14 +208,14 @@ impl Follower<'_, '_> {
             self.event(&LogEvent::Spending { run_id, iteration, spending })?;
         }
         let (spending, n_at_spending) = if is_new { (spending, n_actions) } else { before };
-        self.note(run, PrintedIteration { phase, n_actions, spending, n_at_spending });
+        self.note(run, PrintedAttempt { phase, n_actions, spending, n_at_spending });
         if is_news || !actions.is_empty() || is_new {
             self.runs.insert(run.run_id.clone(), true);
         }
         Ok(())
     }
 
-    fn note(&mut self, run: &LiveRun, printed: PrintedIteration) {
+    fn note(&mut self, run: &LiveRun, printed: PrintedAttempt) {
         if let Some(key) = printed_key(run) {
             self.printed.insert(key, printed);
         }
@@ -236,7 +231,7 @@ impl Follower<'_, '_> {
         self.print_new(&LogFilter { ids, limit: None, since: None, ..self.filter.clone() }, None)
     }
 
-    /// Prints the attempts of a run that are new, up to this iteration.
+    /// Prints the attempts of a run that are new, up to this one.
     fn recorded(&mut self, run_id: &str, before: Option<u32>) -> anyhow::Result<()> {
         let filter = LogFilter { run_id: Some(run_id.to_owned()), limit: Some(50), ..self.filter.clone() };
         self.print_new(&filter, before)
@@ -266,7 +261,7 @@ impl Follower<'_, '_> {
                 self.ui.hanging(4, format!("{place}  {title}  {model}").trim_end())?;
                 return Ok(());
             }
-            // The attempt or the next iteration says more.
+            // The attempt or the next one says more.
             LogEvent::Phase { phase: LivePhase::Between | LivePhase::Open | LivePhase::Lost, .. } => return Ok(()),
             LogEvent::Phase { run_id, iteration, phase } => (run_id, iteration, PLAIN, phase.as_str().to_owned()),
             LogEvent::Action { run_id, iteration, action, .. } => {
@@ -281,14 +276,14 @@ impl Follower<'_, '_> {
                 (run_id, iteration, QUIET, format!("{} so far", spent(spending)))
             }
             LogEvent::Ended { run_id, lost } => {
-                let how = if lost { "lost: its process ended without finishing the iteration" } else { "ended" };
+                let how = if lost { "lost: its process ended before the attempt was recorded" } else { "ended" };
                 (run_id, None, PLAIN, how.to_owned())
             }
         };
         self.happened(run_id, iteration, style, &text)
     }
 
-    /// Prints what happened in an iteration, in a line.
+    /// Prints what happened in an attempt, in a line.
     fn happened(&mut self, run_id: &str, iteration: Option<u32>, style: Style, text: &str) -> anyhow::Result<()> {
         let place = self.ui.styled(ID, &place(run_id, iteration));
         let text = self.ui.styled(style, text);
@@ -297,7 +292,7 @@ impl Follower<'_, '_> {
     }
 }
 
-/// Returns what identifies an iteration.
+/// Returns what identifies an attempt.
 fn printed_key(run: &LiveRun) -> Option<(String, u32)> {
     Some((run.run_id.clone(), run.iteration?))
 }

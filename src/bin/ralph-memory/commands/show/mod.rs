@@ -17,7 +17,7 @@ use crate::ui::Ui;
 /// Show all of an entry, a task or a run
 ///
 /// An entry: its fields, its links both ways and its body. A task: its state, and what each attempt tried and
-/// why it failed. A run: its iterations, its tasks and what was learned in it.
+/// why it failed. A run: its attempts, its tasks and what was learned in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory show knowledge/cargo-bench-requires-nightly
@@ -30,7 +30,7 @@ use crate::ui::Ui;
 Where an entry and a task or a run have the same id, the entry is shown. Write `task:` or
 `run:` before the id for the other.")]
 pub(crate) struct ShowArgs {
-    /// The id of an entry, a task or a run; an iteration as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name
+    /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -44,8 +44,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
     if let Some(id) = text.strip_prefix("run:") {
         return if show_run(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing(&memory, "run", id)) };
     }
-    let iteration = iteration(text);
-    let id = iteration.as_ref().map_or_else(|| id(text), |(_, _, id)| Ok(id.clone()))?;
+    let attempt = attempt(text);
+    let id = attempt.as_ref().map_or_else(|| id(text), |(_, _, id)| Ok(id.clone()))?;
     match memory.show(&id) {
         Ok(shown) => {
             entry::show(ui, &shown)?;
@@ -59,8 +59,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
             Ok(Exit::Done)
         }
         // It is not in the journal yet.
-        Err(Error::NoSuchEntry { .. }) if is_open(&memory, iteration.as_ref()) => {
-            show_run(ui, &memory, iteration.as_ref().map_or(text, |(run, ..)| run)).map(|_| Exit::Done)
+        Err(Error::NoSuchEntry { .. }) if is_open(&memory, attempt.as_ref()) => {
+            show_run(ui, &memory, attempt.as_ref().map_or(text, |(run, ..)| run)).map(|_| Exit::Done)
         }
         Err(Error::NoSuchEntry { similar, .. }) if !text.contains('/') => Err(nothing(text, &similar)),
         Err(error) => Err(error.into()),
@@ -68,19 +68,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
 }
 
 /// Reads `RUN/NUMBER`, also after `journal/`: the run, the number, and the id of its entry.
-fn iteration(text: &str) -> Option<(&str, u32, Id)> {
+fn attempt(text: &str) -> Option<(&str, u32, Id)> {
     let (run, number) = text.strip_prefix("journal/").unwrap_or(text).split_once('/')?;
     let number = Some(number).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
     let id = Id::parse(&format!("journal/{run}/{number:04}")).filter(|_| run != Kind::Knowledge.as_str())?;
     Some((run, number, id))
 }
 
-/// Returns whether an iteration is in progress.
-fn is_open(memory: &Memory, iteration: Option<&(&str, u32, Id)>) -> bool {
+/// Returns whether an attempt is in progress.
+fn is_open(memory: &Memory, attempt: Option<&(&str, u32, Id)>) -> bool {
     let is_live = |run: &str, number: u32| {
         memory.run(run).is_some_and(|view| view.live.iter().any(|live| live.iteration == Some(number)))
     };
-    iteration.is_some_and(|(run, number, _)| is_live(run, *number))
+    attempt.is_some_and(|(run, number, _)| is_live(run, *number))
 }
 
 fn nothing(text: &str, similar: &[String]) -> anyhow::Error {

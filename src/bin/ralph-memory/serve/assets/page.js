@@ -182,7 +182,7 @@
     const dialog = $("keys");
     if (dialog && dialog.open) return;
     if (event.key === "/") {
-      const box = $("q") || filter || $("quick");
+      const box = $("q") || $("quick");
       if (box) { box.focus(); box.select(); event.preventDefault(); }
     } else if (event.key === "j" || event.key === "k") {
       move(event.key === "j" ? 1 : -1);

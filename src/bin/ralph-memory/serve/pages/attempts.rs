@@ -1,6 +1,6 @@
 //! Attempts, as several pages show them: in a table, in a chart, and in full.
 
-use maud::{Markup, html};
+use maud::{Markup, Render as _, html};
 use ralph_memory::entry::Attempt;
 use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{AttemptTotals, AttemptView, LiveActionKind, LivePhase, LiveRun};
@@ -10,62 +10,54 @@ use super::super::html::{
     ShownTime, badge, counted, cut, dash, dollars, duration, isolated, named_link, number, outcome_badge,
     stacking_table, title, with_code,
 };
-use super::super::links::{NamedPage, entry_address};
-use super::super::markdown::{LineBreaks, Targets, rendered};
-use crate::answers::REPORT_PROBLEMS;
+use super::super::links::entry_address;
+use super::super::markdown::rendered;
+use crate::answers::{REPORT_PROBLEMS, TEXTS};
 use crate::ui::spent;
 
 /// How many files of an attempt are listed.
 const MAX_FILES: usize = 200;
 
-/// Returns attempts as a table, each with its run.
-pub(super) fn attempt_table(caption: &str, attempts: &[AttemptView]) -> Markup {
-    let run = |attempt: &AttemptView| html! { (named_link(NamedPage::Run, &attempt.attempt.run_id, &attempt.attempt.run_id)) " " };
-    table_with(caption, "Run", attempts, &run)
+/// Returns attempts as a table: of one run, or each with its run.
+pub(super) fn attempt_table(caption: &str, attempts: &[AttemptView], is_of_run: bool) -> Markup {
+    let last = if is_of_run { "Attempt~" } else { "Run~" };
+    let headings = ["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", last];
+    stacking_table(caption, &headings, attempts.iter().map(|attempt| row(attempt, is_of_run)))
 }
 
-/// Returns the attempts of one run as a table.
-pub(super) fn iteration_table(caption: &str, attempts: &[AttemptView]) -> Markup {
-    table_with(caption, "Iteration", attempts, &|_| html! {})
-}
-
-fn table_with(caption: &str, last: &str, attempts: &[AttemptView], run: &dyn Fn(&AttemptView) -> Markup) -> Markup {
-    let rows: Vec<Markup> = attempts.iter().map(|attempt| row(attempt, &run(attempt))).collect();
-    stacking_table(caption, &["Task", "Outcome", "Began", "Model", "Duration#", "Cost#", last], &rows)
-}
-
-fn row(attempt: &AttemptView, run: &Markup) -> Markup {
-    let feature = attempt.attempt.feature.as_deref();
-    html! {
-        tr role="row" {
-            th scope="row" role="rowheader" {
-                (task_link(attempt.attempt.task_id.as_deref(), &attempt.attempt.task_title))
-                @if feature.is_some() || !attempt.reason.is_empty() {
-                    p.meta dir="auto" {
-                        @if let Some(feature) = feature { (named_link(NamedPage::Feature, feature, feature)) }
-                        @if feature.is_some() && !attempt.reason.is_empty() { " · " }
-                        (with_code(&attempt.reason))
-                    }
-                }
-            }
-            td role="cell" { (outcome_badge(attempt.attempt.head.outcome)) }
-            td role="cell" { (ShownTime(&timestamp(attempt.attempt.started_at))) }
-            td role="cell" { (optional(attempt.attempt.head.model.as_deref().map(|model| cut(model, 40)))) }
-            td.num role="cell" { (optional(attempt.attempt.head.duration_secs.map(duration))) }
-            td.num role="cell" { (optional(attempt.attempt.head.cost_usd.map(dollars))) }
-            td.line role="cell" {
-                (run)
-                a href=(entry_address(&attempt.id)) { span.sr { "iteration " } "#" (attempt.attempt.head.iteration) }
+fn row(view: &AttemptView, is_of_run: bool) -> Vec<Markup> {
+    let AttemptView { id, attempt, reason, .. } = view;
+    let (head, run) = (&attempt.head, &attempt.run_id);
+    let task = html! {
+        (task_link(attempt.task_id.as_deref(), &attempt.task_title))
+        @if attempt.feature.is_some() || !reason.is_empty() {
+            p.meta dir="auto" {
+                @if let Some(feature) = &attempt.feature { (named_link("feature", feature, feature)) }
+                @if attempt.feature.is_some() && !reason.is_empty() { " · " }
+                (with_code(reason))
             }
         }
-    }
+    };
+    let number = html! {
+        @if !is_of_run { (named_link("run", run, run)) " " }
+        a href=(entry_address(id)) { span.sr { "attempt " } "#" (head.iteration) }
+    };
+    vec![
+        task,
+        outcome_badge(head.outcome),
+        ShownTime(&timestamp(attempt.started_at)).render(),
+        optional(head.model.as_deref().map(|model| cut(model, 40))),
+        optional(head.duration_secs.map(duration)),
+        optional(head.cost_usd.map(dollars)),
+        number,
+    ]
 }
 
 /// Returns a link to a task.
 pub(super) fn task_link(id: Option<&str>, name: &str) -> Markup {
     let shown = if name.trim().is_empty() { id.unwrap_or_default() } else { name };
     html! {
-        @if let Some(id) = id { (named_link(NamedPage::Task, id, shown)) }
+        @if let Some(id) = id { (named_link("task", id, shown)) }
         @else { (isolated(&title(shown))) }
     }
 }
@@ -115,14 +107,14 @@ pub(super) fn live_card(run: &LiveRun) -> Markup {
         section.card aria-label={ "Run " (run.run_id) } {
             h2 {
                 @if run.iteration.is_some() { (task_link(run.task_id.as_deref(), &run.task_title)) }
-                @else { "Between two iterations" }
+                @else { "Between two attempts" }
             }
             p {
                 @if run.phase == LivePhase::Lost { (badge("bad", run.phase.as_str())) " " }
                 @else { span.badge.good.pulse { (run.phase.as_str()) } " " }
-                @if let Some(feature) = &run.feature { (named_link(NamedPage::Feature, feature, feature)) " · " }
-                (named_link(NamedPage::Run, &run.run_id, &run.run_id))
-                @if let Some(iteration) = run.iteration { " · iteration " (iteration) }
+                @if let Some(feature) = &run.feature { (named_link("feature", feature, feature)) " · " }
+                (named_link("run", &run.run_id, &run.run_id))
+                @if let Some(number) = run.iteration { " #" (number) }
                 @if let Some(attempt) = run.attempt { " · attempt " (attempt) }
                 @if let Some(model) = &run.model { " · " (isolated(&cut(model, 60))) }
             }
@@ -155,7 +147,7 @@ pub(super) fn attempt_card(name: &str, view: &AttemptView) -> Markup {
             h3 { a href=(entry_address(&view.id)) { (name) } " " (outcome_badge(view.attempt.head.outcome)) }
             p.meta { (ShownTime(&timestamp(view.attempt.started_at))) (circumstances(&view.attempt, " · ")) }
             (attempt_text(&view.attempt))
-            p.meta { (named_link(NamedPage::Run, &view.attempt.run_id, &view.attempt.run_id)) " #" (view.attempt.head.iteration) }
+            p.meta { (named_link("run", &view.attempt.run_id, &view.attempt.run_id)) " #" (view.attempt.head.iteration) }
         }
     }
 }
@@ -164,7 +156,7 @@ pub(super) fn attempt_card(name: &str, view: &AttemptView) -> Markup {
 pub(super) fn attempt_content(view: &AttemptView) -> Markup {
     html! {
         section.card aria-label="The attempt" {
-            h3 { "Iteration " (view.attempt.head.iteration) }
+            h3 { "Attempt #" (view.attempt.head.iteration) " of its run" }
             p.meta { (circumstances(&view.attempt, "")) }
             (attempt_text(&view.attempt))
         }
@@ -187,22 +179,15 @@ fn circumstances(attempt: &Attempt, first: &str) -> Markup {
 }
 
 fn attempt_text(attempt: &Attempt) -> Markup {
-    let texts = [
-        ("Summary", &attempt.sections.summary),
-        ("What was tried", &attempt.sections.what_tried),
-        ("Why it failed", &attempt.sections.why_failed),
-        ("Suggestion for the next attempt", &attempt.sections.retry_suggestion),
-        ("Decisions", &attempt.sections.decisions),
-        ("Feedback", &attempt.sections.feedback),
-        ("Notes", &attempt.sections.notes),
-    ];
-    let outputs = [("Error", &attempt.sections.error_output), ("Errors on the way", &attempt.sections.errors)];
+    let sections = serde_json::to_value(&attempt.sections).unwrap_or_default();
     html! {
-        @for (label, text) in texts {
-            @if !text.trim().is_empty() { h4 { (label) } (rendered(text, &Targets::new(), LineBreaks::Keep)) }
-        }
-        @for (label, text) in outputs {
-            @if !text.trim().is_empty() { h4 { (label) } pre.wrap tabindex="0" dir="auto" { (text) } }
+        @for (key, heading) in TEXTS {
+            @let text = sections[key].as_str().unwrap_or_default();
+            @if !text.trim().is_empty() {
+                h4 { (heading) }
+                @if key.starts_with("error") { pre.wrap tabindex="0" dir="auto" { (text) } }
+                @else { (rendered(text, None)) }
+            }
         }
         (verification(attempt))
         (files(attempt))

@@ -8,47 +8,30 @@ use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{AttemptView, LogFilter};
 use ralph_memory::text::estimate_tokens;
 use ralph_memory::{Budget, Context, Id, Task};
-use serde::Deserialize;
 
 use super::super::charts::bar;
+use super::super::fields::{PageFields, labelled};
 use super::super::html::{
-    HtmlPage, PageContext, ShownTime, counted, entry_list, field_value, isolated, named_link, number, outcome_badge,
-    problems, table, title,
+    HtmlPage, PageContext, ShownTime, cell, counted, entry_list, field_value, isolated, named_link, number,
+    outcome_badge, problems, table, title,
 };
-use super::super::links::{NamedPage, context_address};
-use super::entries::{list_field, text_field};
-use super::{given, listed_in, refused};
+use super::super::links::context_address;
+use super::refused;
 
 /// How many attempts are searched for tasks that are not done, the newest, and how many of these are listed.
 const MAX_SEARCHED: usize = 100;
 const MAX_OPEN: usize = 20;
 
-/// The query.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::serve) struct ContextFields {
-    task: String,
-    description: String,
-    task_id: String,
-    feature: String,
-    section: String,
-    files: String,
-    tokens: String,
-}
-
-impl ContextFields {
-    fn request(&self) -> Request {
-        let text = |field: &str| given(field).map(str::to_owned);
-        let task = Task {
-            description: lines(self.description.trim()),
-            id: text(&self.task_id),
-            feature: text(&self.feature),
-            section: text(&self.section),
-            files: listed_in(&self.files),
-            ..Task::new(self.task.trim())
-        };
-        Request { task, budget: self.tokens.trim().parse().ok().map(Budget::tokens), ..Request::default() }
-    }
+fn request(fields: &PageFields) -> Request {
+    let task = Task {
+        description: lines(fields.text("description").trim()),
+        id: fields.given("task_id"),
+        feature: fields.given("feature"),
+        section: fields.given("section"),
+        files: fields.list("files"),
+        ..Task::new(fields.text("task").trim())
+    };
+    Request { task, budget: fields.number("tokens").map(Budget::tokens), ..Request::default() }
 }
 
 /// Returns the lines of a field as they were typed: browsers end each with two characters.
@@ -56,26 +39,12 @@ fn lines(field: &str) -> String {
     field.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// A section of a context, with its heading.
-struct ContextSection<'a> {
-    name: String,
-    text: &'a str,
-}
-
-impl ContextSection<'_> {
-    /// Returns the text without the heading, which the page has above it.
-    fn text_below(&self) -> &str {
-        let below = self.text.strip_prefix("## ").and_then(|text| text.split_once('\n'));
-        below.map_or(self.text, |(_, below)| below).trim_matches('\n')
-    }
-}
-
 /// Makes the page: the context of a task, or without one the tasks that are not done and the briefing of a session.
-pub(in crate::serve) fn context(context: &PageContext<'_>, fields: &ContextFields) -> anyhow::Result<HtmlPage> {
+pub(super) fn context(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     let main = html! {
         p.lead { "What an agent would be told at the beginning of a task. Looking at it changes nothing." }
         (form(fields))
-        @if given(&fields.task).is_some() { (of_task(context, &fields.request())) }
+        @if fields.given("task").is_some() { (of_task(context, &request(fields))) }
         @else {
             (open_tasks(context))
             (briefing(context))
@@ -117,7 +86,7 @@ fn open_tasks(context: &PageContext<'_>) -> Markup {
                         a href=(address(id, attempt)) { (isolated(&title(name))) } " " (outcome_badge(attempt.attempt.head.outcome))
                     }
                     p.meta {
-                        @if let Some(feature) = &attempt.attempt.feature { (named_link(NamedPage::Feature, feature, feature)) " · " }
+                        @if let Some(feature) = &attempt.attempt.feature { (named_link("feature", feature, feature)) " · " }
                         "last attempt " (ShownTime(&timestamp(attempt.attempt.started_at)))
                     }
                 }
@@ -150,28 +119,27 @@ fn size(text: &str) -> String {
     format!("{} characters, about {} tokens", count(text.chars().count()), count(estimate_tokens(text)))
 }
 
-fn form(fields: &ContextFields) -> Markup {
+fn form(fields: &PageFields) -> Markup {
     html! {
         form.filters action="context" method="get" {
             div.field.grow {
                 label for="task" { "The task, in a line" }
-                div.beside { input.big id="task" name="task" value=(field_value(&fields.task)) dir="auto" required autocomplete="off"; button.main { "Show" span.sr { " the context" } } }
+                div.beside { input.big id="task" name="task" value=(field_value(fields.text("task"))) dir="auto" required autocomplete="off"; button.main { "Show" span.sr { " the context" } } }
             }
             details.grow {
                 summary { "More about the task" }
                 div.filters {
                     div.field.grow {
                         label for="description" { "Description" }
-                        textarea id="description" name="description" rows="3" dir="auto" { (field_value(&lines(&fields.description))) }
+                        textarea id="description" name="description" rows="3" dir="auto" { (field_value(&lines(fields.text("description")))) }
                     }
-                    (text_field("task_id", "Task id", &fields.task_id))
-                    (text_field("feature", "Feature", &fields.feature))
-                    (text_field("section", "Section", &fields.section))
-                    (list_field("files", "Files", &fields.files))
-                    div.field {
-                        label for="tokens" { "At most, in tokens" }
-                        input id="tokens" type="number" min="1" name="tokens" value=(field_value(&fields.tokens));
-                    }
+                    (fields.text_input("task_id", "Task id"))
+                    (fields.text_input("feature", "Feature"))
+                    (fields.text_input("section", "Section"))
+                    (fields.list_input("files", "Files"))
+                    (labelled("tokens", "At most, in tokens", html! {
+                        input id="tokens" type="number" min="1" name="tokens" value=(field_value(fields.text("tokens")));
+                    }))
                 }
             }
         }
@@ -184,28 +152,18 @@ fn shown(page: &PageContext<'_>, context: &Context) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "a text is shorter than that")]
     let share = |text: &str| text.chars().count() as f64 / total as f64;
     let length = |text: &str| number(u64::try_from(text.chars().count()).unwrap_or(u64::MAX));
-    let rows: Vec<Markup> = sections
-        .iter()
-        .enumerate()
-        .map(|(index, section)| {
-            html! {
-                tr {
-                    th scope="row" { a href={ "#section-" (index) } { bdi { (section.name) } } }
-                    td.num { (length(section.text)) }
-                    td.num { (estimate_tokens(section.text)) }
-                    td { (bar("accent", share(section.text))) }
-                }
-            }
-        })
-        .collect();
+    let rows = sections.iter().enumerate().map(|(index, (name, text))| {
+        let link = html! { a href={ "#section-" (index) } { bdi { (name) } } };
+        vec![link, cell(length(text)), cell(estimate_tokens(text)), bar("accent", share(text))]
+    });
     html! {
         h2 { "Sizes" }
         p.lead { (size(&context.text)) "." }
-        (table("Sections of the context", &["Section", "Characters#", "Tokens#", "Share"], &rows))
-        @for (index, section) in sections.iter().enumerate() {
+        (table("Sections of the context", &["Section", "Characters#", "Tokens#", "Share"], rows))
+        @for (index, (name, text)) in sections.iter().enumerate() {
             section aria-labelledby={ "section-" (index) } {
-                h2 id={ "section-" (index) } { bdi { (section.name) } }
-                pre.wrap tabindex="0" dir="auto" { (section.text_below()) }
+                h2 id={ "section-" (index) } { bdi { (name) } }
+                pre.wrap tabindex="0" dir="auto" { (text_below(text)) }
             }
         }
         (listed(page, "Knowledge in it", ["entry", "entries"], "", &context.entries))
@@ -225,8 +183,9 @@ fn listed(page: &PageContext<'_>, heading: &str, [one, many]: [&str; 2], why: &s
     }
 }
 
-/// Returns the parts of the text that begin with a heading of level 2. A heading in a fence or a quotation of an entry begins none.
-fn sections(text: &str) -> Vec<ContextSection<'_>> {
+/// Returns the parts of the text that begin with a heading of level 2, each with its heading. A heading in a fence or a quotation of an entry
+/// begins none.
+fn sections(text: &str) -> Vec<(&str, &str)> {
     let (mut starts, mut depth) = (Vec::new(), 0_usize);
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
@@ -244,13 +203,17 @@ fn sections(text: &str) -> Vec<ContextSection<'_>> {
     }
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     let parts = starts.iter().zip(ends).map(|(start, end)| &text[*start..end]);
-    parts.filter(|part| !part.trim().is_empty()).map(named_section).collect()
+    parts.filter(|part| !part.trim().is_empty()).map(|part| (name(part), part)).collect()
 }
 
-fn named_section(text: &str) -> ContextSection<'_> {
-    let first = text.lines().next().unwrap_or_default();
-    let name = first.strip_prefix("## ").unwrap_or("Beginning").trim().to_owned();
-    ContextSection { name, text }
+fn name(section: &str) -> &str {
+    section.lines().next().and_then(|line| line.strip_prefix("## ")).unwrap_or("Beginning").trim()
+}
+
+/// Returns the text of a section without the heading, which the page has above it.
+fn text_below(section: &str) -> &str {
+    let below = section.strip_prefix("## ").and_then(|text| text.split_once('\n'));
+    below.map_or(section, |(_, below)| below).trim_matches('\n')
 }
 
 #[cfg(test)]
@@ -261,9 +224,8 @@ mod tests {
     fn sections_begin_with_headings_outside_of_fences() {
         let text = "## One\n\na\n\n```\n## not one\n```\n\n> ## nor this\n\n## Two\n\nb\n";
         let found = sections(text);
-        let names: Vec<&str> = found.iter().map(|section| section.name.as_str()).collect();
-        assert_eq!(names, ["One", "Two"]);
-        assert_eq!(found.iter().map(|section| section.text).collect::<String>(), text);
-        assert_eq!(found[1].text_below(), "b");
+        assert_eq!(found.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["One", "Two"]);
+        assert_eq!(found.iter().map(|(_, text)| *text).collect::<String>(), text);
+        assert_eq!(text_below(found[1].1), "b");
     }
 }

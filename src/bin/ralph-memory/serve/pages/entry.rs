@@ -6,16 +6,16 @@ use maud::{Markup, html};
 use ralph_memory::entry::{EntrySummary, timestamp};
 use ralph_memory::memory::{EntryLink, EntryView};
 use ralph_memory::{Id, Kind};
-use serde::Deserialize;
 use similar::{ChangeTag, TextDiff};
 
+use super::super::fields::PageFields;
 use super::super::html::{
     HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, id_link, isolated, named_link, problems, tags, title,
 };
-use super::super::links::{NamedPage, entry_address, with_query};
-use super::super::markdown::{LineBreaks, Targets, linked_files, rendered};
+use super::super::links::{entry_address, with_query};
+use super::super::markdown::{Targets, linked_files, rendered};
 use super::attempts::attempt_content;
-use super::{FormAction, button, said, unknown_id};
+use super::{ARCHIVE, RESTORE, button, nothing, said};
 
 /// How many links, earlier texts or files are listed.
 const MAX_LISTED: usize = 100;
@@ -25,26 +25,15 @@ const DIFF_TIME: Duration = Duration::from_millis(400);
 const DIFF_CONTEXT: usize = 3;
 const MAX_DIFF_LINES: usize = 2_000;
 
-/// The query.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::serve) struct EntryArgs {
-    id: String,
-    /// The earlier text to compare with.
-    compare: String,
-    /// What a form has just done.
-    done: String,
-}
-
 /// Makes the page.
-pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> anyhow::Result<HtmlPage> {
-    let id = Id::parse(&args.id).ok_or_else(|| unknown_id(&args.id))?;
+pub(super) fn entry(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
+    let id = Id::parse(fields.text("id")).ok_or_else(|| nothing("entry", fields.text("id")))?;
     let shown = context.memory.show(&id)?;
     let entry = &shown.entry;
     let whole = entry.summary.title.trim();
     let short = title(whole);
     let main = html! {
-        (done_here(&args.done, entry.summary.archived))
+        (done_here(fields.text("done"), entry.summary.archived))
         @if short.trim_end_matches('…') != whole && !whole.is_empty() && short.chars().count() < whole.chars().count() {
             details { summary { "Whole title" } p dir="auto" { (whole) } }
         }
@@ -63,7 +52,7 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
         (usage(entry))
         (links(context, "Links from here", &entry.links))
         (links(context, "Links to this entry", &entry.backlinks))
-        (versions(context, entry, &args.compare))
+        (versions(context, entry, fields.text("compare")))
         (details(entry))
     };
     Ok(HtmlPage { title: short, part: "entries", main, is_live: true })
@@ -71,12 +60,8 @@ pub(in crate::serve) fn entry(context: &PageContext<'_>, args: &EntryArgs) -> an
 
 /// Says what a form has just done to the entry, as long as that is so: the page may be opened or updated again.
 fn done_here(action: &str, archived: bool) -> Markup {
-    let action = FormAction::named(action).filter(|action| match action {
-        FormAction::Archive => archived,
-        FormAction::Restore => !archived,
-        FormAction::Undo => false,
-    });
-    html! { @if let Some(action) = action { (said(action.said())) } }
+    let is_so = if archived { ARCHIVE } else { RESTORE };
+    html! { @if action == is_so { (said(action)) } }
 }
 
 /// Returns the entries to which the links of the text lead.
@@ -102,7 +87,7 @@ fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
             article.card.prose aria-labelledby="text" {
                 h2.sr id="text" { "Text" }
                 @if entry.body.trim().is_empty() { p.quiet { "This entry has no text." } }
-                @else { (rendered(&entry.body, &targets(context, entry), LineBreaks::Join)) }
+                @else { (rendered(&entry.body, Some(&targets(context, entry)))) }
             }
         }
     }
@@ -119,9 +104,9 @@ fn facts(entry: &EntryView) -> Markup {
                 @if let Some(category) = &summary.category { ", " (isolated(&cut(category, 100))) }
             }))
             (fact("Scope", html! { (isolated(&cut(&summary.scope.to_string(), 200))) }))
-            @if let Some(feature) = named(NamedPage::Feature, &summary.feature) { (fact("Feature", feature)) }
-            @if let Some(task) = named(NamedPage::Task, &entry.task_id) { (fact("Task", task)) }
-            @if let Some(run) = named(NamedPage::Run, &entry.run_id) { (fact("Run", run)) }
+            @if let Some(feature) = named("feature", &summary.feature) { (fact("Feature", feature)) }
+            @if let Some(task) = named("task", &entry.task_id) { (fact("Task", task)) }
+            @if let Some(run) = named("run", &entry.run_id) { (fact("Run", run)) }
             (fact("Written by", html! { (summary.source.as_str()) }))
             @if let Some(time) = &summary.created_at { (fact("Created", html! { (ShownTime(time)) })) }
             @if let Some(time) = summary.updated_at.as_ref().filter(|time| summary.created_at.as_ref() != Some(time)) {
@@ -149,11 +134,8 @@ pub(super) fn fact(name: &str, value: Markup) -> Markup {
 }
 
 fn actions(context: &PageContext<'_>, entry: &EntryView) -> Markup {
-    let (action, label) = if entry.summary.archived {
-        (FormAction::Restore, "Restore from the archive")
-    } else {
-        (FormAction::Archive, "Move to the archive")
-    };
+    let (action, label) =
+        if entry.summary.archived { (RESTORE, "Restore from the archive") } else { (ARCHIVE, "Move to the archive") };
     html! {
         div.actions { (button(context, action, entry.summary.id.as_str(), html! { (label) })) }
     }
@@ -222,7 +204,7 @@ fn versions(context: &PageContext<'_>, entry: &EntryView, compare: &str) -> Mark
             @for version in versions.iter().take(MAX_LISTED) {
                 li {
                     "Replaced " (ShownTime(&timestamp(version.at))) " "
-                    a href={ (with_query("entry", &[("id", entry.summary.id.as_str()), ("compare", version.version.as_str())])) "#versions" } {
+                    a href={ (with_query("entry", [("id", entry.summary.id.as_str()), ("compare", version.version.as_str())])) "#versions" } {
                         "compare" span.sr { " with the text before operation " (version.version) }
                     }
                 }

@@ -1,16 +1,19 @@
 //! Features: how the work on each goes, what fails again and again, and which files are touched most.
 
-use chrono::Days;
+use std::collections::BTreeMap;
+
+use chrono::{Days, NaiveDate};
 use maud::{Markup, html};
-use ralph_memory::memory::{DayStats, EntryFilter, FeatureStats, LogFilter, Stats, StatsFilter, TouchedFile};
-use serde::Deserialize;
+use ralph_memory::memory::{
+    AttemptTotals, EntryFilter, FeatureStats, LogFilter, ModelStats, Stats, StatsFilter, TouchedFile,
+};
 
 use super::super::charts::columns;
+use super::super::fields::PageFields;
 use super::super::html::{
-    HtmlPage, PageContext, ShownTime, badge, counted, cut, dollars, empty, entry_list, id_link, isolated, named_link,
-    number, pager, problems, rate, table, time_or_dash, title,
+    HtmlPage, PageContext, ShownTime, badge, cell, counted, cut, dollars, empty, entry_list, id_link, isolated,
+    named_link, number, problems, rate, table, time_or_dash, title,
 };
-use super::super::links::{NamedPage, with_query};
 use super::attempts::{attempt_table, figures, optional};
 use super::nothing;
 
@@ -26,73 +29,51 @@ const MAX_ENTRIES: usize = 25;
 /// Where the others are.
 const REST: &str = "ralph-memory stats --json";
 
-/// The query.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::serve) struct FeatureArgs {
-    name: String,
-}
-
-/// The query of the list.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(in crate::serve) struct FeaturesArgs {
-    /// The number of the page, from 1.
-    page: String,
-}
-
-fn at(page: usize) -> String {
-    let number = if page > 1 { page.to_string() } else { String::new() };
-    with_query("features", &[("page", &number)])
-}
-
 /// Makes the page of all features.
-pub(in crate::serve) fn features(context: &PageContext<'_>, args: &FeaturesArgs) -> anyhow::Result<HtmlPage> {
+pub(super) fn features(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     let stats = context.memory.stats(&StatsFilter::default());
     let in_all = stats.features.len();
-    let last = in_all.div_ceil(PER_PAGE).max(1);
-    let page = args.page.parse::<usize>().unwrap_or(1).clamp(1, last);
-    let shown = stats.features.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE);
-    let rows: Vec<Markup> = shown.map(row).collect();
+    let page = fields.list_page(in_all, PER_PAGE);
     let headings =
-        ["Feature", "Attempts#", "Success rate", "Tasks", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
+        ["Feature", "Attempts#", "Success rate", "Tasks~", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
+    let rows = stats.features.iter().skip(page.offset()).take(PER_PAGE).map(row);
     let main = html! {
-        @if rows.is_empty() { (empty("No attempt yet, so there are no figures.")) }
+        @if in_all == 0 { (empty("No attempt yet, so there are no figures.")) }
         @else {
-            @if page == 1 { (figures(&stats.total.totals)) (days(&stats.days)) }
-            @if last > 1 { p.lead { (counted(in_all, "feature", "features")) ", page " (page) " of " (last) } }
-            (table("Features, the one with the last attempt first", &headings, &rows))
-            (pager((page > 1).then(|| at(page - 1)), (page < last).then(|| at(page + 1))))
+            @if page.number == 1 { (figures(&stats.total.totals)) (days(&stats.days)) }
+            @if in_all > PER_PAGE { p.lead { (page.lead(&counted(in_all, "feature", "features"))) } }
+            (table("Features, the one with the last attempt first", &headings, rows))
+            (page.pager(fields, "features"))
         }
-        @if page == 1 { (errors(&stats)) (files(&stats)) }
+        @if page.number == 1 { (errors(&stats)) (files(&stats)) }
         (problems(&stats.problems))
     };
     Ok(HtmlPage { title: "Features".to_owned(), part: "features", main, is_live: true })
 }
 
-fn row(stats: &FeatureStats) -> Markup {
+fn row(stats: &FeatureStats) -> Vec<Markup> {
     let totals = &stats.totals;
     let tokens = totals.tokens_in.into_iter().chain(totals.tokens_out).reduce(u64::saturating_add);
     let models: Vec<&str> = stats.models.iter().map(|model| model.model.as_str()).collect();
-    html! {
-        tr {
-            th scope="row" {
-                @if let Some(feature) = &stats.feature { (named_link(NamedPage::Feature, feature, feature)) }
-                @else { span.quiet { "without a feature" } }
-            }
-            td.num { (totals.attempts) }
-            td { (rate(totals.success_rate)) }
-            td.line {
-                (stats.tasks.done) " done, " (stats.tasks.open) " open"
-                @if stats.tasks.stuck > 0 { br; (badge("bad", &format!("{} stuck", stats.tasks.stuck))) }
-            }
-            td.num { (stats.streak) }
-            td.num { (optional(totals.cost_usd.map(dollars))) }
-            td.num { (optional(tokens.map(number))) }
-            td { (isolated(&title_of_models(&models))) }
-            td { (time_or_dash(stats.last_started_at.as_deref())) }
-        }
-    }
+    let feature = html! {
+        @if let Some(feature) = &stats.feature { (named_link("feature", feature, feature)) }
+        @else { span.quiet { "without a feature" } }
+    };
+    let tasks = html! {
+        (stats.tasks.done) " done, " (stats.tasks.open) " open"
+        @if stats.tasks.stuck > 0 { br; (badge("bad", &format!("{} stuck", stats.tasks.stuck))) }
+    };
+    vec![
+        feature,
+        cell(totals.attempts),
+        rate(totals.success_rate),
+        tasks,
+        cell(stats.streak),
+        optional(totals.cost_usd.map(dollars)),
+        optional(tokens.map(number)),
+        isolated(&title_of_models(&models)),
+        time_or_dash(stats.last_started_at.as_deref()),
+    ]
 }
 
 fn title_of_models(models: &[&str]) -> String {
@@ -110,9 +91,9 @@ fn more(in_all: usize, shown: usize, place: &str) -> Markup {
 }
 
 /// Makes the page of one feature.
-pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -> anyhow::Result<HtmlPage> {
-    let memory = context.memory;
-    let feature = Some(args.name.clone()).filter(|name| !name.is_empty());
+pub(super) fn feature(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
+    let (memory, id) = (context.memory, fields.text("id"));
+    let feature = Some(id.to_owned()).filter(|name| !name.is_empty());
     let stats = memory.stats(&StatsFilter { feature: feature.clone(), ..StatsFilter::default() });
     let mut listed = memory.list(&EntryFilter {
         feature: feature.clone(),
@@ -120,7 +101,7 @@ pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -
         ..EntryFilter::default()
     });
     if feature.is_none() || (stats.total.totals.attempts == 0 && listed.entries.is_empty()) {
-        return Err(nothing("feature", &args.name).into());
+        return Err(nothing("feature", id).into());
     }
     let n_entries = listed.entries.len();
     listed.entries.truncate(MAX_ENTRIES);
@@ -135,7 +116,7 @@ pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -
         @if !log.attempts.is_empty() {
             h2 { "Attempts" }
             @if log.in_all > MAX_ATTEMPTS { p.quiet { "The last " (MAX_ATTEMPTS) " of " (log.in_all) "." } }
-            (attempt_table("Attempts, newest first", &log.attempts))
+            (attempt_table("Attempts, newest first", &log.attempts, false))
         }
         (errors(&stats))
         (files(&stats))
@@ -146,52 +127,39 @@ pub(in crate::serve) fn feature(context: &PageContext<'_>, args: &FeatureArgs) -
         }
         (problems(&stats.problems))
     };
-    Ok(HtmlPage { title: title(&args.name), part: "features", main, is_live: true })
+    Ok(HtmlPage { title: title(id), part: "features", main, is_live: true })
 }
 
 fn models(stats: &Stats) -> Markup {
-    let row = |model: &ralph_memory::memory::ModelStats| {
-        html! {
-            tr {
-                th scope="row" { (isolated(&model.model)) }
-                td.num { (model.totals.attempts) }
-                td { (rate(model.totals.success_rate)) }
-                td.num { (optional(model.totals.cost_usd.map(dollars))) }
-            }
-        }
-    };
-    let rows: Vec<Markup> = stats.total.models.iter().map(row).collect();
-    html! { h2 { "Models" } (table("Attempts by model", &["Model", "Attempts#", "Success rate", "Cost#"], &rows)) }
+    let rows = stats.total.models.iter().map(|ModelStats { model, totals }| {
+        let cost = optional(totals.cost_usd.map(dollars));
+        vec![isolated(model), cell(totals.attempts), rate(totals.success_rate), cost]
+    });
+    html! { h2 { "Models" } (table("Attempts by model", &["Model", "Attempts#", "Success rate", "Cost#"], rows)) }
 }
 
 /// Returns a chart of the last days, those without attempts included, with its numbers.
-fn days(days: &[DayStats]) -> Markup {
-    let Some(last) = days.last().map(|day| day.date) else { return html! {} };
-    let from = last.checked_sub_days(Days::new(MAX_DAYS - 1)).unwrap_or(last);
-    let shown: Vec<&DayStats> = days.iter().filter(|day| day.date >= from).collect();
-    let first = shown.first().map_or(last, |day| day.date);
-    let drawn: Vec<Vec<(&str, f64)>> = first
-        .iter_days()
-        .take_while(|date| *date <= last)
-        .map(|date| shown.iter().find(|day| day.date == date).map(|day| parts(day)).unwrap_or_default())
-        .collect();
-    let row = |day: &&DayStats| {
-        let totals = &day.totals;
-        html! { tr { th scope="row" { (day.date) } td.num { (totals.attempts) } td.num { (totals.succeeded) } td.num { (totals.counted - totals.succeeded) } } }
-    };
-    let rows: Vec<Markup> = shown.iter().rev().map(row).collect();
+fn days(days: &BTreeMap<NaiveDate, AttemptTotals>) -> Markup {
+    let Some(last) = days.keys().next_back().copied() else { return html! {} };
+    let shown = days.range(last.checked_sub_days(Days::new(MAX_DAYS - 1)).unwrap_or(last)..);
+    let first = shown.clone().next().map_or(last, |(date, _)| *date);
+    let dates = first.iter_days().take_while(|date| *date <= last);
+    let drawn: Vec<Vec<(&str, f64)>> = dates.map(|date| days.get(&date).map(parts).unwrap_or_default()).collect();
+    let rows = shown.rev().map(|(date, totals)| {
+        vec![cell(date), cell(totals.attempts), cell(totals.succeeded), cell(totals.counted - totals.succeeded)]
+    });
     html! {
         figure.card {
             (columns("Attempts by day: those that succeeded, failed, and do not count", &drawn))
             figcaption.meta { "Attempts by day, " (first) " to " (last) "; green succeeded, red failed, grey does not count." }
-            details { summary { "The numbers" } (table("Attempts by day", &["Day", "Attempts#", "Succeeded#", "Failed#"], &rows)) }
+            details { summary { "The numbers" } (table("Attempts by day", &["Day", "Attempts#", "Succeeded#", "Failed#"], rows)) }
         }
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are fewer attempts than that")]
-fn parts(day: &DayStats) -> Vec<(&'static str, f64)> {
-    let (good, counted, all) = (day.totals.succeeded, day.totals.counted, day.totals.attempts);
+fn parts(totals: &AttemptTotals) -> Vec<(&'static str, f64)> {
+    let (good, counted, all) = (totals.succeeded, totals.counted, totals.attempts);
     [("good", good), ("bad", counted - good), ("plain", all - counted)]
         .map(|(class, count)| (class, count as f64))
         .to_vec()
@@ -229,20 +197,15 @@ fn files(stats: &Stats) -> Markup {
     // What happened to none of them needs no column.
     let counts = counts.into_iter().filter(|(_, count)| files.iter().any(|file| count(file) > 0));
     let (names, counts): (Vec<&str>, Vec<Count>) = counts.unzip();
-    let row = |file: &TouchedFile| {
-        html! {
-            tr {
-                th scope="row" { code { (isolated(&title(&file.path))) } }
-                @for count in &counts { td.num { (count(file)) } }
-            }
-        }
-    };
-    let rows: Vec<Markup> = files.iter().map(row).collect();
+    let rows = files.iter().map(|file| {
+        let path = html! { code { (isolated(&title(&file.path))) } };
+        [path].into_iter().chain(counts.iter().map(|count| cell(count(file)))).collect()
+    });
     let headings: Vec<&str> = ["File"].into_iter().chain(names).collect();
     html! {
-        @if !rows.is_empty() {
+        @if !files.is_empty() {
             h2 { "Files touched most" }
-            (table("Files, by the number of attempts", &headings, &rows))
+            (table("Files, by the number of attempts", &headings, rows))
             (more(stats.files.len(), MAX_FILES, REST))
         }
     }

@@ -6,11 +6,12 @@ use ralph_memory::error::Severity;
 use ralph_memory::memory::{EntryFilter, EntrySort, SemanticStatus, Useless};
 use ralph_memory::{Id, Kind, Problem};
 
+use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, table, with_code};
 use super::super::links::entry_address;
+use super::done;
 use super::now::semantic;
 use super::operations::operations;
-use super::{NoFields, done};
 
 /// How many problems of a group are shown.
 const MAX_SHOWN: usize = 100;
@@ -18,7 +19,7 @@ const MAX_SHOWN: usize = 100;
 const MAX_USELESS: usize = 50;
 
 /// Makes the page.
-pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
+pub(super) fn health(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     // The servers of semantic search are asked by a thread of their own: they may take seconds.
     let status = context.semantic.clone().unwrap_or_else(|| SemanticStatus {
         wanted: false,
@@ -33,7 +34,7 @@ pub(in crate::serve) fn health(context: &PageContext<'_>, fields: &NoFields) -> 
         others.into_iter().partition(|problem| matches!(problem.code.as_str(), "suspect" | "unused"));
     let never_helped = never_helped(context);
     let main = html! {
-        (done(context, &fields.done))
+        (done(context, fields))
         (semantic(context))
         dl.figures {
             div { dt { "Files" } dd { (report.files) } }
@@ -90,10 +91,8 @@ fn row(problem: &Problem) -> Markup {
 
 /// Shows what is as it should be.
 fn examined(ok: &[Problem]) -> Markup {
-    let row =
-        |part: &Problem| html! { tr { th scope="row" { (part.code) } td { (with_code(part.message.as_str())) } } };
-    let rows: Vec<Markup> = ok.iter().map(row).collect();
-    html! { h2 { "As it should be" } (table("What was examined", &["Part", "Finding"], &rows)) }
+    let rows = ok.iter().map(|part| vec![html! { (part.code) }, with_code(part.message.as_str())]);
+    html! { h2 { "As it should be" } (table("What was examined", &["Part", "Finding"], rows)) }
 }
 
 /// Returns the knowledge that was included in contexts of attempts that failed, and of none that succeeded; most often first.

@@ -17,98 +17,44 @@ mod timeline;
 
 use axum::http::StatusCode;
 use maud::{Markup, html};
-use serde::Deserialize;
 
+use super::fields::PageFields;
 use super::html::{HtmlPage, PageContext, cut, hidden_value};
 use crate::error::{self, NothingFound};
 use crate::exit::Exit;
 
-pub(super) use context::context;
-pub(super) use entries::entries;
-pub(super) use entry::entry;
-pub(super) use features::{feature, features};
-pub(super) use health::health;
-pub(super) use now::now;
-pub(super) use run::run;
-pub(super) use search::search;
-pub(super) use task::task;
-pub(super) use timeline::timeline;
+/// A function that makes a page for the fields of a query.
+pub(super) type MakePage = fn(&PageContext<'_>, &PageFields) -> anyhow::Result<HtmlPage>;
 
-/// What a form changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FormAction {
-    Archive,
-    Restore,
-    Undo,
-}
+/// The pages, by the names of their addresses.
+pub(super) const PAGES: [(&str, MakePage); 11] = [
+    ("", now::now),
+    ("features", features::features),
+    ("feature", features::feature),
+    ("timeline", timeline::timeline),
+    ("task", task::task),
+    ("run", run::run),
+    ("entries", entries::entries),
+    ("entry", entry::entry),
+    ("search", search::search),
+    ("context", context::context),
+    ("health", health::health),
+];
 
-impl FormAction {
-    /// All of them.
-    pub(super) const ALL: [FormAction; 3] = [FormAction::Archive, FormAction::Restore, FormAction::Undo];
-
-    /// Returns the name of its address.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            FormAction::Archive => "archive",
-            FormAction::Restore => "restore",
-            FormAction::Undo => "undo",
-        }
-    }
-
-    /// Returns the one with this name.
-    fn named(name: &str) -> Option<FormAction> {
-        FormAction::ALL.into_iter().find(|action| action.as_str() == name)
-    }
-
-    /// Returns what is said when it is done.
-    fn said(self) -> &'static str {
-        match self {
-            FormAction::Archive => "Moved to the archive.",
-            FormAction::Undo => "Taken back. This can be redone.",
-            FormAction::Restore => "Restored. A version that was live before is in the archive now.",
-        }
-    }
-}
-
-/// The query of a page about one thing that has an id.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ById {
-    pub(super) id: String,
-}
-
-/// The query of a page about the memory as a whole.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct NoFields {
-    /// What a form has just done.
-    done: String,
-}
-
-/// Returns the error for an id that nothing has.
-pub(super) fn unknown_id(id: &str) -> NothingFound {
-    nothing("entry", id)
-}
-
-/// Returns the error for a number that no operation has.
-pub(super) fn unknown_operation(number: &str) -> NothingFound {
-    nothing("operation", number)
-}
+pub(super) const ARCHIVE: &str = "archive";
+pub(super) const RESTORE: &str = "restore";
+const UNDO: &str = "undo";
+/// What forms change, by the names of their addresses, with what a page says when it is done.
+pub(super) const ACTIONS: [(&str, &str); 3] = [
+    (ARCHIVE, "Moved to the archive."),
+    (RESTORE, "Restored. A version that was live before is in the archive now."),
+    (UNDO, "Taken back. This can be redone."),
+];
 
 /// Returns the error for something that there is not.
-fn nothing(what: &str, name: &str) -> NothingFound {
+pub(super) fn nothing(what: &str, name: &str) -> NothingFound {
     let hint = "it may have been renamed or removed; search for it".to_owned();
     NothingFound { message: format!("there is no {what} `{}`", cut(name, 200)), hint }
-}
-
-/// Returns a field of a query without white space around it; `None` if there is nothing in it.
-fn given(field: &str) -> Option<&str> {
-    Some(field.trim()).filter(|field| !field.is_empty())
-}
-
-/// Returns the names in a field of a query, which commas separate: a name may contain spaces.
-fn listed_in(field: &str) -> Vec<String> {
-    field.split(',').filter_map(given).map(str::to_owned).collect()
 }
 
 /// Returns the page for an address that no page has.
@@ -134,17 +80,21 @@ pub(super) fn error_page(error: &anyhow::Error) -> (StatusCode, HtmlPage) {
 }
 
 /// Says what a form has just done to the memory, as long as that is the last change: the page may be opened or updated again.
-fn done(context: &PageContext<'_>, action: &str) -> Markup {
+fn done(context: &PageContext<'_>, fields: &PageFields) -> Markup {
     let operations = context.memory.operations().unwrap_or_default();
-    let last = operations.first().filter(|_| FormAction::named(action) == Some(FormAction::Undo));
+    let last = operations.first().filter(|_| fields.text("done") == UNDO);
     html! {
-        @if last.is_some_and(|last| last.undoes.is_some()) { (said(FormAction::Undo.said())) }
-        @if last.is_some_and(|last| last.redoes.is_some()) { (said("Brought back. This can be undone.")) }
+        @if last.is_some_and(|last| last.undoes.is_some()) { (said(UNDO)) }
+        @if last.is_some_and(|last| last.redoes.is_some()) { (note("Brought back. This can be undone.")) }
     }
 }
 
-/// Says that a form did something.
-fn said(text: &str) -> Markup {
+/// Says what a form did.
+fn said(action: &str) -> Markup {
+    html! { @for (_, text) in ACTIONS.iter().filter(|(name, _)| *name == action) { (note(text)) } }
+}
+
+fn note(text: &str) -> Markup {
     html! { p.note.good role="status" { (text) } }
 }
 
@@ -161,9 +111,9 @@ fn refused(error: &anyhow::Error) -> Markup {
 }
 
 /// Returns a form of one button that changes something: an entry by its id, or an operation by its number.
-fn button(context: &PageContext<'_>, action: FormAction, id: &str, label: Markup) -> Markup {
+fn button(context: &PageContext<'_>, action: &str, id: &str, label: Markup) -> Markup {
     html! {
-        form method="post" action=(action.as_str()) {
+        form method="post" action=(action) {
             input type="hidden" name="token" value=(context.token);
             input type="hidden" name="id" value=(hidden_value(id));
             button { (label) }

@@ -3,19 +3,20 @@
 use maud::{Markup, html};
 use ralph_memory::memory::{Overview, StuckTask};
 
+use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, counted, empty, isolated, problems, with_code};
 use super::attempts::{attempt_table, live_card, task_link};
+use super::done;
 use super::operations::operations;
-use super::{NoFields, done};
 
 /// How many attempts are listed, and stuck tasks.
 const SHOWN: usize = 12;
 
 /// Makes the page.
-pub(in crate::serve) fn now(context: &PageContext<'_>, fields: &NoFields) -> anyhow::Result<HtmlPage> {
+pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     let Overview { live, stuck: stuck_tasks, log } = context.memory.overview(SHOWN);
     let main = html! {
-        (done(context, &fields.done))
+        (done(context, fields))
         (semantic(context))
         @if live.is_empty() { (empty("No run in progress.")) }
         @for run in &live { (live_card(run)) }
@@ -23,7 +24,7 @@ pub(in crate::serve) fn now(context: &PageContext<'_>, fields: &NoFields) -> any
         h2 { "Last attempts" }
         @if log.attempts.is_empty() { (empty("No attempt yet. A run, or an agent with the memory's tools, records them.")) }
         @else {
-            (attempt_table("The last attempts, newest first", &log.attempts))
+            (attempt_table("The last attempts, newest first", &log.attempts, false))
             @if log.in_all > log.attempts.len() {
                 p { a href=("timeline") { "All " (counted(log.in_all, "attempt", "attempts")) } }
             }

@@ -5,7 +5,7 @@ use ralph_memory::entry::timestamp;
 use ralph_memory::memory::Operation;
 
 use super::super::html::{PageContext, ShownTime, counted, cut, isolated};
-use super::{FormAction, button};
+use super::{UNDO, button};
 
 /// How many changes that hold, and how many that are taken back, are shown, and files of each.
 const MAX_SHOWN: usize = 5;
@@ -55,12 +55,12 @@ fn row(context: &PageContext<'_>, operation: &Operation, undo: Option<u64>) -> M
         @if let Some(by) = operation.taken_back_by {
             p.meta { "Taken back." }
             @if undo == Some(by) {
-                div.actions { (button(context, FormAction::Undo, &by.to_string(), html! { "Redo" span.sr { " change " (number) } })) }
+                div.actions { (button(context, UNDO, &by.to_string(), html! { "Redo" span.sr { " change " (number) } })) }
             }
         } @else if let Some(reason) = &operation.refusal {
             p.meta { "It cannot be taken back: " (isolated(reason)) }
         } @else {
-            div.actions { (button(context, FormAction::Undo, &number, html! { "Undo" span.sr { " change " (number) } })) }
+            div.actions { (button(context, UNDO, &number, html! { "Undo" span.sr { " change " (number) } })) }
         }
     }
 }

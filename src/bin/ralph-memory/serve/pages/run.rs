@@ -1,16 +1,18 @@
-//! One run: its tasks, its iterations, and what was learned in it.
+//! One run: its tasks, its attempts, and what was learned in it.
 
 use maud::{Markup, html};
 use ralph_memory::memory::RunView;
 
-use super::super::html::{HtmlPage, PageContext, ShownTime, entry_list, outcome_badge, problems, table};
-use super::attempts::{duration_chart, figures, iteration_table, live_card, task_link};
+use super::super::fields::PageFields;
+use super::super::html::{HtmlPage, PageContext, ShownTime, cell, entry_list, outcome_badge, problems, table};
+use super::attempts::{attempt_table, duration_chart, figures, live_card, task_link};
 use super::entry::fact;
-use super::{ById, nothing};
+use super::nothing;
 
 /// Makes the page.
-pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::Result<HtmlPage> {
-    let Some(run) = context.memory.run(&args.id) else { return Err(nothing("run", &args.id).into()) };
+pub(super) fn run(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
+    let id = fields.text("id");
+    let run = context.memory.run(id).ok_or_else(|| nothing("run", id))?;
     let main = html! {
         dl.facts {
             @if run.is_session { (fact("Kind", html! { "session without a loop" })) }
@@ -21,9 +23,9 @@ pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::R
         @for live in &run.live { (live_card(live)) }
         (tasks(&run))
         @if !run.attempts.is_empty() {
-            h2 { "Iterations" }
+            h2 { "Attempts" }
             (duration_chart(&run.attempts))
-            (iteration_table("Iterations, oldest first", &run.attempts))
+            (attempt_table("Attempts, oldest first", &run.attempts, true))
         }
         @if !run.knowledge.is_empty() { h2 { "Learned in it" } (entry_list(&run.knowledge)) }
         (problems(&run.problems))
@@ -37,15 +39,10 @@ pub(in crate::serve) fn run(context: &PageContext<'_>, args: &ById) -> anyhow::R
 }
 
 fn tasks(run: &RunView) -> Markup {
-    let row = |task: &ralph_memory::memory::TaskInRun| {
-        html! {
-            tr {
-                th scope="row" { (task_link(task.id.as_deref(), &task.title)) }
-                td { (outcome_badge(task.outcome)) }
-                td.num { (task.attempts) }
-            }
-        }
-    };
-    let rows: Vec<Markup> = run.tasks.iter().map(row).collect();
-    html! { @if !rows.is_empty() { h2 { "Tasks" } (table("The tasks of the run", &["Task", "Last outcome", "Attempts#"], &rows)) } }
+    let rows = run
+        .tasks
+        .iter()
+        .map(|task| vec![task_link(task.id.as_deref(), &task.title), outcome_badge(task.outcome), cell(task.attempts)]);
+    let headings = ["Task", "Last outcome", "Attempts#"];
+    html! { @if !run.tasks.is_empty() { h2 { "Tasks" } (table("The tasks of the run", &headings, rows)) } }
 }

@@ -3,18 +3,20 @@
 use maud::{Markup, html};
 use ralph_memory::memory::{TaskState, TaskView};
 
+use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, cut, entry_list, isolated, named_link, problems, title};
-use super::super::links::{NamedPage, context_address};
+use super::super::links::context_address;
 use super::attempts::{attempt_card, figures, live_card};
 use super::entry::fact;
-use super::{ById, nothing};
+use super::nothing;
 
 /// How many attempts are shown in full, the newest.
 const MAX_SHOWN: usize = 30;
 
 /// Makes the page.
-pub(in crate::serve) fn task(context: &PageContext<'_>, args: &ById) -> anyhow::Result<HtmlPage> {
-    let Some(task) = context.memory.task(&args.id) else { return Err(nothing("task", &args.id).into()) };
+pub(super) fn task(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
+    let id = fields.text("id");
+    let task = context.memory.task(id).ok_or_else(|| nothing("task", id))?;
     let count = task.attempts.len();
     let heading = if task.title.trim().is_empty() { cut(&task.id, 100) } else { title(&task.title) };
     let main = html! {
@@ -56,7 +58,7 @@ fn facts(task: &TaskView) -> Markup {
             }))
             (fact("Id", html! { code { (isolated(&task.id)) } }))
             @if let Some(feature) = &task.feature {
-                (fact("Feature", named_link(NamedPage::Feature, feature, feature)))
+                (fact("Feature", named_link("feature", feature, feature)))
             }
             @if let Some(section) = &task.section { (fact("Section", isolated(&cut(section, 100)))) }
             @if let Some(difficulty) = task.difficulty { (fact("Difficulty", html! { (difficulty.as_str()) })) }
