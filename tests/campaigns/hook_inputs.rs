@@ -152,33 +152,13 @@ pub(crate) fn input(seed: u64) -> Vec<u8> {
 
 /// Returns an object with the fields of clients, and any values.
 fn payload(random: &mut Random) -> Value {
-    const KEYS: [&str; 22] = [
-        "session_id",
-        "sessionId",
-        "conversation_id",
-        "cwd",
-        "working_dir",
-        "workspace_roots",
-        "source",
-        "prompt",
-        "last_assistant_message",
-        "assistant_response",
-        "prompt_response",
-        "transcript_path",
-        "transcriptPath",
-        "model",
-        "hook_event_name",
-        "agent_id",
-        "stop_hook_active",
-        "cursor_version",
-        "timestamp",
-        "reason",
-        "turn_id",
-        "event",
-    ];
+    const KEYS: &str = "session_id sessionId conversation_id cwd working_dir workspace_roots source prompt last_assistant_message \
+        assistant_response prompt_response transcript_path transcriptPath model hook_event_name agent_id \
+        stop_hook_active cursor_version timestamp reason turn_id event";
+    let keys: Vec<&str> = KEYS.split(' ').collect();
     let mut object = serde_json::Map::new();
     for _ in 0..random.below(12) {
-        let key = (*random.pick(&KEYS)).to_owned();
+        let key = random.pick::<&str>(&keys).to_string();
         object.insert(key, value(random));
     }
     Value::Object(object)

@@ -1,7 +1,7 @@
 //! Synthetic secrets of every kind, before they are carried anywhere.
 
 use super::codes::{base62, base64, bech32, crc32, percent};
-use super::services::{SERVICES, Service};
+use super::tables::{Service, TABLES};
 use super::template::{ALSO, CORE, WHOLE, between, bytes, fill, mark, marked, text, word};
 use crate::random::Random;
 
@@ -71,16 +71,16 @@ const MADE: [(&str, usize, Shape, &str, &str, Make); 24] = [
 
 /// Returns every kind with its weight.
 pub(crate) fn weights() -> Vec<(&'static str, usize)> {
-    let of_services = SERVICES.iter().map(|service| (service.kind, service.weight));
+    let of_services = TABLES.services.iter().map(|service| (service.kind.as_str(), service.weight));
     of_services.chain(MADE.iter().map(|made| (made.0, made.1))).collect()
 }
 
 /// Returns a secret of the kind with this number in [`weights`].
 pub(crate) fn leak(random: &mut Random, kind: usize) -> Leak {
-    if let Some(service) = SERVICES.get(kind) {
+    if let Some(service) = TABLES.services.get(kind) {
         return of_service(random, service);
     }
-    let (kind, _, shape, service, name, make) = MADE[kind - SERVICES.len()];
+    let (kind, _, shape, service, name, make) = MADE[kind - TABLES.services.len()];
     let mut value = make(random);
     while is_placeholder(&value) {
         value = make(random);
@@ -88,10 +88,10 @@ pub(crate) fn leak(random: &mut Random, kind: usize) -> Leak {
     Leak { kind, shape, value, name: name.to_owned(), service, companion: None }
 }
 
-fn of_service(random: &mut Random, of: &Service) -> Leak {
-    let name = *random.pick(of.names);
-    let template = *random.pick(of.values);
-    let shape = match of.kind {
+fn of_service(random: &mut Random, of: &'static Service) -> Leak {
+    let name = random.pick::<String>(&of.names);
+    let template = random.pick::<String>(&of.values);
+    let shape = match of.kind.as_str() {
         kind if kind.starts_with("header-") => Shape::Header,
         kind if kind.starts_with("password-") => Shape::Password,
         _ if of.needs_name => Shape::Named,
@@ -103,8 +103,8 @@ fn of_service(random: &mut Random, of: &Service) -> Leak {
         value = marked(random, template);
     }
     let is_owned = of.kind.starts_with("generic") && random.below(4) == 0;
-    let name = if is_owned { format!("{}_{name}", word(random).to_uppercase()) } else { name.to_owned() };
-    let companion = match of.kind {
+    let name = if is_owned { format!("{}_{name}", word(random).to_uppercase()) } else { name.clone() };
+    let companion = match of.kind.as_str() {
         "aws-secret-key" if random.below(2) == 0 => Some(("AWS_ACCESS_KEY_ID", "AKIA«b32 16»")),
         "twilio-auth" => Some(("TWILIO_ACCOUNT_SID", "AC«hex 32»")),
         kind if kind.starts_with("password") && name.starts_with("DB_") => Some(("DB_USER", "«word»_«app|rw|admin»")),
@@ -112,7 +112,7 @@ fn of_service(random: &mut Random, of: &Service) -> Leak {
     };
     let companion = companion
         .map(|(name, template)| (name.to_owned(), format!("{}{}{}", ALSO[0], fill(random, template), ALSO[1])));
-    Leak { kind: of.kind, shape, value, name, service: of.owner, companion }
+    Leak { kind: &of.kind, shape, value, name, service: &of.owner, companion }
 }
 
 /// Returns what is between the marks of the secret.
