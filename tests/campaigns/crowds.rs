@@ -15,7 +15,7 @@ use ralph_memory::internals::entry::read;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;
 
-use crate::program::{NOW, Program, files, word};
+use crate::program::{NOW, Program, files, is_temporary, word};
 use crate::random::Random;
 
 /// How many write at a time, and how many search beside them.
@@ -273,8 +273,7 @@ pub(crate) fn editors(place: &Path, path: &Path, each: usize, ninth: bool, seed:
             assert_eq!(entry.head.tags.len(), expected.len());
         }
     }
-    let left: Vec<PathBuf> =
-        files(&root.join(".ralph")).into_iter().filter(|path| path.to_string_lossy().contains("/.tmp-")).collect();
+    let left: Vec<PathBuf> = files(&root.join(".ralph")).into_iter().filter(|path| is_temporary(path)).collect();
     assert_eq!(left, Vec::<PathBuf>::new(), "nothing is left");
     equals_a_rebuild(&program, &root, "shared the same");
     outcome

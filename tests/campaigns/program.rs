@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// The time of every run that needs no other.
 pub(crate) const NOW: &str = "2026-11-20T10:00:00Z";
@@ -33,10 +34,16 @@ impl Program {
         self.home.join(".local/state/ralph-memory")
     }
 
-    /// Starts it likewise, with all three files piped.
-    pub(crate) fn start(&self, root: &Path, now: &str, arguments: &[&str]) -> Child {
+    /// Returns it as it is run in `root` at the time `now`.
+    pub(crate) fn command(&self, root: &Path, now: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
         command.args(["--now", now]).args(arguments).current_dir(root).env_clear().env("HOME", &self.home);
+        command
+    }
+
+    /// Starts it, with all three files piped.
+    pub(crate) fn start(&self, root: &Path, now: &str, arguments: &[&str]) -> Child {
+        let mut command = self.command(root, now, arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }
@@ -100,6 +107,19 @@ pub(crate) fn word(number: usize) -> String {
     word
 }
 
+/// Makes a temporary folder, on a disk in memory where the system has one with room: many small files are quickly made, made
+/// durable and removed there.
+pub(crate) fn quick_folder() -> TempDir {
+    const IN_MEMORY: &str = "/dev/shm";
+    let room = rustix::fs::statvfs(IN_MEMORY).map_or(0, |stat| stat.f_bavail * stat.f_frsize);
+    let made = if room < 1 << 30 {
+        tempfile::tempdir()
+    } else {
+        tempfile::tempdir_in(IN_MEMORY).or_else(|_| tempfile::tempdir())
+    };
+    made.unwrap()
+}
+
 /// Copies a folder and all below it, but for what `without` says of paths below it.
 pub(crate) fn copy(from: &Path, to: &Path, without: &dyn Fn(&Path) -> bool) {
     fs::create_dir_all(to).unwrap();
@@ -115,45 +135,60 @@ pub(crate) fn copy(from: &Path, to: &Path, without: &dyn Fn(&Path) -> bool) {
     }
 }
 
-/// Returns the files below a folder, sorted; nothing where there is no folder.
-pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+/// Copies a project likewise. What is begun in it counts beside the lock that it was begun with, so the copy gets the same.
+pub(crate) fn copy_project(from: &Path, to: &Path, without: &dyn Fn(&Path) -> bool) {
+    copy(from, to, &|path| path.ends_with("state/lock") || without(path));
+    let [lock, same] = [from, to].map(|root| root.join(".ralph/state/lock"));
+    if lock.exists() {
+        fs::hard_link(lock, same).unwrap();
+    }
+}
+
+/// Returns whether a file was being written, and is left over.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".tmp-"))
+}
+
+/// Returns all that is below a folder, sorted: files and links, and the folders that `enters` lets it look into. Nothing where
+/// there is no folder.
+pub(crate) fn walk(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
-            if entry.file_type().unwrap().is_dir() {
-                folders.push(entry.path());
-            } else {
-                found.push(entry.path());
+            let is_folder = entry.file_type().unwrap().is_dir();
+            if is_folder && !enters(&entry.path()) {
+                continue;
             }
+            folders.extend(is_folder.then(|| entry.path()));
+            found.push(entry.path());
         }
     }
     found.sort();
     found
 }
 
-/// The files of a memory but those of `cache/` and `state/`, and its folders.
+/// Returns the files below a folder, sorted.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = walk(folder, &|_| true);
+    found.retain(|path| path.is_symlink() || !path.is_dir());
+    found
+}
+
+/// What is below a folder, by its path there: the bytes of files, and folders.
 pub(crate) type Content = BTreeMap<String, Option<Vec<u8>>>;
 
-/// Returns the files of a memory.
+/// Returns what is below a folder, but for the folders that `enters` does not let it look into.
+pub(crate) fn content_below(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> Content {
+    let name = |path: &Path| path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+    let read = |path: PathBuf| (name(&path), (!path.is_dir()).then(|| fs::read(&path).unwrap()));
+    walk(folder, enters).into_iter().map(read).collect()
+}
+
+/// Returns the files and folders of a memory but for `cache/` and `state/`.
 pub(crate) fn content(root: &Path) -> Content {
-    let mut content = Content::new();
-    let mut folders = vec![root.join(".ralph")];
-    while let Some(folder) = folders.pop() {
-        for found in fs::read_dir(folder).unwrap() {
-            let path = found.unwrap().path();
-            let name = path.strip_prefix(root.join(".ralph")).unwrap().display().to_string();
-            if ["cache", "state"].contains(&name.as_str()) {
-                continue;
-            }
-            let bytes = if path.is_dir() { None } else { Some(fs::read(&path).unwrap()) };
-            if bytes.is_none() {
-                folders.push(path);
-            }
-            content.insert(name, bytes);
-        }
-    }
-    content
+    let memory = root.join(".ralph");
+    content_below(&memory, &|path| ![memory.join("cache"), memory.join("state")].iter().any(|own| own == path))
 }
 
 /// Returns the names that differ.
