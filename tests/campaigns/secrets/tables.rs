@@ -1,5 +1,6 @@
 //! The templates of secrets and of what only looks like one. They are in files of TOML, which `template.rs` explains.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -10,6 +11,7 @@ pub(crate) static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
     shapes: toml::from_str(include_str!("shapes.toml")).unwrap(),
     decoys: toml::from_str(include_str!("decoys.toml")).unwrap(),
     harmless: table(include_str!("harmless.toml"), "harmless"),
+    carriers: toml::from_str(include_str!("carriers.toml")).unwrap(),
 });
 
 pub(crate) struct Tables {
@@ -19,6 +21,8 @@ pub(crate) struct Tables {
     pub(crate) decoys: Decoys,
     /// Texts that look like a secret and are none.
     pub(crate) harmless: Vec<String>,
+    /// Lines for secrets, by carrier and shape.
+    pub(crate) carriers: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
 fn table<Row: DeserializeOwned>(text: &str, name: &str) -> Vec<Row> {
