@@ -1,13 +1,17 @@
 //! The program, for campaigns: run in a folder, with nothing from outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::fs::StatVfsMountFlags;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -97,6 +101,77 @@ impl fmt::Display for Ran {
     }
 }
 
+/// Returns git in a folder as its author runs it, with this home and without settings.
+pub(crate) fn git_command(folder: &Path, home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    let settings =
+        ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"];
+    command.args(settings).args(arguments).current_dir(folder).stdin(Stdio::null()).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", home).env("GIT_EDITOR", "true");
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command
+}
+
+/// Runs git in a folder, which must succeed.
+#[track_caller]
+pub(crate) fn git(folder: &Path, arguments: &[&str]) {
+    let output = git_command(folder, folder, arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A running `watch --json`, and the files that it told of.
+pub(crate) struct Watcher {
+    pub(crate) child: Child,
+    view: Arc<Mutex<(BTreeSet<String>, usize)>>,
+}
+
+impl Watcher {
+    /// Starts it, and waits until it is ready. The files in `view` are known.
+    pub(crate) fn start(program: &Program, root: &Path, view: BTreeSet<String>) -> Watcher {
+        let mut command = Command::new(&program.path);
+        command.args(["watch", "--json"]).current_dir(root).env_clear().env("HOME", &program.home);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let ready: Value = serde_json::from_str(&lines.next().unwrap_or_default()).unwrap();
+        assert_eq!(ready["event"], "ready");
+        let view = Arc::new(Mutex::new((view, 0)));
+        let own = Arc::clone(&view);
+        thread::spawn(move || {
+            for line in lines {
+                let told: Value = serde_json::from_str(&line).unwrap();
+                let paths = |name: &str| told[name].as_array().into_iter().flatten().filter_map(Value::as_str);
+                let (paths_seen, n_events) = &mut *own.lock().unwrap();
+                paths_seen.extend(paths("indexed").map(str::to_owned));
+                paths_seen.retain(|seen| paths("removed").all(|path| path != seen));
+                *n_events += 1;
+            }
+        });
+        Watcher { child, view }
+    }
+
+    /// Waits until the files that it told of are those that there are, and returns how long that took, and how many
+    /// changes it told of.
+    pub(crate) fn catch_up(&self, expected: &dyn Fn() -> BTreeSet<String>, longest: Duration) -> (Duration, usize) {
+        let begun = Instant::now();
+        loop {
+            let ((seen, n_events), expected) = (self.view.lock().unwrap().clone(), expected());
+            if seen == expected {
+                return (begun.elapsed(), n_events);
+            }
+            let differs: Vec<_> = seen.symmetric_difference(&expected).take(10).collect();
+            assert!(begun.elapsed() < longest, "the watcher's view differs: {differs:?}");
+            thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Returns a word that no other number has, in which no stemmer finds an ending.
 pub(crate) fn word(number: usize) -> String {
     const LETTERS: &[u8] = b"bcdfghjkmnpqrtvw";
@@ -107,17 +182,14 @@ pub(crate) fn word(number: usize) -> String {
     word
 }
 
-/// Makes a temporary folder, on a disk in memory where the system has one with room: many small files are quickly made, made
-/// durable and removed there.
+/// Makes a temporary folder, on a disk in memory where the system has one with room that runs programs: many small files are quickly
+/// made, made durable and removed there.
 pub(crate) fn quick_folder() -> TempDir {
     const IN_MEMORY: &str = "/dev/shm";
-    let room = rustix::fs::statvfs(IN_MEMORY).map_or(0, |stat| stat.f_bavail * stat.f_frsize);
-    let made = if room < 1 << 30 {
-        tempfile::tempdir()
-    } else {
-        tempfile::tempdir_in(IN_MEMORY).or_else(|_| tempfile::tempdir())
-    };
-    made.unwrap()
+    let is_usable = rustix::fs::statvfs(IN_MEMORY)
+        .is_ok_and(|stat| stat.f_bavail * stat.f_frsize >= 1 << 30 && !stat.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    let folder = Some(IN_MEMORY).filter(|_| is_usable).and_then(|folder| tempfile::tempdir_in(folder).ok());
+    folder.unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
 /// Copies a folder and all below it, but for what `without` says of paths below it.
