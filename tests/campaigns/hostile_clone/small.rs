@@ -70,7 +70,9 @@ pub(super) fn run(made: &Made<'_>, place: &Path, clones: usize, only: Option<&'s
             })
         };
         let threads: Vec<_> = (0..THREADS).map(thread).collect();
-        threads.into_iter().for_each(|thread| tally.join(thread.join().unwrap()));
+        for thread in threads {
+            tally.join(thread.join().unwrap());
+        }
     });
     tally
 }

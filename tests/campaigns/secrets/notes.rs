@@ -14,7 +14,7 @@ pub(crate) fn sentence(random: &mut Random) -> String {
 }
 
 fn decoy(random: &mut Random) -> String {
-    let template = random.pick::<String>(&TABLES.decoys.decoys);
+    let template = random.pick::<String>(&TABLES.decoys.lines);
     fill(random, template)
 }
 

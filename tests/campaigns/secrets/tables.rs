@@ -52,7 +52,7 @@ pub(crate) struct Shapes {
 
 #[derive(Deserialize)]
 pub(crate) struct Decoys {
-    pub(crate) decoys: Vec<String>,
+    pub(crate) lines: Vec<String>,
     pub(crate) sentences: Vec<String>,
     pub(crate) paragraphs: Vec<String>,
     pub(crate) tongues: Vec<String>,
