@@ -16,8 +16,6 @@ use ralph_memory::entry::{Outcome, Sections, Validation};
 use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Scope};
 
-#[path = "briefings/facts.rs"]
-mod facts;
 #[path = "briefings/pages.rs"]
 mod pages;
 #[path = "briefings/story.rs"]

@@ -12,7 +12,7 @@ use ralph_memory::{Memory, Task};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::program::{NOW, Program, Ran, copy, files};
+use crate::program::{NOW, Program, Ran, copy_project, files};
 use crate::random::Random;
 
 /// What came of a campaign.
@@ -74,10 +74,7 @@ pub(crate) fn run(place: &Path, program: &Path, damages: usize, seed: u64) -> Ou
             outcome.noticed += 1;
         }
         let _ = fs::remove_dir_all(&other);
-        copy(&root, &other, &|path| path.ends_with(".ralph/cache") || path.ends_with("state/lock"));
-        // What is begun counts beside the lock that it was begun with.
-        let [lock, same] = [&root, &other].map(|root| root.join(".ralph/state/lock"));
-        fs::hard_link(lock, same).unwrap();
+        copy_project(&root, &other, &|path| path.ends_with(".ralph/cache"));
         ask(&program, &root, &other, outcome.damaged, &mut random, &place);
         // Whatever it was, the write has repaired it.
         assert!(live_index(&program, &root, &place).is_some(), "{place}: {:?}", checked(&program, &root, &place));

@@ -3,19 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph_memory::internals::entry::read;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use serde_json::Value;
 
-use crate::program::{NOW, Program, files, word};
+use crate::program::{NOW, Program, Watcher, files, is_temporary, word};
 use crate::random::Random;
 
 /// How many write at a time, and how many search beside them.
@@ -40,61 +36,13 @@ pub(crate) struct Outcome {
     pub(crate) kept: usize,
 }
 
-/// `watch --json`, and its events.
-struct Watcher {
-    child: Child,
-    lines: Receiver<Value>,
-    view: BTreeSet<String>,
-}
-
-impl Watcher {
-    fn start(program: &Path, root: &Path) -> Watcher {
-        let mut command = Command::new(program);
-        command.args(["watch", "--json"]).current_dir(root).env_clear().env("HOME", root);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let stdout = child.stdout.take().unwrap();
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                let _ = sender.send(serde_json::from_str(&line).unwrap());
-            }
-        });
-        let watcher = Watcher { child, lines, view: BTreeSet::new() };
-        assert_eq!(watcher.lines.recv_timeout(LONGEST).unwrap()["event"], "ready");
-        watcher
-    }
-
-    /// Reads events until the known files are these, and returns how long that took.
-    fn catch_up(&mut self, expected: &BTreeSet<String>) -> Duration {
-        let begun = Instant::now();
-        while self.view != *expected {
-            let told = self.lines.recv_timeout(LONGEST).expect("the watcher tells of every file");
-            let paths = |name: &str| {
-                told[name].as_array().unwrap().iter().map(|path| path.as_str().unwrap().to_owned()).collect::<Vec<_>>()
-            };
-            self.view.extend(paths("indexed"));
-            for path in paths("removed") {
-                self.view.remove(&path);
-            }
-        }
-        begun.elapsed()
-    }
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Lets eight processes at a time write so many entries each, while two search and one watches.
 pub(crate) fn writers(place: &Path, path: &Path, each: usize) -> Outcome {
     let root = place.join("project");
     fs::create_dir(&root).unwrap();
     let program = Program::new(path, place);
     program.run(&root, NOW, &["init"], "").ended(0, "init");
-    let mut watcher = Watcher::start(path, &root);
+    let watcher = Watcher::start(&program, &root, BTreeSet::new());
     let (is_over, searches) = (AtomicBool::new(false), AtomicUsize::new(0));
     let mut outcome = Outcome::default();
     thread::scope(|scope| {
@@ -154,7 +102,7 @@ pub(crate) fn writers(place: &Path, path: &Path, each: usize) -> Outcome {
         words.insert(text.split("many: ").nth(1).unwrap().trim().to_owned());
     }
     assert_eq!(words.len(), outcome.written, "each says what it was given");
-    watcher.catch_up(&on_disk);
+    watcher.catch_up(&|| on_disk.clone(), LONGEST);
     drop(watcher);
     equals_a_rebuild(&program, &root, "written by many");
     outcome
@@ -273,8 +221,7 @@ pub(crate) fn editors(place: &Path, path: &Path, each: usize, ninth: bool, seed:
             assert_eq!(entry.head.tags.len(), expected.len());
         }
     }
-    let left: Vec<PathBuf> =
-        files(&root.join(".ralph")).into_iter().filter(|path| path.to_string_lossy().contains("/.tmp-")).collect();
+    let left: Vec<PathBuf> = files(&root.join(".ralph")).into_iter().filter(|path| is_temporary(path)).collect();
     assert_eq!(left, Vec::<PathBuf>::new(), "nothing is left");
     equals_a_rebuild(&program, &root, "shared the same");
     outcome

@@ -3,7 +3,7 @@
 //! same command succeeds when the disk works again.
 //!
 //! The tests make every twenty-third operation of a command fail in one way, starting at a different one for each
-//! command, since commands share most operations; of `init`, every operation in every way. The program `campaigns` makes each fail in one way, or in every possible way.
+//! command, since commands share most operations; of `init`, every operation in one way. The program `campaigns` makes each fail in one way, or in every possible way.
 //! The tests also skip seven of eight operations that only read the cache, different ones for each seed: they are more
 //! than all others together, and they only decide whether the cache is rebuilt. The cache is written in three ways:
 //! after a write, after a move and on its own. Of commands that do it like an earlier one, the tests skip seven of
@@ -12,7 +12,7 @@
 //! Several threads write the index, so the order of the operations differs a little between runs: a command is done
 //! when a run has fewer operations than the number that was to fail.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,9 @@ use ralph_memory::{Memory, Query};
 pub(crate) use cases::{CASES, Case, add_learnings, at};
 use cases::{EDITOR, NOW, prepare};
 use tracer::{At, Does, Fault, Injected, Program, Thin, Traced};
+
+use crate::program::{self, Content, content_below, copy_project, differences, is_temporary};
+use crate::tally::Tally;
 
 #[path = "faults/cases.rs"]
 mod cases;
@@ -39,7 +42,7 @@ const THINNED: usize = 8;
 /// Of so many others.
 const SAMPLED: usize = 23;
 /// The files of a project, without the cache and [`NO_CONTENT`].
-type Files = BTreeMap<String, Vec<u8>>;
+type Files = Content;
 
 /// The lock, the log of changes, and notes, which are a best effort.
 const NO_CONTENT: [&str; 3] = [".ralph/state/lock", ".ralph/state/undo/", ".ralph/state/sessions/"];
@@ -50,29 +53,17 @@ pub(crate) enum Errors {
     /// One at every twenty-third operation, from which on the seed says; at few of the cache.
     Sampled,
     /// One at each operation, another one from one to the next and from seed to seed; at few of the cache.
-    #[allow(dead_code, reason = "the tests take samples")]
     Rotating,
     /// Each that the operation can give, at every operation.
+    #[allow(dead_code, reason = "the tests take samples")]
     All,
 }
 
-/// What came of a command.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    /// How many file operations it has.
-    pub(crate) calls: usize,
-    /// How often it was run with one that fails.
-    pub(crate) runs: usize,
-    /// How the runs ended: the exit code, or -1 where a signal ended one.
-    pub(crate) codes: BTreeMap<i32, usize>,
-    /// What must not be.
-    pub(crate) faults: Vec<String>,
-}
-
-/// Runs one command over and over, and lets an operation fail each time. `place` is an empty folder.
-pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, seed: usize) -> Outcome {
+/// Runs one command over and over, and lets an operation fail each time. `place` is an empty folder. Counted are its file
+/// operations ("calls"), how often it was run with one that fails ("runs"), and how these runs ended ("code: …"; -1 by a signal).
+pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, seed: usize) -> Tally {
     let mut it = Campaign::new(place, program, case);
-    let mut outcome = Outcome::default();
+    let mut tally = Tally::default();
     let thin = match errors {
         Errors::Sampled | Errors::Rotating => {
             Thin { path: ".ralph/cache", only_reading: case.writes_cache, one_in: THINNED, first: seed % THINNED }
@@ -82,16 +73,14 @@ pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, see
     let (first, step) = if errors == Errors::Sampled { (1 + seed % SAMPLED, SAMPLED) } else { (1, 1) };
     for at in (first..).step_by(step) {
         let mut error = if errors == Errors::All { 0 } else { at + seed };
-        while let Some(injected) =
-            it.run(Fault { at: At::Number(at), error, thin, since: "", more: &[], kills: false }, &mut outcome)
-        {
+        while let Some(injected) = it.run(Fault { error, thin, ..Fault::at(At::Number(at)) }, &mut tally) {
             error += 1;
             if errors != Errors::All || error >= injected.n_errors {
                 break;
             }
         }
-        if outcome.calls > 0 {
-            return outcome;
+        if tally["calls"] > 0 {
+            return tally;
         }
     }
     unreachable!("a command has an end")
@@ -99,17 +88,16 @@ pub(crate) fn run(place: &Path, program: &Path, case: &Case, errors: Errors, see
 
 /// Runs one command, and lets the first operation of this name fail that is about a path with this in it, in each
 /// way that it can. `place` is an empty folder.
-pub(crate) fn run_at(place: &Path, program: &Path, case: &str, call: &'static str, path: &'static str) -> Outcome {
+pub(crate) fn run_at(place: &Path, program: &Path, case: &str, call: &'static str, path: &'static str) -> Tally {
     let case = CASES.iter().find(|known| known.name == case).expect("a command of this name");
     let mut it = Campaign::new(place, program, case);
-    let mut outcome = Outcome::default();
-    let fault =
-        |error| Fault { at: At::Call(call, path), error, thin: Thin::default(), since: "", more: &[], kills: false };
-    let injected = it.run(fault(0), &mut outcome).expect("such an operation");
+    let mut tally = Tally::default();
+    let fault = |error| Fault { error, ..Fault::at(At::Call(call, path)) };
+    let injected = it.run(fault(0), &mut tally).expect("such an operation");
     for error in 1..injected.n_errors {
-        it.run(fault(error), &mut outcome);
+        it.run(fault(error), &mut tally);
     }
-    outcome
+    tally
 }
 
 struct Campaign<'a> {
@@ -136,7 +124,7 @@ impl<'a> Campaign<'a> {
         }
         if let Some(first) = case.first {
             link_shell(&model);
-            let ran = with_arguments(program, case, &model, first).run();
+            let ran = program_in(&model, program, first, case.input).run();
             assert_eq!(ran.code, Some(0), "{}: {}", case.name, ran.stderr);
         }
         let before = files(&model);
@@ -169,7 +157,7 @@ impl<'a> Campaign<'a> {
             let base = self.place.join(self.n_copies.to_string());
             fs::create_dir(&base).unwrap();
             link_shell(&base.join("project"));
-            copy_project(&self.place.join("model/project"), &base.join("project"));
+            copy_with_key(&self.place.join("model/project"), &base.join("project"));
             self.copies.push_back(base.join("project"));
         }
         let copy = self.copies.pop_front().unwrap();
@@ -182,36 +170,31 @@ impl<'a> Campaign<'a> {
 
     /// Runs the command with a fault, and adds what came of it; none where nothing failed, since the command has no
     /// such operation.
-    fn run(&mut self, fault: Fault, outcome: &mut Outcome) -> Option<Injected> {
+    fn run(&mut self, fault: Fault, tally: &mut Tally) -> Option<Injected> {
         let copy = self.copy();
         let traced = self.program(&copy).run_with(fault);
         if let Some(injected) = &traced.injected {
-            outcome.runs += 1;
-            *outcome.codes.entry(traced.code.unwrap_or(-1)).or_default() += 1;
+            tally.count("runs");
+            tally.count(format!("code: {}", traced.code.unwrap_or(-1)));
             let faults = self.check(&copy, &traced, injected);
             if !faults.is_empty() {
                 let Injected { call, path, error, .. } = injected;
                 let (name, at) = (self.case.name, traced.counted);
                 let path = path.strip_prefix(&copy).unwrap_or(path).display();
-                outcome.faults.push(format!("{name}: {error} at call {at}, {call} of {path}: {}", faults.join("; ")));
+                tally.fault(format!("{name}: {error} at call {at}, {call} of {path}: {}", faults.join("; ")));
             }
         } else {
-            outcome.calls = traced.counted;
-            self.check_unharmed(&copy, &traced, &mut outcome.faults);
+            tally.add("calls", traced.counted);
+            if traced.code != Some(0) || files(&copy) != self.after || found(&copy) != self.found {
+                tally.fault(format!("{}: a run without a fault is another one", self.case.name));
+            }
         }
         fs::remove_dir_all(copy.parent().unwrap()).unwrap();
         traced.injected
     }
 
     fn program<'b>(&'b self, copy: &'b Path) -> Program<'b> {
-        with_arguments(self.program, self.case, copy, self.case.arguments)
-    }
-
-    /// Checks the run in which nothing failed.
-    fn check_unharmed(&self, copy: &Path, traced: &Traced, faults: &mut Vec<String>) {
-        if traced.code != Some(0) || files(copy) != self.after || found(copy) != self.found {
-            faults.push(format!("{}: a run without a fault is another one", self.case.name));
-        }
+        program_in(copy, self.program, self.case.arguments, self.case.input)
     }
 
     /// Returns what is wrong after a run with a fault.
@@ -220,14 +203,14 @@ impl<'a> Campaign<'a> {
         let is_done = traced.code == Some(0);
         self.check_code(copy, traced, injected, &mut faults);
         let mut now = files(copy);
-        if let Some(path) = now.keys().find(|path| is_temporary(path)).cloned() {
+        if let Some(path) = now.keys().find(|path| is_temporary(Path::new(path))).cloned() {
             // Files that cannot be removed stay, and are distinct from entries.
             if injected.does != Does::Removes {
                 faults.push(format!("`{path}` is left"));
             }
             sweep(copy);
             now = files(copy);
-            if now.keys().any(|path| is_temporary(path)) {
+            if now.keys().any(|path| is_temporary(Path::new(path))) {
                 faults.push(format!("`{path}` stays after cleaning up"));
             }
         }
@@ -243,15 +226,15 @@ impl<'a> Campaign<'a> {
             // as what was asked for is done.
             let is_excused = injected.does.only_reads() || injected.does == Does::Removes;
             if now != self.after && !(is_excused && (self.case.is_done)(&now)) {
-                faults.push(format!("it says that it is done: {}", difference(&self.after, &now)));
+                faults.push(format!("it says that it is done: {}", differences(&self.after, &now).join(", ")));
             }
         } else {
             if now != self.before && !self.case.in_steps {
-                faults.push(format!("it says that it failed: {}", difference(&self.before, &now)));
+                faults.push(format!("it says that it failed: {}", differences(&self.before, &now).join(", ")));
             }
             let mut again = self.program(copy).run();
             if let (Some(2), Some(retry)) = (again.code, self.case.retry) {
-                again = with_arguments(self.program, self.case, copy, retry).run();
+                again = program_in(copy, self.program, retry, self.case.input).run();
             }
             if again.code != Some(0) {
                 faults.push(format!("the second try ends {:?}: {}", again.code, again.stderr));
@@ -259,7 +242,7 @@ impl<'a> Campaign<'a> {
             now = files(copy);
             self.check_kept(copy, &now, &mut faults);
             if now != self.after && !(self.case.leaves_a_trace && (self.case.is_done)(&now)) {
-                faults.push(format!("after the second try: {}", difference(&self.after, &now)));
+                faults.push(format!("after the second try: {}", differences(&self.after, &now).join(", ")));
             }
         }
         let answers = found(copy);
@@ -304,7 +287,7 @@ impl<'a> Campaign<'a> {
     /// the name that it was to get. What an entry said is in a file or in the log.
     fn check_kept(&self, copy: &Path, now: &Files, faults: &mut Vec<String>) {
         let log: Vec<Vec<u8>> =
-            all_files(&copy.join(".ralph/state/undo")).into_iter().map(|path| fs::read(path).unwrap()).collect();
+            program::files(&copy.join(".ralph/state/undo")).into_iter().map(|path| fs::read(path).unwrap()).collect();
         let is_logged =
             |bytes: &[u8]| log.iter().any(|file| file.windows(bytes.len().max(1)).any(|part| part == bytes));
         for (path, bytes) in &self.before {
@@ -322,13 +305,13 @@ impl<'a> Campaign<'a> {
             }
             let is_entry =
                 [".ralph/knowledge/", ".ralph/journal/", ".ralph/archive/"].iter().any(|area| path.starts_with(area));
-            if is_entry && !now.values().any(|known| known == bytes) && !is_logged(bytes) {
+            if is_entry && !now.values().any(|known| known == bytes) && !bytes.as_deref().is_some_and(is_logged) {
                 faults.push(format!("what `{path}` said is in no file, and not in the log"));
             }
         }
         for (path, bytes) in now {
             let is_known = [&self.before, &self.after].iter().any(|files| files.values().any(|known| known == bytes));
-            if !is_known && !is_whole(path, bytes) {
+            if !is_known && !bytes.as_deref().is_some_and(|bytes| is_whole(path, bytes)) {
                 faults.push(format!("`{path}` is not whole"));
             }
         }
@@ -336,17 +319,11 @@ impl<'a> Campaign<'a> {
 }
 
 /// Returns the program with these arguments, in a copy.
-fn with_arguments<'a>(program: &'a Path, case: &Case, copy: &'a Path, arguments: &[&str]) -> Program<'a> {
-    let arguments = ["--now", NOW].iter().chain(arguments).map(|&argument| argument.to_owned());
+pub(crate) fn program_in<'a>(copy: &'a Path, program: &'a Path, arguments: &[&str], input: &'a str) -> Program<'a> {
+    let arguments = ["--now", NOW].iter().chain(arguments).map(|&argument| argument.to_owned()).collect();
     let home = copy.with_file_name("home");
-    Program {
-        path: program,
-        arguments: arguments.collect(),
-        variables: &[EDITOR],
-        input: case.input,
-        folder: copy,
-        home,
-    }
+    fs::create_dir_all(&home).unwrap();
+    Program { path: program, arguments, variables: &[EDITOR], input, folder: copy, home }
 }
 
 /// Makes a home beside a copy with a shell in it, from which an editor is started: the only program in the search path.
@@ -375,29 +352,11 @@ fn is_whole(path: &str, bytes: &[u8]) -> bool {
     }
 }
 
-fn is_temporary(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| name.starts_with(".tmp-"))
-}
-
 /// Removes what is left behind, and keeps what is not known.
 fn sweep(root: &Path) {
     let store = Store::open(root).unwrap();
     let lock = store.lock(Duration::ZERO).unwrap();
     store.sweep(&lock).unwrap();
-}
-
-/// Says which files differ.
-fn difference(expected: &Files, found: &Files) -> String {
-    let mut told = Vec::new();
-    for path in expected.keys().chain(found.keys().filter(|path| !expected.contains_key(*path))) {
-        match (expected.get(path), found.get(path)) {
-            (Some(_), None) => told.push(format!("without `{path}`")),
-            (None, Some(_)) => told.push(format!("with `{path}`")),
-            (one, other) if one != other => told.push(format!("another `{path}`")),
-            _ => {}
-        }
-    }
-    told.join(", ")
 }
 
 /// Returns what searches find, with scores.
@@ -412,29 +371,13 @@ fn found(root: &Path) -> Vec<String> {
 }
 
 fn files(root: &Path) -> Files {
-    let mut files = Files::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for found in fs::read_dir(folder).unwrap() {
-            let found = found.unwrap();
-            let path = found.path().strip_prefix(root).unwrap().display().to_string();
-            // Of the cache only that nothing temporary is in it, and the rest shows in what searches find.
-            let is_cache = path.starts_with(".ralph/cache/") && !is_temporary(&path);
-            if found.file_type().unwrap().is_dir() {
-                folders.push(found.path());
-            } else if !is_cache && !NO_CONTENT.iter().any(|place| path.starts_with(place)) {
-                files.insert(path, fs::read(found.path()).unwrap());
-            }
-        }
-    }
+    let mut files = content_below(root, &|_| true);
+    files.retain(|path, bytes| {
+        // Of the cache only that nothing temporary is in it, and the rest shows in what searches find.
+        let is_cache = path.starts_with(".ralph/cache/") && !is_temporary(Path::new(path));
+        bytes.is_some() && !is_cache && !NO_CONTENT.iter().any(|place| path.starts_with(place))
+    });
     files
-}
-
-/// Returns the paths of all files below a folder; none if there is no folder.
-fn all_files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
-    let paths = found.map(|found| found.unwrap().path());
-    paths.flat_map(|path| if path.is_dir() { all_files(&path) } else { vec![path] }).collect()
 }
 
 /// Returns where the user of a project keeps the key: in the home beside it.
@@ -448,27 +391,11 @@ pub(crate) fn opened(root: &Path) -> Memory {
 }
 
 /// Copies a project, and the key of its user. What is begun in it, and its log of changes, count in the copy as well.
-pub(crate) fn copy_project(from: &Path, to: &Path) {
-    copy_all(from, to);
+pub(crate) fn copy_with_key(from: &Path, to: &Path) {
+    copy_project(from, to, &|_| false);
     let [key, copy] = [from, to].map(|root| state_folder(root).join("key"));
     if key.exists() {
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
         fs::copy(key, copy).unwrap();
-    }
-}
-
-fn copy_all(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for found in fs::read_dir(from).unwrap() {
-        let found = found.unwrap();
-        let to = to.join(found.file_name());
-        if found.file_type().unwrap().is_dir() {
-            copy_all(&found.path(), &to);
-        } else if found.path().ends_with("state/lock") {
-            // What is begun counts beside the lock that it was begun with.
-            fs::hard_link(found.path(), to).unwrap();
-        } else {
-            fs::copy(found.path(), to).unwrap();
-        }
     }
 }

@@ -13,7 +13,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::browser::visit;
-use crate::program::{NOW, Program, Ran, copy, files, word};
+use crate::program::{NOW, Program, Ran, copy_project, files, is_temporary, word};
 use crate::random::Random;
 
 /// What came of a campaign.
@@ -190,8 +190,7 @@ impl Disk {
             assert!(fs::read(path).is_ok_and(|found| found == *bytes), "{place}: {} was changed", path.display());
         }
         for path in files(&self.root.join(".ralph")) {
-            let name = path.file_name().unwrap().to_str().unwrap();
-            assert!(!name.starts_with(".tmp-"), "{place}: {} is left over", path.display());
+            assert!(!is_temporary(&path), "{place}: {} is left over", path.display());
         }
         let words: Vec<&String> = self.words.values().collect();
         for _ in 0..5 {
@@ -343,10 +342,7 @@ pub(crate) fn read_only(place: &Path, program: &Path) {
         let memory = own.join(".ralph");
         let again = || {
             let _ = fs::remove_dir_all(&own);
-            copy(&root, &own, &|path| path.ends_with("state/lock"));
-            // State counts beside the lock that it was written with.
-            let [lock, same] = [&root, &own].map(|root| root.join(".ralph/state/lock"));
-            fs::hard_link(lock, same).unwrap();
+            copy_project(&root, &own, &|_| false);
             if has_cache {
                 // The one that was copied is of another folder.
                 must(&own, &["index"]);

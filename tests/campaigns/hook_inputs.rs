@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use ralph_memory::{Knowledge, Memory};
 use serde_json::{Value, json};
 
+use crate::program::walk;
 use crate::random::Random;
 
 const EVENTS: [&str; 4] = ["session-start", "prompt", "stop", "session-end"];
@@ -105,22 +106,11 @@ pub(crate) fn assert_fits(event: &str, answer: &str) {
     }
 }
 
-/// The files in `place` and in the project, without those that hooks may write.
+/// What is in `place` and in the project, without what hooks may write.
 fn outside(place: &Path, root: &Path, home: &Path) -> Vec<PathBuf> {
     let own = [root.join(".ralph"), home.join(".local/state/ralph-memory")];
-    let (mut found, mut folders) = (Vec::new(), vec![place.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if own.contains(&path) || own[1].starts_with(&path) && path != home {
-                continue;
-            }
-            if path.is_dir() {
-                folders.push(path.clone());
-            }
-            found.push(path);
-        }
-    }
-    found.sort();
+    let mut found = walk(place, &|folder| !own.iter().any(|own| own == folder));
+    found.retain(|path| !own[1].starts_with(path) || path == home);
     found
 }
 
@@ -152,33 +142,13 @@ pub(crate) fn input(seed: u64) -> Vec<u8> {
 
 /// Returns an object with the fields of clients, and any values.
 fn payload(random: &mut Random) -> Value {
-    const KEYS: [&str; 22] = [
-        "session_id",
-        "sessionId",
-        "conversation_id",
-        "cwd",
-        "working_dir",
-        "workspace_roots",
-        "source",
-        "prompt",
-        "last_assistant_message",
-        "assistant_response",
-        "prompt_response",
-        "transcript_path",
-        "transcriptPath",
-        "model",
-        "hook_event_name",
-        "agent_id",
-        "stop_hook_active",
-        "cursor_version",
-        "timestamp",
-        "reason",
-        "turn_id",
-        "event",
-    ];
+    const KEYS: &str = "session_id sessionId conversation_id cwd working_dir workspace_roots source prompt last_assistant_message \
+        assistant_response prompt_response transcript_path transcriptPath model hook_event_name agent_id \
+        stop_hook_active cursor_version timestamp reason turn_id event";
+    let keys: Vec<&str> = KEYS.split(' ').collect();
     let mut object = serde_json::Map::new();
     for _ in 0..random.below(12) {
-        let key = (*random.pick(&KEYS)).to_owned();
+        let key = random.pick::<&str>(&keys).to_string();
         object.insert(key, value(random));
     }
     Value::Object(object)

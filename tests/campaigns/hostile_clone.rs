@@ -5,12 +5,12 @@
 //! ends in time, in little memory, and never with a crash. What they print as a command does nothing else when it is run.
 //!
 //! Kinds of hostility and commands are dealt like cards: as many traced clones as there are kinds have every kind and run
-//! every command. Beside them are [small] clones, which cost a tenth: the tests make 32 traced ones and 468 small ones. The
+//! every command. Beside them are [small] clones, which cost a tenth: the tests make 16 traced ones and 240 small ones. The
 //! program `campaigns` makes any number in the same proportion (`hostile-clone`), small ones with forged state alone
 //! (`hostile-clone-sealed`), or runs all of the commands in each (`hostile-clone-whole`).
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
@@ -23,6 +23,7 @@ use crate::browser::{FORMS, PAGES, Visit, visit};
 use crate::calls::held;
 use crate::program::NOW;
 use crate::random::Random;
+use crate::tally::Tally;
 
 #[path = "hostile_clone/branches.rs"]
 mod branches;
@@ -30,10 +31,10 @@ mod branches;
 mod clients;
 #[path = "hostile_clone/forged.rs"]
 mod forged;
+#[path = "hostile_clone/judge.rs"]
+mod judge;
 #[path = "hostile_clone/names.rs"]
 mod names;
-#[path = "hostile_clone/outcome.rs"]
-mod outcome;
 #[path = "hostile_clone/outer_links.rs"]
 mod outer_links;
 #[path = "hostile_clone/printed.rs"]
@@ -50,14 +51,12 @@ mod surroundings;
 mod witness;
 
 use clients::Own;
-use outcome::Class;
-pub(crate) use outcome::Outcome;
-use printed::Shell;
+use judge::{Answer, Class, Judge, World, answer, ended, first_line};
 pub(crate) use repository::KINDS;
-use repository::{Clone, SEALS, Template};
+use repository::{SEALS, Template};
 pub(crate) use steps::STEPS;
 use steps::Step;
-use surroundings::{Around, KEPT};
+use surroundings::{Around, KEPT, Listing};
 use witness::{Started, Testimony, witness};
 
 /// A word of every file outside, which no answer may have.
@@ -80,13 +79,13 @@ const TRACED: usize = 16;
 
 /// Makes so many clones below `place`: of sixteen, one is traced and runs a few steps, and the others are small. With
 /// `every` all are traced and run every step.
-pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
+pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed: u64) -> Tally {
     let made = Made::new(place, program);
     if every {
         return made.traced(place, clones, every, seed);
     }
     let traced = (clones / TRACED).max(1);
-    let mut outcome = Outcome::default();
+    let mut tally = Tally::default();
     let half = |number: usize| {
         let place = place.join(format!("traced-{number}"));
         fs::create_dir(&place).unwrap();
@@ -96,16 +95,16 @@ pub(crate) fn run(place: &Path, program: &Path, clones: usize, every: bool, seed
     let half = &half;
     std::thread::scope(|scope| {
         let halves = [0, 1].map(|number| scope.spawn(move || half(number)));
-        outcome.add(small::run(&made, place, clones - traced, None, seed));
+        tally.join(small::run(&made, place, clones - traced, None, seed));
         for half in halves {
-            outcome.add(half.join().unwrap());
+            tally.join(half.join().unwrap());
         }
     });
-    outcome
+    tally
 }
 
 /// Makes so many small clones below `place` in which a stranger has sealed state with a guessed key.
-pub(crate) fn sealed(place: &Path, program: &Path, clones: usize, seed: u64) -> Outcome {
+pub(crate) fn sealed(place: &Path, program: &Path, clones: usize, seed: u64) -> Tally {
     small::run(&Made::new(place, program), place, clones, Some(SEALS), seed)
 }
 
@@ -139,25 +138,23 @@ impl Made<'_> {
 
     /// Makes so many repositories below `place`, and runs the program in a clone of each: every command and the server for
     /// agents, or, without `every`, a part of them, which is another part in the next clone.
-    fn traced(&self, place: &Path, clones: usize, every: bool, seed: u64) -> Outcome {
+    fn traced(&self, place: &Path, clones: usize, every: bool, seed: u64) -> Tally {
         let deck = Deck { random: Random(seed), left: Vec::new() };
-        let (shell, outcome) = (Shell::new(place), Outcome::default());
-        let mut campaign = Campaign { place, home: PathBuf::new(), made: self, shell, deck, outcome };
+        let mut campaign = Campaign { place, made: self, deck, judge: Judge::new(place) };
         for number in 0..clones {
             let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
             let place = repository::fresh(place, number);
             let outside = repository::begin(&place);
-            campaign.home = place.join("home");
+            let home = place.join("home");
             let kind = KINDS[number % KINDS.len()];
             let clone = repository::make(&place, &self.template, &self.own, &outside, kind, &mut random);
-            campaign.outcome.traced += 1;
-            campaign.outcome.count(&clone.kinds);
+            campaign.judge.count("traced", &clone);
             let what = format!("seed {seed}, clone {number} ({})", clone.kinds.join(", "));
-            campaign.all(&clone, &outside, every, &mut random, &what);
+            let folders = vec![clone.top.clone(), outside];
+            let around = Around::new(&place, &clone, &home, &self.own, folders);
+            campaign.all(&World { clone: &clone, around, home }, every, &mut random, &what);
         }
-        campaign.outcome.printed = campaign.shell.found;
-        campaign.outcome.printed_run = campaign.shell.run;
-        campaign.outcome
+        campaign.judge.done()
     }
 
     /// Returns the variable PATH with the folder of the program first.
@@ -169,12 +166,9 @@ impl Made<'_> {
 
 struct Campaign<'a> {
     place: &'a Path,
-    /// The home of the user. Each clone has one, so that what is kept there for one clone is not found in the next.
-    home: PathBuf,
     made: &'a Made<'a>,
-    shell: Shell,
     deck: Deck,
-    outcome: Outcome,
+    judge: Judge,
 }
 
 /// What is done in a clone.
@@ -199,8 +193,6 @@ impl Card {
 
 /// How many cards of a browser there are: several clones have settings with which no server starts.
 const N_BROWSERS: usize = 4;
-/// How many cards there are.
-pub(crate) const N_CARDS: usize = STEPS.len() + 1 + N_BROWSERS;
 
 /// Deals the cards: each comes once before one comes again, and a browser now and then.
 struct Deck {
@@ -218,20 +210,11 @@ impl Deck {
     }
 }
 
-/// An answer: the exit code, and the output.
-struct Answer {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
 impl Campaign<'_> {
     /// Runs steps in a clone, in an order of its own.
-    fn all(&mut self, clone: &Clone, outside: &Path, every: bool, random: &mut Random, what: &str) {
-        let home = self.home.clone();
-        let place = home.parent().unwrap();
-        let around = Around::new(place, clone, &home, &self.made.own, vec![clone.top.clone(), outside.to_owned()]);
-        let wanted = if every { N_CARDS } else { N_CARDS.div_ceil(KINDS.len()) };
+    fn all(&mut self, world: &World<'_>, every: bool, random: &mut Random, what: &str) {
+        let n_cards = STEPS.len() + 1 + N_BROWSERS;
+        let wanted = if every { n_cards } else { n_cards.div_ceil(KINDS.len()) };
         let mut order: Vec<_> = (0..wanted).map(|_| self.deck.deal()).collect();
         if random.below(2) == 0 {
             // As many answers as possible can be compared.
@@ -241,180 +224,119 @@ impl Campaign<'_> {
         for (number, card) in order.into_iter().enumerate() {
             let name = card.name();
             let what = format!("{what}, step {number}: {name}");
-            *self.outcome.steps.entry(name).or_default() += 1;
-            is_same &= match card {
-                Card::Command(step) => self.step(step, clone, &around, is_same, random, &what),
-                Card::Agent => self.server(clone, &around, is_same, &what),
-                Card::Browser => self.page(clone, &around, is_same, &what),
-            };
+            self.judge.tally.count(format!("step: {name}"));
+            match card {
+                Card::Command(step) => self.step(step, world, &mut is_same, random, &what),
+                Card::Agent => self.server(world, &mut is_same, &what),
+                Card::Browser => self.page(world, &mut is_same, &what),
+            }
         }
     }
 
-    fn fault(&mut self, class: Class, fault: String) {
-        self.outcome.fault(class, fault);
+    /// Runs one command in both clones, and compares the answers where the memories are the same by now.
+    fn step(&mut self, step: &Step, world: &World<'_>, is_same: &mut bool, random: &mut Random, what: &str) {
+        let clone = world.clone;
+        let arguments = world.arguments(step, random);
+        let command = world.prepare(Command::new(self.made.program), self.made, &clone.without, &arguments);
+        let (without, ()) = answer(command, step, self.place, |command| ended(command, step.is_endless));
+        let command = world.prepare(held(self.made.program), self.made, &clone.root, &arguments);
+        let before = world.around.look();
+        let (with, testimony) = answer(command, step, self.place, |command| {
+            let mut line = String::new();
+            let testimony =
+                witness(command, |child| line = if step.is_endless { first_line(child) } else { line.clone() });
+            (testimony.code, line, testimony)
+        });
+        self.judge_traced(&testimony, &with, &arguments, world, &before, what);
+        let is_refused = matches!(with.code, Some(4 | 6)) && is_refusal(&with.texts);
+        self.judge.tally.add("refused", usize::from(is_refused));
+        if *is_same && step.is_compared && !is_refused {
+            let (with, without) = (told(&with, &clone.root), told(&without, &clone.without));
+            self.compare(&with, &without, what);
+        }
+        *is_same &= !step.is_random && !is_refused;
     }
 
-    /// Runs one command in both clones, and compares the answers where `is_same`. Returns whether the memories can
-    /// be compared afterwards.
-    fn step(
+    fn compare<Told: PartialEq + std::fmt::Debug>(&mut self, with: &Told, without: &Told, what: &str) {
+        self.judge.tally.count("compared");
+        if with != without {
+            let both = format!("with its cache and state: {with:?}\n    without: {without:?}");
+            self.judge.fault(Class::Differed, what, &both);
+        }
+    }
+
+    /// Starts a server in both clones, and lets `talk` ask it everything. Judges the answers of the first, and returns both.
+    fn serve<Talk: Default + Send>(
         &mut self,
-        step: &Step,
-        clone: &Clone,
-        around: &Around<'_>,
-        is_same: bool,
-        random: &mut Random,
+        arguments: &[&str],
+        world: &World<'_>,
         what: &str,
-    ) -> bool {
-        let arguments: Vec<String> =
-            step.arguments.iter().map(|argument| clone.names.filled(argument, random)).collect();
-        let files = ["in", "out", "err"].map(|name| self.place.join(name));
-        fs::write(&files[0], step.input).unwrap();
-        let open = || fs::File::open(&files[0]).unwrap();
-        let mut command = self.command(&clone.without, &arguments);
-        command.stdin(open());
-        let without = if step.is_endless {
-            let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-            let stdout = small::first_line(&mut child);
-            Answer { code: child.wait().unwrap().code(), stdout, stderr: String::new() }
-        } else {
-            let output = command.output().unwrap();
-            Answer { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+        talk: impl Fn(&mut Child) -> Talk + Sync,
+        texts: impl Fn(&Talk) -> Vec<String>,
+    ) -> (Talk, Talk) {
+        let clone = world.clone;
+        let piped = |program: Command, root: &Path| {
+            let mut command = world.prepare(program, self.made, root, arguments);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command
         };
-        let mut command = self.prepare(self.held(&arguments), &clone.root);
-        command.stdin(open()).stderr(fs::File::create(&files[2]).unwrap());
-        let said = |path: &Path| text(&fs::read(path).unwrap());
-        let before = around.look();
-        let (testimony, stdout) = if step.is_endless {
-            let mut stdout = String::new();
-            let testimony = witness(command.stdout(Stdio::piped()), |child| stdout = small::first_line(child));
-            (testimony, stdout)
-        } else {
-            let testimony = witness(command.stdout(fs::File::create(&files[1]).unwrap()), |_| {});
-            (testimony, said(&files[1]))
-        };
-        let answer = Answer { code: testimony.code, stdout, stderr: said(&files[2]) };
-        self.judge(&testimony, &answer, step.arguments[0], around, what);
-        let after = around.look();
-        if let Some(changed) = around.changed(&before, &after, step.arguments[0]) {
-            self.fault(Class::Changed, format!("{what}: {changed}"));
-        }
-        let both = format!("{}{}", answer.stdout, answer.stderr);
-        for wrong in clients::judge(&clone.strangers, &clone.root, &arguments, answer.code, &both) {
-            self.fault(Class::Vouched, format!("{what}: {wrong}"));
-        }
-        // What is told of all clones alike, and examples.
-        if !["--help", "completions", "man", "export"].contains(&step.arguments[0]) {
-            self.try_printed(&[&answer.stdout, &answer.stderr], clone, around, what);
-        }
-        let is_refused = matches!(answer.code, Some(4 | 6)) && is_refusal(&[&answer.stdout, &answer.stderr]);
-        self.outcome.refused += usize::from(is_refused);
-        if is_same && step.is_compared && !is_refused {
-            self.outcome.compared += 1;
-            let (with, without) = (told(&answer, &clone.root), told(&without, &clone.without));
-            if with != without {
-                self.fault(
-                    Class::Differed,
-                    format!("{what}: with its cache and state: {with:?}\n    without: {without:?}"),
-                );
-            }
-        }
-        is_same && !step.is_random && !is_refused
-    }
-
-    /// Runs the commands that answers print.
-    fn try_printed(&mut self, answers: &[&str], clone: &Clone, around: &Around<'_>, what: &str) {
-        let before = around.look();
-        for answer in answers {
-            for wrong in self.shell.try_all(answer, &clone.root, &clone.names.hostile) {
-                self.fault(Class::Printed, format!("{what}: {wrong}"));
-            }
-        }
-        if let Some(changed) = around.changed(&before, &around.look(), "") {
-            self.fault(Class::Printed, format!("{what}: a command that it prints {changed}"));
-        }
-    }
-
-    /// Does the same with all that the server for agents can be asked.
-    fn server(&mut self, clone: &Clone, around: &Around<'_>, is_same: bool, what: &str) -> bool {
-        let piped = |command: &mut Command| {
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        };
-        let mut command = self.prepare(self.held(&["mcp"]), &clone.root);
-        piped(&mut command);
-        let mut with = Vec::new();
-        let testimony = witness(&mut command, |child| with = ask(child));
-        let mut command = self.command(&clone.without, &["mcp"]);
-        piped(&mut command);
-        let mut child = command.spawn().unwrap();
-        let without = ask(&mut child);
+        let before = world.around.look();
+        let mut with = Talk::default();
+        let testimony = witness(&mut piped(held(self.made.program), &clone.root), |child| with = talk(child));
+        let mut child = piped(Command::new(self.made.program), &clone.without).spawn().unwrap();
+        let without = talk(&mut child);
         child.wait().unwrap();
+        let answer = Answer { code: testimony.code, texts: texts(&with) };
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        self.judge_traced(&testimony, &answer, &arguments, world, &before, what);
+        (with, without)
+    }
+
+    /// Asks the server for agents all that it can be asked.
+    fn server(&mut self, world: &World<'_>, is_same: &mut bool, what: &str) {
         // A requested entry is shown as in its file, to agents as well.
-        let said = |(said, request): (&String, (&str, &str))| match request.0 {
-            "read_entry" => said.replace(SECRET, ""),
-            _ => said.clone(),
+        let plain = |(said, request): (&String, (&str, &str))| {
+            if request.0 == "read_entry" { said.replace(SECRET, "") } else { said.clone() }
         };
-        let said: Vec<String> = with.iter().zip(REQUESTS).map(said).collect();
-        let answer = Answer { code: testimony.code, stdout: said.join("\n"), stderr: String::new() };
-        self.judge(&testimony, &answer, "mcp", around, what);
-        self.try_printed(&said.iter().map(String::as_str).collect::<Vec<_>>(), clone, around, what);
+        let texts = |said: &Vec<String>| said.iter().zip(REQUESTS).map(plain).collect();
+        let (with, without) = self.serve(&["mcp"], world, what, ask, texts);
         if (with.len(), without.len()) != (REQUESTS.len(), REQUESTS.len()) {
-            self.fault(
-                Class::Ended,
-                format!("{what}: {} and {} of {} answers: {with:?}", with.len(), without.len(), REQUESTS.len()),
-            );
+            let counts = format!("{} and {} of {} answers: {with:?}", with.len(), without.len(), REQUESTS.len());
+            self.judge.fault(Class::Ended, what, &counts);
         }
-        let mut is_same = is_same;
         for ((with, without), request) in with.iter().zip(&without).zip(REQUESTS) {
             let plain = |text: &str, root: &Path| text.replace(&root.display().to_string(), "ROOT");
-            let (with, without) = (plain(with, &clone.root), plain(without, &clone.without));
+            let (with, without) = (plain(with, &world.clone.root), plain(without, &world.clone.without));
             let is_refused = with.contains("\"isError\":true") && is_refusal(&[&with]);
-            self.outcome.refused += usize::from(is_refused);
+            self.judge.tally.add("refused", usize::from(is_refused));
             // An attempt outside of a loop gets a run whose name is random.
-            is_same &= !is_refused && request.0 != "record_attempt";
-            self.outcome.compared += usize::from(is_same);
-            if is_same && with != without {
-                self.fault(
-                    Class::Differed,
-                    format!("{what}, {}: with its cache and state: {with}\n    without: {without}", request.0),
-                );
+            *is_same &= !is_refused && request.0 != "record_attempt";
+            if *is_same {
+                self.compare(&with, &without, &format!("{what}, {}", request.0));
             }
         }
-        is_same
     }
 
-    /// Does the same with all that a browser can ask for.
-    fn page(&mut self, clone: &Clone, around: &Around<'_>, is_same: bool, what: &str) -> bool {
-        let arguments = ["serve", "--port", "0", "--json"];
-        let piped = |command: &mut Command| {
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        };
-        let mut command = self.prepare(self.held(&arguments), &clone.root);
-        piped(&mut command);
-        let mut with = Visit::default();
-        let testimony = witness(&mut command, |child| with = visit(child, &FORMS));
-        let mut command = self.command(&clone.without, &arguments);
-        piped(&mut command);
-        let mut child = command.spawn().unwrap();
-        let without = visit(&mut child, &FORMS);
-        child.wait().unwrap();
+    /// Lets a browser ask for all that there is.
+    fn page(&mut self, world: &World<'_>, is_same: &mut bool, what: &str) {
+        let clone = world.clone;
         // An entry, a task and a run that are asked for are shown as in their files.
-        let said = |(page, _, body): &(String, u16, String)| {
+        let plain = |(page, _, body): &(String, u16, String)| {
             let is_asked_for = ["entry?", "task?", "run?"].iter().any(|start| page.starts_with(start));
             if is_asked_for { body.replace(SECRET, "") } else { body.clone() }
         };
-        let said: Vec<String> = with.answers.iter().map(said).collect();
-        let answer = Answer { code: testimony.code, stdout: said.join("\n"), stderr: with.stderr.clone() };
-        self.judge(&testimony, &answer, "serve", around, what);
-        self.try_printed(&said.iter().map(String::as_str).collect::<Vec<_>>(), clone, around, what);
-        self.outcome.end_ms = self.outcome.end_ms.max(with.ended_in.as_millis());
+        let texts = |visit: &Visit| visit.answers.iter().map(plain).chain([visit.stderr.clone()]).collect();
+        let visit = |child: &mut Child| visit(child, &FORMS);
+        let (with, without) = self.serve(&["serve", "--port", "0", "--json"], world, what, visit, texts);
+        self.judge.tally.most("ms until a server ended", with.ended_in.as_millis());
         if with.answers.is_empty() {
-            self.outcome.unserved += 1;
-            if with.stderr.trim().is_empty() || !without.answers.is_empty() && is_same {
-                self.fault(Class::Ended, format!("{what}: no server, and {:?}", with.stderr));
+            self.judge.tally.count("not served");
+            if with.stderr.trim().is_empty() || !without.answers.is_empty() && *is_same {
+                self.judge.fault(Class::Ended, what, &format!("no server, and {:?}", with.stderr));
             }
-            return is_same;
+            return;
         }
-        self.outcome.pages += with.answers.len();
+        self.judge.tally.add("pages", with.answers.len());
         let n_asked = PAGES.len() + FORMS.len() + 1;
         // What cannot be written is an error of the server, with a page that says why.
         let is_answer = |status: u16, page: &str| {
@@ -422,18 +344,13 @@ impl Campaign<'_> {
         };
         let wrong: Vec<_> = with.answers.iter().filter(|(_, status, page)| !is_answer(*status, page)).collect();
         if !wrong.is_empty() || with.answers.len() != n_asked {
-            self.fault(
-                Class::Ended,
-                format!("{what}: {} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len()),
-            );
+            let wrong = format!("{} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len());
+            self.judge.fault(Class::Ended, what, &wrong);
         }
         if with.answers.last().map(|(_, status, _)| *status) != Some(403) {
-            self.fault(
-                Class::Changed,
-                format!("{what}: a form without the token was taken: {:?}", with.answers.last()),
-            );
+            let taken = format!("a form without the token was taken: {:?}", with.answers.last());
+            self.judge.fault(Class::Changed, what, &taken);
         }
-        let mut is_same = is_same;
         for ((page, status, with), (_, other, without)) in with.answers.iter().zip(&without.answers) {
             // Pages name the project, which is called as its folder.
             let plain = |text: &str, root: &Path| {
@@ -443,95 +360,62 @@ impl Campaign<'_> {
             };
             let (with, without) = (plain(with, &clone.root), plain(without, &clone.without));
             let is_refused = is_refusal(&[&with]);
-            self.outcome.refused += usize::from(is_refused);
-            is_same &= !is_refused;
+            self.judge.tally.add("refused", usize::from(is_refused));
+            *is_same &= !is_refused;
             // One says what is wrong with the cache and the state, the other whether servers answer, which takes its time.
-            if !is_same || page.contains("health") || page.is_empty() {
-                continue;
-            }
-            self.outcome.compared += 1;
-            if (*status, &with) != (*other, &without) {
+            if *is_same && !page.contains("health") && !page.is_empty() {
+                // Of two pages, the part where they begin to differ.
                 let at = with.bytes().zip(without.bytes()).take_while(|(one, other)| one == other).count();
-                let [with, without] = [&with, &without].map(|text| {
-                    String::from_utf8_lossy(text.as_bytes().get(at.saturating_sub(50)..).unwrap_or_default())
-                        .into_owned()
-                });
-                self.fault(Class::Differed, format!("{what}, {page}: with its cache and state: {status} {with:.300}\n    without: {other} {without:.300}"));
+                let shown = |text: &str| {
+                    let bytes = text.as_bytes().get(at.saturating_sub(50)..).unwrap_or_default();
+                    String::from_utf8_lossy(bytes).chars().take(300).collect::<String>()
+                };
+                let is_equal = with == without;
+                let [with, without] = [&with, &without].map(|text| (!is_equal).then(|| shown(text)));
+                self.compare(&(status, is_equal, with), &(other, true, without), &format!("{what}, {page}"));
             }
         }
-        is_same
     }
 
-    /// Checks the effects of a run, and its output.
-    fn judge(&mut self, testimony: &Testimony, answer: &Answer, command: &str, around: &Around<'_>, what: &str) {
-        self.outcome.ran(answer.code);
-        self.outcome.peak_kb = self.outcome.peak_kb.max(testimony.peak_kb);
-        self.outcome.cpu_ms = self.outcome.cpu_ms.max(testimony.cpu_ms);
-        let mut wrong = Vec::new();
-        // What goes on ends by a signal.
-        if !(matches!(answer.code, Some(0..=6)) || ["serve", "watch"].contains(&command) && answer.code == Some(130)) {
-            wrong.push((Class::Ended, format!("it ended with {:?}: {}", answer.code, answer.stderr)));
-        }
+    /// Judges a traced run.
+    fn judge_traced(
+        &mut self,
+        testimony: &Testimony,
+        answer: &Answer,
+        arguments: &[String],
+        world: &World<'_>,
+        before: &Listing,
+        what: &str,
+    ) {
+        let command = arguments[0].as_str();
+        self.judge.tally.most("kB of memory", testimony.peak_kb);
+        self.judge.tally.most("ms of CPU", testimony.cpu_ms);
         for started in &testimony.started {
-            self.outcome.gits += usize::from(is_git(started));
+            self.judge.tally.add("gits", usize::from(is_git(started)));
             let is_sqlite = command == "import" && started.arguments.first().is_some_and(|name| name == "sqlite3");
             if !(is_git(started) || is_sqlite || command == "run" && is_of_run(started)) {
-                wrong.push((Class::Started, format!("it started {started:?}")));
+                self.judge.fault(Class::Started, what, &format!("it started {started:?}"));
             }
         }
-        let changed: BTreeSet<_> =
-            testimony.changed.iter().filter(|(call, path)| !around.may_change(call, path, command)).collect();
+        let changed = testimony.changed.iter().filter(|(call, path)| !world.around.may_change(call, path, command));
+        let changed: BTreeSet<_> = changed.collect();
         if !changed.is_empty() {
-            wrong.push((Class::Changed, format!("it changed {changed:?}")));
+            self.judge.fault(Class::Changed, what, &format!("it changed {changed:?}"));
         }
         let most_kb = if command == "serve" { MAX_PAGE_MEMORY_KB } else { MAX_MEMORY_KB };
-        if testimony.peak_kb > most_kb {
-            wrong.push((Class::Took, format!("it took {} kB", testimony.peak_kb)));
-        }
-        if testimony.cpu_ms > MAX_CPU_MS {
-            wrong.push((Class::Took, format!("it took {} ms of CPU", testimony.cpu_ms)));
-        }
-        // Both print entries as in their files.
-        let is_verbatim = ["show", "export"].contains(&command);
-        for (word, class) in [(CANARY, Class::Said), (SECRET, Class::Said), (forged::FORGED, Class::Believed)] {
-            if (word != SECRET || !is_verbatim) && (answer.stdout.contains(word) || answer.stderr.contains(word)) {
-                wrong.push((class, format!("it said {word}")));
+        for (took, most, unit) in [(testimony.peak_kb, most_kb, "kB"), (testimony.cpu_ms, MAX_CPU_MS, "ms of CPU")] {
+            if took > most {
+                self.judge.fault(Class::Took, what, &format!("it took {took} {unit}"));
             }
         }
-        for (class, wrong) in wrong {
-            self.fault(class, format!("{what}: {wrong}"));
-        }
+        self.judge.judge(answer, arguments, world, before, what);
     }
-
-    /// Returns the program as it is run without a tracer.
-    fn command(&self, root: &Path, arguments: &[impl AsRef<OsStr>]) -> Command {
-        let mut command = Command::new(self.made.program);
-        command.args(["--now", NOW]).args(arguments);
-        self.prepare(command, root)
-    }
-
-    /// Returns the program as it waits for a tracer.
-    fn held(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
-        let mut command = held(self.made.program);
-        command.args(["--now", NOW]).args(arguments);
-        command
-    }
-
-    fn prepare(&self, mut command: Command, root: &Path) -> Command {
-        command.env_clear().env("PATH", self.made.path()).env("HOME", &self.home);
-        command.current_dir(root);
-        command
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Returns whether a command says that it does nothing before somebody takes away what stands in the place of
 /// the lock: a link, a folder or a pipe.
-fn is_refusal(said: &[&str]) -> bool {
-    said.iter().any(|said| said.contains("/.ralph/state"))
+fn is_refusal(said: &[impl AsRef<str>]) -> bool {
+    said.iter().any(|said| said.as_ref().contains("/.ralph/state"))
 }
 
 /// Returns whether it is a call of git that the program makes, by the program itself.
@@ -581,7 +465,7 @@ fn is_of_run(started: &Started) -> bool {
 /// Returns what must be the same: the exit code and the answer, without what says where it is and what the index
 /// lacks.
 fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
-    let plain = answer.stdout.replace(&root.display().to_string(), "ROOT");
+    let plain = answer.texts[0].replace(&root.display().to_string(), "ROOT");
     // What is kept outside has a name that begins with a number made from the path of the project.
     let plain =
         plain.split(KEPT).map(|rest| if plain.starts_with(rest) { rest } else { rest.get(16..).unwrap_or(rest) });

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use ralph_memory::entry;
 use ralph_memory::{Knowledge, Memory};
 
-use crate::fault_campaign::tracer::{At, Fault, Injected, Program, Thin, Traced};
-use crate::fault_campaign::{add_learnings, at, copy_project, opened};
-use crate::program::{Content, content, differences};
+use crate::fault_campaign::tracer::{At, Fault, Injected, Traced};
+use crate::fault_campaign::{add_learnings, at, copy_with_key, opened, program_in};
+use crate::program::{Content, content, differences, is_temporary};
+use crate::tally::Tally;
 
-/// When the commands run.
-const NOW: &str = "2026-11-20T10:00:00Z";
 /// What is imported.
 const IMPORTED: &str = "{\"title\":\"Imported one\",\"body\":\"The first.\"}\n\
     {\"title\":\"Imported two\",\"body\":\"The second.\"}\n\
@@ -57,67 +56,42 @@ pub(crate) const VICTIMS: [Victim; 10] = [
     Victim { first: Some(IMPORT), input: IMPORTED, ..victim("undo of import", &["undo"]) },
 ];
 
-/// What came of a campaign.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    /// How many calls the command has that change a file.
-    pub(crate) calls: usize,
-    /// How often it was killed.
-    pub(crate) kills: usize,
-    /// How often `undo` took back what a kill left.
-    pub(crate) taken_back: usize,
-    /// How often that was neither nothing nor all of it.
-    pub(crate) in_between: usize,
-    /// How often nothing was begun, and `undo` said so.
-    pub(crate) refused: usize,
-    /// What must not be.
-    pub(crate) faults: Vec<String>,
-}
-
-impl Outcome {
-    /// Returns the counts in a line.
-    pub(crate) fn counts(&self) -> String {
-        let Outcome { calls, kills, taken_back, in_between, refused, .. } = self;
-        format!("{calls} calls, {kills} kills, {taken_back} taken back ({in_between} half done), {refused} not begun")
-    }
-}
-
 /// Kills a command before every `step`-th of its calls that change a file, from the call `first` on. `place` is an empty
-/// folder.
-pub(crate) fn run(place: &Path, program: &Path, victim: &Victim, (first, step): (usize, usize)) -> Outcome {
+/// folder. Counted are "calls" that change a file, "kills", and what was left: "taken back" by `undo`, of which "half done" are
+/// neither nothing nor all of it, and "not begun", where `undo` said so.
+pub(crate) fn run(place: &Path, program: &Path, victim: &Victim, (first, step): (usize, usize)) -> Tally {
     let model = place.join("model/project");
     fs::create_dir_all(&model).unwrap();
     prepare(&model);
     let it = Killing { place, program, victim };
     if let Some(arguments) = victim.first {
-        let ran = it.program(&model, arguments).run();
+        let ran = program_in(&model, program, arguments, victim.input).run();
         assert_eq!(ran.code, Some(0), "{}: {}", victim.name, ran.stderr);
     }
     let whole = it.copy("whole");
     let before = content(&whole);
-    let ran = it.program(&whole, victim.arguments).run();
+    let ran = program_in(&whole, program, victim.arguments, victim.input).run();
     assert_eq!(ran.code, Some(0), "{}: {}", victim.name, ran.stderr);
     let after = content(&whole);
     assert!(before != after, "{} changes nothing", victim.name);
-    let mut outcome = Outcome::default();
+    let mut tally = Tally::default();
     for number in (first..).step_by(step) {
         let copy = it.copy(&number.to_string());
-        let fault =
-            Fault { at: At::Number(number), error: 0, thin: Thin::default(), since: "", more: &[], kills: true };
+        let fault = Fault { kills: true, ..Fault::at(At::Number(number)) };
         let known = newest(&copy);
-        let traced = it.program(&copy, victim.arguments).run_with(fault);
+        let traced = program_in(&copy, program, victim.arguments, victim.input).run_with(fault);
         let Some(Injected { call, path, .. }) = &traced.injected else {
-            outcome.calls = traced.counted;
+            tally.add("calls", traced.counted);
             // What was begun by then is all of it.
-            let faults = it.check(&copy, known, &before, &after, &mut Outcome::default());
-            outcome.faults.extend(faults.into_iter().map(|fault| format!("{}, not killed: {fault}", victim.name)));
-            return outcome;
+            let faults = it.check(&copy, known, &before, &after, &mut Tally::default());
+            tally.faults_of(&format!("{}, not killed", victim.name), faults);
+            return tally;
         };
         assert_eq!(traced.code, None, "{}: it was killed", victim.name);
-        outcome.kills += 1;
+        tally.count("kills");
         let what = format!("{}, killed before call {number}, {call} of {}", victim.name, path.display());
-        let faults = it.check(&copy, known, &before, &after, &mut outcome);
-        outcome.faults.extend(faults.into_iter().map(|fault| format!("{what}: {fault}")));
+        let faults = it.check(&copy, known, &before, &after, &mut tally);
+        tally.faults_of(&what, faults);
         fs::remove_dir_all(copy.parent().unwrap()).unwrap();
     }
     unreachable!("a command has an end")
@@ -134,46 +108,32 @@ impl Killing<'_> {
     fn copy(&self, name: &str) -> PathBuf {
         let base = self.place.join(name);
         fs::create_dir(&base).unwrap();
-        copy_project(&self.place.join("model/project"), &base.join("project"));
+        copy_with_key(&self.place.join("model/project"), &base.join("project"));
         base.join("project")
-    }
-
-    fn program<'b>(&'b self, copy: &'b Path, arguments: &[&str]) -> Program<'b> {
-        let arguments = ["--now", NOW].iter().chain(arguments).map(|&argument| argument.to_owned());
-        let home = copy.with_file_name("home");
-        fs::create_dir_all(&home).unwrap();
-        Program {
-            path: self.program,
-            arguments: arguments.collect(),
-            variables: &[],
-            input: self.victim.input,
-            folder: copy,
-            home,
-        }
     }
 
     /// Takes back what the command did, or brings it back: an `undo` that was killed is reversed by a redo.
     fn undo(&self, copy: &Path, brings_back: bool) -> Traced {
         let is_undo = self.victim.arguments == ["undo"];
         let arguments = if brings_back == is_undo { &["undo"][..] } else { &["undo", "--redo"] };
-        self.program(copy, arguments).run()
+        program_in(copy, self.program, arguments, self.victim.input).run()
     }
 
     /// Checks what a kill left, and takes it back; `known` is the newest operation before the command.
-    fn check(&self, copy: &Path, known: u64, before: &Content, after: &Content, outcome: &mut Outcome) -> Vec<String> {
+    fn check(&self, copy: &Path, known: u64, before: &Content, after: &Content, tally: &mut Tally) -> Vec<String> {
         let [start, end] = [before, after].map(without_leftovers);
         let killed = without_leftovers(&content(copy));
         let mut faults = Vec::new();
         if newest(copy) == known {
-            outcome.refused += 1;
+            tally.count("not begun");
             faults.extend(unlike(copy, "it changed something that is not in the log", &start));
             return faults;
         }
         let first = self.undo(copy, false);
         match first.code {
             Some(0) => {
-                outcome.taken_back += 1;
-                outcome.in_between += usize::from(killed != start && killed != end);
+                tally.count("taken back");
+                tally.add("half done", usize::from(killed != start && killed != end));
                 faults.extend(unlike(copy, "not everything was taken back", before));
                 let second = self.undo(copy, true);
                 if second.code != Some(0) {
@@ -186,7 +146,7 @@ impl Killing<'_> {
                 faults.extend(unlike(copy, &format!("a third undo, {:?}", third.code), before));
             }
             Some(4) if first.stderr.contains("its files are as they were before it already") => {
-                outcome.refused += 1;
+                tally.count("not begun");
                 faults.extend(unlike(copy, "there is something to take back", &start));
                 let second = self.undo(copy, false);
                 if second.code != Some(4) || second.stderr != first.stderr {
@@ -207,8 +167,7 @@ fn newest(copy: &Path) -> u64 {
 
 /// Leaves out folders, and temporary files, which the next command removes.
 fn without_leftovers(content: &Content) -> Content {
-    let is_kept = |name: &str| !name.rsplit('/').next().is_some_and(|name| name.starts_with(".tmp-"));
-    let kept = content.iter().filter(|(name, bytes)| bytes.is_some() && is_kept(name));
+    let kept = content.iter().filter(|(name, bytes)| bytes.is_some() && !is_temporary(Path::new(name)));
     kept.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph_memory::internals::entry::read;
 
-use crate::program::{NOW, Program, files, word};
+use crate::program::{NOW, Program, files, is_temporary, word};
 use crate::random::Random;
 
 /// How many kills one memory lives through: what grows in it would slow the rest down.
@@ -38,7 +38,6 @@ pub(crate) struct Outcome {
 /// A memory that is killed.
 struct Victim<'a> {
     program: &'a Program,
-    path: &'a Path,
     root: PathBuf,
     /// How long a call takes at most, when it is not killed.
     longest: Duration,
@@ -49,8 +48,7 @@ impl Victim<'_> {
     fn strike(&self, random: &mut Random, outcome: &mut Outcome, arguments: &[&str], input: &str) -> bool {
         outcome.rounds += 1;
         let moment = Duration::from_micros(random.below(usize::try_from(self.longest.as_micros()).unwrap()) as u64);
-        let mut command = Command::new(self.path);
-        command.args(["--now", NOW]).args(arguments).current_dir(&self.root).env_clear().env("HOME", &self.root);
+        let mut command = self.program.command(&self.root, NOW, arguments);
         let input_file = self.root.join("input");
         fs::write(&input_file, input).unwrap();
         command.stdin(fs::File::open(input_file).unwrap()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -86,7 +84,7 @@ fn body(word: &str) -> String {
 }
 
 /// Makes a memory below `place` and measures how long a call takes in it.
-fn victim<'a>(program: &'a Program, path: &'a Path, place: &Path, number: usize, call: &[&str]) -> Victim<'a> {
+fn victim<'a>(program: &'a Program, place: &Path, number: usize, call: &[&str]) -> Victim<'a> {
     let root = place.join(format!("memory-{number}"));
     fs::create_dir(&root).unwrap();
     program.run(&root, NOW, &["init"], "").ended(0, "init");
@@ -101,8 +99,7 @@ fn victim<'a>(program: &'a Program, path: &'a Path, place: &Path, number: usize,
         longest = longest.max(begun.elapsed());
     }
     // Some end by themselves, so that there is something acknowledged.
-    // Some end by themselves, so that there is something acknowledged.
-    Victim { program, path, root, longest: longest * 3 / 2 }
+    Victim { program, root, longest: longest * 3 / 2 }
 }
 
 /// Kills calls that write entries, so many times, and looks after each.
@@ -112,7 +109,7 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
     let mut outcome = Outcome::default();
     while outcome.rounds < kills {
         let call = ["add", "Entry 0", "--tags", "killed", "--body", &body(&word(20_000_000))];
-        let victim = victim(&program, path, place, outcome.rounds, &call);
+        let victim = victim(&program, place, outcome.rounds, &call);
         // Every word that was acknowledged, or is an old version of one.
         let mut planted: BTreeSet<String> = (0..ENTRIES).map(|entry| word(20_000_000 + entry)).collect();
         for _ in 0..PER_MEMORY.min(kills - outcome.rounds) {
@@ -172,7 +169,7 @@ fn examine(root: &Path, planted: &BTreeSet<String>, fresh: &str, acknowledged: b
     let mut found = BTreeSet::new();
     for path in ["knowledge", "journal", "archive"].iter().flat_map(|folder| files(&root.join(".ralph").join(folder))) {
         let name = path.strip_prefix(root.join(".ralph")).unwrap().to_str().unwrap().to_owned();
-        if path.file_name().unwrap().to_str().unwrap().starts_with(".tmp-") {
+        if is_temporary(&path) {
             continue;
         }
         let bytes = fs::read(&path).unwrap();
@@ -200,9 +197,7 @@ fn examine(root: &Path, planted: &BTreeSet<String>, fresh: &str, acknowledged: b
 
 /// Returns the temporary files of the memory.
 fn leftovers(root: &Path) -> Vec<PathBuf> {
-    let is_left =
-        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(".tmp-"));
-    files(&root.join(".ralph")).into_iter().filter(is_left).collect()
+    files(&root.join(".ralph")).into_iter().filter(|path| is_temporary(path)).collect()
 }
 
 /// Kills calls that commit the index, so many times. After each the index can commit again, and its answers are those
@@ -212,7 +207,7 @@ pub(crate) fn commits(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
     let program = Program::new(path, place);
     let mut outcome = Outcome::default();
     while outcome.rounds < kills {
-        let victim = victim(&program, path, place, outcome.rounds, &["index", "--rebuild"]);
+        let victim = victim(&program, place, outcome.rounds, &["index", "--rebuild"]);
         let mut words: Vec<String> = (0..ENTRIES).map(|entry| word(20_000_000 + entry)).collect();
         for _ in 0..PER_MEMORY.min(kills - outcome.rounds) {
             let entry = random.below(ENTRIES);

@@ -15,8 +15,11 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use ralph_memory::memory::{Report, Run, StateFolders};
 use ralph_memory::{Knowledge, Memory, Task};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::fault_campaign::tracer::{At, Fault, Program, Thin};
+use crate::program::files;
+use crate::tally::Tally;
 
 /// The words of the agent that must not get lost, each in another part of its answer.
 const WORDS: [&str; 5] = ["wordofnotes", "wordoftitle", "wordoffact", "wordoflearning", "wordofretry"];
@@ -82,6 +85,8 @@ struct Place<'a> {
 struct Said {
     is_done: bool,
     text: String,
+    /// What an editor overwrote meanwhile, which is its own affair.
+    overwritten: String,
 }
 
 impl Place<'_> {
@@ -150,7 +155,11 @@ impl Place<'_> {
     fn end(&self, way: Way, trouble: Trouble) -> Said {
         let said = |command: std::process::Child| {
             let output = command.wait_with_output().unwrap();
-            Said { is_done: output.status.success(), text: String::from_utf8(output.stderr).unwrap() }
+            Said {
+                is_done: output.status.success(),
+                text: String::from_utf8(output.stderr).unwrap(),
+                overwritten: String::new(),
+            }
         };
         let wait = self.base.join("wait");
         fs::write(&wait, "").unwrap();
@@ -173,21 +182,21 @@ impl Place<'_> {
         let lasting = self.begin_trouble(trouble);
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
-            if trouble == Trouble::Saved {
-                scope.spawn(|| self.save_until(&ended));
-            }
+            let editor = (trouble == Trouble::Saved).then(|| scope.spawn(|| self.save_until(&ended)));
             fs::remove_file(&wait).unwrap();
-            let result = match (running, begun) {
+            let mut result = match (running, begun) {
                 (Some(running), _) => said(running),
                 (None, Some((iteration, memory))) if way == Way::Finish => {
                     let report = Report { text: ANSWER.to_owned(), ..Report::default() };
                     let error = memory.finish(&iteration, &report).err();
-                    Said { is_done: error.is_none(), text: error.map(|error| error.to_string()).unwrap_or_default() }
+                    let text = error.as_ref().map(ToString::to_string).unwrap_or_default();
+                    Said { is_done: error.is_none(), text, overwritten: String::new() }
                 }
                 _ => said(self.command(&self.arguments(way)).spawn().unwrap()),
             };
             ended.store(true, Ordering::SeqCst);
             drop(lasting);
+            result.overwritten = editor.map(|editor| editor.join().unwrap()).unwrap_or_default();
             result
         })
     }
@@ -226,17 +235,23 @@ impl Place<'_> {
         None
     }
 
-    /// Saves the entry again and again, each time another text.
-    fn save_until(&self, ended: &AtomicBool) {
+    /// Saves the entry again and again, each time another text. Returns what it replaced and had not written itself.
+    fn save_until(&self, ended: &AtomicBool) -> String {
+        let mut overwritten = String::new();
         for number in 0u64.. {
             if ended.load(Ordering::SeqCst) {
-                return;
+                break;
             }
             let text = format!("---\ntitle: Known already\ntags: [zebra]\nsource: agent\n---\n\nOld {number}.\n");
             let saved = self.base.join("saved");
             fs::write(&saved, text).unwrap();
-            let _ = fs::rename(saved, self.entry());
+            // For the file it is a rename.
+            if renameat_with(CWD, &saved, CWD, self.entry(), RenameFlags::EXCHANGE).is_ok() {
+                let found = fs::read_to_string(&saved).unwrap();
+                overwritten.extend(Some(found).filter(|text| WORDS.iter().any(|word| text.contains(word))));
+            }
         }
+        overwritten
     }
 
     fn end_trouble(&self, trouble: Trouble) {
@@ -250,37 +265,28 @@ impl Place<'_> {
     /// Returns what the files of the memory say, one behind the other.
     fn written(&self) -> String {
         let folders = ["knowledge", "journal", "archive"].map(|folder| self.root().join(".ralph").join(folder));
-        let mut paths = folders.to_vec();
-        let mut text = String::new();
-        while let Some(path) = paths.pop() {
-            if path.is_dir() && !path.is_symlink() {
-                paths.extend(fs::read_dir(path).unwrap().map(|found| found.unwrap().path()));
-            } else if path.extension().is_some_and(|end| end == "md") {
-                text.push_str(&fs::read_to_string(path).unwrap());
-            }
-        }
-        text
+        let paths = folders.iter().flat_map(|folder| files(folder));
+        let entries = paths.filter(|path| !path.is_symlink() && path.extension().is_some_and(|end| end == "md"));
+        entries.map(|path| fs::read_to_string(path).unwrap()).collect()
     }
 
-    /// Returns what is wrong once an iteration was ended, and whether it had to be brought back.
-    fn check(&self, said: &Said, heal: impl Fn()) -> (Vec<String>, bool) {
+    /// Counts what is wrong once an iteration was ended, and whether it had to be brought back.
+    fn check(&self, said: &Said, what: &str, tally: &mut Tally, heal: impl Fn()) {
         let missing = |text: &str| WORDS.iter().filter(|word| !text.contains(**word)).copied().collect::<Vec<_>>();
-        let lost = missing(&self.written());
+        let lost = missing(&(self.written() + &said.overwritten));
         if lost.is_empty() {
-            heal();
-            return (Vec::new(), false);
+            return heal();
         }
-        let mut faults = Vec::new();
+        tally.count("brought back");
         if said.is_done {
-            faults.push("it says that it is done".to_owned());
+            tally.fault(format!("{what}: it says that it is done"));
         }
         let Some(kept) = self.named(&said.text) else {
-            faults.push(format!("{lost:?} are nowhere, and no file is named: {}", said.text));
-            return (faults, true);
+            return tally.fault(format!("{what}: {lost:?} are nowhere, and no file is named: {}", said.text));
         };
         let not_kept = missing(&fs::read_to_string(&kept).unwrap());
         if !not_kept.is_empty() {
-            faults.push(format!("{} lacks {not_kept:?}", kept.display()));
+            tally.fault(format!("{what}: {} lacks {not_kept:?}", kept.display()));
         }
         heal();
         let output = self.command(&["record".to_owned(), kept.display().to_string()]).output().unwrap();
@@ -288,9 +294,9 @@ impl Place<'_> {
         let lost = missing(&written);
         if !output.status.success() || !lost.is_empty() || !written.contains("outcome: done") || kept.exists() {
             let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            faults.push(format!("recorded later, {:?}, {lost:?} are missing: {told}", output.status.code()));
+            let code = output.status.code();
+            tally.fault(format!("{what}: recorded later, {code:?}, {lost:?} are missing: {told}"));
         }
-        (faults, true)
     }
 
     /// Returns the file that a message names.
@@ -301,28 +307,21 @@ impl Place<'_> {
     }
 }
 
-/// Ends an iteration in one way with one trouble. `place` is an empty folder. Returns what is wrong, and whether the
-/// attempt had to be brought back.
-pub(crate) fn trouble(place: &Path, program: &Path, way: Way, trouble: Trouble) -> (Vec<String>, bool) {
+/// Ends an iteration in one way with one trouble. `place` is an empty folder. Counted is whether the attempt had to be "brought
+/// back".
+pub(crate) fn trouble(place: &Path, program: &Path, way: Way, trouble: Trouble) -> Tally {
     let place = Place::new(place, program);
     let said = place.end(way, trouble);
-    place.check(&said, || place.end_trouble(trouble))
-}
-
-/// What came of a campaign.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    /// How many operations failed.
-    pub(crate) runs: usize,
-    /// How many of the attempts had to be brought back.
-    pub(crate) brought_back: usize,
-    pub(crate) faults: Vec<String>,
+    let mut tally = Tally::default();
+    place.check(&said, &format!("{way:?}, {trouble:?}"), &mut tally, || place.end_trouble(trouble));
+    tally
 }
 
 /// Ends an iteration over and over, and lets a file operation behind the agent's end fail each time: each one in
-/// `step`, from `first` on, in each way that it can; with `rotating`, in another one from one to the next.
-pub(crate) fn faults(place: &Path, program: &Path, way: Way, (first, step): (usize, usize), rotating: bool) -> Outcome {
-    let mut outcome = Outcome::default();
+/// `step`, from `first` on, in each way that it can; with `rotating`, in another one from one to the next. Counted are "runs", and
+/// how many attempts had to be "brought back".
+pub(crate) fn faults(place: &Path, program: &Path, way: Way, (first, step): (usize, usize), rotating: bool) -> Tally {
+    let mut tally = Tally::default();
     let mut number = first;
     loop {
         let mut error = if rotating { number } else { 0 };
@@ -338,23 +337,17 @@ pub(crate) fn faults(place: &Path, program: &Path, way: Way, (first, step): (usi
             let thin = Thin { path: ".ralph/cache", only_reading: false, one_in: THINNED, first: number % THINNED };
             let since = if way == Way::Run { "project/ended" } else { "" };
             let more = &[Errno::EROFS];
-            let traced = traced.run_with(Fault { at: At::Number(number), error, thin, since, more, kills: false });
+            let traced = traced.run_with(Fault { error, thin, since, more, ..Fault::at(At::Number(number)) });
             let Some(injected) = traced.injected else {
-                assert!(outcome.runs > 0, "{way:?} has no operation {number}: {}", traced.stderr);
+                assert!(tally["runs"] > 0, "{way:?} has no operation {number}: {}", traced.stderr);
                 fs::remove_dir_all(&base).unwrap();
-                return outcome;
+                return tally;
             };
-            outcome.runs += 1;
-            let said = Said { is_done: traced.code == Some(0), text: traced.stderr };
-            let (faults, brought_back) = one.check(&said, || {});
-            outcome.brought_back += usize::from(brought_back);
-            let what = format!(
-                "{way:?}: {} at call {number}, {} of {}",
-                injected.error,
-                injected.call,
-                injected.path.display()
-            );
-            outcome.faults.extend(faults.into_iter().map(|fault| format!("{what}: {fault}")));
+            tally.count("runs");
+            let said = Said { is_done: traced.code == Some(0), text: traced.stderr, overwritten: String::new() };
+            let (call, path) = (injected.call, injected.path.display());
+            let what = format!("{way:?}: {} at call {number}, {call} of {path}", injected.error);
+            one.check(&said, &what, &mut tally, || {});
             fs::remove_dir_all(&base).unwrap();
             error += 1;
             if rotating || error >= injected.n_errors {

@@ -9,6 +9,7 @@
 #![allow(dead_code, reason = "the tests use parts of the campaigns that this program does not")]
 
 use std::error::Error;
+use std::fmt::Debug;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -46,59 +47,70 @@ mod secrets;
 mod setups;
 mod soak;
 mod storms;
+mod tally;
 mod year;
 
 use own_disk::{COARSE, SMALL, got_there, own_disk};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use tally::Tally;
 
 type Done = Result<(), Box<dyn Error>>;
 
 /// A campaign: its name, its arguments, and what runs it.
-struct Campaign {
-    name: &'static str,
-    arguments: &'static str,
-    run: fn(&Order) -> Done,
-}
+type Campaign = (&'static str, &'static str, fn(&Order) -> Done);
 
-const CAMPAIGNS: [Campaign; 28] = [
-    counted("kill-entries", |order| order.report(10_000, |at| kills::entries(at.place, at.program, at.size, at.seed))),
-    counted("kill-commits", |order| order.report(5_000, |at| kills::commits(at.place, at.program, at.size, at.seed))),
-    counted("writers", |order| order.report(2_000, |at| crowds::writers(at.place, at.program, at.size))),
-    counted("editors", |order| order.report(500, |at| crowds::editors(at.place, at.program, at.size, false, at.seed))),
-    counted("nine-editors", |order| {
-        order.report(500, |at| crowds::editors(at.place, at.program, at.size, true, at.seed))
+/// The arguments of most campaigns.
+const COUNTED: &str = "[SIZE [SEED]]";
+
+const CAMPAIGNS: [Campaign; 21] = [
+    ("kill-entries", COUNTED, |order| order.report(10_000, kills::entries)),
+    ("kill-commits", COUNTED, |order| order.report(5_000, kills::commits)),
+    ("writers", COUNTED, |order| order.report(2_000, |place, program, size, _| crowds::writers(place, program, size))),
+    ("editors", COUNTED, |order| {
+        order.report(500, |place, program, size, seed| crowds::editors(place, program, size, false, seed))
     }),
-    Campaign { name: "storms", arguments: "[SIZE [SEED [STORM]]]", run: storms },
-    counted("saves", |order| order.report(200, |at| saves::run(at.place, at.size, at.seed))),
-    counted("clocks", |order| order.report(1_000, |at| clocks::run(at.place, at.program, at.size, at.seed))),
-    counted("coarse-clocks", |order| {
-        order.report_on(COARSE, 1_000, |at| clocks::run(&at.place.join("disk"), at.program, at.size, at.seed))
+    ("nine-editors", COUNTED, |order| {
+        order.report(500, |place, program, size, seed| crowds::editors(place, program, size, true, seed))
     }),
-    counted("corruption", |order| order.report(1_000, |at| corruption::run(at.place, at.program, at.size, at.seed))),
-    counted("full-disk", |order| {
-        order.report_on(SMALL, 200, |at| full_disk::run(at.place, at.program, at.size, at.seed))
+    ("storms", "[SIZE [SEED [STORM]]]", storms),
+    ("saves", COUNTED, |order| order.report(200, |place, _, size, seed| saves::run(place, size, seed))),
+    ("clocks", COUNTED, |order| order.report(1_000, clocks::run)),
+    ("coarse-clocks", COUNTED, |order| {
+        order.report_on(COARSE, 1_000, |place, program, size, seed| {
+            clocks::run(&place.join("disk"), program, size, seed)
+        })
     }),
-    counted("git-matrix", |order| order.report(64, |at| git_matrix::run(at.place, at.program, at.size, at.seed))),
-    counted("paths", |order| order.report(100_000, |at| paths::run(at.place, at.program, at.size, at.seed))),
-    counted("hooks", |order| order.report(10_000, |at| hook_inputs::run(at.place, at.program, at.size, at.seed))),
-    counted("hostile-clone", |order| hostile_clones(order, 10_000, Hostile::Mixed)),
-    counted("hostile-clone-sealed", |order| hostile_clones(order, 1_000, Hostile::Sealed)),
-    counted("hostile-clone-whole", |order| hostile_clones(order, 500, Hostile::Whole)),
-    Campaign { name: "faults", arguments: "[all|SEED [COMMAND]]", run: faults },
-    Campaign { name: "last-step", arguments: "", run: last_steps },
-    Campaign { name: "kill-undo", arguments: "", run: kill_undo },
-    counted("frames", frames),
-    counted("merges", |order| order.report(1_000, |at| merges::run(at.place, at.program, at.size, at.seed))),
-    counted("setup", |order| order.report(2_000, |at| setups::run(at.place, at.size, at.seed))),
-    Campaign { name: "secrets", arguments: "[--show] [SECRETS [CLEAN [SEED]]]", run: report::secrets },
-    Campaign { name: "soak", arguments: "[MINUTES [SEED]]", run: soak::run },
-    Campaign { name: "briefings", arguments: "[DAYS [SEED [PAGES]]]", run: briefings_of_a_year },
-    Campaign { name: "year", arguments: "[SEED]", run: year_of_a_project },
-    Campaign { name: "help", arguments: "", run: |_| help() },
+    ("corruption", COUNTED, |order| order.report(1_000, corruption::run)),
+    ("full-disk", COUNTED, |order| order.report_on(SMALL, 200, full_disk::run)),
+    ("git-matrix", COUNTED, |order| order.report(64, git_matrix::run)),
+    ("paths", COUNTED, |order| order.report(100_000, paths::run)),
+    ("hooks", COUNTED, |order| order.report(10_000, hook_inputs::run)),
+    ("frames", COUNTED, frames),
+    ("merges", COUNTED, |order| order.report(1_000, merges::run)),
+    ("setup", COUNTED, |order| order.report(2_000, |place, _, size, seed| setups::run(place, size, seed))),
+    ("secrets", "[--show] [SECRETS [CLEAN [SEED]]]", report::secrets),
+    ("soak", "[MINUTES [SEED]]", soak::run),
+    ("briefings", "[DAYS [SEED [PAGES]]]", briefings_of_a_year),
+    ("year", "[SEED]", year_of_a_project),
 ];
 
-const fn counted(name: &'static str, run: fn(&Order) -> Done) -> Campaign {
-    Campaign { name, arguments: "[SIZE [SEED]]", run }
-}
+/// Those that stop the program at its system calls.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const TRACED: [Campaign; 6] = [
+    ("hostile-clone", COUNTED, |order| {
+        order.tallied(10_000, |place, program, size, seed| hostile_clone::run(place, program, size, false, seed))
+    }),
+    // The folder for temporary files decides the file system: see the README.
+    ("hostile-clone-sealed", COUNTED, |order| order.tallied(1_000, hostile_clone::sealed)),
+    ("hostile-clone-whole", COUNTED, |order| {
+        order.tallied(500, |place, program, size, seed| hostile_clone::run(place, program, size, true, seed))
+    }),
+    ("faults", "[all|SEED [COMMAND]]", faults),
+    ("last-step", "", last_steps),
+    ("kill-undo", "", kill_undo),
+];
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+const TRACED: [Campaign; 0] = [];
 
 /// What is to be run: the arguments behind the campaign's name, and the program that the campaign is about.
 pub(crate) struct Order {
@@ -106,14 +118,6 @@ pub(crate) struct Order {
     arguments: Vec<String>,
     /// A copy, since the program may be built again meanwhile.
     program: PathBuf,
-}
-
-/// One run of a campaign that takes a folder, the program, a size and a seed.
-struct Sample<'a> {
-    place: &'a Path,
-    program: &'a Path,
-    size: usize,
-    seed: u64,
 }
 
 impl Order {
@@ -126,18 +130,18 @@ impl Order {
         self.arguments.get(at).map_or(Ok(default), |text| Ok(text.parse()?))
     }
 
-    /// Runs a campaign in a temporary folder, and prints what came of it.
-    fn report<Outcome: std::fmt::Debug>(&self, size: usize, run: impl FnOnce(&Sample<'_>) -> Outcome) -> Done {
+    /// Runs a campaign with a temporary folder, the program, a size and a seed, and prints what came of it.
+    fn report<Outcome: Debug>(&self, size: usize, run: impl FnOnce(&Path, &Path, usize, u64) -> Outcome) -> Done {
         let folder = tempfile::tempdir()?;
         self.report_in(folder.path(), size, run)
     }
 
     /// Does the same with a file system of its own.
-    fn report_on<Outcome: std::fmt::Debug>(
+    fn report_on<Outcome: Debug>(
         &self,
         disk: &[&str],
         size: usize,
-        run: impl FnOnce(&Sample<'_>) -> Outcome,
+        run: impl FnOnce(&Path, &Path, usize, u64) -> Outcome,
     ) -> Done {
         let arguments: Vec<&str> =
             std::iter::once(self.name).chain(self.arguments.iter().map(String::as_str)).collect();
@@ -147,43 +151,69 @@ impl Order {
         Ok(())
     }
 
-    fn report_in<Outcome: std::fmt::Debug>(
+    fn report_in<Outcome: Debug>(
         &self,
         place: &Path,
         size: usize,
-        run: impl FnOnce(&Sample<'_>) -> Outcome,
+        run: impl FnOnce(&Path, &Path, usize, u64) -> Outcome,
     ) -> Done {
         let (size, seed) = (self.argument(0, size)?, self.argument(1, 1)?);
         let mut out = io::stdout();
         writeln!(out, "{}, size {size}, seed {seed}", self.name)?;
         let begun = Instant::now();
-        let outcome = run(&Sample { place, program: &self.program, size, seed });
-        writeln!(out, "all held in {:.0} s: {outcome:?}", begun.elapsed().as_secs_f64())?;
+        let outcome = run(place, &self.program, size, seed);
+        writeln!(out, "all done in {:.0} s: {outcome:?}", begun.elapsed().as_secs_f64())?;
         Ok(())
     }
+
+    /// Runs a campaign that goes on after a fault, and fails if there was one.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn tallied(&self, size: usize, run: impl FnOnce(&Path, &Path, usize, u64) -> Tally) -> Done {
+        let mut faults = Tally::default();
+        self.report(size, |place, program, size, seed| {
+            let mut tally = run(place, program, size, seed);
+            faults.faults.append(&mut tally.faults);
+            tally
+        })?;
+        check(&faults)
+    }
+
+    /// Runs a part of a campaign in a temporary folder, prints what came of it, and adds it.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn part(&self, name: &str, all: &mut Tally, run: impl FnOnce(&Path, &Path) -> Tally) -> Done {
+        let place = tempfile::tempdir()?;
+        let begun = Instant::now();
+        let tally = run(place.path(), &self.program);
+        writeln!(io::stdout(), "{name}: {tally:?} in {:.1} s", begun.elapsed().as_secs_f64())?;
+        all.join(tally);
+        Ok(())
+    }
+}
+
+/// Prints the faults, and fails if there are any.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn check(tally: &Tally) -> Done {
+    for class in tally.told() {
+        writeln!(io::stdout(), "{class}")?;
+    }
+    if tally.faults.is_empty() { Ok(()) } else { Err(format!("{} faults", tally.faults.len()).into()) }
 }
 
 fn main() -> Done {
     // `cargo bench` puts an argument of its own behind the others.
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    let Some(name) = arguments.next() else { return help() };
-    let Some(campaign) = CAMPAIGNS.iter().find(|campaign| campaign.name == name) else {
-        help()?;
-        return Err(format!("there is no campaign `{name}`").into());
+    let name = arguments.next().unwrap_or_else(|| "help".to_owned());
+    let mut all = CAMPAIGNS.iter().chain(&TRACED);
+    let Some((name, _, run)) = all.clone().find(|(known, ..)| *known == name) else {
+        let mut out = io::stdout();
+        writeln!(out, "usage: cargo bench --bench campaigns -- NAME [ARGUMENT…], with NAME one of")?;
+        all.try_for_each(|(name, arguments, _)| writeln!(out, "  {name} {arguments}"))?;
+        return if name == "help" { Ok(()) } else { Err(format!("there is no campaign `{name}`").into()) };
     };
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("ralph-memory");
     std::fs::copy(env!("CARGO_BIN_EXE_ralph-memory"), &program)?;
-    (campaign.run)(&Order { name: campaign.name, arguments: arguments.collect(), program })
-}
-
-fn help() -> Done {
-    let mut out = io::stdout();
-    writeln!(out, "usage: cargo bench --bench campaigns -- NAME [ARGUMENT…], with NAME one of")?;
-    for Campaign { name, arguments, .. } in &CAMPAIGNS {
-        writeln!(out, "  {name} {arguments}")?;
-    }
-    Ok(())
+    run(&Order { name, arguments: arguments.collect(), program })
 }
 
 /// How many files a storm has.
@@ -194,8 +224,8 @@ const SOON: Duration = Duration::from_secs(5);
 fn storms(order: &Order) -> Done {
     let only = order.argument(2, String::new())?;
     let mut slow = String::new();
-    order.report(20, |at| {
-        let outcome = storms::run(at.place, &only, at.size, STORM, at.seed, &mut |name, took| {
+    order.report(20, |place, _, size, seed| {
+        let outcome = storms::run(place, &only, size, STORM, seed, &mut |name, took| {
             // Progress is printed, so that it is visible before the end.
             let _ = writeln!(io::stdout(), "{name}: {took:.1?}");
         });
@@ -214,13 +244,13 @@ const FRAMES_PER_SERVER: usize = 2_000;
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 fn frames(order: &Order) -> Done {
-    order.report(100_000, |at| {
-        ralph_memory::Memory::init(at.place).unwrap();
+    order.report(100_000, |place, program, size, seed| {
+        ralph_memory::Memory::init(place).unwrap();
         let entry = "---\ntitle: \"WAL mode\"\ntags: [sqlite]\nfeature: db\n---\n\nReaders go on.\n";
-        std::fs::write(at.place.join(".ralph/knowledge/wal-mode.md"), entry).unwrap();
+        std::fs::write(place.join(".ralph/knowledge/wal-mode.md"), entry).unwrap();
         let command = || {
-            let mut command = std::process::Command::new(at.program);
-            command.arg("mcp").current_dir(at.place).env_clear().env("HOME", at.place);
+            let mut command = std::process::Command::new(program);
+            command.arg("mcp").current_dir(place).env_clear().env("HOME", place);
             command
         };
         let mut out = io::stdout();
@@ -231,7 +261,7 @@ fn frames(order: &Order) -> Done {
         #[cfg(target_os = "linux")]
         writeln!(out, "its server had {} MB at most", one.peak_memory() >> 20).unwrap();
         drop(one);
-        let outcome = frames::run(&command, at.size, FRAMES_PER_SERVER, at.seed);
+        let outcome = frames::run(&command, size, FRAMES_PER_SERVER, seed);
         assert!(outcome.slowest_end < ENDS_WITHIN, "{outcome:?}");
         outcome
     })
@@ -239,7 +269,7 @@ fn frames(order: &Order) -> Done {
 
 fn briefings_of_a_year(order: &Order) -> Done {
     let pages = order.arguments.get(2).map(Path::new);
-    order.report(250, |at| briefings::run(at.place, at.size, at.seed, pages))
+    order.report(250, |place, _, size, seed| briefings::run(place, size, seed, pages))
 }
 
 fn year_of_a_project(order: &Order) -> Done {
@@ -262,17 +292,11 @@ fn faults(order: &Order) -> Done {
     let first = order.argument(0, "all".to_owned())?;
     let (errors, seed) = if first == "all" { (Errors::All, 0) } else { (Errors::Rotating, first.parse()?) };
     let wanted = order.arguments.get(1);
-    let mut out = io::stdout();
-    let mut n_faults = 0;
+    let mut all = Tally::default();
     for case in CASES.iter().filter(|case| wanted.is_none_or(|wanted| wanted == case.name)) {
-        let place = tempfile::tempdir()?;
-        let begun = Instant::now();
-        let outcome = fault_campaign::run(place.path(), &order.program, case, errors, seed);
-        let (calls, runs, took) = (outcome.calls, outcome.runs, begun.elapsed().as_secs_f64());
-        writeln!(out, "{}: {calls} calls, {runs} runs in {took:.1} s, ended {:?}", case.name, outcome.codes)?;
-        n_faults += report::faults(&outcome.faults)?;
+        order.part(case.name, &mut all, |place, program| fault_campaign::run(place, program, case, errors, seed))?;
     }
-    if n_faults > 0 { Err(format!("{n_faults} faults").into()) } else { Ok(()) }
+    check(&all)
 }
 
 /// Lets everything fail that can between the end of an agent and the journal's entry, and checks that no word of the agent is lost.
@@ -280,84 +304,26 @@ fn faults(order: &Order) -> Done {
 fn last_steps(order: &Order) -> Done {
     use last_step::{TROUBLES, WAYS, Way};
 
-    let folder = tempfile::tempdir()?;
-    let mut out = io::stdout();
-    let mut n_faults = 0;
+    let mut all = Tally::default();
     for way in WAYS {
         for trouble in TROUBLES {
-            let place = folder.path().join(format!("{way:?}-{trouble:?}"));
-            let (faults, brought_back) = last_step::trouble(&place, &order.program, way, trouble);
-            writeln!(out, "{way:?}, {trouble:?}: {}", if brought_back { "brought back" } else { "written" })?;
-            n_faults += report::faults(&faults)?;
+            let name = format!("{way:?}, {trouble:?}");
+            order.part(&name, &mut all, |place, program| last_step::trouble(place, program, way, trouble))?;
         }
     }
     for way in [Way::Run, Way::Record] {
-        let outcome = last_step::faults(folder.path(), &order.program, way, (1, 1), false);
-        writeln!(out, "{way:?}: {} runs, {} brought back", outcome.runs, outcome.brought_back)?;
-        n_faults += report::faults(&outcome.faults)?;
+        let run = |place: &Path, program: &Path| last_step::faults(place, program, way, (1, 1), false);
+        order.part(&format!("{way:?}"), &mut all, run)?;
     }
-    if n_faults > 0 { Err(format!("{n_faults} faults").into()) } else { Ok(()) }
+    check(&all)
 }
 
 /// Kills each writing command before each change of a file, and takes back what it has begun.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn kill_undo(order: &Order) -> Done {
-    let mut out = io::stdout();
-    let mut n_faults = 0;
+    let mut all = Tally::default();
     for victim in &kill_undo::VICTIMS {
-        let place = tempfile::tempdir()?;
-        let outcome = kill_undo::run(place.path(), &order.program, victim, (1, 1));
-        writeln!(out, "{}: {}", victim.name, outcome.counts())?;
-        n_faults += report::faults(&outcome.faults)?;
+        order.part(victim.name, &mut all, |place, program| kill_undo::run(place, program, victim, (1, 1)))?;
     }
-    if n_faults > 0 { Err(format!("{n_faults} faults").into()) } else { Ok(()) }
-}
-
-/// Which hostile clones are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hostile {
-    /// Some traced, most small.
-    Mixed,
-    /// Small ones with forged state. The folder for temporary files decides the file system: see the README.
-    Sealed,
-    /// Traced ones, and all commands in each.
-    Whole,
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn hostile_clones(order: &Order, size: usize, kind: Hostile) -> Done {
-    let mut told = Vec::new();
-    order.report(size, |at| {
-        let mut outcome = match kind {
-            Hostile::Mixed => hostile_clone::run(at.place, at.program, at.size, false, at.seed),
-            Hostile::Sealed => hostile_clone::sealed(at.place, at.program, at.size, at.seed),
-            Hostile::Whole => hostile_clone::run(at.place, at.program, at.size, true, at.seed),
-        };
-        told = outcome.told();
-        outcome.faults.clear();
-        outcome
-    })?;
-    if report::faults(&told)? > 0 { Err("there are faults".into()) } else { Ok(()) }
-}
-
-const ONLY_LINUX: &str = "only Linux on x86-64 lets its calls be stopped here";
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn faults(_: &Order) -> Done {
-    Err(ONLY_LINUX.into())
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn last_steps(_: &Order) -> Done {
-    Err(ONLY_LINUX.into())
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn kill_undo(_: &Order) -> Done {
-    Err(ONLY_LINUX.into())
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn hostile_clones(_: &Order, _: usize, _: Hostile) -> Done {
-    Err(ONLY_LINUX.into())
+    check(&all)
 }

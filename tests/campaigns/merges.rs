@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use ralph_memory::internals::entry;
 
+use crate::program::git_command;
 use crate::random::Random;
 
 /// What came of a campaign.
@@ -79,11 +80,7 @@ struct Clones {
 
 impl Clones {
     fn git(&self, clone: &str, arguments: &[&str]) -> Output {
-        let mut command = Command::new("git");
-        let identity = ["-c", "user.name=c", "-c", "user.email=c@example.org", "-c", "commit.gpgsign=false"];
-        command.args(identity).args(arguments).current_dir(self.folder.join(clone));
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &self.folder);
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        let mut command = git_command(&self.folder.join(clone), &self.folder, arguments);
         command.env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z").env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z");
         command.output().unwrap()
     }

@@ -1,22 +1,14 @@
-//! What the campaigns found, printed for people: faults, and the tables of the campaign of secrets.
+//! What the campaign of secrets found, printed for people.
 //!
 //! It knows nothing of how anything was found.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::time::Instant;
 
 use crate::{Order, secrets};
-
-/// Prints faults, and returns how many there are.
-pub(crate) fn faults(faults: &[String]) -> io::Result<usize> {
-    for fault in faults {
-        writeln!(io::stdout(), "  {fault}")?;
-    }
-    Ok(faults.len())
-}
 
 /// The detector.
 fn detect(text: &str) -> Vec<Range<usize>> {

@@ -13,27 +13,22 @@ use crate::random::Random;
 mod carriers;
 #[path = "secrets/codes.rs"]
 mod codes;
-#[path = "secrets/decoys.rs"]
-mod decoys;
 #[path = "secrets/habits.rs"]
 mod habits;
-#[path = "secrets/harmless.rs"]
-mod harmless;
 #[path = "secrets/kinds.rs"]
 mod kinds;
 #[path = "secrets/lines.rs"]
 mod lines;
 #[path = "secrets/notes.rs"]
 mod notes;
-#[path = "secrets/services.rs"]
-mod services;
-#[path = "secrets/shapes.rs"]
-mod shapes;
+#[path = "secrets/tables.rs"]
+mod tables;
 #[path = "secrets/template.rs"]
 mod template;
 
 use carriers::CARRIERS;
 use kinds::Shape;
+use tables::TABLES;
 use template::{ALSO, CORE, WHOLE};
 
 /// A text with a secret in it.
@@ -174,8 +169,8 @@ pub(crate) fn habits(n: usize, seed: u64) -> Vec<Sample> {
 /// Makes a text of each described shape: those that the patterns were made for, and those held out.
 pub(crate) fn shapes(seed: u64) -> [Vec<Sample>; 2] {
     let mut random = Random(seed ^ 0x54a9);
-    [("known", &shapes::KNOWN), ("held out", &shapes::HELD_OUT)].map(|(half, shapes)| {
-        let sample = |(source, template): &shapes::Described| {
+    [("known", &TABLES.shapes.known), ("held out", &TABLES.shapes.held_out)].map(|(half, shapes)| {
+        let sample = |(source, template): &'static (String, String)| {
             placed(source, half, false, &template::marked(&mut random, template))
         };
         shapes.iter().map(sample).collect()
@@ -185,7 +180,7 @@ pub(crate) fn shapes(seed: u64) -> [Vec<Sample>; 2] {
 /// Makes two texts of each harmless template.
 pub(crate) fn harmless(seed: u64) -> Vec<String> {
     let mut random = Random(seed ^ 0xa1a5);
-    let twice = harmless::HARMLESS.iter().chain(&harmless::HARMLESS);
+    let twice = TABLES.harmless.iter().chain(&TABLES.harmless);
     twice.map(|template| template::fill(&mut random, template)).collect()
 }
 

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use ralph_memory::error::Severity;
 use ralph_memory::memory::StateFolders;
 use ralph_memory::setup::{PlannedAction, Setup, SetupClient, SetupOptions, SetupScope};
 
+use crate::program::{Content, content_below};
 use crate::random::Random;
 
 #[path = "setups/configs.rs"]
@@ -38,9 +38,6 @@ pub(crate) struct Outcome {
     pub(crate) clients: usize,
 }
 
-/// The files and folders below a folder, with their bytes.
-type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
-
 /// A home with a project in it.
 struct Place {
     home: PathBuf,
@@ -60,20 +57,8 @@ impl Place {
         Setup::new(&self.project, program, StateFolders::of_user(&variable), &variable)
     }
 
-    fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        let mut folders = vec![self.home.clone()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                let is_folder = path.is_dir();
-                tree.insert(path.clone(), (!is_folder).then(|| fs::read(&path).unwrap()));
-                if is_folder {
-                    folders.push(path);
-                }
-            }
-        }
-        tree
+    fn tree(&self) -> Content {
+        content_below(&self.home, &|_| true)
     }
 
     fn apply(&self, clients: &[SetupClient], scope: SetupScope, options: SetupOptions) {
@@ -95,7 +80,7 @@ fn template(at: &Path, clients: &[SetupClient], scope: SetupScope, options: Setu
     let place = Place::new(at);
     place.apply(clients, scope, options);
     let files = place.tree().into_iter().filter_map(|(path, bytes)| {
-        let path = path.strip_prefix(&place.home).unwrap().to_owned();
+        let path = PathBuf::from(path);
         let is_own = path.starts_with(".local") || path.ends_with("SKILL.md") || path.ends_with("ralph-memory.js");
         let is_own = is_own || path.ends_with("plugin.json");
         (!is_own).then_some((path, String::from_utf8(bytes?).unwrap()))
@@ -151,7 +136,7 @@ fn one(at: &Path, random: &mut Random, outcome: &mut Outcome) {
     place.apply(&clients, scope, options);
     let after = place.tree();
     for (path, own) in &template {
-        let text = String::from_utf8(after[&place.home.join(path)].clone().unwrap()).unwrap();
+        let text = String::from_utf8(after[path.to_str().unwrap()].clone().unwrap()).unwrap();
         match configs.get(path) {
             Some(config) => config.assert_has_own(path, &text, own),
             None => assert_eq!(&text, own, "{}", path.display()),
@@ -248,8 +233,7 @@ fn refused(
 }
 
 /// Returns a tree in a form that can be compared by eye.
-fn shown(tree: &Tree) -> BTreeMap<String, Option<String>> {
+fn shown(tree: &Content) -> BTreeMap<&str, Option<String>> {
     let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
-    let name = |path: &Path| String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned();
-    tree.iter().map(|(path, bytes)| (name(path), bytes.as_ref().map(text))).collect()
+    tree.iter().map(|(path, bytes)| (path.as_str(), bytes.as_ref().map(text))).collect()
 }

@@ -7,17 +7,15 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
-use crate::program::{NOW, Program, files, word};
+use crate::program::{NOW, Program, Watcher, files, git_command, word};
 use crate::random::Random;
 use crate::{Order, saves};
 
@@ -27,13 +25,6 @@ const EDITED: usize = 50;
 const RUNS: usize = 20;
 /// How long a watcher may take at most when all is quiet.
 const SOON: Duration = Duration::from_secs(5);
-
-/// The files that the watcher reported.
-#[derive(Default)]
-struct View {
-    paths: BTreeSet<String>,
-    events: usize,
-}
 
 /// Works for so many minutes, 60 by default.
 pub(crate) fn run(order: &Order) -> Result<(), Box<dyn Error>> {
@@ -53,13 +44,7 @@ pub(crate) fn run(order: &Order) -> Result<(), Box<dyn Error>> {
     git(&root, &["add", "-A"]);
     git(&root, &["commit", "-q", "-m", "begin"]);
 
-    let mut watcher = Command::new(&order.program);
-    watcher.args(["watch", "--json"]).current_dir(&root).env_clear().env("HOME", place.path());
-    let mut watcher = watcher.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let view = Arc::new(Mutex::new(View::default()));
-    let ready = listen(&mut watcher, Arc::clone(&view));
-    ready.recv()?;
-    view.lock().unwrap().paths = on_disk(&root);
+    let mut watcher = Watcher::start(&program, &root, on_disk(&root));
 
     let ends = AtomicBool::new(false);
     let counts: [AtomicUsize; 3] = Default::default();
@@ -87,9 +72,9 @@ pub(crate) fn run(order: &Order) -> Result<(), Box<dyn Error>> {
                     }
                 }
                 looks += 1;
-                let sample = sample(&watcher)?;
+                let sample = sample(&watcher.child)?;
                 samples.push((begun.elapsed(), sample.0, sample.1, sample.2));
-                if let Some(status) = watcher.try_wait()? {
+                if let Some(status) = watcher.child.try_wait()? {
                     return Err(format!("the watcher ended: {status}").into());
                 }
                 thread::park_timeout(Duration::from_millis(700));
@@ -101,26 +86,13 @@ pub(crate) fn run(order: &Order) -> Result<(), Box<dyn Error>> {
     })?;
 
     // All is quiet now.
-    let quiet = Instant::now();
-    while view.lock().unwrap().paths != on_disk(&root) {
-        if quiet.elapsed() > SOON {
-            return Err(format!(
-                "the watcher's view differs: {:?}",
-                difference(&view.lock().unwrap().paths, &on_disk(&root))
-            )
-            .into());
-        }
-        thread::park_timeout(Duration::from_millis(20));
-    }
-    let view_took = quiet.elapsed();
+    let (view_took, n_events) = watcher.catch_up(&|| on_disk(&root), SOON);
     let answers = || program.run(&root, NOW, &["search", "entry the word is", "--limit", "1000", "--json"], "").stdout;
     let grown = answers();
     fs::remove_dir_all(root.join(".ralph/cache"))?;
     if grown != answers() {
         return Err("the index differs from a new one".into());
     }
-    watcher.kill()?;
-    watcher.wait()?;
     report(&mut out, &samples, duration)?;
     writeln!(
         out,
@@ -128,7 +100,7 @@ pub(crate) fn run(order: &Order) -> Result<(), Box<dyn Error>> {
         counts[0].load(Ordering::SeqCst),
         counts[1].load(Ordering::SeqCst),
         counts[2].load(Ordering::SeqCst),
-        view.lock().unwrap().events,
+        n_events,
         view_took.as_secs_f64()
     )?;
     Ok(())
@@ -185,33 +157,6 @@ fn sample(child: &Child) -> Result<(u64, usize, usize), Box<dyn Error>> {
         .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
         .sum();
     Ok((kilobytes, fs::read_dir(folder.join("fd"))?.count(), fs::read_dir(folder.join("task"))?.count()))
-}
-
-fn listen(watcher: &mut Child, view: Arc<Mutex<View>>) -> std::sync::mpsc::Receiver<()> {
-    let stdout = watcher.stdout.take().unwrap();
-    let (sender, ready) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            let told: Value = serde_json::from_str(&line).unwrap();
-            let paths = |name: &str| -> Vec<String> {
-                told[name]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|path| path.as_str().map(str::to_owned))
-                    .collect()
-            };
-            let mut view = view.lock().unwrap();
-            view.paths.extend(paths("indexed"));
-            for path in paths("removed") {
-                view.paths.remove(&path);
-            }
-            view.events += 1;
-            drop(view);
-            let _ = sender.send(());
-        }
-    });
-    ready
 }
 
 /// Runs a loop again and again, and deletes the oldest runs.
@@ -290,17 +235,9 @@ fn work_git(root: &Path, seed: u64, ends: &AtomicBool, count: &AtomicUsize, lock
     git(root, &["checkout", "-q", "-f", "main"]);
 }
 
-/// Runs git with nothing from outside. That it refuses, since files changed meanwhile, is its right.
+/// Runs git. That it refuses, since files changed meanwhile, is its right.
 fn git(root: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=Soak", "-c", "user.email=soak@example.org", "-c", "gc.auto=0"]).args(arguments);
-    command
-        .current_dir(root)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    let _ = git_command(root, root, arguments).output().unwrap();
 }
 
 fn entry(root: &Path, number: usize) -> PathBuf {
@@ -315,8 +252,4 @@ fn on_disk(root: &Path) -> BTreeSet<String> {
     let folders = ["knowledge", "journal", "archive"].map(|name| files(&root.join(".ralph").join(name)));
     let paths = folders.concat().into_iter().filter(is_entry);
     paths.map(|path| path.strip_prefix(root).unwrap().display().to_string()).collect()
-}
-
-fn difference(one: &BTreeSet<String>, other: &BTreeSet<String>) -> Vec<String> {
-    one.symmetric_difference(other).take(10).cloned().collect()
 }

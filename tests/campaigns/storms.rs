@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_memory::memory::{CheckReport, EntryFilter, WatchEvent, WatchHandle, WatchMode};
 use ralph_memory::{Memory, Query};
 
-use crate::program::{files, word};
+use crate::program::{files, git, word};
 use crate::random::Random;
 
 /// Longer than any wait lasts.
@@ -252,28 +251,4 @@ fn checkouts(root: &Path, _: usize, random: &mut Random) {
 fn rebases(root: &Path, _: usize, _: &mut Random) {
     git(root, &["checkout", "-q", "other"]);
     git(root, &["rebase", "-q", "main"]);
-}
-
-/// Runs git with nothing from outside.
-fn git(root: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.args([
-        "-c",
-        "user.name=Storm",
-        "-c",
-        "user.email=storm@example.org",
-        "-c",
-        "gc.auto=0",
-        "-c",
-        "core.fsync=none",
-    ]);
-    command.args(arguments).current_dir(root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_SYSTEM", "/dev/null")
-        .env("GIT_EDITOR", "true");
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

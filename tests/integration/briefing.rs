@@ -332,7 +332,7 @@ fn an_option_of_a_task_needs_the_task() {
 
 #[test]
 fn the_briefings_of_a_year_keep_their_budget_and_name_what_readers_chose() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::program::quick_folder();
     let outcome = crate::briefings::run(folder.path(), 53, crate::briefings::CHOSEN_SEED, None);
     assert!(outcome.attempts > 200 && outcome.tasks > 80 && outcome.largest > 1_000, "{outcome:?}");
     assert_eq!(outcome.seen.chosen + outcome.held_out.chosen, 24, "{outcome:?}");

@@ -140,7 +140,7 @@ fn hashes_below(folder: &Path) -> BTreeMap<PathBuf, u64> {
 
 #[test]
 fn every_kind_of_repository_gives_the_same_answers() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::program::quick_folder();
     let outcome = crate::git_matrix::run(folder.path(), Path::new(crate::support::PROGRAM), 1, 9);
     assert_eq!(outcome.settings, 1);
     // What an old git cannot make.

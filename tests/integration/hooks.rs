@@ -1060,7 +1060,7 @@ proptest! {
 
 #[test]
 fn hostile_inputs_always_get_an_answer_or_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::program::quick_folder();
     let outcome = hook_inputs::run(folder.path(), Path::new(PROGRAM), 150, 1);
     assert!(outcome.inputs == 150 && outcome.answers > 0 && outcome.silent > 0, "{outcome:?}");
 }

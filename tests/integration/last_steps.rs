@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::last_step::{self, TROUBLES, Trouble, WAYS, Way};
+use crate::program::quick_folder;
 use crate::support::PROGRAM;
 
 /// Of so many file operations one fails; which ones they are is as good as any other.
@@ -11,22 +12,22 @@ const FIRST: usize = 2;
 
 #[track_caller]
 fn campaign(way: Way) {
-    let place = tempfile::tempdir().unwrap();
-    let outcome = last_step::faults(place.path(), Path::new(PROGRAM), way, (FIRST, STEP), true);
-    assert!(outcome.faults.is_empty(), "{}", outcome.faults.join("\n"));
+    let place = quick_folder();
+    let tally = last_step::faults(place.path(), Path::new(PROGRAM), way, (FIRST, STEP), true);
+    tally.assert_no_fault();
     // Some operations keep the attempt from the journal, and others do not matter.
-    assert!(outcome.brought_back >= 1 && outcome.runs > outcome.brought_back, "{outcome:?}");
+    assert!(tally["brought back"] >= 1 && tally["runs"] > tally["brought back"], "{tally:?}");
 }
 
 #[test]
 fn no_failure_loses_agent_output() {
     for way in WAYS {
         for trouble in TROUBLES {
-            let place = tempfile::tempdir().unwrap();
-            let (faults, brought_back) = last_step::trouble(place.path(), Path::new(PROGRAM), way, trouble);
-            assert!(faults.is_empty(), "{way:?}, {trouble:?}: {}", faults.join("\n"));
+            let place = quick_folder();
+            let tally = last_step::trouble(place.path(), Path::new(PROGRAM), way, trouble);
+            tally.assert_no_fault();
             let is_of_one = matches!(trouble, Trouble::Uneditable | Trouble::Linked | Trouble::Saved);
-            assert_eq!(brought_back, !is_of_one, "{way:?}, {trouble:?}");
+            assert_eq!(tally["brought back"] == 1, !is_of_one, "{way:?}, {trouble:?}");
         }
     }
 }

@@ -133,6 +133,8 @@ mod storms; // more changes than the queue of a watcher holds
 mod structure; // type names are unique, and files have no circle of imports
 mod support; // a temporary folder, and the program run in it
 mod sync; // an updated cache answers like a new one
+#[path = "../campaigns/tally.rs"]
+mod tally; // what came of a campaign: counts and faults
 mod terminal; // control characters never reach a terminal
 mod test_cases; // how many cases randomised tests try
 mod timeline; // the log, statistics, tasks and runs, and runs in progress

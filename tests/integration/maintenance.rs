@@ -216,7 +216,7 @@ fn a_run_tidies_at_its_end_if_the_settings_say_so() {
 
 #[test]
 fn important_entries_survive_a_year() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::program::quick_folder();
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
     let size = crate::year::Size { days: 45, runs: 3, iterations: 20, knowledge: 220, one_in: 3 };
     let year = crate::year::live(folder.path(), &golden, size, 3);

@@ -13,7 +13,7 @@ fn path() -> std::ffi::OsString {
 
 #[test]
 fn random_merges_lose_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::program::quick_folder();
     let outcome = merges::run(folder.path(), Path::new(PROGRAM), 15, 12);
     let Outcome { merges, conflicts, comments, apart, without_driver } = outcome;
     let seen = [conflicts, comments, apart, without_driver];

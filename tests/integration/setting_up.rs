@@ -73,7 +73,7 @@ fn each_client_gets_its_files_in_a_home() {
 
 #[test]
 fn configurations_of_all_forms_survive() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::program::quick_folder();
     let outcome = setups::run(folder.path(), 200, 7);
     let kinds = [outcome.broken, outcome.imitated, outcome.exact, outcome.without_record, outcome.changed];
     assert!(outcome.files >= 200 && kinds.iter().all(|kind| *kind > 5), "{outcome:?}");

@@ -1,12 +1,11 @@
 //! What happens in the year, day by day, from a seed: a pure function, which asks the memory nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ralph_memory::Task;
 use ralph_memory::entry::Outcome;
 
-use super::facts::{DECISIONS, NOTES, PLAGUES, PRAISE};
-use super::words::{AREAS, Cause};
+use super::words::{Cause, Decision, WORDS};
 use crate::random::Random;
 
 /// How many working days the year has.
@@ -95,26 +94,18 @@ struct Author {
     /// The combinations of an area, a goal and a component that nobody has worked on.
     ideas: Vec<(usize, usize, usize)>,
     learned: BTreeSet<String>,
-    /// The tasks that met each trouble of [`PLAGUES`].
-    met: BTreeMap<&'static str, usize>,
 }
 
 /// Writes the story of a year.
 pub(crate) fn story(seed: u64) -> Story {
     let mut ideas = Vec::new();
-    for (number, area) in AREAS.iter().enumerate() {
+    for (number, area) in WORDS.areas.iter().enumerate() {
         for goal in 0..area.goals.len() {
             ideas.extend((0..area.components.len()).map(|component| (number, goal, component)));
         }
     }
-    let mut author = Author {
-        random: Random(seed),
-        story: Story::default(),
-        open: Vec::new(),
-        ideas,
-        learned: BTreeSet::new(),
-        met: BTreeMap::new(),
-    };
+    let mut author =
+        Author { random: Random(seed), story: Story::default(), open: Vec::new(), ideas, learned: BTreeSet::new() };
     for day in 0..DAYS {
         let steps = author.day(day);
         author.story.days.push(steps);
@@ -129,21 +120,21 @@ impl Author {
 
     fn day(&mut self, day: usize) -> Vec<Step> {
         let mut steps = Vec::new();
-        for (_, category, title, body) in NOTES.iter().filter(|note| note.0 == day) {
+        for (_, category, title, body) in WORDS.notes.iter().filter(|note| note.0 == day) {
             steps.push(Step::Add(Fact {
-                title: (*title).to_owned(),
-                body: (*body).to_owned(),
-                category: Some((*category).to_owned()).filter(|category| !category.is_empty()),
+                title: title.clone(),
+                body: body.clone(),
+                category: Some(category.clone()).filter(|category| !category.is_empty()),
                 feature: None,
                 is_scoped: false,
             }));
         }
-        for (at, text, later) in &DECISIONS {
+        for Decision { day: at, text, later } in &WORDS.decisions {
             if *at == day {
-                steps.push(Step::Decide((*text).to_owned(), None));
+                steps.push(Step::Decide(text.clone(), None));
             }
-            if let Some((_, later)) = later.filter(|(at, _)| *at == day) {
-                steps.push(Step::Decide(later.to_owned(), Some((*text).to_owned())));
+            if let Some((_, later)) = later.as_ref().filter(|(at, _)| *at == day) {
+                steps.push(Step::Decide(later.clone(), Some(text.clone())));
             }
         }
         let is_quiet = QUIET_WEEKS.contains(&(day / 5));
@@ -162,20 +153,20 @@ impl Author {
 
     /// Begins a task.
     fn begin(&mut self, day: usize) -> usize {
-        let focus = (day / PHASE) % AREAS.len();
+        let focus = (day / PHASE) % WORDS.areas.len();
         let is_focus = self.chance(62);
         let fitting: Vec<usize> = (0..self.ideas.len()).filter(|at| !is_focus || self.ideas[*at].0 == focus).collect();
         let at = if fitting.is_empty() { self.random.below(self.ideas.len()) } else { *self.random.pick(&fitting) };
         let (area, goal, component) = self.ideas.swap_remove(at);
         let Self { random, story, .. } = self;
-        let place = &AREAS[area];
-        let component = place.components[component];
+        let place = &WORDS.areas[area];
+        let component = place.components[component].as_str();
         let title = place.goals[goal].replace("{c}", component);
         let number = story.tasks.len();
         let file = format!("services/{}/{}.rs", place.name, component.replace(' ', "_"));
         story.tasks.push(Task {
             id: Some(format!("{}-{}", place.name, number + 101)),
-            feature: Some(place.name.to_owned()),
+            feature: Some(place.name.clone()),
             description: format!("{title}. It concerns the part of {} that {file} has.", place.name),
             files: vec![file],
             ..Task::new(title)
@@ -228,7 +219,7 @@ impl Author {
         } else if is_new && self.open[at].n_failed >= self.open[at].patience {
             let open = self.open.remove(at);
             let Task { title, id, .. } = &self.story.tasks[task];
-            let why = open.last.map_or("it is not worth it", |(cause, _)| cause.why).replace("{c}", open.component);
+            let why = open.last.map_or("it is not worth it", |(cause, _)| &cause.why).replace("{c}", open.component);
             let id = id.as_deref().unwrap_or_default();
             steps.push(Step::Decide(format!("We give up {id}, {title}: {why}."), None));
         }
@@ -244,9 +235,9 @@ impl Author {
             3..6 => return plain(Outcome::Partial, format!("The first half: {title}. The rest needs a review.")),
             _ => {}
         }
-        let raging: Vec<usize> = (0..PLAGUES.len())
+        let raging: Vec<usize> = (0..WORDS.plagues.len())
             .filter(|number| {
-                let plague = &PLAGUES[*number];
+                let plague = &WORDS.plagues[*number];
                 (plague.areas.is_empty() || plague.areas.contains(&area))
                     && plague.lasts.iter().any(|(first, last)| (*first..*last).contains(&day))
             })
@@ -256,18 +247,17 @@ impl Author {
             return plain(Outcome::Done, format!("{title}: done, with tests for the {component}."));
         }
         let (name, cause) = if is_struck {
-            let plague = &PLAGUES[*self.random.pick(&raging)];
-            *self.met.entry(plague.name).or_default() += 1;
-            (plague.name.to_owned(), &plague.cause)
+            let plague = &WORDS.plagues[*self.random.pick(&raging)];
+            (plague.name.clone(), &plague.cause)
         } else {
             // The first attempts often fail by something else than the last one.
             let number = if n_failed == 0 && self.chance(45) {
-                self.random.below(AREAS[area].causes.len())
+                self.random.below(WORDS.areas[area].causes.len())
             } else {
                 self.open[at].cause
             };
             let slug = component.replace(' ', "-");
-            (format!("{slug}-{}", number + 1), &AREAS[area].causes[number])
+            (format!("{slug}-{}", number + 1), &WORDS.areas[area].causes[number])
         };
         let failure = self.failure(name, cause, component);
         let open = &mut self.open[at];
@@ -287,16 +277,16 @@ impl Author {
 
     fn failure(&mut self, name: String, cause: &'static Cause, component: &str) -> Failure {
         let fill = |text: &str| text.replace("{c}", component);
-        let error = fill(cause.error);
+        let error = fill(&cause.error);
         let constant = error.split("{n}").max_by_key(|part| part.len()).unwrap_or_default().trim().to_owned();
         let line = error.replace("{n}", &(2 + self.random.below(900)).to_string());
         let next = self.chance(40).then(|| {
-            let (_, title, _) = cause.lesson;
+            let (_, title, _) = &cause.lesson;
             format!("Try this next: {}.", fill(title))
         });
         Failure {
-            tried: fill(cause.tried[self.random.below(2)]),
-            why: fill(cause.why),
+            tried: fill(&cause.tried[self.random.below(2)]),
+            why: fill(&cause.why),
             error: ErrorText { name, line, constant },
             next,
         }
@@ -310,8 +300,8 @@ impl Author {
             return;
         }
         let (category, title, body) = match last {
-            Some((cause, _)) => cause.lesson,
-            None => *self.random.pick(&PRAISE),
+            Some((cause, _)) => &cause.lesson,
+            None => self.random.pick(&WORDS.praise),
         };
         let fill = |text: &str| text.replace("{c}", component);
         if self.learned.insert(fill(title)) {
@@ -319,8 +309,8 @@ impl Author {
             steps.push(Step::Add(Fact {
                 title: fill(title),
                 body: fill(body),
-                category: Some(category.to_owned()),
-                feature: Some(AREAS[area].name.to_owned()),
+                category: Some(category.clone()),
+                feature: Some(WORDS.areas[area].name.clone()),
                 is_scoped,
             }));
         }

@@ -137,7 +137,7 @@ pub(crate) const CASES: [Case; 18] = [
 /// Returns whether a file below a path says this.
 fn has(files: &Files, below: &str, text: &str) -> bool {
     let says = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
-    files.iter().any(|(path, bytes)| path.starts_with(below) && says(bytes))
+    files.iter().any(|(path, bytes)| path.starts_with(below) && bytes.as_deref().is_some_and(says))
 }
 
 /// Returns the noon of a day of 2026, counted from its first.

@@ -40,6 +40,13 @@ pub(crate) struct Fault {
     pub(crate) kills: bool,
 }
 
+impl Fault {
+    /// Returns the fault that is the first error of a call.
+    pub(crate) fn at(at: At) -> Fault {
+        Fault { at, error: 0, thin: Thin::default(), since: "", more: &[], kills: false }
+    }
+}
+
 /// Says which call is meant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum At {

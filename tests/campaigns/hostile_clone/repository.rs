@@ -13,7 +13,7 @@ use ralph_memory::{Knowledge, Memory, Task};
 use super::clients::{self, Own, Stranger};
 use super::names::{self, Names};
 use super::{CANARY, MARK, SECRET, forged, outer_links};
-use crate::program::{copy, files};
+use crate::program::{copy, files, git};
 use crate::random::Random;
 
 /// Names that a shell would run.
@@ -256,17 +256,6 @@ fn commit(folder: &Path) {
     git(folder, &["init", "--quiet", "--template="]);
     git(folder, &["add", "--all", "--force"]);
     git(folder, &["commit", "--quiet", "--message", "m"]);
-}
-
-/// Runs git as the author of the repository does, without settings.
-fn git(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", folder);
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").current_dir(folder);
-    // The attributes name filters that only the clone's `.ralph/config` would have.
-    let settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"];
-    let done = command.args(settings).args(arguments).output().unwrap();
-    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
 /// Writes a file and the folders above it, where nothing is in the way.

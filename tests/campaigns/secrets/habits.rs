@@ -3,6 +3,7 @@
 
 use super::codes::base64;
 use super::notes::sentence;
+use super::tables::TABLES;
 use super::template::{bytes, marked};
 use crate::random::Random;
 
@@ -10,43 +11,10 @@ use crate::random::Random;
 const PASSWORDS: [&str; 6] =
     ["«b62 16-24»", "«b62 20»", "«Word»-«Word»-«dig 3»!", "«b62 8»#«b62 6»", "«url 23»«b62 1»", "«hex 32»"];
 
-/// Templates: kind, text.
-const HABITS: [(&str, &str); 30] = [
-    ("netrc", "machine «host» login «word» password ⟦{P}⟧"),
-    ("netrc", "machine git.«host»\n  login «word»-ci\n  password ⟦{P}⟧"),
-    ("netrc", "default login «word» password ⟦{P}⟧"),
-    ("docker-login", "docker login -u «word» -p ⟦{P}⟧ registry.«host»"),
-    ("docker-login", "$ docker login registry.«host» --username ci --password ⟦{P}⟧"),
-    ("docker-login", "docker login \\\n  -u «word» \\\n  -p '⟦{P}⟧' \\\n  registry.«host»"),
-    ("docker-login", "podman login -u ci -p \"⟦{P}⟧\" quay.«host»"),
-    ("mysql", "mysql -h «host» -u root -p⟦{P}⟧ «word»"),
-    ("mysql", "mysqldump -u«word» -p'⟦{P}⟧' «word» > dump.sql"),
-    ("mysql", "docker exec -i db mariadb -uroot -p⟦{P}⟧ < «word».sql"),
-    ("sshpass", "sshpass -p ⟦{P}⟧ ssh deploy@«host»"),
-    ("sshpass", "sshpass -p'⟦{P}⟧' rsync -a out/ «word»@«host»:/srv"),
-    ("sshpass", "sshpass -p \"⟦{P}⟧\" scp «word».tar.gz root@10.0.0.«1-9 1»:/tmp"),
-    ("cookie", "Cookie: session=⟦«b62 32»⟧; theme=dark"),
-    ("cookie", "curl -H 'Cookie: lang=en; sid=⟦«hex 32»⟧' https://«host»/«word»"),
-    ("cookie", "Set-Cookie: connect.sid=⟦s%3A«url 32».«b64 43»⟧; Path=/; HttpOnly"),
-    ("cookie", "> Cookie: _session_id=⟦«hex 32»⟧"),
-    ("table", "| user | password |\n|------|----------|\n| «word» | ⟦{P}⟧ |"),
-    ("table", "| host | user | password | note |\n|:--|:--|:--|:--|\n| «host» | root | `⟦{P}⟧` | until Friday |"),
-    ("table", "| what | value |\n|---|---|\n| password | ⟦{P}⟧ |\n| port | 5432 |"),
-    ("table", "| service | api key |\n|---|---|\n| «word» | ⟦«b62 32»⟧ |"),
-    ("identified-by", "CREATE USER '«word»'@'%' IDENTIFIED BY '⟦{P}⟧';"),
-    ("identified-by", "ALTER USER 'root'@'localhost' IDENTIFIED WITH mysql_native_password BY '⟦{P}⟧';"),
-    ("identified-by", "grant all on «word».* to '«word»'@'%' identified by \"⟦{P}⟧\";"),
-    ("yaml-block", "«word»:\n  user: «word»\n  password: >-\n    ⟦{P}⟧\n  port: 5432"),
-    ("yaml-block", "password: |\n  ⟦{P}⟧\nhost: «host»"),
-    ("yaml-block", "api_key: >\n  ⟦«b62 40»⟧\nregion: eu"),
-    ("kubeconfig", "users:\n- name: «word»-admin\n  user:\n    client-key-data: ⟦{K}⟧"),
-    ("kubeconfig", "apiVersion: v1\nkind: Secret\ntype: kubernetes.io/tls\ndata:\n  tls.key: ⟦{K}⟧"),
-    ("kubeconfig", "    client-certificate-data: {C}\n    client-key-data: ⟦{K}⟧"),
-];
-
 /// Returns the kind of a habit and its text with marks, among sentences, in a fence or indented.
 pub(crate) fn habit(random: &mut Random, number: usize) -> (&'static str, &'static str, String) {
-    let (kind, template) = HABITS[number % HABITS.len()];
+    let habits = &TABLES.shapes.habits;
+    let (kind, template) = &habits[number % habits.len()];
     let password = *random.pick(&PASSWORDS);
     let armoured = |random: &mut Random, label: &str| {
         let key = bytes(random, 900);

@@ -1,7 +1,7 @@
 //! Synthetic secrets of every kind, before they are carried anywhere.
 
-use super::codes::{base62, base64, bech32, crc32, percent};
-use super::services::{SERVICES, Service};
+use super::codes::{base62, base64, bech32, crc32};
+use super::tables::{Service, TABLES};
 use super::template::{ALSO, CORE, WHOLE, between, bytes, fill, mark, marked, text, word};
 use crate::random::Random;
 
@@ -42,7 +42,7 @@ pub(crate) struct Leak {
 type Make = fn(&mut Random) -> String;
 
 /// Kinds with a structure or checksum: kind, weight, shape, service, name, value.
-const MADE: [(&str, usize, Shape, &str, &str, Make); 24] = [
+const MADE: [(&str, usize, Shape, &str, &str, Make); 18] = [
     ("github-classic", 18, Shape::Token, "GitHub", "GITHUB_TOKEN", github),
     ("npm", 4, Shape::Token, "npm", "NPM_TOKEN", npm),
     ("pypi", 3, Shape::Token, "PyPI", "TWINE_PASSWORD", pypi),
@@ -59,28 +59,22 @@ const MADE: [(&str, usize, Shape, &str, &str, Make); 24] = [
     ("pem-pkcs8", 6, Shape::Block, "TLS", "TLS_PRIVATE_KEY", pkcs8),
     ("pem-encrypted", 3, Shape::Block, "TLS", "TLS_KEY", encrypted),
     ("pgp-block", 2, Shape::Block, "release", "GPG_PRIVATE_KEY", pgp),
-    ("url-postgres", 12, Shape::Url, "Postgres", "DATABASE_URL", postgres),
-    ("url-mysql", 4, Shape::Url, "MySQL", "DATABASE_URL", mysql),
-    ("url-mongodb", 5, Shape::Url, "MongoDB", "MONGODB_URI", mongodb),
-    ("url-amqp", 3, Shape::Url, "RabbitMQ", "AMQP_URL", amqp),
-    ("url-https", 5, Shape::Url, "package mirror", "INDEX_URL", https),
-    ("url-git", 4, Shape::Url, "git", "REPOSITORY_URL", git_url),
     ("header-basic", 5, Shape::Header, "registry", "AUTHORIZATION", basic),
     ("header-bearer-jwt", 4, Shape::Header, "gateway", "AUTHORIZATION", bearer_jwt),
 ];
 
 /// Returns every kind with its weight.
 pub(crate) fn weights() -> Vec<(&'static str, usize)> {
-    let of_services = SERVICES.iter().map(|service| (service.kind, service.weight));
+    let of_services = TABLES.services.iter().map(|service| (service.kind.as_str(), service.weight));
     of_services.chain(MADE.iter().map(|made| (made.0, made.1))).collect()
 }
 
 /// Returns a secret of the kind with this number in [`weights`].
 pub(crate) fn leak(random: &mut Random, kind: usize) -> Leak {
-    if let Some(service) = SERVICES.get(kind) {
+    if let Some(service) = TABLES.services.get(kind) {
         return of_service(random, service);
     }
-    let (kind, _, shape, service, name, make) = MADE[kind - SERVICES.len()];
+    let (kind, _, shape, service, name, make) = MADE[kind - TABLES.services.len()];
     let mut value = make(random);
     while is_placeholder(&value) {
         value = make(random);
@@ -88,10 +82,10 @@ pub(crate) fn leak(random: &mut Random, kind: usize) -> Leak {
     Leak { kind, shape, value, name: name.to_owned(), service, companion: None }
 }
 
-fn of_service(random: &mut Random, of: &Service) -> Leak {
-    let name = *random.pick(of.names);
-    let template = *random.pick(of.values);
-    let shape = match of.kind {
+fn of_service(random: &mut Random, of: &'static Service) -> Leak {
+    let name = random.pick::<String>(&of.names);
+    let template = random.pick::<String>(&of.values);
+    let shape = match of.kind.as_str() {
         kind if kind.starts_with("header-") => Shape::Header,
         kind if kind.starts_with("password-") => Shape::Password,
         _ if of.needs_name => Shape::Named,
@@ -103,8 +97,8 @@ fn of_service(random: &mut Random, of: &Service) -> Leak {
         value = marked(random, template);
     }
     let is_owned = of.kind.starts_with("generic") && random.below(4) == 0;
-    let name = if is_owned { format!("{}_{name}", word(random).to_uppercase()) } else { name.to_owned() };
-    let companion = match of.kind {
+    let name = if is_owned { format!("{}_{name}", word(random).to_uppercase()) } else { name.clone() };
+    let companion = match of.kind.as_str() {
         "aws-secret-key" if random.below(2) == 0 => Some(("AWS_ACCESS_KEY_ID", "AKIA«b32 16»")),
         "twilio-auth" => Some(("TWILIO_ACCOUNT_SID", "AC«hex 32»")),
         kind if kind.starts_with("password") && name.starts_with("DB_") => Some(("DB_USER", "«word»_«app|rw|admin»")),
@@ -112,7 +106,7 @@ fn of_service(random: &mut Random, of: &Service) -> Leak {
     };
     let companion = companion
         .map(|(name, template)| (name.to_owned(), format!("{}{}{}", ALSO[0], fill(random, template), ALSO[1])));
-    Leak { kind: of.kind, shape, value, name, service: of.owner, companion }
+    Leak { kind: &of.kind, shape, value, name, service: &of.owner, companion }
 }
 
 /// Returns what is between the marks of the secret.
@@ -302,59 +296,4 @@ fn service_account(random: &mut Random) -> String {
         "}".to_owned(),
     ];
     format!("{}{}{}", WHOLE[0], lines.join("\n"), WHOLE[1])
-}
-
-/// A password in a URL.
-fn in_url(random: &mut Random) -> String {
-    let template = *random.pick(&[
-        "«b62 16-32»",
-        "«b62 20»",
-        "«hex 32»",
-        "«url 23»«b62 1»",
-        "«Word»-«Word»-«dig 3»!",
-        "«b62 8»#«b62 6»@«b62 2»",
-    ]);
-    percent(&fill(random, template))
-}
-
-fn login_url(random: &mut Random, before: &str, after: &str) -> String {
-    let (before, password, after) = (fill(random, before), in_url(random), fill(random, after));
-    format!("{}{before}:{}{password}{}@{after}{}", WHOLE[0], CORE[0], CORE[1], WHOLE[1])
-}
-
-fn postgres(random: &mut Random) -> String {
-    let after = *random.pick(&[
-        "«host»:5432/«word»",
-        "10.0.«1-9 1».«dig 1»:5432/«word»",
-        "«word»-db.c«b36 11».eu-west-1.rds.amazonaws.com:5432/«word»?sslmode=require",
-    ]);
-    login_url(random, "postgres«|ql»://«postgres|app|svc_api|admin»", after)
-}
-
-fn mysql(random: &mut Random) -> String {
-    login_url(random, "mysql«|+pymysql|2»://«root|app|shop|wp_admin»", "«host»:3306/«word»_prod")
-}
-
-fn mongodb(random: &mut Random) -> String {
-    login_url(
-        random,
-        "mongodb+srv://«app|admin|backend»",
-        "cluster«dig 1».«b36 5».mongodb.net/«word»?retryWrites=true&w=majority",
-    )
-}
-
-fn amqp(random: &mut Random) -> String {
-    login_url(random, "amqp«|s»://«app|worker|admin»", "«host»:5672/%2f")
-}
-
-fn https(random: &mut Random) -> String {
-    login_url(
-        random,
-        "https://«deploy|ci|reader»",
-        "«pypi|npm|maven|files».«host»/«simple/|repository/releases|artifacts»",
-    )
-}
-
-fn git_url(random: &mut Random) -> String {
-    login_url(random, "https://«oauth2|ci-bot|deploy»", "git.«host»/«word»/«word».git")
 }

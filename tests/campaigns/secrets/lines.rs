@@ -1,7 +1,8 @@
-//! The form of a secret in a line of each language: an assignment, a mapping, a string.
+//! The form of a secret in a line: an assignment, a mapping, a template filled in.
 
+use super::codes::percent;
 use super::kinds::{Leak, Shape};
-use super::template::{capital, fill, text, word};
+use super::template::{capital, fill, text};
 use crate::random::Random;
 
 impl Leak {
@@ -38,6 +39,15 @@ impl Leak {
     /// Its name as `api key`.
     pub(crate) fn words(&self) -> String {
         self.snake().replace('_', " ")
+    }
+
+    /// Fills a line in, as `carriers.toml` explains it. The value comes last: nothing in it is a place.
+    pub(crate) fn fill(&self, line: &str) -> String {
+        let line = line.replace("{N}", &self.name).replace("{C}", &self.constant()).replace("{S}", self.service);
+        let line = line.replace("{n}", &self.snake()).replace("{c}", &self.camel()).replace("{W}", &self.words());
+        let line = line.replace("{H}", &self.header()).replace("{h}", &self.header().to_lowercase());
+        let line = line.replace("{o}", &self.snake().replace('_', "-")).replace("{P}", &percent(&self.value));
+        line.replace("{L}", &self.one_line()).replace("{V}", &self.value)
     }
 
     /// Its name as a constant, also where it is that of a header.
@@ -126,88 +136,6 @@ pub(crate) fn json(random: &mut Random, leak: &Leak) -> String {
         member(&companion, value) + ",\n"
     });
     companion.unwrap_or_default() + &member(leak, &leak.one_line())
-}
-
-/// A line or two of Rust, Python, JavaScript or Go.
-pub(crate) fn source(random: &mut Random, leak: &Leak) -> String {
-    let (snake, camel, constant) = (leak.snake(), leak.camel(), leak.constant());
-    let value = &leak.value;
-    match leak.shape {
-        Shape::Block => match random.below(4) {
-            0 => format!("{constant} = \"\"\"{value}\n\"\"\""),
-            1 => format!("const {camel} = `{value}`;"),
-            2 => format!("const {constant}: &str = \"{}\";", leak.one_line()),
-            _ => format!("let {snake} = r\"{value}\n\";"),
-        },
-        Shape::Document => match random.below(2) {
-            0 => format!("{constant} = json.loads(r'''{value}''')"),
-            _ => format!("const {camel} = {value};"),
-        },
-        Shape::Header => {
-            let name = leak.header();
-            match random.below(4) {
-                0 => format!("    let request = request.header(\"{name}\", \"{value}\");"),
-                1 => format!("headers = {{\"{name}\": \"{value}\", \"Accept\": \"application/json\"}}"),
-                2 => format!("const response = await fetch(url, {{ headers: {{ '{name}': '{value}' }} }});"),
-                _ => format!("req.Header.Set(\"{name}\", \"{value}\")"),
-            }
-        }
-        Shape::Token | Shape::Url if random.below(3) == 0 => {
-            let module = word(random);
-            match random.below(3) {
-                0 => format!("    let client = {}Client::new(\"{value}\");", capital(module)),
-                1 => format!("client = {module}.connect(\"{value}\", timeout=30)"),
-                _ => format!("const client = new {}('{value}', {{ retries: 3 }});", capital(module)),
-            }
-        }
-        _ => {
-            let companion = leak.companion.as_ref().map(|(name, value)| format!("{name} = \"{value}\"\n"));
-            if let Some(companion) = companion {
-                return format!("{companion}{constant} = \"{value}\"");
-            }
-            match random.below(9) {
-                0 => format!("const {constant}: &str = \"{value}\";"),
-                1 => format!("    let {snake} = \"{value}\".to_string();"),
-                2 => format!("{constant} = '{value}'"),
-                3 => format!("    {snake}=\"{value}\","),
-                4 => format!("os.environ[\"{constant}\"] = \"{value}\""),
-                5 => format!("const {camel} = '{value}';"),
-                6 => format!("  {camel}: '{value}',"),
-                7 => format!("{camel} := \"{value}\""),
-                _ => format!("    {snake}: \"{value}\".into(),"),
-            }
-        }
-    }
-}
-
-/// The evidence for the value in a log: its name and itself.
-pub(crate) fn logged(random: &mut Random, leak: &Leak) -> String {
-    let (value, snake) = (leak.one_line(), leak.snake());
-    match leak.shape {
-        Shape::Header => match random.below(3) {
-            0 => format!("> {}: {value}", leak.header()),
-            1 => format!("headers={{\"{}\": \"{value}\"}}", leak.header().to_lowercase()),
-            _ => format!("request failed: 401, sent {}: {value}", leak.header()),
-        },
-        Shape::Url => match random.below(3) {
-            0 => format!("could not connect to {value}: timed out"),
-            1 => format!("pool error url={value} attempt=3"),
-            _ => format!("Error: connect ECONNREFUSED at Pool.open ({value})"),
-        },
-        Shape::Token if random.below(2) == 0 => match random.below(3) {
-            0 => format!("401 Unauthorized: token {value} lacks scope write"),
-            1 => format!("sending authorization: token {value}"),
-            _ => format!("invalid credentials [{value}] for {}", leak.service),
-        },
-        Shape::Document => format!("loaded credentials {value}"),
-        _ => match random.below(5) {
-            0 => format!("config: Config {{ {snake}: \"{value}\", timeout: 30s }}"),
-            1 => format!("env {}={value}", leak.name),
-            2 => format!("{{\"{}\":\"{value}\",\"retries\":3}}", leak.camel()),
-            3 => format!("starting with --{}={value}", snake.replace('_', "-")),
-            _ => format!("login rejected ({snake}={value})"),
-        },
-    }
 }
 
 /// Says when, where and how bad, as loggers do.

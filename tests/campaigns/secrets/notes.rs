@@ -1,6 +1,6 @@
 //! Notes without any secret, as coding agents and engineers write them.
 
-use super::decoys::{DECOYS, PARAGRAPHS, SENTENCES, TONGUES};
+use super::tables::TABLES;
 use super::template::{between, fill};
 use crate::random::Random;
 
@@ -9,21 +9,21 @@ const MAX_LINES: usize = 30;
 
 /// A sentence on what happened in a project.
 pub(crate) fn sentence(random: &mut Random) -> String {
-    let template = *random.pick(&SENTENCES);
+    let template = random.pick::<String>(&TABLES.decoys.sentences);
     fill(random, template)
 }
 
 fn decoy(random: &mut Random) -> String {
-    let template = *random.pick(&DECOYS);
+    let template = random.pick::<String>(&TABLES.decoys.lines);
     fill(random, template)
 }
 
 /// Several sentences; now and then in another language, or one that was written about secrets.
 fn paragraph(random: &mut Random) -> String {
     match random.below(8) {
-        0 => (*random.pick(&TONGUES)).to_owned(),
+        0 => random.pick::<String>(&TABLES.decoys.tongues).clone(),
         1 | 2 => {
-            let template = *random.pick(&PARAGRAPHS);
+            let template = random.pick::<String>(&TABLES.decoys.paragraphs);
             fill(random, template)
         }
         _ => {

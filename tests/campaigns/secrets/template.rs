@@ -1,9 +1,10 @@
 //! Texts with random parts, described by templates.
 //!
 //! A template is text as it stands, but for what is between `«` and `»`: a class of characters with a length
-//! (`«hex 40»`, `«A-Z2-7 16»`, `«url 20-30»`), alternatives (`«sk|rk»`), a word (`«word»`), or nothing (`«»`),
+//! (`«hex 40»`, `«A-Z2-7 16»`, `«url 20-30»`), alternatives (`«sk|rk»`), a word (`«word»`), a password in a URL (`«pass»`), or nothing (`«»`),
 //! which parts what would look like a token in this source.
 
+use super::codes::percent;
 use crate::random::Random;
 
 /// Where the secret in a text begins and ends, with what belongs to it, and other secrets beside it. These are
@@ -12,77 +13,16 @@ pub(crate) const WHOLE: [char; 2] = ['\u{e000}', '\u{e003}'];
 pub(crate) const CORE: [char; 2] = ['\u{e001}', '\u{e002}'];
 pub(crate) const ALSO: [char; 2] = ['\u{e004}', '\u{e005}'];
 
-const WORDS: [&str; 64] = [
-    "order",
-    "catalog",
-    "index",
-    "parser",
-    "session",
-    "cache",
-    "worker",
-    "queue",
-    "report",
-    "invoice",
-    "router",
-    "ledger",
-    "search",
-    "journal",
-    "storage",
-    "metrics",
-    "upload",
-    "render",
-    "billing",
-    "export",
-    "import",
-    "merge",
-    "snapshot",
-    "scanner",
-    "budget",
-    "context",
-    "planner",
-    "webhook",
-    "mailer",
-    "tenant",
-    "gateway",
-    "profile",
-    "branch",
-    "segment",
-    "cursor",
-    "schema",
-    "migration",
-    "retry",
-    "backup",
-    "replica",
-    "shipping",
-    "checkout",
-    "payment",
-    "account",
-    "feature",
-    "banner",
-    "widget",
-    "editor",
-    "layout",
-    "canvas",
-    "sensor",
-    "device",
-    "ticket",
-    "comment",
-    "thread",
-    "channel",
-    "release",
-    "bundle",
-    "module",
-    "registry",
-    "harbor",
-    "meadow",
-    "lantern",
-    "copper",
-];
+const WORDS: &str = "order catalog index parser session cache worker queue report invoice router ledger search journal storage metrics \
+    upload render billing export import merge snapshot scanner budget context planner webhook mailer tenant gateway \
+    profile branch segment cursor schema migration retry backup replica shipping checkout payment account feature \
+    banner widget editor layout canvas sensor device ticket comment thread channel release bundle module registry \
+    harbor meadow lantern copper";
 
 /// Returns a word, the same list for names in code and for passwords that people make up.
 pub(crate) fn word(random: &mut Random) -> &'static str {
-    let word: &&str = random.pick(&WORDS);
-    word
+    let words: Vec<&str> = WORDS.split(' ').collect();
+    random.pick::<&str>(&words)
 }
 
 /// Returns a word with a capital letter.
@@ -147,6 +87,17 @@ fn part(random: &mut Random, inner: &str) -> String {
         "word" => return word(random).to_owned(),
         "Word" => return capital(word(random)),
         "WORD" => return word(random).to_uppercase(),
+        "pass" => {
+            let template = *random.pick(&[
+                "«b62 16-32»",
+                "«b62 20»",
+                "«hex 32»",
+                "«url 23»«b62 1»",
+                "«Word»-«Word»-«dig 3»!",
+                "«b62 8»#«b62 6»@«b62 2»",
+            ]);
+            return percent(&fill(random, template));
+        }
         "uuid" => "«hex 8»-«hex 4»-4«hex 3»-«89ab 1»«hex 3»-«hex 12»",
         "ulid" => "01J«0-9A-HJKMNP-TV-Z 23»",
         "ver" => "«0-3 1».«1-9 1»«dig 0-1».«dig 1»",
