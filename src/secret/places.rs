@@ -2,9 +2,6 @@
 //! SQL, cookies, columns of tables.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::values::{is_key, is_password};
 use super::{MAX_KEY_BYTES, MAX_VALUE, ahead, before, line_start};
@@ -272,9 +269,17 @@ fn cookies(text: &str, start: usize) -> Option<(&'static str, Range<usize>)> {
 
 /// Returns whether a value is a date, with or without a time, after at most a word: `accepted-2024-01-01`.
 fn is_dated(value: &str) -> bool {
-    static DATED: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^[A-Za-z_.:-]{0,20}[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9:.+TZ-]{0,25}$").ok());
-    DATED.as_ref().is_some_and(|dated| dated.is_match(&value.replace("%3A", ":")))
+    let value = value.replace("%3A", ":");
+    let date = value.trim_start_matches(|character: char| !character.is_ascii_digit());
+    let is_word =
+        value[..value.len() - date.len()].bytes().all(|byte| byte.is_ascii_alphabetic() || b"-_.:".contains(&byte));
+    let shape = date.bytes().take(10).map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    let is_time = |byte: u8| byte.is_ascii_digit() || b"-:.+TZ".contains(&byte);
+    is_word
+        && value.len() - date.len() <= 20
+        && shape.eq(*b"0000-00-00")
+        && date.len() <= 35
+        && date.bytes().all(is_time)
 }
 
 /// Returns the cells below a word in the first row of a table.

@@ -1,9 +1,5 @@
 //! Distinguishes secret values from placeholders and other text.
 
-use std::sync::LazyLock;
-
-use regex::RegexSet;
-
 /// The shortest password, and the shortest key.
 const SHORTEST: (usize, usize) = (8, 14);
 
@@ -66,33 +62,73 @@ pub(super) fn is_digest(value: &str) -> bool {
     is_hex && (matches!(value.len(), 36 | 40 | 64 | 96 | 128))
 }
 
-/// The forms of texts in the place of a value.
-const REPLACEMENTS: [&str; 11] = [
-    // A variable, a reference to a vault, a path, a digest, the beginning of a list.
-    r"^(?:%?\{|<|\[|\(|sha1-|sha256|sha384|sha512|md5|ssh-|https?://|/|\.\.?/|~/|process\.|os\.|env[.:]|op://|vault:|ENC\[|arn:)",
-    // A variable: a password has other punctuation.
-    r#"^\$(?:[^[:punct:]]|[_{}()./":-])*$"#,
-    r"(?s)^%.+%$",
-    // A call.
-    r"^[A-Za-z_.:!]{3,}\(",
-    // A part in braces.
-    r"^[^{]*\{[A-Za-z_]+\}",
-    // A regular expression.
-    r"\[a-z|\[A-Z|\[0-9|\[\^|\\[sSwd]|\(\?|\.\*",
-    // An index, and a chain of fields.
-    r"^[A-Za-z0-9_.!?]{2,}\[",
-    r"^[A-Za-z0-9_.!?]*[!?]\.[A-Za-z0-9_.!?]*$",
-    // A drive, a range, a path of Rust, a substitution, an address.
-    r"^[A-Za-z]:\\|\.\.|::|\$\{|\$\(|://",
-    // A file's name with an extension, and perhaps a line after it.
-    r"^[A-Za-z0-9/_.-]*/[A-Za-z0-9/_.-]*\.[a-z]{1,5}$",
-    r"(?s)^[A-Za-z0-9/_.-]*\.[a-z]{1,5}[:#][^.]+$",
-];
-
 /// Returns whether the text is a replacement for a value: a variable, a call, a path, a type.
 fn is_no_value(value: &str) -> bool {
-    static FORMS: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(REPLACEMENTS).unwrap_or_default());
-    FORMS.is_match(value) || is_placeholder(value)
+    const BEGINNINGS: [&str; 27] = [
+        "$", "%{", "{{", "{", "<", "[", "(", "sha1-", "sha256", "sha384", "sha512", "md5", "ssh-", "http://",
+        "https://", "/", "./", "../", "~/", "process.", "os.", "env.", "env:", "op://", "vault:", "ENC[", "arn:",
+    ];
+    let is_call = value.contains('(') && {
+        let name = &value[..value.find('(').unwrap_or_default()];
+        name.len() >= 3
+            && name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b':' | b'!'))
+    };
+    let is_variable = value.len() > 2 && value.starts_with('%') && value.ends_with('%');
+    BEGINNINGS.iter().any(|beginning| value.starts_with(beginning) && !is_dollar_password(value))
+        || is_call
+        || is_variable
+        || is_template(value)
+        || is_expression(value)
+        || is_code(value)
+        || value.contains("::")
+        || value.contains("${")
+        || value.contains("$(")
+        || value.contains("://")
+        || is_placeholder(value)
+}
+
+/// Returns whether a value that begins with `$` is more than a variable's name.
+fn is_dollar_password(value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|name| {
+        name.bytes().any(|byte| {
+            byte.is_ascii_punctuation()
+                && !matches!(byte, b'_' | b'{' | b'}' | b'(' | b')' | b'.' | b'/' | b'"' | b':' | b'-')
+        })
+    })
+}
+
+/// Returns whether a value is a piece of code or a place in a file: an index, a chain of fields, a range, a path with a
+/// line.
+fn is_code(value: &str) -> bool {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'!' | b'?');
+    let name = value.bytes().take_while(|byte| is_name(byte)).count();
+    let is_index = name >= 2 && value[name..].starts_with('[');
+    let is_chain = name == value.len() && (value.contains("!.") || value.contains("?."));
+    let is_drive = value.as_bytes().get(1..3) == Some(br":\") && value.as_bytes()[0].is_ascii_alphabetic();
+    is_index || is_chain || is_drive || value.contains("..") || is_place(value)
+}
+
+/// Returns whether a value is a regular expression: it has a range, a class or a repetition of any characters.
+fn is_expression(value: &str) -> bool {
+    ["[a-z", "[A-Z", "[0-9", "[^", "\\s", "\\S", "\\w", "\\d", "(?", ".*"].iter().any(|part| value.contains(part))
+}
+
+/// Returns whether a part of a value is a placeholder: a name in braces.
+fn is_template(value: &str) -> bool {
+    let Some((_, rest)) = value.split_once('{') else { return false };
+    let Some((name, _)) = rest.split_once('}') else { return false };
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+}
+
+/// Returns whether a value is a file's name with an extension, and perhaps a line after it.
+fn is_place(value: &str) -> bool {
+    let Some((name, rest)) = value.rsplit_once('.') else { return false };
+    let ending = rest.bytes().take_while(u8::is_ascii_lowercase).count();
+    let line = &rest[ending..];
+    let is_line = line.is_empty() && name.contains('/') || line.starts_with([':', '#']) && line.len() > 1;
+    (1..=5).contains(&ending)
+        && is_line
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-.".contains(&byte))
 }
 
 /// Returns whether a value consists of words, numbers and separators, as names do.

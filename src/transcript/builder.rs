@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Transcript;
 use super::ending::{self, Ending};
 use super::event::{Events, start};
 use super::paths::Touched;
 use super::summary::without_sigils;
 use super::tail::Tail;
-use super::Transcript;
 use crate::entry::attempt::{MAX_LIST, MAX_SECTION_BYTES};
 use crate::secret::redact;
 use crate::text::{cut, floor, one_line};

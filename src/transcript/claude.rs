@@ -76,7 +76,6 @@ impl ClientStream for Claude {
 }
 
 impl Claude {
-
     fn assistant(&mut self, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let is_own = event.get("parent_tool_use_id").is_none() && !event.is_true("isSidechain");
         let message = json::part(event.get("message"))?;

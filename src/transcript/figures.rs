@@ -151,11 +151,7 @@ impl MessageFigures {
     }
 }
 
-fn sum<Number>(
-    one: Option<Number>,
-    other: Option<Number>,
-    add: fn(Number, Number) -> Number,
-) -> Option<Number> {
+fn sum<Number>(one: Option<Number>, other: Option<Number>, add: fn(Number, Number) -> Number) -> Option<Number> {
     match (one, other) {
         (Some(one), Some(other)) => Some(add(one, other)),
         (one, other) => one.or(other),

@@ -27,7 +27,6 @@ mod stream;
 mod summary;
 mod tail;
 
-
 use std::io::{self, BufRead};
 use std::mem;
 
@@ -199,7 +198,11 @@ impl Reader {
     /// assert_eq!((reader.spending().tokens(), reader.spending().cost_usd), (Some(980), Some(0.02)));
     /// ```
     pub fn spending(&self) -> AgentSpending {
-        if let ReaderMode::Stream(_, stream) = &self.mode { stream.spending().rounded() } else { AgentSpending::default() }
+        if let ReaderMode::Stream(_, stream) = &self.mode {
+            stream.spending().rounded()
+        } else {
+            AgentSpending::default()
+        }
     }
 
     /// Returns the transcript; the output so far is complete.
