@@ -1,6 +1,7 @@
 //! The query of the index, its weights, and the parts of a score.
 
 use super::document::Filter;
+use crate::text::choice;
 
 /// A query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,55 +52,26 @@ pub(crate) struct Weights {
     pub short_path_part: usize,
 }
 
-/// A part of a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Part {
-    Title,
-    Tags,
-    Body,
-    Questions,
-    Identifiers,
-    Coverage,
-    TaskTags,
-    FeatureTags,
-    PathTags,
-    Semantic,
+choice! {
+    /// A part of a score.
+    #[derive(PartialOrd, Ord)]
+    pub(crate) enum Part {
+        Title = "title",
+        Tags = "tags",
+        Body = "body",
+        Questions = "questions",
+        Identifiers = "identifiers",
+        Coverage = "coverage",
+        TaskTags = "task_tags",
+        FeatureTags = "feature_tags",
+        PathTags = "path_tags",
+        Semantic = "semantic",
+    }
 }
 
 impl Part {
-    /// All parts, in the order in which they are reported.
-    pub(crate) const ALL: [Part; 10] = [
-        Part::Title,
-        Part::Tags,
-        Part::Body,
-        Part::Questions,
-        Part::Identifiers,
-        Part::Coverage,
-        Part::TaskTags,
-        Part::FeatureTags,
-        Part::PathTags,
-        Part::Semantic,
-    ];
-
     /// Returns whether it is a match of a tag.
     pub(crate) fn is_of_tags(self) -> bool {
         matches!(self, Part::TaskTags | Part::FeatureTags | Part::PathTags)
-    }
-
-    /// Returns the name that explanations show.
-    pub(crate) fn as_str(self) -> &'static str {
-        const NAMES: [&str; Part::ALL.len()] = [
-            "title",
-            "tags",
-            "body",
-            "questions",
-            "identifiers",
-            "coverage",
-            "task_tags",
-            "feature_tags",
-            "path_tags",
-            "semantic",
-        ];
-        NAMES[self as usize]
     }
 }

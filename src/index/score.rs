@@ -184,7 +184,7 @@ impl<'a> Scores<'a> {
         }
         let matched = |(candidate, (mut parts, terms)): (&Candidate, ([i64; Part::ALL.len()], TermSet))| {
             parts[Part::Semantic as usize] = self.extra.get(&(candidate.segment, candidate.doc)).copied().unwrap_or(0);
-            let parts = Part::ALL.into_iter().zip(parts).filter(|(_, value)| *value != 0).collect();
+            let parts = Part::ALL.iter().copied().zip(parts).filter(|(_, value)| *value != 0).collect();
             Match { parts, evidence: self.evidence(terms) }
         };
         Ok(candidates.iter().zip(points).map(matched).collect())

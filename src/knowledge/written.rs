@@ -5,45 +5,34 @@ use serde::Serialize;
 use crate::entry::Id;
 use crate::entry::path::EntryPath;
 use crate::error::Problem;
+use crate::text::choice;
 
-/// What a call did to an entry.
-///
-/// ```
-/// use ralph_memory::memory::WriteAction;
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let mut knowledge = Knowledge::new("Feature flags", ["flags"], "They live in `flags.toml`.");
-/// assert_eq!(memory.add(&knowledge)?.action, WriteAction::Created);
-/// knowledge.body = "They live in `config/flags.toml`.".into();
-/// assert_eq!(memory.add(&knowledge)?.action.as_str(), "updated");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WriteAction {
-    /// There is a new entry.
-    Created,
-    /// An entry was changed; the undo log has its old text.
-    Updated,
-    /// Nothing had to be written.
-    Unchanged,
-    /// An archived entry is live again, or an entry has an earlier text again.
-    Restored,
-}
-
-impl WriteAction {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            WriteAction::Created => "created",
-            WriteAction::Updated => "updated",
-            WriteAction::Unchanged => "unchanged",
-            WriteAction::Restored => "restored",
-        }
+choice! {
+    /// What a call did to an entry.
+    ///
+    /// ```
+    /// use ralph_memory::memory::WriteAction;
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let mut knowledge = Knowledge::new("Feature flags", ["flags"], "They live in `flags.toml`.");
+    /// assert_eq!(memory.add(&knowledge)?.action, WriteAction::Created);
+    /// knowledge.body = "They live in `config/flags.toml`.".into();
+    /// assert_eq!(memory.add(&knowledge)?.action.as_str(), "updated");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub enum WriteAction {
+        /// There is a new entry.
+        Created = "created",
+        /// An entry was changed; the undo log has its old text.
+        Updated = "updated",
+        /// Nothing had to be written.
+        Unchanged = "unchanged",
+        /// An archived entry is live again, or an entry has an earlier text again.
+        Restored = "restored",
     }
 }
 

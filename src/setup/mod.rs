@@ -61,8 +61,6 @@ mod yaml;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 pub use self::client::SetupClient;
 use self::hook_line::PROGRAM;
 use self::locate::Bases;
@@ -70,30 +68,22 @@ pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
 use self::record::SetupRecord;
 use crate::iterations::StateFolders;
+use crate::text::choice;
 
-/// Whose files are set up.
-///
-/// ```
-/// use ralph_memory::setup::SetupScope;
-/// assert_eq!(SetupScope::default().as_str(), "project");
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SetupScope {
-    /// Those of the project, which a team commits.
-    #[default]
-    Project,
-    /// The user's own, which apply to every project.
-    User,
-}
-
-impl SetupScope {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SetupScope::Project => "project",
-            SetupScope::User => "user",
-        }
+choice! {
+    /// Whose files are set up.
+    ///
+    /// ```
+    /// use ralph_memory::setup::SetupScope;
+    /// assert_eq!(SetupScope::default().as_str(), "project");
+    /// ```
+    #[derive(Default)]
+    pub enum SetupScope {
+        /// Those of the project, which a team commits.
+        #[default]
+        Project = "project",
+        /// The user's own, which apply to every project.
+        User = "user",
     }
 }
 

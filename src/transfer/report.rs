@@ -4,54 +4,34 @@ use serde::Serialize;
 
 use crate::entry::Id;
 use crate::error::{Message, Problem};
+use crate::text::choice;
 
-/// What became of one item.
-///
-/// ```
-/// use ralph_memory::memory::ImportAction;
-/// assert_eq!(ImportAction::Refused.as_str(), "refused");
-/// assert!(ImportAction::Refused.needs_a_person() && !ImportAction::Skipped.needs_a_person());
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ImportAction {
-    /// There is a new entry.
-    Added,
-    /// Its source changed, and the entry was not edited: it has the new text, and its old version is in the archive.
-    Updated,
-    /// The memory has it already.
-    Unchanged,
-    /// It is not imported, for a reason that lies in its nature.
-    Skipped,
-    /// The memory has something else in its place, which was not touched.
-    Conflict,
-    /// It looks like a secret, has invisible characters, or cannot be an entry.
-    Refused,
+choice! {
+    /// What became of one item.
+    ///
+    /// ```
+    /// use ralph_memory::memory::ImportAction;
+    /// assert_eq!(ImportAction::Refused.as_str(), "refused");
+    /// assert!(ImportAction::Refused.needs_a_person() && !ImportAction::Skipped.needs_a_person());
+    /// ```
+    #[derive(PartialOrd, Ord)]
+    pub enum ImportAction {
+        /// There is a new entry.
+        Added = "added",
+        /// Its source changed, and the entry was not edited: it has the new text, and its old version is in the archive.
+        Updated = "updated",
+        /// The memory has it already.
+        Unchanged = "unchanged",
+        /// It is not imported, for a reason that lies in its nature.
+        Skipped = "skipped",
+        /// The memory has something else in its place, which was not touched.
+        Conflict = "conflict",
+        /// It looks like a secret, has invisible characters, or cannot be an entry.
+        Refused = "refused",
+    }
 }
 
 impl ImportAction {
-    /// All of them.
-    pub const ALL: [ImportAction; 6] = [
-        ImportAction::Added,
-        ImportAction::Updated,
-        ImportAction::Unchanged,
-        ImportAction::Skipped,
-        ImportAction::Conflict,
-        ImportAction::Refused,
-    ];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ImportAction::Added => "added",
-            ImportAction::Updated => "updated",
-            ImportAction::Unchanged => "unchanged",
-            ImportAction::Skipped => "skipped",
-            ImportAction::Conflict => "conflict",
-            ImportAction::Refused => "refused",
-        }
-    }
-
     /// Returns whether the item is not in the memory, and a person has to decide about it.
     pub fn needs_a_person(self) -> bool {
         matches!(self, ImportAction::Conflict | ImportAction::Refused)

@@ -7,6 +7,7 @@ use super::history::{OperationHistory, OperationRole};
 use crate::entry::path::EntryPath;
 use crate::error::Problem;
 use crate::store::{LoggedChange, LoggedOperation};
+use crate::text::choice;
 
 /// How many paths of an operation are listed.
 const MAX_FILES: usize = 20;
@@ -91,34 +92,22 @@ impl Operation {
     }
 }
 
-/// What taking back does to a file.
-///
-/// ```
-/// use ralph_memory::memory::UndoAction;
-/// assert_eq!(UndoAction::Restored.as_str(), "restored");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum UndoAction {
-    /// The operation created it; now it is gone.
-    Removed,
-    /// The operation removed it; now it is there again.
-    Restored,
-    /// The operation changed it; now it has its old bytes.
-    Changed,
-    /// The operation moved it; now it has its old path.
-    Moved,
-}
-
-impl UndoAction {
-    /// Returns its name in answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            UndoAction::Removed => "removed",
-            UndoAction::Restored => "restored",
-            UndoAction::Changed => "changed",
-            UndoAction::Moved => "moved",
-        }
+choice! {
+    /// What taking back does to a file.
+    ///
+    /// ```
+    /// use ralph_memory::memory::UndoAction;
+    /// assert_eq!(UndoAction::Restored.as_str(), "restored");
+    /// ```
+    pub enum UndoAction {
+        /// The operation created it; now it is gone.
+        Removed = "removed",
+        /// The operation removed it; now it is there again.
+        Restored = "restored",
+        /// The operation changed it; now it has its old bytes.
+        Changed = "changed",
+        /// The operation moved it; now it has its old path.
+        Moved = "moved",
     }
 }
 

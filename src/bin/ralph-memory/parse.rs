@@ -5,11 +5,9 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Duration, Months, NaiveTime, Utc};
 use clap::ValueEnum;
-use ralph_memory::entry::{Outcome, is_task_id, parse_time};
-use ralph_memory::settings::ProgressKind;
-use ralph_memory::settings::Strategy;
+use ralph_memory::entry::{is_task_id, parse_time};
 use ralph_memory::transcript;
-use ralph_memory::{Id, Kind, Scope, Source};
+use ralph_memory::{Id, Scope};
 
 /// Reads a point in time: a date or RFC 3339.
 pub(crate) fn time(text: &str) -> Result<DateTime<Utc>, String> {
@@ -28,43 +26,6 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
         Scope::Task(id) if !is_task_id(&id) => Err(format!("not the scope of a task: {TASK_ID}")),
         scope => Ok(scope),
     }
-}
-
-/// Reads the kind of an entry.
-pub(crate) fn kind(text: &str) -> Result<Kind, String> {
-    word(text, [Kind::Knowledge, Kind::Journal], Kind::as_str)
-}
-
-/// Reads who wrote an entry.
-pub(crate) fn source(text: &str) -> Result<Source, String> {
-    word(text, Source::ALL, Source::as_str)
-}
-
-/// Reads a strategy.
-pub(crate) fn strategy(text: &str) -> Result<Strategy, String> {
-    text.parse()
-}
-
-/// Reads a way to report progress.
-pub(crate) fn progress(text: &str) -> Result<ProgressKind, String> {
-    text.parse()
-}
-
-/// Reads how an attempt ended.
-pub(crate) fn outcome(text: &str) -> Result<Outcome, String> {
-    word(text, Outcome::ALL, Outcome::as_str)
-}
-
-/// Reads one of a few words.
-fn word<Choice: Copy>(
-    text: &str,
-    all: impl AsRef<[Choice]>,
-    as_str: fn(Choice) -> &'static str,
-) -> Result<Choice, String> {
-    let all = all.as_ref();
-    let names: Vec<&str> = all.iter().map(|one| as_str(*one)).collect();
-    let found = all.iter().copied().find(|one| as_str(*one) == text);
-    found.ok_or_else(|| format!("not one of {}", names.join(", ")))
 }
 
 /// The format of an agent's output.
@@ -332,8 +293,6 @@ mod tests {
         assert!(question("How?").is_ok() && question(" ").is_err());
         assert!(scope("task:t-1").is_ok() && scope("section:the login").is_ok());
         assert!(scope("task:").is_err() && scope("task:a b").is_err() && scope("all").is_err());
-        assert!(kind("journal").is_ok() && kind("Journal").is_err());
-        assert!(source("coder").is_ok() && source("nobody").is_err());
         assert!(id("x").is_ok() && id("knowledge/").is_err());
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct AddArgs {
     importance: Option<u8>,
     /// Who wrote it: `human`, `agent`, `coder`, `reviewer`, `orchestrator` or `coordinator` [default: `agent` where a
     /// coding agent runs the command, else `human`]
-    #[arg(long, value_parser = parse::source)]
+    #[arg(long)]
     source: Option<Source>,
     /// A project file that it is about, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]

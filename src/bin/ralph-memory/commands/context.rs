@@ -36,7 +36,7 @@ pub(crate) struct ContextArgs {
     #[arg(long, value_name = "ID", requires = "what")]
     run: Option<String>,
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
-    #[arg(long, value_name = "NAME", value_parser = parse::strategy, requires = "what")]
+    #[arg(long, value_name = "NAME", requires = "what")]
     strategy: Option<Strategy>,
     /// The limit of iterations that the prompt mentions; your own loop has to enforce it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>, requires = "what")]

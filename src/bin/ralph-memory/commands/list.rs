@@ -27,7 +27,7 @@ pub(crate) struct ListArgs {
     #[arg(long = "tag")]
     tag: Vec<String>,
     /// Only `knowledge` or `journal`
-    #[arg(long, value_parser = parse::kind)]
+    #[arg(long)]
     kind: Option<Kind>,
     /// Only what belongs to this feature
     #[arg(long, value_name = "NAME")]

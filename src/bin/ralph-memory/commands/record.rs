@@ -57,7 +57,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// How it ended, whatever the text says: done, failed, blocked, retried, error, partial, interrupted
-    #[arg(long, value_name = "OUTCOME", value_parser = parse::outcome)]
+    #[arg(long, value_name = "OUTCOME")]
     outcome: Option<Outcome>,
     /// The model that worked on it [default: the one that its event stream names]
     #[arg(long, value_name = "NAME")]

@@ -34,7 +34,7 @@ pub(crate) struct SearchArgs {
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// Only `knowledge` or `journal`
-    #[arg(long, value_parser = parse::kind)]
+    #[arg(long)]
     kind: Option<Kind>,
     /// Only what belongs to this feature
     #[arg(long, value_name = "NAME")]

@@ -48,7 +48,7 @@ pub(crate) struct LogArgs {
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
     /// Only attempts with this outcome, and nothing of iterations in progress, which have none yet; may be repeated
-    #[arg(long = "outcome", value_name = "OUTCOME", value_parser = parse::outcome)]
+    #[arg(long = "outcome", value_name = "OUTCOME")]
     outcomes: Vec<Outcome>,
     /// Only attempts of this model, whatever its case
     #[arg(long, value_name = "NAME")]

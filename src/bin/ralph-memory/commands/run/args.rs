@@ -102,11 +102,11 @@ pub(super) struct RunSettings {
     pub(super) format: Option<OutputFormat>,
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute [default: the setting
     /// `strategy.name`]
-    #[arg(long, value_name = "NAME", value_parser = parse::strategy)]
+    #[arg(long, value_name = "NAME")]
     pub(super) strategy: Option<Strategy>,
     /// How a prompt describes the progress of a run: system-captured, structured-log, llm-summarized or hybrid [default:
     /// the setting `progress.strategy`]
-    #[arg(long, value_name = "NAME", value_parser = parse::progress)]
+    #[arg(long, value_name = "NAME")]
     pub(super) progress: Option<ProgressKind>,
     /// At most so many attempts; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<u32>)]
