@@ -211,7 +211,9 @@ impl Claude {
             if errors.is_empty() {
                 errors.push(text);
             }
-            errors.iter().for_each(|error| builder.fail(what, error));
+            for error in &errors {
+                builder.fail(what, error);
+            }
         }
         let session = event.short("session_id");
         let known = self.sessions.iter().position(|(known, _)| *known == session);

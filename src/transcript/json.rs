@@ -124,7 +124,16 @@ pub(super) fn items(field: Field<'_>) -> impl Iterator<Item = Field<'_>> {
 
 /// Calls `each` for the objects of a field that is a list. One that cannot be read is a failure, and the others are read.
 pub(super) fn each<'a>(field: Field<'a>, mut each: impl FnMut(Object<'a>)) -> Result<(), String> {
-    items(field).fold(Ok(()), |all, item| all.and(part(item).map(&mut each)))
+    first_failure(items(field).map(|item| part(item).map(&mut each)))
+}
+
+/// Does all of these, and returns the first failure.
+pub(super) fn first_failure(all: impl Iterator<Item = Result<(), String>>) -> Result<(), String> {
+    let mut first = Ok(());
+    for one in all {
+        first = first.and(one);
+    }
+    first
 }
 
 /// Reads a line that is one list.

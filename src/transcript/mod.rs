@@ -342,7 +342,7 @@ impl Reader {
             // All of its events in one list, as `--output-format json --verbose` prints them.
             json::list(line).and_then(|list| {
                 let events = json::items(Some(list)).flatten();
-                events.fold(Ok(()), |all, event| all.and(take(event.get())))
+                json::first_failure(events.map(|event| take(event.get())))
             })
         } else {
             take(line)
