@@ -287,8 +287,8 @@ fn show(ui: &mut Ui<'_>, report: &ImportReport, request: &ImportRequest, is_told
 
 /// Returns how many items became what, in these words.
 fn counts(report: &ImportReport, word: impl Fn(ImportAction) -> &'static str) -> String {
-    let counted = ImportAction::ALL.map(|action| (report.count(action), word(action)));
-    let some = counted.iter().filter(|(count, _)| *count > 0);
+    let counted = ImportAction::ALL.iter().map(|action| (report.count(*action), word(*action)));
+    let some = counted.filter(|(count, _)| *count > 0);
     some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
 }
 
