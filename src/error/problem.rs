@@ -144,42 +144,6 @@ impl Problem {
         Problem { path, line: None, column: None, severity, code, message: message.into(), hint: hint.into() }
     }
 
-    /// Returns an error of the file at `path`: see [`Severity::Error`].
-    pub fn error(
-        path: impl Into<String>,
-        code: impl Into<String>,
-        message: impl Into<Message>,
-        hint: impl Into<Message>,
-    ) -> Problem {
-        Problem::new(Severity::Error, path, code, message, hint)
-    }
-
-    /// Returns a warning of the file at `path`: see [`Severity::Warning`].
-    ///
-    /// ```
-    /// use ralph_memory::error::Problem;
-    /// let problem = Problem::warning(".ralph/knowledge/a.md", "no-tags", "it has no tags", "add `tags`").at_line(Some(2));
-    /// assert_eq!(problem.to_string(), ".ralph/knowledge/a.md:2: it has no tags");
-    /// ```
-    pub fn warning(
-        path: impl Into<String>,
-        code: impl Into<String>,
-        message: impl Into<Message>,
-        hint: impl Into<Message>,
-    ) -> Problem {
-        Problem::new(Severity::Warning, path, code, message, hint)
-    }
-
-    /// Returns a notice of the file at `path`: see [`Severity::Notice`].
-    pub fn notice(
-        path: impl Into<String>,
-        code: impl Into<String>,
-        message: impl Into<Message>,
-        hint: impl Into<Message>,
-    ) -> Problem {
-        Problem::new(Severity::Notice, path, code, message, hint)
-    }
-
     /// Returns the problem with this line, if it is known.
     #[must_use]
     pub fn at_line(self, line: Option<u32>) -> Problem {
@@ -191,6 +155,38 @@ impl Problem {
     pub fn at(self, line: u32, column: u32) -> Problem {
         Problem { line: Some(line), column: Some(column), ..self }
     }
+}
+
+/// Defines the constructor of the problems of a severity.
+macro_rules! problems_of {
+    ($($(#[$doc:meta])* $name:ident = $severity:ident,)+) => {
+        impl Problem {
+            $($(#[$doc])*
+            pub fn $name(
+                path: impl Into<String>,
+                code: impl Into<String>,
+                message: impl Into<Message>,
+                hint: impl Into<Message>,
+            ) -> Problem {
+                Problem::new(Severity::$severity, path, code, message, hint)
+            })+
+        }
+    };
+}
+
+problems_of! {
+    /// Returns an error of the file at `path`: see [`Severity::Error`].
+    error = Error,
+    /// Returns a warning of the file at `path`: see [`Severity::Warning`].
+    ///
+    /// ```
+    /// use ralph_memory::error::Problem;
+    /// let problem = Problem::warning(".ralph/knowledge/a.md", "no-tags", "it has no tags", "add `tags`").at_line(Some(2));
+    /// assert_eq!(problem.to_string(), ".ralph/knowledge/a.md:2: it has no tags");
+    /// ```
+    warning = Warning,
+    /// Returns a notice of the file at `path`: see [`Severity::Notice`].
+    notice = Notice,
 }
 
 impl fmt::Display for Problem {

@@ -18,6 +18,7 @@ use super::sealed::{content, state_key};
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
 use crate::store::SealKey;
+use crate::text::choice;
 use crate::transcript::AgentSpending;
 use crate::workspace::Workspace;
 
@@ -39,54 +40,40 @@ pub(super) const MAX_TEXT: usize = 300;
 /// them.
 const MAX_FILES: usize = 100;
 
-/// What a run does at the moment.
-///
-/// ```
-/// use ralph_memory::memory::LivePhase;
-/// use ralph_memory::{Memory, Task};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// memory.begin(&Task::new("Cache the tiles"), &memory.new_run())?;
-/// let phase = memory.live_runs()[0].phase;
-/// assert_eq!((phase, phase.as_str()), (LivePhase::Open, "open"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum LivePhase {
-    /// An iteration is in progress. What it does is unknown: a caller of [`Memory::begin`](crate::Memory::begin) drives it.
-    #[default]
-    Open,
-    /// It is between two iterations, or prepares one.
-    Between,
-    /// The agent works.
-    Agent,
-    /// The command runs that verifies the work.
-    Verifying,
-    /// The command that runs was asked to end.
-    Stopping,
-    /// The iteration has ended.
-    Ended,
-    /// Its process has ended without finishing the iteration, or cannot be seen from here and is silent.
-    Lost,
-}
-
-impl LivePhase {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LivePhase::Open => "open",
-            LivePhase::Between => "between",
-            LivePhase::Agent => "agent",
-            LivePhase::Verifying => "verifying",
-            LivePhase::Stopping => "stopping",
-            LivePhase::Ended => "ended",
-            LivePhase::Lost => "lost",
-        }
+choice! {
+    /// What a run does at the moment.
+    ///
+    /// ```
+    /// use ralph_memory::memory::LivePhase;
+    /// use ralph_memory::{Memory, Task};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// memory.begin(&Task::new("Cache the tiles"), &memory.new_run())?;
+    /// let phase = memory.live_runs()[0].phase;
+    /// assert_eq!((phase, phase.as_str()), (LivePhase::Open, "open"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum LivePhase {
+        /// An iteration is in progress. What it does is unknown: a caller of [`Memory::begin`](crate::Memory::begin) drives it.
+        #[default]
+        Open = "open",
+        /// It is between two iterations, or prepares one.
+        Between = "between",
+        /// The agent works.
+        Agent = "agent",
+        /// The command runs that verifies the work.
+        Verifying = "verifying",
+        /// The command that runs was asked to end.
+        Stopping = "stopping",
+        /// The iteration has ended.
+        Ended = "ended",
+        /// Its process has ended without finishing the iteration, or cannot be seen from here and is silent.
+        Lost = "lost",
     }
 }
 

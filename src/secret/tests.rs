@@ -82,16 +82,6 @@ fn private_keys_are_found_whole() {
 fn passwords_are_found_in_urls() {
     let password = made(ALNUM, 12, 5);
     found(&format!("postgres://app:{password}@db.internal:5432/x"), &[("url-password", &password)]);
-    for text in [
-        "postgres://user:password@localhost/db",
-        "postgres://postgres:postgres@localhost",
-        "https://host:8080/a@b",
-        "redis://:${REDIS_PASSWORD}@cache:6379",
-        "https://user:<password>@host",
-        "ssh://git@github.com:22/x",
-    ] {
-        found(text, &[]);
-    }
 }
 
 #[test]
@@ -133,39 +123,6 @@ fn values_are_found_after_their_names() {
     }
     let basic = "YWRtaW46R2s3cEwycXo5".to_owned() + "eFQ=";
     found(&format!("Authorization: Basic {basic}"), &[("api-key", &basic)]);
-}
-
-#[test]
-fn text_about_secrets_is_not_a_secret() {
-    for text in [
-        "password = get_password()",
-        "let token: String = next_token();",
-        "token: &str",
-        "password: \"changeme\"",
-        "API_KEY=<your-key-here>",
-        "API_KEY=${API_KEY}",
-        "api_key: ${{ secrets.NPM_TOKEN }}",
-        "process.env.SECRET_TOKEN",
-        "secret = std::env::var(\"API_KEY\")?",
-        "the token limit is 4096, and tokens_in: 41000",
-        "token_count = 123456789012345678",
-        "cache_key: 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5",
-        "commit 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5c4b3a291",
-        "the token is checked in commit 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5c4b3a291",
-        "public_key = \"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA7\"",
-        "integrity sha512-oRKoaPiJ7jcL2PfT5lHQCe7Xk0oWbCwYFZ8f0Q==",
-        "secret: see docs/security/secrets-and-keys.md",
-        "password: correct-horse-battery-staple",
-        "auth: AuthenticationServiceV2",
-        "run-1a2b3c4d and t-0123456789",
-        "token = \"[redacted: api-key]\"",
-        "secret_name: projects/app/secrets/db-password-2024",
-        "password_hash(password, rounds=12)",
-        "bearer tokens are read from the header",
-        "pass --token-file secrets/token-2024.txt",
-    ] {
-        found(text, &[]);
-    }
 }
 
 #[test]
@@ -245,24 +202,6 @@ fn the_end_of_a_private_key_counts_as_one() {
 
 #[test]
 fn code_and_places_are_no_values() {
-    for text in [
-        "password: typing.Optional[bytes],",
-        "in_token: Token![in](span),",
-        "password=self._socks_options[\"password\"]",
-        "password: user!.credentials!.password2",
-        "token = ctx.Request.Headers[\"X-Auth2\"][0];",
-        "unexpected token: ExprCall@12..40",
-        "Unexpected token … at Parser2.tsx:118:22abc",
-        "auth -> src/auth/Login2.tsx#L33",
-        "pwd=C:\\Users\\Bob1\\proj",
-        "secret: kube-system/my-secret-v2-abc9d",
-        "http://localhost:3000?next=Alice@example.com",
-        "<div class=\"md-checkbox-primary-color\">",
-        "A token bucket in Redis (`rl:carrier:{account}`) keeps all workers together",
-        "the secret of `cache:user:profile:settings`",
-    ] {
-        found(text, &[]);
-    }
     let password = ["Tr7#", "kq!Zv9xW"].concat();
     found(&format!("sent {{\\\"password\\\":\\\"{password}\\\"}}"), &[("password", &password)]);
 }
@@ -328,50 +267,7 @@ fn secrets_are_found_at_places_of_programs() {
 #[test]
 fn similar_places_hold_no_secrets() {
     let certificate = format!("{}{}", ["LS0tLS1CRUdJTi", "BDRVJUSUZJQ0FURS0tLS0tCk"].concat(), made(ALNUM, 400, 35));
-    for text in [
-        "docker run -p 8080:80 image",
-        "docker login -u ci -p $TOKEN ghcr.io",
-        "docker login --username ci --password-stdin ghcr.io < /run/secrets/registry",
-        "mysql -p shop_production_2024",
-        "mysql -u root -p\"$MYSQL_PASSWORD\" shop",
-        "mkdir -p build/Output2024x/assets",
-        "sshpass -p \"$PASS\" ssh me@host",
-        "machine git.host login me password <token>",
-        "login with the password that the vault has",
-        "Cookie: theme=dark; lang=en-US; consent=yes",
-        "Set-Cookie: session=<id>; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT",
-        "cookie: the browser sends it back",
-        "IDENTIFIED BY '<password>'",
-        "IDENTIFIED BY 'changeme'",
-        "sorted by 'created_at2'",
-        "After docker login use `cargo test -p Serde2Json`",
-        "After docker login then cargo test -p Serde2Json",
-        "docker login ghcr.io && cargo test -p Serde2Json",
-        "docker login ghcr.io; cargo test -p Serde2Json",
-        "docker login ghcr.io | tee -p Serde2Json",
-        "login then password Reset2FA flow",
-        "users login password Argon2id-hash",
-        "the users login form password Argon2id-hash",
-        "the default login page password Argon2id-hash",
-        "on every machine the password Argon2id-hash",
-        "password: |\n  Argon2id with 64MiB",
-        "Entries are identified by \"knowledge/Use2Phase-commit\"",
-        "Each user is identified by \"Use2Phase-commit\"",
-        "CREATE TABLE a (b int); rows identified by \"Use2Phase-commit\"",
-        "Cookie: consent=accepted-2024-01-01T00:00:00Z",
-        "Cookie: consent=accepted-2024-01-01T00%3A00%3A00Z; seen=2024-01-01",
-        "| name | password |\n|---|---|\n| me | in the vault |\n| you | `$DB_PASSWORD` |",
-        "| password | required | at least 12 characters |",
-        "password: >-\n  read from the environment\n",
-        "curl -b 'theme=dark' https://host",
-        "cargo build -b sid=Gk7pQ2rZ9xVt4Lm8 # no cookie of curl's",
-        "password: |\n  {{ lookup('env', 'ADMIN_PASSWORD2') }}\n",
-        &format!("certificate-authority-data: {certificate}"),
-        "client-key: /etc/kubernetes/pki/client2.key",
-        "secret-key-data-size: 4096",
-    ] {
-        found(text, &[]);
-    }
+    found(&format!("certificate-authority-data: {certificate}"), &[]);
 }
 
 #[test]
@@ -458,17 +354,8 @@ fn a_part_of_a_login_is_found_alone() {
     found(&format!("the cookie sid={token}."), &[("cookie", &token)]);
     found(&format!("<password>{password}</password>"), &[("password", &password)]);
     found(&format!("define( 'DB_PASSWORD', '{password}' )"), &[("password", &password)]);
-    for text in [
-        "app:${DB_PASSWORD}@tcp(db:3306)/shop",
-        "jdbc:oracle:thin:scott/tiger@db:1521/x",
-        &format!("https://{}@o1.ingest.sentry.io/2", &token[..32]),
-        &format!("https://{}@host/{token}", "deploy"),
-        "the cookie theme=dark-high-contrast2",
-        "<password>${env.PASSWORD}</password>",
-        "assert_eq!('token', 'identifier')",
-    ] {
-        found(text, &[]);
-    }
+    found(&format!("https://{}@o1.ingest.sentry.io/2", &token[..32]), &[]);
+    found(&format!("https://{}@host/{token}", "deploy"), &[]);
 }
 
 #[test]
@@ -490,7 +377,100 @@ fn what_holds_a_secret_does_not_hide_it() {
     ] {
         found(&format!("use {prefix}{rest}."), &[(pattern, &(prefix.to_owned() + &rest))]);
     }
+}
+
+#[test]
+fn texts_about_secrets_are_none() {
     for text in [
+        "postgres://user:password@localhost/db",
+        "postgres://postgres:postgres@localhost",
+        "https://host:8080/a@b",
+        "redis://:${REDIS_PASSWORD}@cache:6379",
+        "https://user:<password>@host",
+        "ssh://git@github.com:22/x",
+        "password = get_password()",
+        "let token: String = next_token();",
+        "token: &str",
+        "password: \"changeme\"",
+        "API_KEY=<your-key-here>",
+        "API_KEY=${API_KEY}",
+        "api_key: ${{ secrets.NPM_TOKEN }}",
+        "process.env.SECRET_TOKEN",
+        "secret = std::env::var(\"API_KEY\")?",
+        "the token limit is 4096, and tokens_in: 41000",
+        "token_count = 123456789012345678",
+        "cache_key: 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5",
+        "commit 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5c4b3a291",
+        "the token is checked in commit 3f2a9c1e8b7d6f5a4c3b2a1908f7e6d5c4b3a291",
+        "public_key = \"MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA7\"",
+        "integrity sha512-oRKoaPiJ7jcL2PfT5lHQCe7Xk0oWbCwYFZ8f0Q==",
+        "secret: see docs/security/secrets-and-keys.md",
+        "password: correct-horse-battery-staple",
+        "auth: AuthenticationServiceV2",
+        "run-1a2b3c4d and t-0123456789",
+        "token = \"[redacted: api-key]\"",
+        "secret_name: projects/app/secrets/db-password-2024",
+        "password_hash(password, rounds=12)",
+        "bearer tokens are read from the header",
+        "pass --token-file secrets/token-2024.txt",
+        "password: typing.Optional[bytes],",
+        "in_token: Token![in](span),",
+        "password=self._socks_options[\"password\"]",
+        "password: user!.credentials!.password2",
+        "token = ctx.Request.Headers[\"X-Auth2\"][0];",
+        "unexpected token: ExprCall@12..40",
+        "Unexpected token … at Parser2.tsx:118:22abc",
+        "auth -> src/auth/Login2.tsx#L33",
+        "pwd=C:\\Users\\Bob1\\proj",
+        "secret: kube-system/my-secret-v2-abc9d",
+        "http://localhost:3000?next=Alice@example.com",
+        "<div class=\"md-checkbox-primary-color\">",
+        "A token bucket in Redis (`rl:carrier:{account}`) keeps all workers together",
+        "the secret of `cache:user:profile:settings`",
+        "docker run -p 8080:80 image",
+        "docker login -u ci -p $TOKEN ghcr.io",
+        "docker login --username ci --password-stdin ghcr.io < /run/secrets/registry",
+        "mysql -p shop_production_2024",
+        "mysql -u root -p\"$MYSQL_PASSWORD\" shop",
+        "mkdir -p build/Output2024x/assets",
+        "sshpass -p \"$PASS\" ssh me@host",
+        "machine git.host login me password <token>",
+        "login with the password that the vault has",
+        "Cookie: theme=dark; lang=en-US; consent=yes",
+        "Set-Cookie: session=<id>; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT",
+        "cookie: the browser sends it back",
+        "IDENTIFIED BY '<password>'",
+        "IDENTIFIED BY 'changeme'",
+        "sorted by 'created_at2'",
+        "After docker login use `cargo test -p Serde2Json`",
+        "After docker login then cargo test -p Serde2Json",
+        "docker login ghcr.io && cargo test -p Serde2Json",
+        "docker login ghcr.io; cargo test -p Serde2Json",
+        "docker login ghcr.io | tee -p Serde2Json",
+        "login then password Reset2FA flow",
+        "users login password Argon2id-hash",
+        "the users login form password Argon2id-hash",
+        "the default login page password Argon2id-hash",
+        "on every machine the password Argon2id-hash",
+        "password: |\n  Argon2id with 64MiB",
+        "Entries are identified by \"knowledge/Use2Phase-commit\"",
+        "Each user is identified by \"Use2Phase-commit\"",
+        "CREATE TABLE a (b int); rows identified by \"Use2Phase-commit\"",
+        "Cookie: consent=accepted-2024-01-01T00:00:00Z",
+        "Cookie: consent=accepted-2024-01-01T00%3A00%3A00Z; seen=2024-01-01",
+        "| name | password |\n|---|---|\n| me | in the vault |\n| you | `$DB_PASSWORD` |",
+        "| password | required | at least 12 characters |",
+        "password: >-\n  read from the environment\n",
+        "curl -b 'theme=dark' https://host",
+        "cargo build -b sid=Gk7pQ2rZ9xVt4Lm8 # no cookie of curl's",
+        "password: |\n  {{ lookup('env', 'ADMIN_PASSWORD2') }}\n",
+        "client-key: /etc/kubernetes/pki/client2.key",
+        "secret-key-data-size: 4096",
+        "app:${DB_PASSWORD}@tcp(db:3306)/shop",
+        "jdbc:oracle:thin:scott/tiger@db:1521/x",
+        "the cookie theme=dark-high-contrast2",
+        "<password>${env.PASSWORD}</password>",
+        "assert_eq!('token', 'identifier')",
         "robot225675814:AA is a number",
         "[\"--password\", \"$PASSWORD\"]",
         "[\"--token\", \"--verbose-output2\"]",

@@ -189,18 +189,13 @@ pub(super) fn is_basic(value: &str) -> bool {
 
 /// Decodes base 64 without padding; `None` if it is invalid.
 pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
-    let (mut bits, mut n_bits) = (0u32, 0);
+    let (mut bits, mut n_bits) = (0usize, 0);
     for byte in text.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
+        let digit = DIGITS.iter().position(|digit| *digit == byte)?;
+        // The last two are those of addresses for the two before them.
+        bits = (bits << 6 | if digit < 64 { digit } else { digit - 2 }) & 0xff_ffff;
         n_bits += 6;
         if n_bits >= 8 {
             n_bits -= 8;

@@ -6,48 +6,29 @@ use std::path::{Path, PathBuf};
 use super::dialect::{self, Dialect};
 use super::payload::{HookPayload, object};
 use crate::error::{Error, Result};
+use crate::text::choice;
 
 /// The variables that name the project's folder, for clients whose payload does not.
 const FOLDERS: [&str; 3] = ["CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "DEVIN_PROJECT_DIR"];
 
-/// An event of an agent's session.
-///
-/// ```
-/// use ralph_memory::memory::HookEvent;
-/// assert_eq!(HookEvent::parse("session-start"), Some(HookEvent::SessionStart));
-/// let names: Vec<&str> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
-/// assert_eq!(names, ["session-start", "prompt", "stop", "session-end"]);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HookEvent {
-    /// A session began, was resumed, or lost its beginning to a compaction.
-    SessionStart,
-    /// A person wrote a prompt.
-    Prompt,
-    /// The agent ended its turn.
-    Stop,
-    /// The session ended.
-    SessionEnd,
-}
-
-impl HookEvent {
-    /// Every event.
-    pub const ALL: [HookEvent; 4] =
-        [HookEvent::SessionStart, HookEvent::Prompt, HookEvent::Stop, HookEvent::SessionEnd];
-
-    /// Returns its name on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            HookEvent::SessionStart => "session-start",
-            HookEvent::Prompt => "prompt",
-            HookEvent::Stop => "stop",
-            HookEvent::SessionEnd => "session-end",
-        }
-    }
-
-    /// Returns the event of this name.
-    pub fn parse(name: &str) -> Option<HookEvent> {
-        HookEvent::ALL.into_iter().find(|event| event.as_str() == name)
+choice! {
+    /// An event of an agent's session.
+    ///
+    /// ```
+    /// use ralph_memory::memory::HookEvent;
+    /// assert_eq!(HookEvent::parse("session-start"), Some(HookEvent::SessionStart));
+    /// let names: Vec<&str> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
+    /// assert_eq!(names, ["session-start", "prompt", "stop", "session-end"]);
+    /// ```
+    pub enum HookEvent {
+        /// A session began, was resumed, or lost its beginning to a compaction.
+        SessionStart = "session-start",
+        /// A person wrote a prompt.
+        Prompt = "prompt",
+        /// The agent ended its turn.
+        Stop = "stop",
+        /// The session ended.
+        SessionEnd = "session-end",
     }
 }
 

@@ -94,7 +94,7 @@ mod tests {
         ("git.commit", "\"each-iteration\""),
         ("sessions.record", "\"nothing\""),
         ("secrets.allowed", "[\"0123abcd\"]"),
-        ("safe.directories", "[\"*\"]"),
+        ("safe.directories", "[\"/srv/project\", \"/srv/*\", \"*\"]"),
         ("maintenance.learnings", "1"),
         ("maintenance.automatic", "true"),
         ("semantic.weight", "0"),
@@ -180,18 +180,21 @@ mod tests {
     #[test]
     fn invalid_values_of_settings_are_refused() {
         let error = |text: &str| Settings::default().read_file(text, "c", Origin::User).unwrap_err().to_string();
-        assert_eq!(
-            error("a = \n"),
-            "cannot read the settings in `c:1`: string values must be quoted, expected literal string"
-        );
-        assert_eq!(
-            error("\nsearch.limit = 0\n"),
-            "cannot read the settings in `c:2`: `search.limit` must be a whole number from 1 to 1000"
-        );
-        assert_eq!(
-            error("search.limit = \"x\"\n"),
-            "cannot read the settings in `c:1`: `search.limit` must be a whole number from 1 to 1000"
-        );
+        for (text, line, reason) in [
+            ("a = \n", 1, "string values must be quoted, expected literal string"),
+            ("\nsearch.limit = 0\n", 2, "`search.limit` must be a whole number from 1 to 1000"),
+            ("search.limit = \"x\"\n", 1, "`search.limit` must be a whole number from 1 to 1000"),
+            ("events.from_output = 1\n", 1, "`events.from_output` must be true or false"),
+            (
+                "strategy.name = \"cheap\"\n",
+                1,
+                "`strategy.name` must be one of fixed, cost-optimized, escalate, plan-then-execute",
+            ),
+        ] {
+            assert_eq!(error(text), format!("cannot read the settings in `c:{line}`: {reason}"));
+        }
+        let models = format!("`strategy.models` must be a list of 1 to 16 models, each {MODEL}");
+        assert!(error("strategy.models = []\n").ends_with(&models));
         assert_eq!(error("format = 2\n"), "`c` has format 2, and this program knows formats up to 1");
         let env = Settings::default().read_env([("RALPH_MEMORY_SEARCH__LIMIT", "many")].into_iter()).unwrap_err();
         assert!(matches!(env, Error::Settings { .. }));
@@ -207,21 +210,10 @@ mod tests {
         };
         let settings = read("[strategy]\nname = \"escalate\"\nmodels = [\"small\", \"big:7b\"]\n").unwrap();
         assert_eq!((settings.strategy, settings.models), (Strategy::Escalate, vec!["small".into(), "big:7b".into()]));
-        let error = |text: &str| read(text).unwrap_err().to_string();
-        let prefix = "cannot read the settings in `c:1`: ";
-        assert_eq!(
-            error("strategy.name = \"cheap\"\n"),
-            format!("{prefix}`strategy.name` must be one of fixed, cost-optimized, escalate, plan-then-execute")
-        );
-        assert_eq!(
-            error("strategy.models = []\n"),
-            format!("{prefix}`strategy.models` must be a list of 1 to 16 models, each {MODEL}")
-        );
         for bad in ["[\"a b\"]", "[\"--yes\"]", "[1]", "\"a\"", "[\"\"]"] {
             assert!(read(&format!("strategy.models = {bad}\n")).is_err(), "{bad}");
         }
         assert!(read("events.from_output = true\n").unwrap().events_from_output);
-        assert_eq!(error("events.from_output = 1\n"), format!("{prefix}`events.from_output` must be true or false"));
         assert!(read("ollama.model = \"a b\"\n").is_err());
         assert!(read("run.agent = 3\n").is_err());
     }
@@ -291,16 +283,7 @@ mod tests {
             .concat()
         );
         for setting in own {
-            let value = match setting.key {
-                "git.commit" => "\"each-iteration\"",
-                "sessions.record" => "\"changes\"",
-                "safe.directories" => "[\"/srv/project\", \"/srv/*\", \"*\"]",
-                "qdrant.collection" => "{ name = \"elsewhere\" }",
-                "qdrant.hnsw" => "{ on_disk = false }",
-                "qdrant.project" | "ollama.model" => "\"elsewhere\"",
-                key if key.ends_with("timeout_ms") => "99",
-                _ => "\"https://example.org/x\"",
-            };
+            let value = OTHER_VALUES.iter().find(|(key, _)| *key == setting.key).unwrap().1;
             let text = format!("{} = {value}\n", setting.key);
             let mut settings = Settings::default();
             let problems = settings.read_file(&text, "c", Origin::Project).unwrap();

@@ -9,9 +9,6 @@ mod suggestions;
 mod tokens;
 mod values;
 
-#[cfg(test)]
-mod tests;
-
 use std::fmt;
 use std::ops::Range;
 
@@ -64,6 +61,9 @@ impl ReportElement {
     }
 }
 
+/// The element with a suggestion for the next attempt.
+const RETRY_SUGGESTION: &str = "retry-suggestion";
+
 /// The elements that are read from an agent's text. A new one is a row here; one of a new kind is read in `values.rs`.
 pub(crate) static ELEMENTS: [ReportElement; 9] = [
     ReportElement::new("task-done", ElementKind::TaskEnd(Outcome::Done)),
@@ -73,7 +73,7 @@ pub(crate) static ELEMENTS: [ReportElement; 9] = [
     ReportElement::new("knowledge", ElementKind::Fact { is_learning: false }),
     ReportElement::new("learning", ElementKind::Fact { is_learning: true }),
     ReportElement::new("failure-report", ElementKind::FailureReport),
-    ReportElement::new("retry-suggestion", ElementKind::Section("Retry suggestion")),
+    ReportElement::new(RETRY_SUGGESTION, ElementKind::Section("Retry suggestion")),
     ReportElement::new("difficulty-estimate", ElementKind::Difficulty),
 ];
 
@@ -141,6 +141,8 @@ pub struct FailureReport {
     pub files: Vec<String>,
     /// `stack_trace`, all of it.
     pub stack_trace: Option<String>,
+    /// `retry_suggestion`, which is read like the element of that name.
+    pub retry_suggestion: Option<String>,
     /// The lines that belong to none of these.
     pub other: String,
 }
@@ -247,7 +249,13 @@ pub fn tokens(text: &str) -> Tokens {
         }
         match values::value(&element) {
             Ok(sigil) => {
-                sigils.push(PlacedSigil { line, place, sigil });
+                let suggestion = match &sigil {
+                    Sigil::FailureReport(report) => report.retry_suggestion.clone(),
+                    _ => None,
+                };
+                sigils.push(PlacedSigil { line, place: place.clone(), sigil });
+                let section = |text| Sigil::Section(RETRY_SUGGESTION, text);
+                sigils.extend(suggestion.map(|text| PlacedSigil { line, place, sigil: section(text) }));
                 true
             }
             // The closing tag belongs to it, and it is empty.
@@ -377,3 +385,6 @@ fn begins_sigil(text: &str) -> bool {
     let begins = |known: &str| name.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
     ELEMENTS.iter().any(|element| begins(element.name))
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,12 +96,17 @@ fn a_failure_report_is_read_line_by_line() {
         category: "test_failure".into(),
         files: vec!["src/a.rs".into(), "src/b.rs".into(), "src/c.rs".into()],
         stack_trace: Some("at x\nnote: y\nstd::fs".into()),
+        retry_suggestion: None,
         other: "mine: kept\nmore of mine".into(),
     };
     assert_eq!(said.failure, Some(expected));
     let report = |lines: &str| refused(&format!("<failure-report>{lines}</failure-report>"), &[]).failure.unwrap();
     assert_eq!(report("\nwhat_tried: a\nwhy_failed: see http://x\nhttp://y").why, "see http://x\nhttp://y");
     assert_eq!(report("what_tried: a\nwhy_failed: b\nerror_category: …").category, "unknown");
+    let suggested = "what_tried: a\nwhy_failed: b\nretry_suggestion: Drop the lock\nfirst.\nstack_trace: at x";
+    let said = refused(&format!("<failure-report>{suggested}</failure-report>"), &[]);
+    assert_eq!(said.sections, [("retry-suggestion", "Drop the lock\nfirst.".into())]);
+    assert_eq!(said.failure.unwrap().stack_trace.as_deref(), Some("at x"));
     // A field that is unknown, or written otherwise, is not the end of the one above.
     let own = report("- **What tried**: a\nWhy failed: b\nNext step: c\nhint:\nwhatever is known by now: yes");
     assert_eq!((own.tried.as_str(), own.why.as_str()), ("a", "b"));
@@ -113,7 +118,12 @@ fn a_failure_report_is_read_line_by_line() {
 
 #[test]
 fn invalid_elements_are_refused() {
-    refused("<learning category=\"pitfall\">x</learning>", &["line 1: <learning> without tags"]);
+    let said = refused(
+        "<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>",
+        &["line 2: <learning> without tags"],
+    );
+    assert_eq!(said.ends, [TaskEnd { line: 1, outcome: Outcome::Done, named: "t-1".into() }]);
+    assert_eq!(tokens("<task-done> t-1 </task-done>\n").sigils[0].place, 0..28);
     refused("\n<learning tags=\"a\">x</learning>", &["line 2: <learning> without a category"]);
     refused(
         "<learning tags=\"a\" category=\"a b\">x</learning>",
@@ -310,12 +320,4 @@ proptest! {
         }).collect();
         prop_assert_eq!(found, expected, "{}", text);
     }
-}
-
-#[test]
-fn a_learning_needs_tags() {
-    let said = tokens("<task-done> t-1 </task-done>\n<learning category=\"pitfall\">x</learning>");
-    let end = TaskEnd { line: 1, outcome: Outcome::Done, named: "t-1".into() };
-    assert_eq!(said.sigils, [PlacedSigil { line: 1, place: 0..28, sigil: Sigil::End(end) }]);
-    assert_eq!(said.refused[0].to_string(), "line 2: <learning> without tags");
 }

@@ -15,7 +15,8 @@ const MAX_NAME: usize = 300;
 /// How many words an unknown field of a failure report may be called by: more are a sentence.
 const MAX_LABEL: usize = 3;
 /// The keys of a failure report.
-const KEYS: [&str; 5] = ["what_tried", "why_failed", "error_category", "relevant_files", "stack_trace"];
+const KEYS: [&str; 6] =
+    ["what_tried", "why_failed", "error_category", "relevant_files", "stack_trace", "retry_suggestion"];
 
 /// Why an element is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,6 +166,7 @@ fn failure_report(content: &str) -> Result<FailureReport, Skip> {
         category: category.unwrap_or_else(|| "unknown".to_owned()),
         files: given("relevant_files").map(files).unwrap_or_default(),
         stack_trace: given("stack_trace").map(str::to_owned),
+        retry_suggestion: given("retry_suggestion").map(str::to_owned),
         other: if has_neither { String::new() } else { other },
     })
 }

@@ -156,48 +156,13 @@ mod tests {
         let tags = |text: &str| -> String {
             text.chars().map(|letter| char::from_u32(0xe0000 + u32::from(letter)).unwrap()).collect()
         };
-        for hidden in [
-            '\u{ad}',
-            '\u{34f}',
-            '\u{61c}',
-            '\u{115f}',
-            '\u{1160}',
-            '\u{17b4}',
-            '\u{180e}',
-            '\u{180b}',
-            '\u{200b}',
-            '\u{200c}',
-            '\u{200d}',
-            '\u{200e}',
-            '\u{200f}',
-            '\u{202a}',
-            '\u{202e}',
-            '\u{2060}',
-            '\u{2064}',
-            '\u{2066}',
-            '\u{2069}',
-            '\u{206a}',
-            '\u{2800}',
-            '\u{3164}',
-            '\u{fdd0}',
-            '\u{fe00}',
-            '\u{fe0f}',
-            '\u{feff}',
-            '\u{ffa0}',
-            '\u{fff9}',
-            '\u{fffb}',
-            '\u{fffc}',
-            '\u{ffff}',
-            '\u{1d159}',
-            '\u{1d173}',
-            '\u{1fffe}',
-            '\u{e0001}',
-            '\u{e0041}',
-            '\u{e007f}',
-            '\u{e0100}',
-            '\u{e01ef}',
-            '\u{e0fff}',
-        ] {
+        let hidden = "\
+             \u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{180e}\u{180b}\
+             \u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{202a}\u{202e}\u{2060}\
+             \u{2064}\u{2066}\u{2069}\u{206a}\u{2800}\u{3164}\u{fdd0}\u{fe00}\
+             \u{fe0f}\u{feff}\u{ffa0}\u{fff9}\u{fffb}\u{fffc}\u{ffff}\u{1d159}\
+             \u{1d173}\u{1fffe}\u{e0001}\u{e0041}\u{e007f}\u{e0100}\u{e01ef}\u{e0fff}";
+        for hidden in hidden.chars() {
             for text in [format!("a{hidden}b"), format!("{hidden}"), format!("é{hidden}"), format!("語{hidden}語")] {
                 let found: Vec<char> = invisible(&text).map(|(_, character)| character).collect();
                 assert_eq!(found, [hidden], "{text:?}");

@@ -13,51 +13,40 @@ use crate::journal::{self, AttemptView, both_areas, problems_of};
 use crate::queries::summaries;
 use crate::recording::{LiveRun, unfinished_runs};
 use crate::strategy::STUCK_AFTER;
-use crate::text::is_same_name;
+use crate::text::{choice, is_same_name};
 use crate::workspace::Workspace;
 
 /// How many attempts are read, the newest.
 const MAX_ATTEMPTS: usize = 200;
 
-/// The state of a task, according to its attempts.
-///
-/// ```
-/// use ralph_memory::memory::{Report, TaskState};
-/// use ralph_memory::{Memory, Task};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Sign the release"), &memory.new_run())?;
-/// let text = format!("<task-failed>{}</task-failed>", iteration.task_id());
-/// memory.finish(&iteration, &Report { text, ..Report::default() })?;
-/// let task = memory.task(&iteration.task_id()).ok_or("no such task")?;
-/// assert_eq!((task.state, task.state.as_str()), (TaskState::Failing, "failing"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TaskState {
-    /// No attempt since it was last done failed, and one had it done.
-    Done,
-    /// No attempt had it done, and none that counts failed.
-    Open,
-    /// It failed since it was last done.
-    Failing,
-    /// It failed so often in a row that agents are warned.
-    Stuck,
-}
-
-impl TaskState {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TaskState::Done => "done",
-            TaskState::Open => "open",
-            TaskState::Failing => "failing",
-            TaskState::Stuck => "stuck",
-        }
+choice! {
+    /// The state of a task, according to its attempts.
+    ///
+    /// ```
+    /// use ralph_memory::memory::{Report, TaskState};
+    /// use ralph_memory::{Memory, Task};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let iteration = memory.begin(&Task::new("Sign the release"), &memory.new_run())?;
+    /// let text = format!("<task-failed>{}</task-failed>", iteration.task_id());
+    /// memory.finish(&iteration, &Report { text, ..Report::default() })?;
+    /// let task = memory.task(&iteration.task_id()).ok_or("no such task")?;
+    /// assert_eq!((task.state, task.state.as_str()), (TaskState::Failing, "failing"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(PartialOrd, Ord)]
+    pub enum TaskState {
+        /// No attempt since it was last done failed, and one had it done.
+        Done = "done",
+        /// No attempt had it done, and none that counts failed.
+        Open = "open",
+        /// It failed since it was last done.
+        Failing = "failing",
+        /// It failed so often in a row that agents are warned.
+        Stuck = "stuck",
     }
 }
 

@@ -5,15 +5,15 @@ use std::collections::{BTreeSet, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Transcript;
 use super::ending::{self, Ending};
 use super::event::{Events, start};
 use super::paths::Touched;
 use super::summary::without_sigils;
 use super::tail::Tail;
-use super::{MAX_TEXT, Transcript};
 use crate::entry::attempt::{MAX_LIST, MAX_SECTION_BYTES};
 use crate::secret::redact;
-use crate::text::{cut, floor};
+use crate::text::{cut, floor, one_line};
 
 /// The longest error or decision, in characters.
 const MAX_ITEM: usize = 300;
@@ -31,7 +31,7 @@ const MAX_TEXTS: usize = 64;
 const MAX_KNOWN: usize = 10_000;
 
 /// The transcript so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TranscriptBuilder {
     pub(super) files: Touched,
     pub(super) model: Option<String>,
@@ -66,24 +66,7 @@ struct List {
 
 impl TranscriptBuilder {
     pub(super) fn new(root: &str, allowed: Vec<String>) -> TranscriptBuilder {
-        TranscriptBuilder {
-            files: Touched::new(root),
-            model: None,
-            duration_secs: None,
-            ending: Ending::Well,
-            is_complete: false,
-            events: None,
-            allowed,
-            text: Tail::new(MAX_TEXT),
-            texts: VecDeque::new(),
-            n_since_end: 0,
-            errors: List::default(),
-            commands: List::default(),
-            decisions: List::default(),
-            result: String::new(),
-            last_long: String::new(),
-            last: String::new(),
-        }
+        TranscriptBuilder { files: Touched::new(root), allowed, ..TranscriptBuilder::default() }
     }
 
     /// Adds a text of the agent itself.
@@ -178,7 +161,7 @@ impl TranscriptBuilder {
     /// Records the decisions in a text.
     pub(super) fn decide(&mut self, text: &str) {
         for decision in unfenced(text).filter_map(decision) {
-            self.decisions.add(&[decision], || cut(&one_line(&redact(start(decision), &self.allowed)), MAX_ITEM));
+            self.decisions.add(&[decision], || cut(&command_line(&redact(start(decision), &self.allowed)), MAX_ITEM));
         }
     }
 
@@ -246,7 +229,7 @@ fn unfenced(text: &str) -> impl Iterator<Item = &str> {
 /// Returns the line that states the error.
 fn error(what: &str, text: &str, allowed: &[String]) -> String {
     // Redaction comes before any cut, which could leave half a secret.
-    let what = one_line(&redact(start(what), allowed));
+    let what = command_line(&redact(start(what), allowed));
     let text = headline(&redact(&telling(text), allowed));
     let separator = if what.is_empty() || text.is_empty() { "" } else { ": " };
     cut(&format!("{what}{separator}{text}"), MAX_ITEM)
@@ -273,8 +256,8 @@ fn is_exit_code(line: &str) -> bool {
     code.strip_prefix("exit code").is_some_and(|code| code.trim().parse::<i32>().is_ok())
 }
 
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+fn command_line(text: &str) -> String {
+    let line = one_line(text);
     // The closing backtick separates a command from its error, so a cut must not remove it.
     match line.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
         Some((command, after)) => format!("`{}`{after}", cut(command, MAX_COMMAND)),
@@ -288,7 +271,7 @@ fn headline(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     let second = lines.next().filter(|_| is_exit_code(first)).map(|line| format!(": {line}")).unwrap_or_default();
-    format!("{first}{second}").split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&format!("{first}{second}"))
 }
 
 /// Returns the decision in a line of an agent's text, without the words that mark it: the line begins, after the mark of a

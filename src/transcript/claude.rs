@@ -1,18 +1,15 @@
 //! Claude Code: the event stream of `claude -p --output-format stream-json --verbose`, and the session files in
 //! `~/.claude/projects/`, which have the same messages and no final event.
 
-use std::collections::VecDeque;
-
 use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
 use super::event::argument;
 use super::figures::{AgentSpending, Figures, MessageFigures};
 use super::json::{self, Field, Object};
 use super::paths::Done;
+use super::stream::{ClientStream, PendingCalls};
 use crate::text::floor;
 
-/// How many calls of tools may wait for their results; an agent makes a few at once.
-const MAX_CALLS: usize = 256;
 /// How many sessions may alternate; most streams have one.
 const MAX_SESSIONS: usize = 64;
 /// How much of a call is kept, in bytes.
@@ -21,8 +18,8 @@ const MAX_SUBJECT: usize = 4096;
 /// The state of a stream of Claude Code.
 #[derive(Debug, Default)]
 pub(super) struct Claude {
-    /// The calls without a result yet, the oldest first.
-    calls: VecDeque<ToolCall>,
+    /// The calls without a result yet.
+    calls: PendingCalls<ToolCall>,
     /// The last sessions with their figures; the session of the last result comes last.
     sessions: Vec<(Option<String>, Figures)>,
     /// The figures of the sessions before them.
@@ -40,22 +37,16 @@ pub(super) struct Claude {
 /// A call of a tool.
 #[derive(Debug)]
 struct ToolCall {
-    id: String,
     name: String,
     /// The file or the command.
     subject: String,
 }
 
-impl Claude {
-    /// Reads a line. Fails if it is not an event, and skips unknown events.
-    pub(super) fn take(&mut self, line: &str, builder: &mut TranscriptBuilder) -> Result<(), String> {
-        let event = json::event(line)?;
-        if event.get("type").is_none() {
-            return Err("it has no `type`".to_owned());
-        }
-        let is_init = event.is("type", "system") && event.is("subtype", "init");
+impl ClientStream for Claude {
+    fn take(&mut self, kind: &str, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
+        let is_init = kind == "system" && event.is("subtype", "init");
         // Other events also follow the end: that the session is idle, or suggestions for the next request.
-        self.is_open |= is_init || event.is("type", "assistant") || event.is("type", "user");
+        self.is_open |= is_init || matches!(kind, "assistant" | "user");
         if (is_init || event.get("sessionId").is_some())
             && !self.has_folder
             && let Some(folder) = event.text("cwd")
@@ -63,18 +54,28 @@ impl Claude {
             builder.files.work_in(&folder);
             self.has_folder = event.get("sessionId").is_some();
         }
-        if event.is("type", "assistant") {
-            self.assistant(&event, builder)?;
-        } else if event.is("type", "user") {
-            self.user(&event, builder)?;
-        } else if event.is("type", "result") {
-            self.result(&event, builder);
-        } else if is_init {
-            builder.set_model(event.short("model"));
+        match kind {
+            "assistant" => return self.assistant(event, builder),
+            "user" => return self.user(event, builder),
+            "result" => self.result(event, builder),
+            _ if is_init => builder.set_model(event.short("model")),
+            _ => {}
         }
         Ok(())
     }
 
+    /// Returns the figures so far. Only results have a cost.
+    fn spending(&self) -> AgentSpending {
+        self.figures().spending
+    }
+
+    fn finish(&mut self, builder: &mut TranscriptBuilder) {
+        builder.is_complete &= !self.is_open;
+        builder.duration_secs = self.figures().duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
+    }
+}
+
+impl Claude {
     fn assistant(&mut self, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let is_own = event.get("parent_tool_use_id").is_none() && !event.is_true("isSidechain");
         let message = json::part(event.get("message"))?;
@@ -100,12 +101,11 @@ impl Claude {
             content(message.get("content")).trim().clone_into(&mut self.program_said);
             return Ok(());
         }
-        json::items(message.get("content"), &mut |block| {
-            let block = json::part(block)?;
+        json::each(message.get("content"), |block| {
             if block.is("type", "text") && is_own {
                 builder.say(&block.text("text").unwrap_or_default());
             } else if block.is("type", "tool_use") {
-                let (Some(id), Some(name)) = (block.short("id"), block.short("name")) else { return Ok(()) };
+                let (Some(id), Some(name)) = (block.short("id"), block.short("name")) else { return };
                 let input = block.object("input");
                 builder.call(&name, || argument(&input));
                 if let Some(line) = input.text("command").filter(|_| name == "Bash") {
@@ -117,12 +117,8 @@ impl Claude {
                 let mut subject = subject.unwrap_or_default();
                 subject.truncate(floor(&subject, MAX_SUBJECT));
                 subject.shrink_to_fit();
-                self.calls.push_back(ToolCall { id, name, subject });
-                if self.calls.len() > MAX_CALLS {
-                    self.calls.pop_front();
-                }
+                self.calls.push(id, ToolCall { name, subject });
             }
-            Ok(())
         })
     }
 
@@ -141,26 +137,27 @@ impl Claude {
         let message = json::part(event.get("message"))?;
         let mut details = json::object(event.get("tool_use_result").or(event.get("toolUseResult")));
         // If there are several results, it is unknown which one it belongs to.
+        let is_result = |block: &Field<'_>| json::object(*block).is("type", "tool_result");
         if (details.get("type").is_some() || details.get("filenames").is_some())
-            && n_results(message.get("content")) != 1
+            && json::items(message.get("content")).filter(is_result).count() != 1
         {
             details = Object::default();
         }
         self.interrupt(message.get("content"), builder);
-        json::items(message.get("content"), &mut |block| {
-            let block = json::part(block)?;
+        json::each(message.get("content"), |block| {
             if block.is("type", "text") {
                 self.interrupt(block.get("text"), builder);
             }
             if !block.is("type", "tool_result") {
-                return Ok(());
+                return;
             }
-            let Some(call) = block.short("tool_use_id").and_then(|id| self.call(&id)) else { return Ok(()) };
+            let Some(call) = block.short("tool_use_id").and_then(|id| self.calls.take(&id)) else { return };
             if block.is_true("is_error") {
                 let what = call.shown(builder);
                 builder.fail(&what, &content(block.get("content")));
             } else if matches!(call.name.as_str(), "Grep" | "Glob") {
-                builder.files.note_found(&call.subject, &filenames(details.get("filenames")));
+                let names: Vec<String> = json::items(details.get("filenames")).filter_map(json::text).collect();
+                builder.files.note_found(&call.subject, &names);
             } else if let Some(path) = builder.files.within(&call.subject) {
                 let done = match call.name.as_str() {
                     "Read" => Done::Read,
@@ -169,11 +166,10 @@ impl Claude {
                         // The tool itself refuses to overwrite a file that was not read before.
                         if builder.files.knows(&path) { Done::Modified } else { Done::Created }
                     }),
-                    _ => return Ok(()),
+                    _ => return,
                 };
                 builder.files.note(path, done);
             }
-            Ok(())
         })
     }
 
@@ -211,16 +207,12 @@ impl Claude {
         }
         if is_failed && !is_stopped {
             let what = if subtype.starts_with("error") { subtype.as_str() } else { "" };
-            let mut n_told = 0;
-            let _ = json::items(event.get("errors"), &mut |error| {
-                if let Some(error) = json::text(error) {
-                    builder.fail(what, &error);
-                    n_told += 1;
-                }
-                Ok(())
-            });
-            if n_told == 0 {
-                builder.fail(what, &text);
+            let mut errors: Vec<String> = json::items(event.get("errors")).filter_map(json::text).collect();
+            if errors.is_empty() {
+                errors.push(text);
+            }
+            for error in &errors {
+                builder.fail(what, error);
             }
         }
         let session = event.short("session_id");
@@ -236,26 +228,10 @@ impl Claude {
         self.sessions.push((session, before.or(figures)));
     }
 
-    /// Removes the call with this id from the waiting ones, and returns it.
-    fn call(&mut self, id: &str) -> Option<ToolCall> {
-        let at = self.calls.iter().position(|call| call.id == id)?;
-        self.calls.remove(at)
-    }
-
-    /// Returns the figures so far. Only results have a cost.
     fn figures(&self) -> Figures {
         let messages = Figures { spending: self.messages.sum(), ..Figures::default() };
         let earlier = self.earlier.and(messages);
         self.sessions.iter().fold(earlier, |sum, (_, figures)| sum.and(*figures))
-    }
-
-    pub(super) fn spending(&self) -> AgentSpending {
-        self.figures().spending
-    }
-
-    pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
-        builder.is_complete &= !self.is_open;
-        builder.duration_secs = self.figures().duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
     }
 }
 
@@ -284,39 +260,10 @@ impl Figures {
     }
 }
 
-/// Returns the names of the files that a search found.
-fn filenames(field: Field<'_>) -> Vec<String> {
-    let mut names = Vec::new();
-    let _ = json::items(field, &mut |name| {
-        names.extend(json::text(name));
-        Ok(())
-    });
-    names
-}
-
-/// Returns how many results of tools are in a message.
-fn n_results(content: Field<'_>) -> usize {
-    let mut n_results = 0;
-    let _ = json::items(content, &mut |block| {
-        let block = json::object(block);
-        n_results += usize::from(block.is("type", "tool_result"));
-        Ok(())
-    });
-    n_results
-}
-
 /// Returns the text of a tool's result: a text, or pieces of which some are.
 fn content(field: Field<'_>) -> String {
-    if let Some(text) = json::text(field) {
-        return text;
-    }
-    let mut first = None;
-    let _ = json::items(field, &mut |block| {
-        let block = json::object(block);
-        first = first.take().or_else(|| block.text("text"));
-        Ok(())
-    });
-    first.unwrap_or_default()
+    let first = || json::items(field).find_map(|block| json::object(block).text("text"));
+    json::text(field).or_else(first).unwrap_or_default()
 }
 
 /// Returns what a call of `Write` did, if its result states it.

@@ -1,6 +1,7 @@
 //! The event stream of Codex: `codex exec --json`. Lines of its rollout files go to [`Rollout`].
 
 use std::collections::VecDeque;
+use std::mem;
 
 use super::builder::{TranscriptBuilder, command};
 use super::ending::Ending;
@@ -9,6 +10,7 @@ use super::figures::AgentSpending;
 use super::json::{self, Field, Object};
 use super::paths::Done;
 use super::rollout::{Rollout, script};
+use super::stream::ClientStream;
 
 /// The beginning of a message about a retried connection.
 const RECONNECTING: &str = "Reconnecting...";
@@ -18,9 +20,10 @@ const MAX_BEGUN: usize = 64;
 /// The state of a stream of Codex.
 #[derive(Debug, Default)]
 pub(super) struct Codex {
-    /// The tokens of the thread so far, and of the threads before it: read and written.
-    tokens: Option<(u64, u64)>,
-    earlier: Option<(u64, u64)>,
+    /// The tokens of the thread so far.
+    tokens: AgentSpending,
+    /// Those of the threads before it.
+    earlier: AgentSpending,
     /// How to interpret the error that followed the last successful turn and the last completed item.
     failing: Option<Ending>,
     /// The last attempt to reconnect, while its result is unknown.
@@ -30,17 +33,13 @@ pub(super) struct Codex {
     rollout: Rollout,
 }
 
-impl Codex {
-    /// Reads a line. Fails if it is not an event, and skips unknown events.
-    pub(super) fn take(&mut self, line: &str, builder: &mut TranscriptBuilder) -> Result<(), String> {
-        let event = json::event(line)?;
-        let Some(kind) = event.get("type") else { return Err("it has no `type`".to_owned()) };
-        let kind = json::text(Some(kind)).unwrap_or_default();
+impl ClientStream for Codex {
+    fn take(&mut self, kind: &str, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         if event.get("payload").is_some() {
-            return self.rollout.take(&kind, event.get("payload"), builder);
+            return self.rollout.take(kind, event.get("payload"), builder);
         }
-        match kind.as_str() {
-            "thread.started" => self.end_thread(),
+        match kind {
+            "thread.started" => self.earlier = self.earlier.and(mem::take(&mut self.tokens)),
             "turn.started" => builder.is_complete = false,
             "item.started" => {
                 // If it cannot be read, it is reported when it is completed.
@@ -57,7 +56,7 @@ impl Codex {
             "turn.completed" => {
                 builder.close(Ending::Well);
                 (self.failing, self.reconnecting) = (None, None);
-                self.count(event.get("usage"));
+                self.count(&event.object("usage"));
             }
             "turn.failed" => {
                 let message = message(event.get("error"));
@@ -82,6 +81,24 @@ impl Codex {
         Ok(())
     }
 
+    /// Returns the tokens so far: a stream has them at the end of each turn, a rollout file after each answer of the
+    /// model.
+    fn spending(&self) -> AgentSpending {
+        let of_threads = self.earlier.and(self.tokens);
+        if of_threads.is_known() { of_threads } else { self.rollout.tokens }
+    }
+
+    fn finish(&mut self, builder: &mut TranscriptBuilder) {
+        if let Some(message) = self.reconnecting.take() {
+            builder.fail("", &message);
+        }
+        if let Some(ending) = self.failing.take() {
+            builder.close(ending);
+        }
+    }
+}
+
+impl Codex {
     /// Reports an item that is the call of a tool, once: some are not reported when they begin.
     fn tell(&mut self, item: &Object<'_>, builder: &mut TranscriptBuilder) {
         if builder.events.is_none() {
@@ -96,11 +113,8 @@ impl Codex {
                 (format!("{}.{}", text(item.get("server")), text(item.get("tool"))), argument(&input))
             }
             "file_change" => {
-                let mut paths = Vec::new();
-                let _ = json::items(item.get("changes"), &mut |change| {
-                    paths.extend(json::object(change).text("path"));
-                    Ok(())
-                });
+                let changes = json::items(item.get("changes")).map(json::object);
+                let paths: Vec<String> = changes.filter_map(|change| change.text("path")).collect();
                 ("edit".to_owned(), paths.join(", "))
             }
             _ => return,
@@ -120,40 +134,10 @@ impl Codex {
 
     /// Counts a turn. Figures are totals of the thread, not of the turn. If they become smaller, they come from a
     /// version that has them by turn. Tokens from the cache are part of the tokens that were read.
-    fn count(&mut self, usage: Field<'_>) {
-        let usage = json::object(usage);
-        let (Some(read), Some(written)) = (usage.count("input_tokens"), usage.count("output_tokens")) else {
-            return;
-        };
-        self.tokens = Some(match self.tokens {
-            Some((before, before_written)) if read < before || written < before_written => {
-                (before.saturating_add(read), before_written.saturating_add(written))
-            }
-            _ => (read, written),
-        });
-    }
-
-    fn end_thread(&mut self) {
-        if let Some((read, written)) = self.tokens.take() {
-            let (before, before_written) = self.earlier.unwrap_or_default();
-            self.earlier = Some((before.saturating_add(read), before_written.saturating_add(written)));
-        }
-    }
-
-    /// Returns the tokens so far: a stream has them at the end of each turn, a rollout file after each answer of the
-    /// model.
-    pub(super) fn spending(&self) -> AgentSpending {
-        let of_threads = AgentSpending::of_tokens(self.earlier).and(AgentSpending::of_tokens(self.tokens));
-        if of_threads.is_known() { of_threads } else { AgentSpending::of_tokens(self.rollout.tokens()) }
-    }
-
-    pub(super) fn finish(&mut self, builder: &mut TranscriptBuilder) {
-        if let Some(message) = self.reconnecting.take() {
-            builder.fail("", &message);
-        }
-        if let Some(ending) = self.failing.take() {
-            builder.close(ending);
-        }
+    fn count(&mut self, usage: &Object<'_>) {
+        let Some(turn) = AgentSpending::of_usage(usage) else { return };
+        let is_smaller = turn.tokens_in < self.tokens.tokens_in || turn.tokens_out < self.tokens.tokens_out;
+        self.tokens = if is_smaller { self.tokens.and(turn) } else { turn };
     }
 }
 
@@ -182,17 +166,13 @@ fn item(item: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String
                 builder.fail(&command(line), &format!("{how}\n{output}"));
             }
         }
-        "file_change" if !is_failed => json::items(item.get("changes"), &mut |change| {
-            let change = json::part(change)?;
-            let Some(path) = change.text("path").and_then(|path| builder.files.within(&path)) else {
-                return Ok(());
-            };
+        "file_change" if !is_failed => json::each(item.get("changes"), |change| {
+            let Some(path) = change.text("path").and_then(|path| builder.files.within(&path)) else { return };
             match change.text("kind").unwrap_or_default().as_str() {
                 "add" => builder.files.note(path, Done::Created),
                 "delete" => builder.files.remove(path),
                 _ => builder.files.note(path, Done::Modified),
             }
-            Ok(())
         })?,
         "file_change" => {
             let how = if item.is("status", "declined") { "declined" } else { "failed" };

@@ -12,6 +12,8 @@ use super::json::{self, Object};
 const MAX_LINES: usize = 16;
 /// How much is examined, in bytes.
 const MAX_BYTES: usize = 1024 * 1024;
+/// The formats that are streams of events.
+pub(super) const CLIENTS: [Format; 3] = [Format::Claude, Format::Codex, Format::Opencode];
 /// The number of events after which the format is decided early.
 const ENOUGH: usize = 2;
 
@@ -22,9 +24,8 @@ pub(super) struct Detecting {
     /// How many of them are lines that were examined.
     n_seen: usize,
     n_lines: usize,
-    n_claude: usize,
-    n_codex: usize,
-    n_opencode: usize,
+    /// How many lines are events of each of [`CLIENTS`].
+    n_events: [usize; CLIENTS.len()],
     /// How many lines are JSON objects, events or not.
     n_objects: usize,
     /// Whether there is a code fence: no stream has one outside of its JSON.
@@ -47,7 +48,7 @@ impl Detecting {
             if self.has_fence {
                 return Some(Format::Text);
             }
-            if self.majority().is_some() && self.n_claude.max(self.n_codex).max(self.n_opencode) >= ENOUGH {
+            if self.majority().is_some() && self.n_events.iter().any(|n_events| *n_events >= ENOUGH) {
                 return self.majority();
             }
             if self.n_lines >= MAX_LINES {
@@ -100,26 +101,14 @@ impl Detecting {
             return;
         }
         self.n_objects += 1;
-        match speaker {
-            Some(Format::Claude) => self.n_claude += 1,
-            Some(Format::Codex) => self.n_codex += 1,
-            Some(Format::Opencode) => self.n_opencode += 1,
-            _ => {}
+        if let Some(client) = CLIENTS.iter().position(|client| Some(*client) == speaker) {
+            self.n_events[client] += 1;
         }
     }
 
     fn majority(&self) -> Option<Format> {
-        if self.has_fence {
-            None
-        } else if self.n_claude * 2 > self.n_lines {
-            Some(Format::Claude)
-        } else if self.n_codex * 2 > self.n_lines {
-            Some(Format::Codex)
-        } else if self.n_opencode * 2 > self.n_lines {
-            Some(Format::Opencode)
-        } else {
-            None
-        }
+        let client = self.n_events.iter().position(|n_events| n_events * 2 > self.n_lines)?;
+        Some(CLIENTS[client]).filter(|_| !self.has_fence)
     }
 }
 

@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 
 use super::json::{self, Object};
 use crate::secret::redact;
-use crate::text::floor;
+use crate::text::{floor, one_line};
 
 /// How much of a text is read to make one line of it, in bytes.
 const MAX_LINE_BYTES: usize = 4096;
 
 /// How many events are queued; beyond that the oldest are dropped.
 const MAX_WAITING: usize = 1_000;
+/// The names of a call's main argument, the most telling first.
+const ARGUMENTS: &str = "command file_path filePath notebook_path pattern url query description skill path";
 /// The longest text of an event, in characters: no terminal is wider.
 const MAX_SHOWN: usize = 500;
 
@@ -89,30 +91,14 @@ impl Events {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn shown(text: String) -> String {
     if text.chars().nth(MAX_SHOWN).is_none() { text } else { text.chars().take(MAX_SHOWN).collect() }
 }
 
 /// Returns the main argument of a call. For an unknown tool it is the first text among the arguments.
 pub(super) fn argument(input: &Object<'_>) -> String {
-    let known = [
-        "command",
-        "file_path",
-        "filePath",
-        "notebook_path",
-        "pattern",
-        "url",
-        "query",
-        "description",
-        "skill",
-        "path",
-    ];
     let first = || input.values().find_map(|(_, value)| json::text(Some(value)));
-    known.iter().find_map(|name| input.text(name)).or_else(first).unwrap_or_default()
+    ARGUMENTS.split(' ').find_map(|name| input.text(name)).or_else(first).unwrap_or_default()
 }
 
 /// Returns the part of a text that is examined.

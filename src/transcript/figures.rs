@@ -1,10 +1,11 @@
 //! What agents spend: tokens and money.
 
 use std::collections::VecDeque;
+use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-use super::json::{self, Field};
+use super::json::{self, Field, Object};
 
 /// How many messages are remembered by their id. Only the last ones get further pieces: one for each agent at work.
 const MAX_MESSAGES: usize = 64;
@@ -32,7 +33,7 @@ pub struct AgentSpending {
 impl AgentSpending {
     /// Returns the tokens, in and out.
     pub fn tokens(&self) -> Option<u64> {
-        sum(self.tokens_in, self.tokens_out)
+        sum(self.tokens_in, self.tokens_out, u64::saturating_add)
     }
 
     /// Returns whether anything is known.
@@ -40,18 +41,18 @@ impl AgentSpending {
         *self != AgentSpending::default()
     }
 
-    /// Returns tokens that were read and written, if they are known.
-    pub(super) fn of_tokens(tokens: Option<(u64, u64)>) -> AgentSpending {
-        let (tokens_in, tokens_out) = tokens.unzip();
-        AgentSpending { tokens_in, tokens_out, cost_usd: None }
+    /// Returns the tokens that Codex names, both kinds or none.
+    pub(super) fn of_usage(usage: &Object<'_>) -> Option<AgentSpending> {
+        let (read, written) = (usage.count("input_tokens")?, usage.count("output_tokens")?);
+        Some(AgentSpending { tokens_in: Some(read), tokens_out: Some(written), cost_usd: None })
     }
 
     /// Returns the sum of two.
     pub(super) fn and(self, other: AgentSpending) -> AgentSpending {
         AgentSpending {
-            tokens_in: sum(self.tokens_in, other.tokens_in),
-            tokens_out: sum(self.tokens_out, other.tokens_out),
-            cost_usd: sum_of(self.cost_usd, other.cost_usd),
+            tokens_in: sum(self.tokens_in, other.tokens_in, u64::saturating_add),
+            tokens_out: sum(self.tokens_out, other.tokens_out, u64::saturating_add),
+            cost_usd: sum(self.cost_usd, other.cost_usd, Add::add),
         }
     }
 
@@ -79,8 +80,11 @@ impl AgentSpending {
             field("cache_read_input_tokens", "cacheReadInputTokens"),
             field("cache_creation_input_tokens", "cacheCreationInputTokens"),
         ];
-        self.tokens_in = sum(self.tokens_in, read.into_iter().flatten().reduce(u64::saturating_add));
-        self.tokens_out = sum(self.tokens_out, field("output_tokens", "outputTokens"));
+        *self = self.and(AgentSpending {
+            tokens_in: read.into_iter().flatten().reduce(u64::saturating_add),
+            tokens_out: field("output_tokens", "outputTokens"),
+            cost_usd: None,
+        });
     }
 }
 
@@ -96,7 +100,7 @@ impl Figures {
     pub(super) fn and(self, other: Figures) -> Figures {
         Figures {
             spending: self.spending.and(other.spending),
-            duration_ms: sum_of(self.duration_ms, other.duration_ms),
+            duration_ms: sum(self.duration_ms, other.duration_ms, Add::add),
         }
     }
 
@@ -147,17 +151,10 @@ impl MessageFigures {
     }
 }
 
-fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+fn sum<Number>(one: Option<Number>, other: Option<Number>, add: fn(Number, Number) -> Number) -> Option<Number> {
     match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        _ => one.or(other),
-    }
-}
-
-fn sum_of(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one + other),
-        _ => one.or(other),
+        (Some(one), Some(other)) => Some(add(one, other)),
+        (one, other) => one.or(other),
     }
 }
 

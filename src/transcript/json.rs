@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The longest id and name that is kept, in bytes.
@@ -110,49 +110,41 @@ fn amount(field: Field<'_>) -> Option<f64> {
     serde_json::from_str(field?.get()).ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
-/// Calls `each` for the items of a field that is a list. Returns the first failure, and continues after it.
-pub(super) fn items<'a>(field: Field<'a>, each: &mut dyn FnMut(Field<'a>) -> Result<(), String>) -> Result<(), String> {
+/// Returns the items of a field that is a list, one after another: a list may be as long as its line.
+pub(super) fn items(field: Field<'_>) -> impl Iterator<Item = Field<'_>> {
+    let mut rest = field.and_then(|field| field.get().strip_prefix('['));
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        let item = values.next()?.ok()?;
+        rest = text[values.byte_offset()..].trim_start().strip_prefix(',');
+        Some(Some(item))
+    })
+}
+
+/// Calls `each` for the objects of a field that is a list. One that cannot be read is a failure, and the others are read.
+pub(super) fn each<'a>(field: Field<'a>, mut each: impl FnMut(Object<'a>)) -> Result<(), String> {
+    first_failure(items(field).map(|item| part(item).map(&mut each)))
+}
+
+/// Does all of these, and returns the first failure.
+pub(super) fn first_failure(all: impl Iterator<Item = Result<(), String>>) -> Result<(), String> {
     let mut first = Ok(());
-    let mut each = |item: Field<'a>| {
-        let taken = each(item);
-        if first.is_ok() {
-            first = taken;
-        }
-    };
-    if let Some(field) = field {
-        let _ = serde_json::Deserializer::from_str(field.get()).deserialize_seq(Items(&mut each));
+    for one in all {
+        first = first.and(one);
     }
     first
 }
 
-/// Calls `each` for the items of a line that is one list.
-pub(super) fn list<'a>(line: &'a str, each: &mut dyn FnMut(&'a str) -> Result<(), String>) -> Result<(), String> {
-    let list: &RawValue =
-        serde_json::from_str(line).map_err(|_| "it is not a JSON object, nor a list of them".to_owned())?;
-    items(Some(list), &mut |item| item.map_or(Ok(()), |item| each(item.get())))
+/// Reads a line that is one list.
+pub(super) fn list(line: &str) -> Result<&RawValue, String> {
+    serde_json::from_str(line).map_err(|_| "it is not a JSON object, nor a list of them".to_owned())
 }
 
 /// Reads the first item of a line that is a list of events, or the beginning of one.
 pub(super) fn list_head(line: &str) -> Option<Object<'_>> {
     let first = serde_json::Deserializer::from_str(line.strip_prefix('[')?).into_iter::<&RawValue>().next()?.ok()?;
     event(first.get()).ok()
-}
-
-struct Items<'f, 'a>(&'f mut dyn FnMut(Field<'a>));
-
-impl<'a> Visitor<'a> for Items<'_, 'a> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(item) = items.next_element::<&'a RawValue>()? {
-            (self.0)(Some(item));
-        }
-        Ok(())
-    }
 }
 
 /// A text that may contain half of a surrogate pair, which serde does not accept as text.

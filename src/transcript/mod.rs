@@ -23,11 +23,9 @@ mod opencode_export;
 mod paths;
 mod printed;
 mod rollout;
+mod stream;
 mod summary;
 mod tail;
-
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, BufRead};
 use std::mem;
@@ -39,6 +37,7 @@ use self::detect::Detecting;
 use self::event::Events;
 use self::opencode::Opencode;
 use self::printed::Printed;
+use self::stream::ClientStream;
 use self::tail::Tail;
 
 pub use self::content::{Broken, Format, Options, Transcript};
@@ -95,9 +94,7 @@ pub struct Reader {
 enum ReaderMode {
     Detecting(Detecting),
     Text(Tail),
-    Claude(Box<Claude>),
-    Codex(Box<Codex>),
-    Opencode(Box<Opencode>),
+    Stream(Format, Box<dyn ClientStream>),
     Unknown(Tail),
 }
 
@@ -108,7 +105,7 @@ impl Reader {
             mode: ReaderMode::of(options.format),
             is_auto: options.format == Format::Auto,
             builder: TranscriptBuilder::new(&options.root, options.allowed_secrets),
-            plain: Tail::new(MAX_TEXT),
+            plain: Tail::default(),
             line: Vec::new(),
             is_over_long: false,
             n_lines: 0,
@@ -127,13 +124,13 @@ impl Reader {
                     self.decide(format);
                 }
             }
-            ReaderMode::Claude(_) | ReaderMode::Codex(_) | ReaderMode::Opencode(_) => {
+            ReaderMode::Stream(..) => {
                 if self.n_events == 0 {
                     self.plain.push(bytes);
                 }
                 self.push_lines(bytes);
                 if self.n_events > 0 {
-                    self.plain = Tail::new(MAX_TEXT);
+                    self.plain = Tail::default();
                 }
             }
         }
@@ -163,9 +160,7 @@ impl Reader {
         match &self.mode {
             ReaderMode::Detecting(_) => None,
             ReaderMode::Text(_) => Some(Format::Text),
-            ReaderMode::Claude(_) => Some(Format::Claude),
-            ReaderMode::Codex(_) => Some(Format::Codex),
-            ReaderMode::Opencode(_) => Some(Format::Opencode),
+            ReaderMode::Stream(format, _) => Some(*format),
             ReaderMode::Unknown(_) => Some(Format::Unknown),
         }
     }
@@ -203,13 +198,11 @@ impl Reader {
     /// assert_eq!((reader.spending().tokens(), reader.spending().cost_usd), (Some(980), Some(0.02)));
     /// ```
     pub fn spending(&self) -> AgentSpending {
-        let spending = match &self.mode {
-            ReaderMode::Claude(claude) => claude.spending(),
-            ReaderMode::Codex(codex) => codex.spending(),
-            ReaderMode::Opencode(opencode) => opencode.spending(),
-            ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => AgentSpending::default(),
-        };
-        spending.rounded()
+        if let ReaderMode::Stream(_, stream) = &self.mode {
+            stream.spending().rounded()
+        } else {
+            AgentSpending::default()
+        }
     }
 
     /// Returns the transcript; the output so far is complete.
@@ -242,10 +235,8 @@ impl Reader {
             self.end_line();
         }
         let mut format = self.format().unwrap_or_default();
-        match &mut self.mode {
-            ReaderMode::Claude(claude) => claude.finish(&mut self.builder),
-            ReaderMode::Codex(codex) => codex.finish(&mut self.builder),
-            ReaderMode::Opencode(_) | ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => {}
+        if let ReaderMode::Stream(_, stream) = &mut self.mode {
+            stream.finish(&mut self.builder);
         }
         let spending = self.spending();
         let mut said = match self.mode {
@@ -258,7 +249,7 @@ impl Reader {
                 self.plain = tail;
                 self.builder.finish(true)
             }
-            ReaderMode::Claude(_) | ReaderMode::Codex(_) | ReaderMode::Opencode(_) => self.builder.finish(true),
+            ReaderMode::Stream(..) => self.builder.finish(true),
             ReaderMode::Detecting(_) => Transcript::default(),
         };
         let mut is_unknown = false;
@@ -281,7 +272,7 @@ impl Reader {
     fn exported(&self) -> Option<String> {
         let tail = match &self.mode {
             ReaderMode::Text(tail) | ReaderMode::Unknown(tail) if self.is_auto => tail,
-            ReaderMode::Opencode(_) if self.n_events == 0 => &self.plain,
+            ReaderMode::Stream(Format::Opencode, _) if self.n_events == 0 => &self.plain,
             _ => return None,
         };
         opencode_export::lines(std::str::from_utf8(tail.bytes()?).ok()?)
@@ -341,15 +332,20 @@ impl Reader {
         if line.is_empty() {
             return;
         }
-        let taken = match &mut self.mode {
+        let ReaderMode::Stream(format, stream) = &mut self.mode else { return };
+        let mut take = |line: &str| {
+            let event = json::event(line)?;
+            let kind = event.get("type").ok_or("it has no `type`")?;
+            stream.take(&json::text(Some(kind)).unwrap_or_default(), &event, &mut self.builder)
+        };
+        let taken = if *format == Format::Claude && line.starts_with("[{") {
             // All of its events in one list, as `--output-format json --verbose` prints them.
-            ReaderMode::Claude(claude) if line.starts_with("[{") => {
-                json::list(line, &mut |event| claude.take(event, &mut self.builder))
-            }
-            ReaderMode::Claude(claude) => claude.take(line, &mut self.builder),
-            ReaderMode::Codex(codex) => codex.take(line, &mut self.builder),
-            ReaderMode::Opencode(opencode) => opencode.take(line, &mut self.builder),
-            ReaderMode::Text(_) | ReaderMode::Unknown(_) | ReaderMode::Detecting(_) => Ok(()),
+            json::list(line).and_then(|list| {
+                let events = json::items(Some(list)).flatten();
+                json::first_failure(events.map(|event| take(event.get())))
+            })
+        } else {
+            take(line)
         };
         match taken {
             Ok(()) => self.n_events += 1,
@@ -370,11 +366,14 @@ impl ReaderMode {
     fn of(format: Format) -> ReaderMode {
         match format {
             Format::Auto => ReaderMode::Detecting(Detecting::default()),
-            Format::Text => ReaderMode::Text(Tail::new(MAX_TEXT)),
-            Format::Claude => ReaderMode::Claude(Box::default()),
-            Format::Codex => ReaderMode::Codex(Box::default()),
-            Format::Opencode => ReaderMode::Opencode(Box::default()),
-            Format::Unknown => ReaderMode::Unknown(Tail::new(MAX_TEXT)),
+            Format::Text => ReaderMode::Text(Tail::default()),
+            Format::Claude => ReaderMode::Stream(format, Box::<Claude>::default()),
+            Format::Codex => ReaderMode::Stream(format, Box::<Codex>::default()),
+            Format::Opencode => ReaderMode::Stream(format, Box::<Opencode>::default()),
+            Format::Unknown => ReaderMode::Unknown(Tail::default()),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

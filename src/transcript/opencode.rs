@@ -4,27 +4,20 @@ use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
 use super::event::argument;
 use super::figures::AgentSpending;
-use super::json::{self, Field, Object};
+use super::json::{self, Object};
 use super::paths::Done;
 use super::rollout::patch;
+use super::stream::ClientStream;
 
-/// The state of a stream of opencode.
+/// The state of a stream of opencode: the cost and the tokens of its steps.
 #[derive(Debug, Default)]
-pub(super) struct Opencode {
-    /// The cost of its steps. opencode does not know some prices, which are 0.
-    cost_usd: f64,
-    /// The tokens of its steps: read and written.
-    tokens: Option<(u64, u64)>,
-}
+pub(super) struct Opencode(AgentSpending);
 
-impl Opencode {
-    /// Reads a line. Fails if it is not an event, and skips unknown events.
-    pub(super) fn take(&mut self, line: &str, builder: &mut TranscriptBuilder) -> Result<(), String> {
-        let event = json::event(line)?;
-        let Some(kind) = event.get("type") else { return Err("it has no `type`".to_owned()) };
+impl ClientStream for Opencode {
+    fn take(&mut self, kind: &str, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let part = json::part(event.get("part"))?;
         builder.set_model(event.short("model"));
-        match json::text(Some(kind)).unwrap_or_default().as_str() {
+        match kind {
             "step_start" => builder.is_complete = false,
             // Text that opencode itself adds for the model is not the agent's.
             "text" if part.is_true("synthetic") => {}
@@ -53,6 +46,12 @@ impl Opencode {
         Ok(())
     }
 
+    fn spending(&self) -> AgentSpending {
+        self.0
+    }
+}
+
+impl Opencode {
     fn finish_step(&mut self, part: &Object<'_>, builder: &mut TranscriptBuilder) {
         let reason = part.text("reason").unwrap_or_default();
         if is_stop(&reason) {
@@ -61,26 +60,17 @@ impl Opencode {
             builder.close(Ending::Well);
             builder.is_complete = reason != "tool-calls";
         }
-        self.cost_usd += part.amount("cost").unwrap_or_default();
-        if part.get("tokens").is_none() {
-            return;
-        }
         let tokens = part.object("tokens");
         let cache = tokens.object("cache");
-        let sum = |before: u64, fields: &[Field<'_>]| {
-            fields.iter().filter_map(|field| json::count(*field)).fold(before, u64::saturating_add)
+        let sum = |counts: [Option<u64>; 3]| {
+            part.get("tokens").map(|_| counts.into_iter().flatten().fold(0, u64::saturating_add))
         };
-        let (read, written) = self.tokens.unwrap_or_default();
-        self.tokens = Some((
-            sum(read, &[tokens.get("input"), cache.get("read"), cache.get("write")]),
-            sum(written, &[tokens.get("output"), tokens.get("reasoning")]),
-        ));
-    }
-
-    /// Returns the cost and the tokens of its steps so far.
-    pub(super) fn spending(&self) -> AgentSpending {
-        let cost_usd = Some(self.cost_usd).filter(|cost| *cost > 0.0);
-        AgentSpending { cost_usd, ..AgentSpending::of_tokens(self.tokens) }
+        self.0 = self.0.and(AgentSpending {
+            tokens_in: sum([tokens.count("input"), cache.count("read"), cache.count("write")]),
+            tokens_out: sum([tokens.count("output"), tokens.count("reasoning"), None]),
+            // opencode does not know some prices, which are 0.
+            cost_usd: part.amount("cost").filter(|cost| *cost > 0.0),
+        });
     }
 }
 

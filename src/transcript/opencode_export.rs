@@ -16,20 +16,14 @@ pub(super) fn lines(text: &str) -> Option<String> {
     let session = json::event(text).ok()?;
     session.get("info")?;
     let (mut lines, mut n_messages) = (String::new(), 0);
-    let each = &mut |message: Field<'_>| {
-        let message = json::object(message);
+    for message in json::items(session.get("messages")).map(json::object) {
         let info = message.object("info");
         n_messages += usize::from(info.text("sessionID").is_some());
         if info.is("role", "assistant") {
-            json::items(message.get("parts"), &mut |part| {
-                lines.extend(line_of(part, info.get("modelID")));
-                Ok(())
-            })?;
+            lines.extend(json::items(message.get("parts")).filter_map(|part| line_of(part, info.get("modelID"))));
             lines.extend(info.get("error").map(|error| line("error", "error", error, None)));
         }
-        Ok(())
-    };
-    json::items(session.get("messages"), each).ok()?;
+    }
     (n_messages >= ENOUGH).then_some(lines)
 }
 

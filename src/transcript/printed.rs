@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 
 use super::Format;
-use super::detect::speaker_of;
+use super::detect::{CLIENTS, speaker_of};
 use crate::sigil::{Tokens, defuse, tokens};
 
 /// How many lines are examined in vain, some of them repeatedly.
@@ -43,7 +43,7 @@ pub(super) fn look(text: String) -> Printed {
     if tokens(&rest) != Tokens::default() {
         return Printed::Text(safe);
     }
-    for format in [Format::Claude, Format::Codex, Format::Opencode] {
+    for format in CLIENTS {
         let is_its = |value: &&Range<usize>| speaker_of(&text[(*value).clone()]) == Some(format);
         if values.iter().filter(is_its).take(ENOUGH).count() == ENOUGH {
             return Printed::Stream(format, text);

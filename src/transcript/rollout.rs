@@ -1,23 +1,23 @@
 //! Codex's own record of a session: the rollout files in `~/.codex/sessions/`.
 
-use std::collections::VecDeque;
-
 use super::builder::{TranscriptBuilder, command};
 use super::ending::Ending;
+use super::figures::AgentSpending;
 use super::json::{self, Field, Object};
 use super::paths::Done;
+use super::stream::PendingCalls;
 use crate::text::floor;
-/// How many calls of tools may wait for their results.
-const MAX_CALLS: usize = 256;
+
 /// How much of a call is kept, in bytes: a patch may have many files.
 const MAX_CALL: usize = 64 * 1024;
 
 /// The state of a rollout.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
-    /// The calls without a result yet: id, and the command or the patch.
-    calls: VecDeque<(String, String)>,
-    tokens: Option<(u64, u64)>,
+    /// The calls without a result yet: the command or the patch.
+    calls: PendingCalls<String>,
+    /// The tokens of the session so far.
+    pub(super) tokens: AgentSpending,
     has_folder: bool,
 }
 
@@ -45,28 +45,17 @@ impl Rollout {
         Ok(())
     }
 
-    /// Returns the tokens that were read and written.
-    pub(super) fn tokens(&self) -> Option<(u64, u64)> {
-        self.tokens
-    }
-
     fn item(&mut self, payload: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         match payload.text("type").unwrap_or_default().as_str() {
-            "message" if payload.is("role", "assistant") => json::items(payload.get("content"), &mut |piece| {
-                let piece = json::part(piece)?;
+            "message" if payload.is("role", "assistant") => json::each(payload.get("content"), |piece| {
                 if piece.is("type", "output_text") {
                     builder.say(&piece.text("text").unwrap_or_default());
                 }
-                Ok(())
             })?,
             "function_call" | "custom_tool_call" => {
                 let arguments = payload.text("arguments").unwrap_or_default();
                 let arguments = json::event(&arguments).unwrap_or_default();
-                let mut words = Vec::new();
-                json::items(arguments.get("command"), &mut |word| {
-                    words.extend(json::text(word));
-                    Ok(())
-                })?;
+                let words: Vec<String> = json::items(arguments.get("command")).filter_map(json::text).collect();
                 let line = [arguments.get("cmd"), arguments.get("command"), payload.get("input")]
                     .into_iter()
                     .find_map(json::text);
@@ -76,15 +65,11 @@ impl Rollout {
                 if payload.get("input").is_none() {
                     builder.ran(&line);
                 }
-                self.calls.push_back((payload.text("call_id").unwrap_or_default(), line));
-                if self.calls.len() > MAX_CALLS {
-                    self.calls.pop_front();
-                }
+                self.calls.push(payload.text("call_id").unwrap_or_default(), line);
             }
             "function_call_output" | "custom_tool_call_output" => {
                 let id = payload.text("call_id").unwrap_or_default();
-                let Some(at) = self.calls.iter().position(|(call, _)| *call == id) else { return Ok(()) };
-                let line = self.calls.remove(at).map(|(_, line)| line).unwrap_or_default();
+                let Some(line) = self.calls.take(&id) else { return Ok(()) };
                 let (code, output) = result(&payload.text("output").unwrap_or_default());
                 let is_patch = line.contains("*** Begin Patch");
                 if code != 0 {
@@ -123,10 +108,8 @@ impl Rollout {
             }
             "token_count" => {
                 // The totals of the session up to then.
-                let info = payload.object("info");
-                let usage = info.object("total_token_usage");
-                let counts = usage.count("input_tokens").zip(usage.count("output_tokens"));
-                self.tokens = counts.or(self.tokens);
+                let usage = payload.object("info").object("total_token_usage");
+                self.tokens = AgentSpending::of_usage(&usage).unwrap_or(self.tokens);
             }
             _ => {}
         }

@@ -1,5 +1,7 @@
 //! The end of a text of any length.
 
+use super::MAX_TEXT;
+
 /// The last bytes of the input.
 #[derive(Debug)]
 pub(super) struct Tail {
@@ -8,6 +10,13 @@ pub(super) struct Tail {
     n_dropped: u64,
     /// Whether the kept part begins with a line.
     begins_with_line: bool,
+}
+
+impl Default for Tail {
+    /// Keeps as much as is kept of an agent's text.
+    fn default() -> Tail {
+        Tail::new(MAX_TEXT)
+    }
 }
 
 impl Tail {

@@ -7,27 +7,28 @@ use crate::error::{Message, Problem};
 use crate::text::choice;
 
 choice! {
-/// What became of one item.
-///
-/// ```
-/// use ralph_memory::memory::ImportAction;
-/// assert_eq!(ImportAction::Refused.as_str(), "refused");
-/// assert!(ImportAction::Refused.needs_a_person() && !ImportAction::Skipped.needs_a_person());
-/// ```
-pub enum ImportAction {
-    /// There is a new entry.
-    Added = "added",
-    /// Its source changed, and the entry was not edited: it has the new text, and its old version is in the archive.
-    Updated = "updated",
-    /// The memory has it already.
-    Unchanged = "unchanged",
-    /// It is not imported, for a reason that lies in its nature.
-    Skipped = "skipped",
-    /// The memory has something else in its place, which was not touched.
-    Conflict = "conflict",
-    /// It looks like a secret, has invisible characters, or cannot be an entry.
-    Refused = "refused",
-}
+    /// What became of one item.
+    ///
+    /// ```
+    /// use ralph_memory::memory::ImportAction;
+    /// assert_eq!(ImportAction::Refused.as_str(), "refused");
+    /// assert!(ImportAction::Refused.needs_a_person() && !ImportAction::Skipped.needs_a_person());
+    /// ```
+    #[derive(PartialOrd, Ord)]
+    pub enum ImportAction {
+        /// There is a new entry.
+        Added = "added",
+        /// Its source changed, and the entry was not edited: it has the new text, and its old version is in the archive.
+        Updated = "updated",
+        /// The memory has it already.
+        Unchanged = "unchanged",
+        /// It is not imported, for a reason that lies in its nature.
+        Skipped = "skipped",
+        /// The memory has something else in its place, which was not touched.
+        Conflict = "conflict",
+        /// It looks like a secret, has invisible characters, or cannot be an entry.
+        Refused = "refused",
+    }
 }
 
 impl ImportAction {

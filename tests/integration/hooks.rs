@@ -1047,7 +1047,7 @@ proptest! {
         let mut input = hook_inputs::input(seed);
         input.truncate(cut.max(20));
         for input in [bytes, input] {
-            for event in HookEvent::ALL {
+            for event in HookEvent::ALL.iter().copied() {
                 let client = clients[number];
                 let call = HookCall::new(event, client, &input, &|_| None).unwrap();
                 let answer = ralph_memory::Memory::open(&base.root()).unwrap().hook(&call, &|| false);

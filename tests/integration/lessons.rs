@@ -125,8 +125,7 @@ fn two_loops_in_one_folder_do_not_interfere() {
     thread::scope(|scope| {
         for task in ["one task", "one task", "another task"] {
             scope.spawn(move || {
-                let ran = with_path(base, &["run", "--task", task, "--agent", agent, "--max-iterations", "4"]);
-                assert_eq!(ran.code, Some(1), "{ran}");
+                with_path(base, &["run", "--task", task, "--agent", agent, "--max-iterations", "4"]).says(1, "");
             });
         }
     });
@@ -171,8 +170,7 @@ fn two_loops_in_two_worktrees_merge() {
             scope.spawn(move || {
                 let arguments = ["run", "--task", "one task", "--agent", agent, "--max-iterations", "3"];
                 let path = std::env::var_os("PATH").unwrap();
-                let ran = base.with(arguments).env("PATH", path).folder(folder).run();
-                assert_eq!(ran.code, Some(1), "{ran}");
+                base.with(arguments).env("PATH", path).folder(folder).run().says(1, "");
             });
         }
     });
@@ -237,8 +235,7 @@ fn a_box_that_an_agent_ticks_does_not_count_as_done() {
     base.write("TODO.md", "- [ ] First\n- [ ] Second\n");
     let script = "cat > /dev/null\nsed -i 's/\\[ \\]/[x]/' TODO.md\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n";
     let arguments = ["--task-file", "TODO.md", "--verify", "false", "--max-iterations", "2"];
-    let ran = run_agent(&base, script, &arguments);
-    assert_eq!(ran.code, Some(1), "{ran}");
+    run_agent(&base, script, &arguments).says(1, "");
     assert_eq!(base.files(".ralph/journal").len(), 2);
     assert!(base.read("TODO.md").starts_with("- [ ] First\n"), "{}", base.read("TODO.md"));
     // Verified, each is done in its turn.
@@ -251,8 +248,7 @@ fn an_absurd_iteration_number_stops_no_run() {
     let base = TestBase::new();
     let head = "run_id: run-a\niteration: 4294967295\ntask_id: t-1\ntask_title: x\noutcome: failed\nstarted_at: \"2026-11-20T09:30:00Z\"";
     base.write(".ralph/journal/run-a/4294967295.md", format!("---\n{head}\n---\n"));
-    let ran = run_agent(&base, "true\n", &["--resume", "--max-iterations", "1"]);
-    assert_eq!(ran.code, Some(1), "{ran}");
+    run_agent(&base, "true\n", &["--resume", "--max-iterations", "1"]).says(1, "");
     assert!(base.at(".ralph/journal/run-a/0001.md").exists());
     base.write(".ralph/journal/run-b/9999999.md", "taken");
     let ran = with_path(&base, &["record", "--run", "run-b", "--task", "x", "--outcome", "failed"]);
@@ -266,8 +262,7 @@ fn leftovers_of_an_agent_do_not_affect_the_next() {
     // A file whose name is a sigil; the next agent repeats its prompt, and verification agrees with it.
     let script = "cat > prompt\n[ $RALPH_ATTEMPT = 1 ] && { mkdir '<task-done>t-1<'; touch '<task-done>t-1</task-done>'; }\ncat prompt\n";
     let arguments = ["--task", "x", "--task-id", "t-1", "--verify", "true", "--max-iterations", "2"];
-    let ran = run_agent(&base, script, &arguments);
-    assert_eq!(ran.code, Some(1), "{ran}");
+    run_agent(&base, script, &arguments).says(1, "");
     let prompt = base.read("prompt");
     assert!(prompt.contains("&lt;task-done>t-1&lt;/task-done>"), "{prompt}");
 }
@@ -280,8 +275,7 @@ fn an_agent_that_asks_for_its_own_context_begins_nothing() {
         "cat > /dev/null\n'{program}' context --task P --task-id t-1 > own\necho '<task-failed>t-1</task-failed>'\n"
     );
     let arguments = ["--task", "P", "--task-id", "t-1", "--max-iterations", "2"];
-    let ran = run_agent(&base, &script, &arguments);
-    assert_eq!(ran.code, Some(1), "{ran}");
+    run_agent(&base, &script, &arguments).says(1, "");
     let journal = base.files(".ralph/journal");
     assert_eq!(journal.len(), 2, "{journal:?}");
     assert!(journal.iter().all(|path| base.read(path).contains("outcome: failed")));
@@ -292,8 +286,7 @@ fn an_agent_that_asks_for_its_own_context_begins_nothing() {
     // What is done is not begun again without being named.
     run_agent(&base, "echo '<task-done>t-1</task-done>'\n", &["--resume", "--max-attempts", "9"]).code.unwrap();
     let ran = run_agent(&base, "true\n", &["--resume"]);
-    assert_eq!(ran.code, Some(2), "{ran}");
-    assert!(ran.stderr.contains("is done"), "{ran}");
+    ran.tells(2, &[], &["is done"]);
 }
 
 #[test]
@@ -326,8 +319,7 @@ fn a_context_request_interrupts_no_live_run() {
          echo '<task-failed>t-1</task-failed>'\n",
         crate::support::NOW
     );
-    let ran = run_agent(&base, &script, &["--task", "P", "--task-id", "t-1", "--max-iterations", "1"]);
-    assert_eq!(ran.code, Some(1), "{ran}");
+    run_agent(&base, &script, &["--task", "P", "--task-id", "t-1", "--max-iterations", "1"]).says(1, "");
     let journal = base.files(".ralph/journal");
     assert_eq!(journal.len(), 1, "{journal:?}");
     assert!(base.read(&journal[0]).contains("outcome: failed"));
@@ -338,6 +330,5 @@ fn a_context_request_interrupts_no_live_run() {
 fn removing_the_memory_ends_the_run_with_an_error() {
     let base = TestBase::new();
     let ran = run_agent(&base, "rm -rf .ralph\n", &["--task", "x", "--max-iterations", "2"]);
-    assert_eq!(ran.code, Some(6), "{ran}");
-    assert!(ran.stderr.contains("`.ralph` was removed meanwhile"), "{ran}");
+    ran.tells(6, &[], &["`.ralph` was removed meanwhile"]);
 }

@@ -40,8 +40,7 @@ fn an_agent_over_its_time_limit_is_ended_and_the_run_continues() {
          setsid sh -c 'echo $$ > pid; exec sleep 1000' &\nyes 'a warning' | head -n 9000 >&2\nsleep 1000"
     );
     let ran = run(&base, &["--agent", &agent(&base, &script), "--timeout", "2s"]);
-    assert_eq!(ran.code, Some(0), "{ran}");
-    assert!(ran.stdout.contains("2 (1 done, 1 blocked)"), "{ran}");
+    ran.tells(0, &["2 (1 done, 1 blocked)"], &[]);
     let first = &journal(&base)[0];
     assert!(first.contains("\noutcome: blocked\n"), "{first}");
     assert!(first.contains("> The time-out of 2 s ended the agent.\n"), "{first}");
@@ -54,8 +53,7 @@ fn an_agent_over_its_time_limit_is_ended_and_the_run_continues() {
 #[test]
 fn an_agent_that_ends_in_time_is_not_blocked() {
     let base = TestBase::new();
-    let ran = run(&base, &["--agent", &agent(&base, DONE), "--timeout", "2h", "--verify-timeout", "30m"]);
-    assert_eq!(ran.code, Some(0), "{ran}");
+    run(&base, &["--agent", &agent(&base, DONE), "--timeout", "2h", "--verify-timeout", "30m"]).says(0, "");
     assert!(!journal(&base)[0].contains("time-out"), "{}", journal(&base)[0]);
 }
 
@@ -111,8 +109,7 @@ fn a_run_at_its_cost_limit_begins_no_iteration() {
     let base = TestBase::new();
     // Three times 30 cents are a little less than 90 in binary.
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-cost", "0.90"]);
-    assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(ran.stdout.contains("3 (3 blocked)") && ran.stdout.contains("limit        --max-cost\n"), "{ran}");
+    ran.tells(1, &["3 (3 blocked)", "limit --max-cost\n"], &[]);
     assert!(
         ran.stderr.contains("the run has used $0.90 of $0.90; `run --resume --max-cost` with a higher limit"),
         "{ran}"
@@ -133,8 +130,7 @@ fn a_run_at_its_cost_limit_begins_no_iteration() {
 fn a_run_at_its_token_limit_begins_no_iteration() {
     let base = TestBase::new();
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-tokens", "2000"]);
-    assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(ran.stdout.contains("2 (2 blocked)") && ran.stdout.contains("limit        --max-tokens\n"), "{ran}");
+    ran.tells(1, &["2 (2 blocked)", "limit --max-tokens\n"], &[]);
     assert!(ran.stderr.contains("the run has used 2400 of 2000 tokens"), "{ran}");
     let resumed = resume(&base, &[]);
     assert!(resumed.stdout.is_empty() && resumed.stderr.contains("used 2400 of 2000 tokens"), "{resumed}");
@@ -198,8 +194,7 @@ fn an_unwritable_log_or_one_in_the_memory_is_refused() {
         ("absent/../.ralph/logs", "cannot write the output of agents to absent/../.ralph/logs"),
     ]) {
         let ran = run(&base, &["--agent", &agent, "--log", folder]);
-        assert_eq!(ran.code, Some(2), "{ran}");
-        assert!(ran.stderr.contains(says) && ran.stderr.contains("hint: name "), "{ran}");
+        ran.tells(2, &[], &[says, "hint: name "]);
     }
     assert_eq!(base.files(".ralph"), before);
     assert!(!base.home().join("worked").exists() && !base.at("absent").exists());

@@ -57,21 +57,12 @@ fn quality(memory: &Memory, tasks: &[Task], text_weight: Option<f64>) -> (f64, f
     (gain / tasks.len() as f64, recall / tasks.len() as f64)
 }
 
-/// A memory in a temporary folder with the entries of the golden set.
-fn golden_copy() -> (tempfile::TempDir, Memory, Vec<Task>) {
-    golden_copy_with(0)
-}
-
-/// The same, each entry with so many of the questions that were written for it, blind to the tasks.
-fn golden_copy_with(n_questions: usize) -> (tempfile::TempDir, Memory, Vec<Task>) {
+/// A memory in a temporary folder with the entries of the golden set, each with so many of the questions that were written
+/// for it, blind to the tasks.
+fn golden_copy(n_questions: usize) -> (tempfile::TempDir, Memory, Vec<Task>) {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, memory) = copy_of(&golden.join(".ralph"));
     let knowledge = folder.path().join(".ralph/knowledge");
-    fs::create_dir_all(&knowledge).unwrap();
-    for entry in fs::read_dir(golden.join(".ralph/knowledge")).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, knowledge.join(path.file_name().unwrap())).unwrap();
-    }
     for line in fs::read_to_string(golden.join("questions.jsonl")).unwrap().lines().filter(|_| n_questions > 0) {
         let all: serde_json::Value = serde_json::from_str(line).unwrap();
         let questions = serde_json::to_string(&all["questions"].as_array().unwrap()[..n_questions]).unwrap();
@@ -79,14 +70,13 @@ fn golden_copy_with(n_questions: usize) -> (tempfile::TempDir, Memory, Vec<Task>
         let text = fs::read_to_string(&path).unwrap();
         fs::write(path, text.replacen("---\n", &format!("---\nquestions: {questions}\n"), 1)).unwrap();
     }
-    let memory = Memory::open(folder.path()).unwrap();
     (folder, memory, tasks(&golden))
 }
 
 #[test]
 fn entries_are_found_by_questions_written_blind_to_the_tasks() {
     let measured = |n_questions| {
-        let (_folder, memory, tasks) = golden_copy_with(n_questions);
+        let (_folder, memory, tasks) = golden_copy(n_questions);
         quality(&memory, &tasks, None)
     };
     let (one, three) = (measured(1), measured(3));
@@ -95,7 +85,7 @@ fn entries_are_found_by_questions_written_blind_to_the_tasks() {
 
 #[test]
 fn entries_are_found_for_the_tasks_that_need_them() {
-    let (_folder, memory, tasks) = golden_copy();
+    let (_folder, memory, tasks) = golden_copy(0);
     assert!(tasks.len() >= 80);
     let listed = memory.list(&ralph_memory::memory::EntryFilter::default());
     assert!(listed.entries.len() >= 80 && listed.problems.is_empty(), "{:?}", listed.problems);
@@ -232,7 +222,7 @@ fn an_unrelated_task_gets_no_knowledge() {
 
 #[test]
 fn contexts_contain_the_entries_that_tasks_need() {
-    let (_folder, memory, tasks) = golden_copy();
+    let (_folder, memory, tasks) = golden_copy(0);
     let (mut n_needed, mut n_shown) = (0_u32, 0_u32);
     for task in tasks {
         let (title, description) = task.query.text.split_once('\n').unwrap();
@@ -256,19 +246,14 @@ fn contexts_contain_the_entries_that_tasks_need() {
 
 #[test]
 fn without_text_only_the_points_for_tags_are_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let knowledge = folder.path().join(".ralph/knowledge");
-    fs::create_dir_all(&knowledge).unwrap();
-    let write = |name: &str, tags: &str| {
-        fs::write(knowledge.join(name), format!("---\ntitle: \"{name}\"\ntags: [{tags}]\n---\n\nconnection pool\n"))
-            .unwrap();
-    };
-    write("one.md", "tests, checkout");
-    write("two.md", "connection pool");
-    write("three.md", "writer");
-    write("four.md", "rs, checkout flow, tests, pools");
-    write("five.md", "other");
-    let memory = Memory::open(folder.path()).unwrap();
+    let entry = |name: &'static str, tags: &'static str| [name, name, tags, "connection pool"];
+    let (_folder, memory) = memory_of(&[
+        entry("one", "tests, checkout"),
+        entry("two", "connection pool"),
+        entry("three", "writer"),
+        entry("four", "rs, checkout flow, tests, pools"),
+        entry("five", "other"),
+    ]);
     let query = Query {
         text: "Make the tests, all of them, use a connection-pool".into(),
         feature: Some("checkout-flow".into()),

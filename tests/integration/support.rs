@@ -238,6 +238,15 @@ impl Ran {
         assert!(self.code == Some(code) && is_said, "{}\nexpected {code} and {text:?}, got {self}", self.command);
     }
 
+    /// Fails unless it ended with this exit code, and its outputs have these texts: the answer, and standard error.
+    #[track_caller]
+    pub(crate) fn tells(&self, code: i32, answer: &[&str], messages: &[&str]) {
+        let is_told = answer.iter().all(|text| self.stdout.contains(text));
+        let is_told = is_told && messages.iter().all(|text| self.stderr.contains(text));
+        let expected = format!("{code}, {answer:?} and {messages:?}");
+        assert!(self.code == Some(code) && is_told, "{}\nexpected {expected}, got {self}", self.command);
+    }
+
     /// Fails unless it ended with this exit code, gave this reason on standard error, and answered nothing.
     #[track_caller]
     pub(crate) fn refuses(self, code: i32, reason: &str) {

@@ -279,8 +279,7 @@ fn an_output_that_claims_nothing_keeps_what_its_agent_told_by_a_tool() {
         let mut server = session(&base, 0);
         assert_ne!(server.call("record_attempt", &tool)["isError"], true);
         let arguments = [&["record", "--task", TASKS[0]], more].concat();
-        let ran = base.with(arguments).env("CLAUDE_CODE_SESSION_ID", SESSIONS[0]).input(said).run();
-        assert_eq!(ran.code, Some(0), "{ran}");
+        base.with(arguments).env("CLAUDE_CODE_SESSION_ID", SESSIONS[0]).input(said).run().says(0, "");
         assert_eq!(outcomes(&base, TASKS[0]), expected, "{tool} {said} {more:?}");
     };
     let done = json!({"task": TASKS[0], "outcome": "done"});
@@ -364,8 +363,7 @@ fn long_titles_displace_no_note() {
     let long = " \u{1f98a}\"".repeat(700);
     for number in 0..25 {
         let title = format!("{number} {long}");
-        let ran = base.run(["context", &title, "--feature", &long, "--section", &long]);
-        assert_eq!(ran.code, Some(0), "{ran}");
+        base.run(["context", &title, "--feature", &long, "--section", &long]).says(0, "");
     }
     let ran = base.with(["record"]).env("CLAUDE_CODE_SESSION_ID", SESSIONS[0]).input(output(0, false, "a")).run();
     assert_eq!((ran.code, outcomes(&base, TASKS[0]).len()), (Some(0), 1), "{ran}");

@@ -114,8 +114,7 @@ fn piped_text_in_another_format_is_kept() {
     assert!(ran.stderr.contains("it has no event of Claude Code; line 1"), "{ran}");
     let kept = ran.stderr.split('`').find(|part| part.contains("/ralph-memory/")).unwrap_or_else(|| panic!("{ran}"));
     let kept = kept.split(' ').find(|word| word.contains("/ralph-memory/")).unwrap();
-    let ran = base.run(["record", kept, "--task-id", "t-lock"]);
-    assert_eq!(ran.code, Some(0), "{ran}");
+    base.run(["record", kept, "--task-id", "t-lock"]).says(0, "");
     assert!(journal(&base).contains("The parser drops a BOM."), "{}", journal(&base));
 }
 
@@ -196,8 +195,7 @@ fn git_and_the_stream_are_merged() {
     // The stream says that `lock.rs` was created.
     base.write("src/lock.rs", "b").write("src/by_hand.rs", "b");
     let fixture = fixture("codex-done.jsonl");
-    let ran = base.with(["record", fixture.to_str().unwrap()]).env("PATH", &path).run();
-    assert_eq!(ran.code, Some(0), "{ran}");
+    base.with(["record", fixture.to_str().unwrap()]).env("PATH", &path).run().says(0, "");
     let journal = journal(&base);
     let files = journal.lines().find(|line| line.starts_with("files: ")).unwrap();
     assert_eq!(files, "files: {created: [src/by_hand.rs], modified: [src/lock.rs, src/store.rs, src/old.rs]}");
@@ -260,8 +258,7 @@ fn run_reads_streams_and_shows_what_they_cost() {
     assert!(!written.contains("duration_secs: 64.2"), "{written}");
 
     let base = TestBase::new();
-    let ran = run(&base, "claude-max-turns.jsonl", &[]);
-    assert_eq!(ran.code, Some(1), "{ran}");
+    run(&base, "claude-max-turns.jsonl", &[]).says(1, "");
     assert!(only_journal(&base).contains("\noutcome: blocked\n"));
     let base = TestBase::new();
     run(&base, "claude-done.jsonl", &["--format", "text"]).says(0, "  done         Add the lock (1 attempt)\n");
