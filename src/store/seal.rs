@@ -66,7 +66,7 @@ pub(super) fn sum_line(sum: &[u8; SUM_BYTES]) -> Vec<u8> {
 
 /// Returns bytes in hexadecimal digits.
 pub(super) fn hex_digits(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
 }
 
 #[cfg(test)]

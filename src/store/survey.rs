@@ -140,8 +140,9 @@ impl Store {
                 Ok(found) => survey.look_at(self.memory(), &found, latest),
                 Err(error) if error.io_error().is_some_and(is_missing) => {}
                 Err(error) => {
-                    let path = error.path().and_then(|path| below(self.memory(), path));
-                    path.into_iter().for_each(|path| survey.closed.add(path));
+                    if let Some(path) = error.path().and_then(|path| below(self.memory(), path)) {
+                        survey.closed.add(path);
+                    }
                 }
             }
         }

@@ -106,7 +106,7 @@ const WRITERS: [&str; 14] = [
     "lock.rs",
     "remove.rs",
     "write.rs",
-    "undo/mod.rs",
+    "operation_log/mod.rs",
     "folder.rs",
 ];
 /// How the names begin of calls of `std` and `rustix` that write, rename or remove a file at a path.
@@ -129,8 +129,6 @@ const WRITING: &[&str] = &[
     "OpenOptions",
     "DirBuilder",
 ];
-/// Files of tests alone.
-const OF_TESTS: [&str; 1] = ["src/catalog/model.rs"];
 /// The most lines of a file before its tests.
 const MAX_LINES: usize = 450;
 
@@ -332,7 +330,7 @@ fn crate_faults(source: &Source) -> Vec<String> {
 /// Returns the calls in a file that write, rename or remove files, and are not those of the store.
 fn write_faults(source: &Source) -> Vec<String> {
     let is_writer = source.path.strip_prefix("src/store/").is_some_and(|file| WRITERS.contains(&file));
-    if is_writer || OF_TESTS.contains(&source.path.as_str()) {
+    if is_writer {
         return Vec::new();
     }
     let code = source.before_tests();

@@ -68,7 +68,9 @@ impl Fixture {
 
     /// Writes these files, with the same text.
     fn put_all<Path: AsRef<str>>(&self, paths: impl IntoIterator<Item = Path>, text: &str) {
-        paths.into_iter().for_each(|path| self.put(path.as_ref(), text));
+        for path in paths {
+            self.put(path.as_ref(), text);
+        }
     }
 
     fn exists(&self, path: &str) -> bool {

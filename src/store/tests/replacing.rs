@@ -145,7 +145,7 @@ fn what_another_program_does_to_an_outside_file_meanwhile_stays_in_its_place() {
         let is_replaced = folder.replace_with("a.md", b"old", b"new", &mut at(step, || act(&path))).unwrap();
         let case = format!("{abilities:?} {step:?} {made}");
         assert_eq!((is_replaced, state(&path).as_str()), (step == WriteStep::Exchanged, made), "{case}");
-        let names = if made == "nothing" { 0 } else { 1 };
+        let names = usize::from(made != "nothing");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), names, "{case}");
     });
 }

@@ -171,7 +171,9 @@ fn what_came_with_the_memory_neither_stops_a_write_nor_hides_the_log() {
 #[test]
 fn numbers_are_not_used_again_after_the_log_was_emptied() {
     let (_folder, store) = store();
-    ["a", "b"].into_iter().for_each(|name| create(&store, name));
+    for name in ["a", "b"] {
+        create(&store, name);
+    }
     for (forgotten, number) in [(2, 3), (1, 4), (1, 5)] {
         let lock = store.lock(Duration::ZERO).unwrap();
         assert_eq!(store.forget_operations(&lock).unwrap(), forgotten);

@@ -30,7 +30,9 @@ impl Memory {
     /// Makes a memory with an index, of entries in `knowledge/` with these names, which are their titles.
     fn indexed(names: &[&str]) -> Memory {
         let memory = Memory::new();
-        names.iter().for_each(|name| memory.write(&format!("knowledge/{name}.md"), text(name)));
+        for name in names {
+            memory.write(&format!("knowledge/{name}.md"), text(name));
+        }
         memory.index(None, "i1");
         memory
     }
