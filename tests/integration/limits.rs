@@ -109,7 +109,7 @@ fn a_run_at_its_cost_limit_begins_no_iteration() {
     let base = TestBase::new();
     // Three times 30 cents are a little less than 90 in binary.
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-cost", "0.90"]);
-    ran.tells(1, &["3 (3 blocked)", "limit --max-cost\n"], &[]);
+    ran.tells(1, &["3 (3 blocked)", "limit        --max-cost\n"], &[]);
     assert!(
         ran.stderr.contains("the run has used $0.90 of $0.90; `run --resume --max-cost` with a higher limit"),
         "{ran}"
@@ -130,7 +130,7 @@ fn a_run_at_its_cost_limit_begins_no_iteration() {
 fn a_run_at_its_token_limit_begins_no_iteration() {
     let base = TestBase::new();
     let ran = run(&base, &["--agent", &spender(&base), "--max-iterations", "0", "--max-tokens", "2000"]);
-    ran.tells(1, &["2 (2 blocked)", "limit --max-tokens\n"], &[]);
+    ran.tells(1, &["2 (2 blocked)", "limit        --max-tokens\n"], &[]);
     assert!(ran.stderr.contains("the run has used 2400 of 2000 tokens"), "{ran}");
     let resumed = resume(&base, &[]);
     assert!(resumed.stdout.is_empty() && resumed.stderr.contains("used 2400 of 2000 tokens"), "{resumed}");
