@@ -38,7 +38,7 @@ pub use crate::queries::{
     Useless,
 };
 pub use crate::recording::{
-    Iteration, KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity, Recorded,
+    KeptAttempt, LiveAction, LiveActionKind, LivePhase, LiveRun, OpenAttempt, PageServer, ProcessIdentity, Recorded,
     StateFolders, record_command,
 };
 pub use crate::retrieve::Explained;

@@ -512,7 +512,7 @@ fn every_tool_answers_as_described() {
         "{text}"
     );
     assert_eq!(context["attempts"], json!(["journal/run-1a2b3c4d/0001"]));
-    assert!(!base.at(".ralph/state/iterations").exists(), "an iteration began");
+    assert!(!base.at(".ralph/state/attempts").exists(), "an iteration began");
 
     let found = call(
         "search_feature_memory",
@@ -538,7 +538,7 @@ fn every_tool_answers_as_described() {
     let files = call("get_feature_files", json!({"feature": "storage"}));
     assert_eq!(
         files["files"],
-        json!([{"path": "src/db.rs", "iterations": 1, "created": 0, "modified": 1, "read": 0, "suggested": false, "last_touched_at": "2026-11-19T10:00:00Z"}])
+        json!([{"path": "src/db.rs", "attempts": 1, "created": 0, "modified": 1, "read": 0, "suggested": false, "last_touched_at": "2026-11-19T10:00:00Z"}])
     );
     assert_eq!(call("get_feature_files", json!({}))["total"], 2);
 }

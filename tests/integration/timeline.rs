@@ -376,7 +376,7 @@ fn show_takes_the_name_of_an_iteration() {
         assert_eq!(base.run(["show", name]).answer(0), entry, "{name}");
     }
     let begun = base.memory().begin(&Task::new("Draw a plan"), &Run::named("run-0000000c")).unwrap();
-    base.run(["show", "run-0000000c/1"]).says(0, "iterations   0");
+    base.run(["show", "run-0000000c/1"]).says(0, "attempts   0");
     let shown = base.run(["show", &begun.task_id()]).answer(0);
     assert!(shown.contains("attempts     0\n"), "{shown}");
     base.run(["show", "run-0000000a/7"]).refuses(1, "there is no entry `journal/run-0000000a/0007`");

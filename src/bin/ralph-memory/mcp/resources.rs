@@ -46,7 +46,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             "memory://journal/{run_id}/{iteration}",
             "attempt",
             "An attempt",
-            "What was tried in one iteration of a run, as `journal/run-1a2b3c4d/0003`",
+            "What was tried in one attempt of a run, as `journal/run-1a2b3c4d/0003`",
         ),
     ]
 }

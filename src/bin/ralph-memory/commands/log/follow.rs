@@ -281,7 +281,7 @@ impl Follower<'_, '_> {
                 (run_id, iteration, QUIET, format!("{} so far", spent(spending)))
             }
             LogEvent::Ended { run_id, lost } => {
-                let how = if lost { "lost: its process ended without finishing the iteration" } else { "ended" };
+                let how = if lost { "lost: its process ended without finishing the attempt" } else { "ended" };
                 (run_id, None, PLAIN, how.to_owned())
             }
         };

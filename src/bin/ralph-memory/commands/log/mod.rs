@@ -41,13 +41,13 @@ pub(crate) struct LogArgs {
     /// Only attempts at this task
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task: Option<String>,
-    /// Only iterations of this run
+    /// Only attempts of this run
     #[arg(long, value_name = "ID")]
     run: Option<String>,
     /// Only attempts at tasks of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// Only attempts with this outcome, and nothing of iterations in progress, which have none yet; may be repeated
+    /// Only attempts with this outcome, and nothing of attempts in progress, which have none yet; may be repeated
     #[arg(long = "outcome", value_name = "OUTCOME", value_parser = parse::outcome)]
     outcomes: Vec<Outcome>,
     /// Only attempts of this model, whatever its case

@@ -17,7 +17,7 @@ use crate::ui::Ui;
 /// Show all of an entry, a task or a run
 ///
 /// An entry: its fields, its links both ways and its body. A task: its state, and what each attempt tried and
-/// why it failed. A run: its iterations, its tasks and what was learned in it.
+/// why it failed. A run: its attempts, its tasks and what was learned in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory show knowledge/cargo-bench-requires-nightly
@@ -30,7 +30,7 @@ use crate::ui::Ui;
 Where an entry and a task or a run have the same id, the entry is shown. Write `task:` or
 `run:` before the id for the other.")]
 pub(crate) struct ShowArgs {
-    /// The id of an entry, a task or a run; an iteration as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name
+    /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name
     #[arg(value_name = "ID")]
     id: String,
 }

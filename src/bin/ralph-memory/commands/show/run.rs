@@ -1,4 +1,4 @@
-//! A run: its tasks, its iterations, and what was learned in it.
+//! A run: its tasks, its attempts, and what was learned in it.
 
 use std::collections::BTreeMap;
 
@@ -27,12 +27,12 @@ pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
         ("now", live(&run.live)),
         ("began", run.started_at.as_deref().map(minute).unwrap_or_default()),
         ("ended", run.ended_at.as_deref().filter(|_| run.live.is_empty()).map(minute).unwrap_or_default()),
-        ("iterations", counted(totals)),
+        ("attempts", counted(totals)),
         ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
         ("cost", totals.cost_usd.map(dollars).unwrap_or_default()),
         ("tokens", tokens(totals)),
         ("learned", learned.join(", ")),
-        ("not shown", if n_before == 0 { String::new() } else { format!("the first {n_before} iterations") }),
+        ("not shown", if n_before == 0 { String::new() } else { format!("the first {n_before} attempts") }),
     ];
     ui.fields(&fields)?;
     let rows: Vec<[String; 4]> = run
@@ -47,7 +47,7 @@ pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
         [("task", Align::Left), ("attempts", Align::Right), ("last outcome", Align::Left), ("title", Align::Left)];
     table(ui, "Tasks", columns, &rows)?;
     if !run.attempts.is_empty() {
-        let title = ui.styled(TITLE, "Iterations");
+        let title = ui.styled(TITLE, "Attempts");
         ui.line(format_args!("\n{title}"))?;
     }
     for attempt in &run.attempts {
