@@ -1,6 +1,6 @@
 //! The memory of a coding-agent loop.
 //!
-//! Every iteration of such a loop starts with an empty context. This library provides one: earlier attempts at the task
+//! Every attempt in such a loop starts with an empty context. This library provides one: earlier attempts at the task
 //! and why they failed, learnings from elsewhere in the project, the state of the run and the model to use, within a
 //! budget. It reads the agent's answer for anything worth remembering. Everything is stored in markdown files with YAML
 //! frontmatter under `.ralph/`. The files are the source; everything else is built from them, and may be deleted at any
@@ -24,14 +24,14 @@
 //!
 //! let task = Task::new("Make the benches run in CI");
 //! let run = memory.new_run();
-//! let iteration = memory.begin(&task, &run)?;
-//! assert_eq!(iteration.entries, [added.id]);
-//! assert!(iteration.context.contains("Use `cargo +nightly bench`."));
-//! assert_eq!((iteration.model.as_str(), iteration.rationale.as_str()), ("sonnet", "default (cost-optimized strategy)"));
+//! let attempt = memory.begin(&task, &run)?;
+//! assert_eq!(attempt.entries, [added.id]);
+//! assert!(attempt.context.contains("Use `cargo +nightly bench`."));
+//! assert_eq!((attempt.model.as_str(), attempt.rationale.as_str()), ("sonnet", "default (cost-optimized strategy)"));
 //!
-//! // … give `iteration.context` to an agent; this is the end of what it answers.
-//! let text = format!("<journal>No runner has nightly.</journal>\n<task-failed>{}</task-failed>", iteration.task_id());
-//! let recorded = memory.finish(&iteration, &Report { text, ..Report::default() })?;
+//! // … give `attempt.context` to an agent; this is the end of what it answers.
+//! let text = format!("<journal>No runner has nightly.</journal>\n<task-failed>{}</task-failed>", attempt.task_id());
+//! let recorded = memory.finish(&attempt, &Report { text, ..Report::default() })?;
 //! assert_eq!(recorded.outcome, Outcome::Failed);
 //! let again = memory.begin(&task, &run)?;
 //! assert!(again.context.contains("This task has been attempted once before."));
@@ -71,7 +71,7 @@
 //! | [`Id`] | its name, `knowledge/<stem>`, which stays when the file moves to a subfolder or the archive |
 //! | [`Scope`] | whom it concerns |
 //! | [event](Knowledge::event) | knowledge of something that happened; contexts of the tasks in its scope show it, and it is never updated |
-//! | [run](memory::Run), [iteration](memory::Iteration), [task](Task), attempt | one invocation of a loop; one turn of it; what is to be done; one try at that, which each iteration makes |
+//! | [run](memory::Run), [task](Task), [attempt](memory::OpenAttempt) | one invocation of a loop; what is to be done; one try at that |
 //! | sigil | an element in an agent's text that says something to the memory |
 //! | [`Query`], [`Hit`] | what is looked for, and an entry that was found, with a score and its parts |
 //! | [`Context`], [`Budget`] | the prompt of an agent, and how much of it there may be |

@@ -135,9 +135,9 @@ impl Task {
 /// # let memory = Memory::open(root)?;
 /// let run = Run { strategy: Some(Strategy::Escalate), ..Run::named("nightly-7") };
 /// memory.cancel(&memory.begin(&Task::new("Update the lock file"), &run)?)?;
-/// let iteration = memory.begin(&Task::new("Update the changelog"), &run)?;
-/// assert_eq!(iteration.id(), "journal/nightly-7/0001", "an iteration that was cancelled leaves its number free");
-/// assert_eq!(iteration.model, "haiku", "the cheapest one works first");
+/// let attempt = memory.begin(&Task::new("Update the changelog"), &run)?;
+/// assert_eq!(attempt.id(), "journal/nightly-7/0001", "an iteration that was cancelled leaves its number free");
+/// assert_eq!(attempt.model, "haiku", "the cheapest one works first");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub enum Argument {
     /// The text of an entry.
     Body,
     /// The iteration.
-    Iteration,
+    Attempt,
     /// Any other, by its name.
     Named(String),
 }
@@ -34,7 +34,7 @@ impl fmt::Display for Argument {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Argument::Body => "body",
-            Argument::Iteration => "iteration",
+            Argument::Attempt => "attempt",
             Argument::Named(name) => name,
         })
     }

@@ -275,9 +275,7 @@ pub enum Error {
         source: Box<Error>,
     },
     /// An agent is still at work although its run has ended.
-    #[error(
-        "cannot begin an iteration: the agent of iteration {number} of {run_id} is still at work, as process {pid}"
-    )]
+    #[error("cannot begin an attempt: the agent of attempt {number} of {run_id} is still at work, as process {pid}")]
     StillWorking {
         /// The run, which was killed.
         run_id: String,
@@ -287,7 +285,7 @@ pub enum Error {
         pid: u32,
     },
     /// A run at work records its own attempts.
-    #[error("a run works on this task, and records its attempts: iteration {number} of {run_id}")]
+    #[error("a run works on this task, and records its attempts: attempt {number} of {run_id}")]
     Held {
         /// The run.
         run_id: String,

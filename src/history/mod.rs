@@ -176,11 +176,11 @@ pub(crate) fn rung(streak: u32, goes_in_circles: bool) -> u32 {
     if streak == 0 { 0 } else { streak + u32::from(goes_in_circles) }
 }
 
-/// The state of a run according to its iterations.
+/// The state of a run according to its attempts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct RunRecord {
     /// How many there were.
-    pub iterations: usize,
+    pub attempts: usize,
     /// The highest number that one of them had.
     pub last_iteration: u32,
     /// How many of those that count succeeded.
@@ -203,7 +203,7 @@ impl RunRecord {
         };
         let newest = attempts.last().map(|attempt| &attempt.head);
         RunRecord {
-            iterations: attempts.len(),
+            attempts: attempts.len(),
             last_iteration: attempts.iter().map(|attempt| attempt.head.iteration).max().unwrap_or(0),
             succeeded: counts(true),
             counted: counts(true) + counts(false),
@@ -235,8 +235,8 @@ fn touched(head: &AttemptHead) -> Option<Vec<String>> {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// let added = memory.add(&Knowledge::new("Decimal money", ["invoice", "money"], "Never a float."))?;
-/// let iteration = memory.begin(&Task::new("Sum up the money of an invoice"), &memory.new_run())?;
-/// memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
+/// let attempt = memory.begin(&Task::new("Sum up the money of an invoice"), &memory.new_run())?;
+/// memory.finish(&attempt, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
 /// let usage = &memory.usage()[&added.id];
 /// assert_eq!((usage.recalls, usage.succeeded, usage.failed, usage.never_helped), (1, 1, 0, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -419,7 +419,7 @@ pub(crate) mod tests {
     fn a_run_counts_only_relevant_outcomes() {
         let check = |outcomes: &str, succeeded, counted| {
             let record = RunRecord::of(&attempts(outcomes));
-            assert_eq!((record.succeeded, record.counted, record.iterations), (succeeded, counted, outcomes.len()));
+            assert_eq!((record.succeeded, record.counted, record.attempts), (succeeded, counted, outcomes.len()));
             assert_eq!(record.last_iteration as usize, outcomes.len());
         };
         check("", 0, 0);

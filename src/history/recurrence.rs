@@ -39,17 +39,17 @@ const RECENT: usize = 10;
 pub struct TouchedFile {
     /// Its path in the project.
     pub path: String,
-    /// In how many iterations it was created, changed or read.
-    pub iterations: usize,
+    /// In how many attempts it was created, changed or read.
+    pub attempts: usize,
     /// In how many it was created.
     pub created: usize,
     /// In how many it was changed, or removed.
     pub modified: usize,
     /// In how many it was read.
     pub read: usize,
-    /// When the last of these iterations began.
+    /// When the last of these attempts began.
     pub last_touched_at: DateTime<Utc>,
-    /// Whether the next agent should look at it first: from three iterations on.
+    /// Whether the next agent should look at it first: from three attempts on.
     pub suggested: bool,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
                 let touch = touched.entry(path).or_insert_with(|| LastTouch {
                     file: TouchedFile {
                         path: path.to_owned(),
-                        iterations: 0,
+                        attempts: 0,
                         created: 0,
                         modified: 0,
                         read: 0,
@@ -85,9 +85,9 @@ pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
                 // An attempt that lists a file twice touched it once.
                 if touch.attempt.replace(at) != Some(at) {
                     touch.ways = [false; 3];
-                    file.iterations += 1;
+                    file.attempts += 1;
                     file.last_touched_at = file.last_touched_at.max(attempt.started_at);
-                    file.suggested = file.iterations >= SUGGESTED_FROM;
+                    file.suggested = file.attempts >= SUGGESTED_FROM;
                 }
                 if !std::mem::replace(&mut touch.ways[way], true) {
                     *[&mut file.created, &mut file.modified, &mut file.read][way] += 1;
@@ -97,7 +97,7 @@ pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
     }
     let mut touched: Vec<TouchedFile> = touched.into_values().map(|touch| touch.file).collect();
     touched.sort_by(|one, other| {
-        let key = |file: &TouchedFile| Reverse((file.iterations, file.last_touched_at));
+        let key = |file: &TouchedFile| Reverse((file.attempts, file.last_touched_at));
         key(one).cmp(&key(other)).then_with(|| one.path.cmp(&other.path))
     });
     touched
@@ -233,7 +233,7 @@ mod tests {
         let touched = touched_files(&attempts);
         let counts: Vec<_> = touched
             .iter()
-            .map(|file| (file.path.as_str(), file.iterations, [file.created, file.modified, file.read], file.suggested))
+            .map(|file| (file.path.as_str(), file.attempts, [file.created, file.modified, file.read], file.suggested))
             .collect();
         assert_eq!(
             counts,

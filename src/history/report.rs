@@ -21,14 +21,14 @@ use crate::transcript::Transcript;
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Rename the config keys"), &memory.new_run())?;
+/// let attempt = memory.begin(&Task::new("Rename the config keys"), &memory.new_run())?;
 /// let report = Report {
-///     text: format!("All renamed. <task-done>{}</task-done>", iteration.task_id()),
+///     text: format!("All renamed. <task-done>{}</task-done>", attempt.task_id()),
 ///     cost_usd: Some(0.12),
 ///     sections: Sections { summary: "Renamed nine keys.".into(), ..Sections::default() },
 ///     ..Report::default()
 /// };
-/// let attempt = memory.finish(&iteration, &report)?.attempt;
+/// let attempt = memory.finish(&attempt, &report)?.attempt;
 /// assert_eq!((attempt.sections.summary.as_str(), attempt.head.cost_usd), ("Renamed nine keys.", Some(0.12)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

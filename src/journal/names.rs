@@ -9,7 +9,7 @@ use crate::store::is_reserved_name;
 /// The limit of an iteration's number; runs end far earlier.
 pub(super) const MAX_NUMBER: u32 = 9_999_999;
 /// The folder of iterations in progress, below `state/`. Their numbers are taken like those in the journal.
-pub(crate) const BEGUN: &str = "iterations";
+pub(crate) const BEGUN: &str = "attempts";
 
 /// Returns the path of a file in the journal.
 pub(crate) fn journal_path(run_id: &str, number: u32) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn check_number(number: u32) -> Result<()> {
         return Ok(());
     }
     let reason = format!("its number is {number}, and a run has 1 to {MAX_NUMBER}");
-    Err(Error::invalid(Argument::Iteration, reason))
+    Err(Error::invalid(Argument::Attempt, reason))
 }
 
 /// Refuses an invalid name of a run: it becomes the name of a folder, also on other systems.

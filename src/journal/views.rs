@@ -34,9 +34,9 @@ const MAX_RECENT: usize = 500;
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// let task = Task { feature: Some("search".into()), ..Task::new("Rank titles higher") };
-/// let iteration = memory.begin(&task, &memory.new_run())?;
+/// let attempt = memory.begin(&task, &memory.new_run())?;
 /// let text = "<journal>Titles count twice.</journal><difficulty-estimate>easy</difficulty-estimate>";
-/// memory.finish(&iteration, &Report { text: text.into(), ..Report::default() })?;
+/// memory.finish(&attempt, &Report { text: text.into(), ..Report::default() })?;
 /// let view = memory.recent_iterations(Some("search"), 1).items.remove(0);
 /// assert_eq!(view.attempt.task_title, "Rank titles higher");
 /// assert_eq!(view.attempt.head.outcome.as_str(), "blocked", "the agent said neither that it was done nor that it failed");
@@ -101,8 +101,8 @@ fn flat<S: Serializer>(attempt: &Attempt, serializer: S) -> std::result::Result<
 /// # let memory = Memory::open(root)?;
 /// let run = memory.new_run();
 /// for outcome in [Outcome::Failed, Outcome::Error, Outcome::Done] {
-///     let iteration = memory.begin(&Task::new("Cut the release"), &run)?;
-///     memory.finish(&iteration, &Report { outcome: Some(outcome), ..Report::default() })?;
+///     let attempt = memory.begin(&Task::new("Cut the release"), &run)?;
+///     memory.finish(&attempt, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
 /// let failed = memory.failed_attempts(None, None, 1)?;
 /// assert_eq!((failed.items[0].attempt.head.outcome, failed.in_all), (Outcome::Error, 2));
@@ -136,30 +136,30 @@ impl<T> Found<T> {
 /// # let memory = Memory::open(root)?;
 /// let run = memory.new_run();
 /// for line in [12, 40] {
-///     let iteration = memory.begin(&Task::new("Store ranks as `u32`"), &run)?;
+///     let attempt = memory.begin(&Task::new("Store ranks as `u32`"), &run)?;
 ///     let trace = format!("error[E0308]: mismatched types at src/rank.rs:{line}");
 ///     let why = format!("what_tried: `as u32`\nwhy_failed: it is signed\nstack_trace: {trace}");
-///     let text = format!("<failure-report>{why}</failure-report> <task-failed>{}</task-failed>", iteration.task_id());
-///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+///     let text = format!("<failure-report>{why}</failure-report> <task-failed>{}</task-failed>", attempt.task_id());
+///     memory.finish(&attempt, &Report { text, ..Report::default() })?;
 /// }
 /// let error = &memory.recurring_errors(None).items[0];
-/// assert_eq!(error.iterations, 2, "the place in the file makes no other error of it");
+/// assert_eq!(error.attempts, 2, "the place in the file makes no other error of it");
 /// assert_eq!(error.example, "error[E0308]: mismatched types at src/rank.rs:40");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecurringError {
-    /// In how many iterations it occurred.
-    pub iterations: usize,
+    /// In how many attempts it occurred.
+    pub attempts: usize,
     /// The first of them.
     pub first: Occurrence,
     /// The last of them.
     pub last: Occurrence,
-    /// Its most telling line, from the last iteration with a readable file; empty if there is none.
+    /// Its most telling line, from the last attempt with a readable file; empty if there is none.
     pub example: String,
 }
 
-/// An iteration in which an error occurred.
+/// An attempt in which an error occurred.
 ///
 /// ```
 /// use ralph_memory::memory::Report;
@@ -171,11 +171,11 @@ pub struct RecurringError {
 /// # let memory = Memory::open(root)?;
 /// let run = memory.new_run();
 /// for _ in 0..3 {
-///     let iteration = memory.begin(&Task::new("Connect to the broker"), &run)?;
-///     let id = iteration.task_id();
+///     let attempt = memory.begin(&Task::new("Connect to the broker"), &run)?;
+///     let id = attempt.task_id();
 ///     let why = "what_tried: port 5672\nwhy_failed: nobody listens\nstack_trace: connection refused";
 ///     let text = format!("<task-failed>{id}</task-failed>\n<failure-report>{why}</failure-report>");
-///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+///     memory.finish(&attempt, &Report { text, ..Report::default() })?;
 /// }
 /// let error = memory.recurring_errors(None).items.remove(0);
 /// assert_eq!((error.first.iteration, error.last.iteration), (1, 3));
@@ -265,7 +265,7 @@ pub(crate) fn recurring(
     count: usize,
 ) -> Vec<RecurringError> {
     let errors = history::recurring_errors(attempts).into_iter().take(count).map(|error| RecurringError {
-        iterations: error.count(),
+        attempts: error.count(),
         first: occurrence(error.first),
         last: occurrence(error.last()),
         example: error_line(workspace, catalogs, &error).unwrap_or_default(),

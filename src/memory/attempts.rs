@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::history::Report;
 #[cfg(feature = "runner")]
 use crate::progress::{self, ProgressKind};
-use crate::recording::{self, Iteration, KeptAttempt, Recorded};
+use crate::recording::{self, KeptAttempt, OpenAttempt, Recorded};
 use crate::sessions::{self, HookAnswer, HookCall};
 use crate::transcript::{Format, Reader};
 
@@ -71,7 +71,7 @@ impl Memory {
     /// prompt. Meanwhile no other process records an attempt at the task.
     ///
     /// What a process began that has ended since, and never finished, goes into the journal as interrupted. Attempts that could not be written
-    /// to the journal, and are kept, are among [`Iteration::problems`].
+    /// to the journal, and are kept, are among [`OpenAttempt::problems`].
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Memory {
     /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall);
     /// [`Error::StillWorking`](crate::Error::StillWorking) where the agent of a run that was killed is still at work;
     /// [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io), and those of [`Memory::search`].
-    pub fn begin(&self, task: &Task, run: &Run) -> Result<Iteration> {
+    pub fn begin(&self, task: &Task, run: &Run) -> Result<OpenAttempt> {
         let _operation = self.operation("context");
         recording::begin(&self.workspace, &self.semantic, &self.state_folders, task, run)
     }
@@ -155,19 +155,19 @@ impl Memory {
     ///
     /// [`Error::Invalid`](crate::Error::Invalid) where another process works on it,
     /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
-    pub fn cancel(&self, iteration: &Iteration) -> Result<()> {
+    pub fn cancel(&self, iteration: &OpenAttempt) -> Result<()> {
         recording::cancel(&self.workspace, iteration)
     }
 
     /// Returns the iterations that are begun and not finished, by run and number. Files that cannot be read, or that
     /// were not written here, are left out; [`Memory::check`] names them.
-    pub fn open_iterations(&self) -> Vec<Iteration> {
+    pub fn open_attempts(&self) -> Vec<OpenAttempt> {
         recording::begun(&self.workspace).unwrap_or_default()
     }
 
     /// Notes which process is the agent of an iteration. Where whoever started it is killed and the agent is not,
     /// [`Memory::begin`] then begins nothing beside it. What stands in the way of noting it changes nothing else.
-    pub fn note_agent(&self, iteration: &mut Iteration, pid: u32) {
+    pub fn note_agent(&self, iteration: &mut OpenAttempt, pid: u32) {
         recording::note_agent(&self.workspace, iteration, pid);
     }
 
@@ -182,10 +182,10 @@ impl Memory {
     /// # let root = folder.path();
     /// Memory::init(root)?;
     /// let memory = Memory::open(root)?;
-    /// let iteration = memory.begin(&Task::new("Add the lock"), &memory.new_run())?;
+    /// let attempt = memory.begin(&Task::new("Add the lock"), &memory.new_run())?;
     /// let output = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s","total_cost_usd":0.5}"#;
     /// let transcript = memory.reader(Format::Auto).read(output.as_bytes())?;
-    /// let recorded = memory.finish(&iteration, &Report { transcript: Some(transcript), ..Report::default() })?;
+    /// let recorded = memory.finish(&attempt, &Report { transcript: Some(transcript), ..Report::default() })?;
     /// assert_eq!((recorded.outcome.as_str(), recorded.attempt.head.cost_usd), ("blocked", Some(0.5)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -209,7 +209,7 @@ impl Memory {
     /// call can be made again: knowledge that was written is found as it is. What concerns one fact alone, such as
     /// an entry that cannot be edited, is in [`Recorded::refused`], and that fact stands in the notes of the journal's
     /// entry.
-    pub fn finish(&self, iteration: &Iteration, report: &Report) -> Result<Recorded> {
+    pub fn finish(&self, iteration: &OpenAttempt, report: &Report) -> Result<Recorded> {
         let _operation = self.operation("record");
         recording::finish(&self.workspace, &self.semantic, &self.state_folders, iteration, report)
     }
@@ -256,10 +256,10 @@ impl Memory {
     /// # Memory::init(root)?;
     /// # let memory = Memory::open(root)?;
     /// let run = memory.new_run();
-    /// let iteration = memory.begin(&Task::new("Sort the imports"), &run)?;
+    /// let attempt = memory.begin(&Task::new("Sort the imports"), &run)?;
     /// let validation = Some(Validation { command: "isort --check".into(), exit_code: 1, duration_ms: 80 });
     /// let sections = Sections { validation_output: "2 files would change".into(), ..Sections::default() };
-    /// memory.finish(&iteration, &Report { validation, sections, ..Report::default() })?;
+    /// memory.finish(&attempt, &Report { validation, sections, ..Report::default() })?;
     /// let progress = memory.progress(&run.id, ProgressKind::LlmSummarized);
     /// assert_eq!(progress, "Iteration 1: `isort --check` exited with 1: 2 files would change\n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -272,14 +272,14 @@ impl Memory {
     }
 
     /// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.
-    pub fn changed_files(&self, iteration: &Iteration, report: &Report) -> Vec<String> {
+    pub fn changed_files(&self, iteration: &OpenAttempt, report: &Report) -> Vec<String> {
         recording::changed_files(&self.workspace, iteration, report)
     }
 
     /// Keeps an attempt whose agent has ended, for a caller who has more to do before [`Memory::finish`], such as a
     /// verification that takes minutes: whatever ends the process meanwhile, the answer is there. `finish` removes the
     /// file. Without [folders](Memory::keeping_in), or where none can be written, nothing is kept.
-    pub fn keep(&self, iteration: &Iteration, report: &Report) -> Option<PathBuf> {
+    pub fn keep(&self, iteration: &OpenAttempt, report: &Report) -> Option<PathBuf> {
         recording::keep(&self.workspace, &self.state_folders, iteration, report)
     }
 

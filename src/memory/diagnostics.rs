@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Memory;
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
 use crate::error::{Problem, Result};
-use crate::recording::{bad_iterations, kept_problems};
+use crate::recording::{bad_attempts, kept_problems};
 use crate::semantic::SemanticStatus;
 use crate::workspace::MergeDriverRegistration;
 
@@ -52,7 +52,7 @@ impl Memory {
     /// ```
     pub fn check_with(&self, semantic: SemanticStatus, others: Vec<Problem>) -> CheckReport {
         let mut others = others;
-        others.extend(bad_iterations(&self.workspace));
+        others.extend(bad_attempts(&self.workspace));
         others.extend(kept_problems(&self.workspace, &self.state_folders).1);
         diagnostics::check(&self.workspace, semantic, others)
     }

@@ -68,7 +68,7 @@ impl Memory {
     }
 
     /// Returns all that the journal says of one attempt; `None` if there is no readable one with this id.
-    pub fn iteration(&self, id: &Id) -> Option<AttemptView> {
+    pub fn attempt(&self, id: &Id) -> Option<AttemptView> {
         timeline::iteration(&self.workspace, id)
     }
 

@@ -24,15 +24,15 @@ use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 
+pub use crate::context::Run;
 pub use crate::diagnostics::{CheckReport, FixReport};
 pub use crate::history::{Report, TouchedFile, Usage};
 pub use crate::index::is_guarded;
-pub use crate::context::Run;
-pub use crate::recording::{Iteration, KeptAttempt, Recorded, StateFolders, record_command};
 pub use crate::journal::{AttemptView, Found, RecurringError};
 pub use crate::knowledge::{EntryChanges, EntryVersion, WriteAction, Written};
 pub use crate::maintenance::{ArchivedEntry, TidyReport};
 pub use crate::queries::{EntryFilter, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult};
+pub use crate::recording::{KeptAttempt, OpenAttempt, Recorded, StateFolders, record_command};
 pub use crate::store::write_file;
 
 // What the program needs besides, and the parts of answers that nobody has to name. They are no part of the interface.
@@ -40,10 +40,6 @@ pub use crate::store::write_file;
 pub use crate::diagnostics::SourceLines;
 #[doc(hidden)]
 pub use crate::entry::path::EntryPath;
-#[doc(hidden)]
-pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
-#[doc(hidden)]
-pub use crate::recording::{LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity};
 #[doc(hidden)]
 pub use crate::journal::Occurrence;
 #[doc(hidden)]
@@ -53,9 +49,13 @@ pub use crate::maintenance::{MergedLearnings, plan::ArchiveReason};
 #[doc(hidden)]
 pub use crate::queries::{EntryCounts, EntryLink, EntrySort, Useless};
 #[doc(hidden)]
+pub use crate::recording::{LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity};
+#[doc(hidden)]
 pub use crate::retrieve::Explained;
 #[doc(hidden)]
 pub use crate::semantic::{EmbedReport, SemanticStatus};
+#[doc(hidden)]
+pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 #[doc(hidden)]
 pub use crate::store::OperationScope;
 #[doc(hidden)]

@@ -79,8 +79,8 @@ pub struct EntryFilter {
 ///     ("Round the totals of a report", Outcome::Failed),
 ///     ("Count money in cents as integers", Outcome::Done),
 /// ] {
-///     let iteration = memory.begin(&Task::new(task), &memory.new_run())?;
-///     memory.finish(&iteration, &Report { outcome: Some(outcome), ..Report::default() })?;
+///     let attempt = memory.begin(&Task::new(task), &memory.new_run())?;
+///     memory.finish(&attempt, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
 /// let titles = |useless| -> Vec<String> {
 ///     let listed = memory.list(&EntryFilter { useless: Some(useless), ..EntryFilter::default() });

@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::begun::{begun, clear_unused_scratch, close, keep_begun};
-use super::iteration::Iteration;
+use super::begun::{add_agent, begun, clear_unused_scratch, close, keep_begun};
 use super::kept_attempt::{KeptAttempt, kept_problems};
+use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
 use super::refusal::{is_of_one, reason_of};
 use super::runs::recent_run_in;
@@ -25,8 +25,6 @@ use crate::semantic::SemanticMemory;
 use crate::store::Lock;
 use crate::workspace::Workspace;
 
-/// How long to wait for the lock while an agent runs.
-const LOCK_WHILE_AGENT_RUNS: Duration = Duration::from_millis(250);
 /// How long to wait for the end of an agent whose run was just killed, and how often to check.
 const AGENT_ENDS: Duration = Duration::from_secs(1);
 const AGENT_POLL: Duration = Duration::from_millis(10);
@@ -38,7 +36,7 @@ pub(crate) fn begin(
     folders: &StateFolders,
     task: &Task,
     run: &Run,
-) -> Result<Iteration> {
+) -> Result<OpenAttempt> {
     check_task(task)?;
     check_run_name(&run.id)?;
     let budget = context_budget(workspace, run.budget, task, &instructions(workspace, task, false))?;
@@ -54,7 +52,7 @@ pub(crate) fn begin(
         let number = next_number(workspace, &run.id)?;
         check_number(number)?;
         let holder = ProcessIdentity::this_process();
-        let iteration = Iteration { holder, ..Iteration::new(run.id.clone(), number, safe, workspace.now()) };
+        let iteration = OpenAttempt { holder, ..OpenAttempt::new(run.id.clone(), number, safe, workspace.now()) };
         // From here on the number is taken, and an iteration that is cut off leaves a trace.
         keep_begun(workspace, &lock, &iteration)?;
         iteration
@@ -101,18 +99,18 @@ pub(crate) fn context(
 fn no_key(workspace: &Workspace) -> Option<Problem> {
     let reason = workspace.store.key_problem()?;
     let message =
-        format!("your key for `.ralph/state/` cannot be kept, so only this process knows the iteration: {reason}");
+        format!("your key for `.ralph/state/` cannot be kept, so only this process knows the attempt: {reason}");
     let hint = "set `HOME` or `XDG_STATE_HOME` to a folder of yours that can be written";
     Some(Problem::warning(display_path("state"), "no-key", message, hint))
 }
 
 /// Refuses to begin an iteration beside an agent that outlived its run: its changes would be attributed to the new one.
-fn refuse_beside_agents(begun: &[Iteration]) -> Result<()> {
+fn refuse_beside_agents(begun: &[OpenAttempt]) -> Result<()> {
     let since = Instant::now();
     let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
     loop {
         let orphan = begun.iter().find(|open| !is_alive(&open.holder) && is_alive(&open.agent));
-        let Some(Iteration { run_id, number, agent: Some(agent), .. }) = orphan else { return Ok(()) };
+        let Some(OpenAttempt { run_id, number, agent: Some(agent), .. }) = orphan else { return Ok(()) };
         if since.elapsed() >= AGENT_ENDS {
             return Err(Error::StillWorking { run_id: run_id.clone(), number: *number, pid: agent.pid() });
         }
@@ -158,7 +156,7 @@ fn interrupt_orphans(
 
 /// Records an iteration that was begun and never finished. If the journal has it already, and only its trace in
 /// `state/` was left, the trace is removed.
-fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
+fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &OpenAttempt) -> Result<()> {
     let written = attempt_at(workspace, &iteration.journal_path());
     let is_it = |attempt: &Attempt| {
         attempt.task_id.as_deref() == Some(&iteration.task_id()) && attempt.started_at == iteration.started_at
@@ -177,12 +175,12 @@ fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Resul
 }
 
 /// Reports that an iteration which was cut off could not be recorded as interrupted.
-fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
+fn not_closed(iteration: &OpenAttempt, error: &Error) -> Problem {
     let reason = reason_of(error);
     Problem::warning(
         display_path(&iteration.state_path()),
         "still-open",
-        format!("the iteration was cut off, and cannot be written to the journal: {reason}"),
+        format!("the attempt was cut off, and cannot be written to the journal: {reason}"),
         "fix the cause, or delete the file",
     )
 }
@@ -191,14 +189,14 @@ fn not_closed(iteration: &Iteration, error: &Error) -> Problem {
 fn prepare(
     workspace: &Workspace,
     semantic: &SemanticMemory,
-    iteration: &mut Iteration,
+    iteration: &mut OpenAttempt,
     task: &Task,
     run: &Run,
     budget: Budget,
 ) -> Result<()> {
     let context = gather(workspace, semantic, task, &|_| Ok((run.clone(), iteration.number)), budget, false)?;
     let Context { text, notes_start, attempt, rung, model, rationale, entries, left_out, problems, .. } = context;
-    *iteration = Iteration {
+    *iteration = OpenAttempt {
         context: text,
         notes_start,
         attempt,
@@ -218,21 +216,18 @@ fn prepare(
 }
 
 /// Gives up an iteration in which nothing happened: the journal does not mention it.
-pub(crate) fn cancel(workspace: &Workspace, iteration: &Iteration) -> Result<()> {
+pub(crate) fn cancel(workspace: &Workspace, iteration: &OpenAttempt) -> Result<()> {
     check_run_name(&iteration.run_id)?;
     let this = ProcessIdentity::this_process();
     let other = iteration.holder.as_ref().filter(|holder| this.as_ref() != Some(holder));
     if let Some(holder) = other.filter(|holder| holder.is_alive()) {
-        return Err(Error::invalid(Argument::Iteration, format!("process {} works on it", holder.pid())));
+        return Err(Error::invalid(Argument::Attempt, format!("process {} works on it", holder.pid())));
     }
     close(workspace, &workspace.lock_within_git()?, iteration)
 }
 
 /// Records the process of an iteration's agent. A failure changes nothing else.
-pub(crate) fn note_agent(workspace: &Workspace, iteration: &mut Iteration, pid: u32) {
+pub(crate) fn note_agent(workspace: &Workspace, iteration: &mut OpenAttempt, pid: u32) {
     iteration.agent = ProcessIdentity::of(pid);
-    // The agent's output waits meanwhile.
-    if let Ok(lock) = workspace.store.lock(LOCK_WHILE_AGENT_RUNS) {
-        let _ = keep_begun(workspace, &lock, iteration);
-    }
+    let _ = add_agent(workspace, iteration);
 }

@@ -4,18 +4,19 @@
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 
-use super::iteration::{Iteration, MAX_LINE, is_tree, line};
 use super::notes::has_contexts;
+use super::open_attempt::{MAX_LINE, OpenAttempt, is_tree, line};
 use super::process_identity::ProcessIdentity;
-use super::sealed::{content, state_key, write};
+use super::sealed::{content, sealed, state_key, write};
 use crate::context::Task;
 use crate::entry::Id;
 use crate::entry::path::display_path;
 use crate::error::{Error, Problem, Result};
 use crate::journal::{BEGUN, check_name, check_number, check_run_name};
-use crate::store::{Lock, Unreadable};
+use crate::store::{Lock, SealKey, Unreadable};
 use crate::text::{for_terminal, shorten};
 use crate::workspace::Workspace;
 
@@ -32,7 +33,7 @@ const MAX_BEGUN: usize = 1_000;
 #[derive(Debug, Default)]
 struct BegunFiles {
     /// By run and number.
-    iterations: Vec<Iteration>,
+    iterations: Vec<OpenAttempt>,
     /// Files that are not iterations: paths relative to `.ralph/`, and the reasons.
     refused: Vec<(String, String)>,
 }
@@ -42,12 +43,12 @@ struct BegunFiles {
 /// # Errors
 ///
 /// [`Error::Io`] if one cannot be read: it counts neither as finished, nor is its number free.
-pub(crate) fn begun(workspace: &Workspace) -> Result<Vec<Iteration>> {
+pub(crate) fn begun(workspace: &Workspace) -> Result<Vec<OpenAttempt>> {
     Ok(read_all(workspace)?.iterations)
 }
 
 /// Returns the problems of the files of iterations.
-pub(crate) fn bad_iterations(workspace: &Workspace) -> Vec<Problem> {
+pub(crate) fn bad_attempts(workspace: &Workspace) -> Vec<Problem> {
     let refused = match read_all(workspace) {
         Ok(files) => files.refused,
         Err(error) => vec![(format!("state/{BEGUN}"), error.to_string())],
@@ -55,8 +56,8 @@ pub(crate) fn bad_iterations(workspace: &Workspace) -> Vec<Problem> {
     let problem = |(path, reason): (String, String)| {
         Problem::error(
             display_path(&path),
-            "bad-iteration",
-            format!("this is not an iteration that was begun here, and is ignored: {reason}"),
+            "bad-attempt",
+            format!("this is not an attempt that was begun here, and is ignored: {reason}"),
             "delete the file; if git tracks it, run `git rm -r .ralph/state`",
         )
     };
@@ -80,7 +81,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
     for stem in stems {
         let path = format!("state/{BEGUN}/{stem}.json");
         let iteration = match workspace.store.read(&path) {
-            Ok(file) => content(&file.bytes, key).and_then(|iteration| checked(&path, iteration)),
+            Ok(file) => read_begun(&file.bytes, key).and_then(|iteration| checked(&path, iteration)),
             // It was finished meanwhile.
             Err(Unreadable::Missing) => continue,
             Err(Unreadable::Io(_)) if is_of_other_user(workspace, &stem) => Err("another user began it".to_owned()),
@@ -103,7 +104,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
 }
 
 fn is_denied(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied)
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
 }
 
 fn is_of_other_user(workspace: &Workspace, stem: &str) -> bool {
@@ -133,7 +134,7 @@ fn stems(workspace: &Workspace) -> Result<(Vec<String>, usize)> {
 
 /// Creates the folder for git's working files. If no iteration is in progress, its content comes from elsewhere, or from a
 /// killed process.
-pub(crate) fn scratch(workspace: &Workspace) -> std::io::Result<PathBuf> {
+pub(crate) fn scratch(workspace: &Workspace) -> io::Result<PathBuf> {
     clear_unused_scratch(workspace);
     workspace.store.make_scratch()
 }
@@ -149,11 +150,11 @@ pub(super) fn clear_unused_scratch(workspace: &Workspace) {
 
 /// Keeps an iteration in `state/` until it is finished, in a form that [`begun`] reads: the request may have texts of
 /// any length and with any characters.
-pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
-    let Iteration { task, .. } = iteration;
+pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &OpenAttempt) -> Result<()> {
+    let OpenAttempt { task, .. } = iteration;
     let some_line = |text: &Option<String>| text.as_deref().map(line);
     let ids = |ids: &[Id]| ids.iter().filter(|id| is_id(id)).take(MAX_IDS).cloned().collect();
-    let kept = Iteration {
+    let kept = OpenAttempt {
         task: Task {
             title: line(&task.title),
             description: shorten(&for_terminal(&task.description.replace('\r', "")), MAX_DESCRIPTION),
@@ -171,16 +172,36 @@ pub(crate) fn keep_begun(workspace: &Workspace, lock: &Lock, iteration: &Iterati
     write(workspace, lock, &iteration.state_name(), kept)
 }
 
+/// Adds the process of its agent to the file of an iteration. Nothing is created below `.ralph/` and nothing is locked: the
+/// agent is at work, and whoever removes a folder fails where a file appears in it meanwhile.
+pub(super) fn add_agent(workspace: &Workspace, iteration: &OpenAttempt) -> io::Result<()> {
+    let Some(key) = workspace.store.state_key()? else { return Ok(()) };
+    let folder = workspace.store.folder(&format!("state/{BEGUN}"))?;
+    folder.append_file(&iteration.state_file(), &sealed(&iteration.agent, &key)?)
+}
+
+/// Returns the content of the file of an iteration, with what [`add_agent`] added.
+fn read_begun(bytes: &[u8], key: Option<SealKey>) -> std::result::Result<OpenAttempt, String> {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    // Each part is a line, and one with its checksum.
+    let mut parts = lines.chunks(2).map(|part| part.concat());
+    let mut iteration: OpenAttempt = content(&parts.next().unwrap_or_default(), key)?;
+    if let Some(agent) = parts.filter_map(|part| content(&part, key).ok()).last() {
+        iteration.agent = agent;
+    }
+    Ok(iteration)
+}
+
 /// Removes the file of an iteration that is in the journal, or was given up.
-pub(crate) fn close(workspace: &Workspace, lock: &Lock, iteration: &Iteration) -> Result<()> {
+pub(crate) fn close(workspace: &Workspace, lock: &Lock, iteration: &OpenAttempt) -> Result<()> {
     workspace.store.remove_state(lock, &iteration.state_name())?;
     clear_unused_scratch(workspace);
     Ok(())
 }
 
 /// Returns an iteration as [`keep_begun`] writes it, or the reason why it is invalid.
-fn checked(path: &str, iteration: Iteration) -> std::result::Result<Iteration, String> {
-    let Iteration { task, .. } = &iteration;
+fn checked(path: &str, iteration: OpenAttempt) -> std::result::Result<OpenAttempt, String> {
+    let OpenAttempt { task, .. } = &iteration;
     let some_line = |text: &Option<String>| text.as_deref().is_none_or(is_line);
     let are_ids = |ids: &[Id]| ids.len() <= MAX_IDS && ids.iter().all(is_id);
     let is_text = |text: &str| {
@@ -189,7 +210,7 @@ fn checked(path: &str, iteration: Iteration) -> std::result::Result<Iteration, S
     };
     let rules = [
         ("`run_id` is not the name of a run", check_run_name(&iteration.run_id).is_ok()),
-        ("`number` is not the number of an iteration", check_number(iteration.number).is_ok()),
+        ("`number` is not the number of an attempt", check_number(iteration.number).is_ok()),
         ("`task.id` is not the id of a task", check_name("task id", &task.own_id()).is_ok()),
         ("its name is not that of its run and number", iteration.state_path() == path),
         ("`task.title` is not a line of text", is_line(&task.title) && !task.title.trim().is_empty()),

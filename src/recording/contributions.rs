@@ -1,12 +1,12 @@
 //! Turns an agent's sigils into knowledge and events of its task.
 
-use super::iteration::Iteration;
+use super::open_attempt::OpenAttempt;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Scope, Source};
 use crate::error::{Error, Result};
 use crate::sigil::{Noted, SuggestedScope, Suggestion};
 
-pub(super) fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
+pub(super) fn knowledge_of(noted: &Noted, iteration: &OpenAttempt) -> Knowledge {
     Knowledge {
         category: noted.category.clone(),
         feature: iteration.task.feature.clone(),
@@ -19,12 +19,12 @@ pub(super) fn knowledge_of(noted: &Noted, iteration: &Iteration) -> Knowledge {
 }
 
 /// Returns the id of the task, if the report is about one.
-fn task_id(iteration: &Iteration) -> Option<String> {
+fn task_id(iteration: &OpenAttempt) -> Option<String> {
     iteration.task.is_named().then(|| iteration.task_id())
 }
 
 /// Returns the event that an agent suggests, with the ids of the task in its scope.
-pub(super) fn event_of(suggestion: &Suggestion, iteration: &Iteration) -> Result<Knowledge> {
+pub(super) fn event_of(suggestion: &Suggestion, iteration: &OpenAttempt) -> Result<Knowledge> {
     let task = &iteration.task;
     let of = |name: &str, id: &Option<String>, scope: fn(String) -> Scope| {
         let reason = format!("the task has no {name}");

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::iteration::Iteration;
 use super::notes::Channel;
+use super::open_attempt::OpenAttempt;
 use super::work_tree::WorkTreeChanges;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Attempt, Files, Id, Outcome};
@@ -27,10 +27,10 @@ const MARK: &str = "[redacted: ";
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Speed up the tests"), &memory.new_run())?;
+/// let attempt = memory.begin(&Task::new("Speed up the tests"), &memory.new_run())?;
 /// let text = "<knowledge tags=\"tests\" title=\"Share one database\">A database a test takes 2 s.</knowledge>\n\
 ///             <knowledge title=\"Use nextest\">It is faster.</knowledge>";
-/// let recorded = memory.finish(&iteration, &Report { text: text.into(), ..Report::default() })?;
+/// let recorded = memory.finish(&attempt, &Report { text: text.into(), ..Report::default() })?;
 /// assert_eq!(recorded.knowledge[0].title, "Share one database");
 /// assert_eq!(recorded.refused, ["line 2: <knowledge> without tags"]);
 /// assert!(memory.root().join(&recorded.path).is_file());
@@ -67,7 +67,7 @@ impl Recorded {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EndedAttempt {
-    pub(crate) iteration: Iteration,
+    pub(crate) iteration: OpenAttempt,
     /// The caller's report, and the agent's output.
     pub(crate) said: RedactedReport,
     /// The changes according to git.
@@ -90,7 +90,7 @@ pub(crate) struct EndedAttempt {
 
 impl EndedAttempt {
     /// Returns an attempt whose agent has ended, before git is asked.
-    pub(crate) fn new(iteration: Iteration, said: RedactedReport, at: DateTime<Utc>) -> EndedAttempt {
+    pub(crate) fn new(iteration: OpenAttempt, said: RedactedReport, at: DateTime<Utc>) -> EndedAttempt {
         EndedAttempt {
             iteration,
             said,

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::ended::{EndedAttempt, Recorded};
-use super::iteration::Iteration;
 use super::kept_attempt::{keep_ahead, not_recorded, settle};
+use super::open_attempt::OpenAttempt;
 use super::record::record;
 use super::state_folders::StateFolders;
 use super::work_tree::changes_since;
@@ -44,7 +44,7 @@ pub(crate) fn redacted(workspace: &Workspace, report: &Report) -> Result<Redacte
 }
 
 /// Returns an attempt whose agent has just ended.
-fn ended(workspace: &Workspace, iteration: &Iteration, report: &Report) -> Result<EndedAttempt> {
+fn ended(workspace: &Workspace, iteration: &OpenAttempt, report: &Report) -> Result<EndedAttempt> {
     Ok(EndedAttempt::new(iteration.clone(), redacted(workspace, report)?, workspace.now()))
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn finish(
     workspace: &Workspace,
     semantic: &SemanticMemory,
     folders: &StateFolders,
-    iteration: &Iteration,
+    iteration: &OpenAttempt,
     report: &Report,
 ) -> Result<Recorded> {
     check_run_name(&iteration.run_id)?;
@@ -88,7 +88,7 @@ pub(crate) fn record_safely(
 pub(crate) fn record_past(
     workspace: &Workspace,
     semantic: &SemanticMemory,
-    iteration: &Iteration,
+    iteration: &OpenAttempt,
     report: &Report,
 ) -> Result<Recorded> {
     record(workspace, semantic, &ended(workspace, iteration, report)?)
@@ -99,7 +99,7 @@ fn see_changes(workspace: &Workspace, ended: &mut EndedAttempt) {
 }
 
 /// Returns the files that an iteration created or changed so far, according to git and the agent's tools.
-pub(crate) fn changed_files(workspace: &Workspace, iteration: &Iteration, report: &Report) -> Vec<String> {
+pub(crate) fn changed_files(workspace: &Workspace, iteration: &OpenAttempt, report: &Report) -> Vec<String> {
     let Ok(mut ended) = ended(workspace, iteration, report) else { return Vec::new() };
     see_changes(workspace, &mut ended);
     let files = ended.files(&ParsedSigils::default());
@@ -110,7 +110,7 @@ pub(crate) fn changed_files(workspace: &Workspace, iteration: &Iteration, report
 pub(crate) fn keep(
     workspace: &Workspace,
     folders: &StateFolders,
-    iteration: &Iteration,
+    iteration: &OpenAttempt,
     report: &Report,
 ) -> Option<PathBuf> {
     keep_ahead(workspace, folders, &ended(workspace, iteration, report).ok()?)

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::ended::EndedAttempt;
-use super::iteration::Iteration;
 use super::meant::of_session;
+use super::open_attempt::OpenAttempt;
 use super::spool::{ATTEMPT, SessionMessage, SpoolFile, Spooled, canonical, problem, saved};
 use super::state_folders::StateFolders;
 use crate::context::Task;
@@ -72,7 +72,7 @@ impl StateFolders {
         let said = Box::new(report.redacted(&transcript, &[])?);
         let file = SpoolFile::new(root, Spooled::Output { run, task, said, at: now });
         file.write(self).map_err(|error| {
-            let nothing = io::Error::other("the attempt belongs to no known iteration");
+            let nothing = io::Error::other("the attempt belongs to no known task");
             file.not_kept(&error, Error::Io { action: "record", path: root.to_owned(), source: nothing })
         })
     }
@@ -129,7 +129,7 @@ impl KeptAttempt {
     }
 
     /// Returns whether it is the answer of this iteration's agent.
-    pub(super) fn is_of_iteration(&self, iteration: &Iteration) -> bool {
+    pub(super) fn is_of_iteration(&self, iteration: &OpenAttempt) -> bool {
         matches!(&self.file.content, Spooled::Attempt(ended) if ended.iteration.id() == iteration.id()
             && ended.iteration.started_at == iteration.started_at)
     }
@@ -140,7 +140,7 @@ impl KeptAttempt {
         let Spooled::Output { task, said, .. } = &self.file.content else { return Ok(Task::default()) };
         let reported = || Some(Task { id: Some(task_named(&said.transcript.text)?), ..Task::default() });
         let reason = || format!("`{}` names no task", self.path.display());
-        task.clone().or_else(reported).ok_or_else(|| Error::invalid(Argument::Iteration, reason()))
+        task.clone().or_else(reported).ok_or_else(|| Error::invalid(Argument::Attempt, reason()))
     }
 
     fn problem(&self, root: &Path) -> Problem {
@@ -148,7 +148,7 @@ impl KeptAttempt {
         let at = |at: &DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
         let (message, discard) = match &self.file.content {
             Spooled::Attempt(ended) => {
-                let (Iteration { number, run_id, .. }, at) = (&ended.iteration, at(&ended.at));
+                let (OpenAttempt { number, run_id, .. }, at) = (&ended.iteration, at(&ended.at));
                 (format!("iteration {number} of {run_id} is not in the journal: it could not be written at {at}"), "")
             }
             Spooled::Output { at: saved, .. } | Spooled::Message(SessionMessage { at: saved, .. }) => (

@@ -12,9 +12,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::begun::begun;
-use super::iteration::{Iteration, line};
+use super::open_attempt::{OpenAttempt, line};
 use super::process_identity::ProcessIdentity;
-use super::sealed::{content, state_key};
+use super::sealed::{bytes_locked, content, state_key};
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
 use crate::store::SealKey;
@@ -72,7 +72,7 @@ choice! {
         Stopping = "stopping",
         /// The iteration has ended.
         Ended = "ended",
-        /// Its process has ended without finishing the iteration, or cannot be seen from here and is silent.
+        /// Its process has ended without finishing the attempt, or cannot be seen from here and is silent.
         Lost = "lost",
     }
 }
@@ -123,11 +123,11 @@ pub struct LiveAction {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Cache the tiles"), &memory.new_run())?;
+/// let attempt = memory.begin(&Task::new("Cache the tiles"), &memory.new_run())?;
 /// let live = memory.live_runs();
-/// assert_eq!((live[0].run_id.as_str(), live[0].iteration), (iteration.run_id.as_str(), Some(1)));
+/// assert_eq!((live[0].run_id.as_str(), live[0].iteration), (attempt.run_id.as_str(), Some(1)));
 /// assert_eq!(live[0].task_title, "Cache the tiles");
-/// memory.cancel(&iteration)?;
+/// memory.cancel(&attempt)?;
 /// assert!(memory.live_runs().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -241,7 +241,7 @@ pub(crate) fn recent_runs(workspace: &Workspace) -> Vec<LiveRun> {
     // Before the iterations: an iteration that ends meanwhile is in the file, then.
     let open = begun(workspace).unwrap_or_default();
     let files = files(workspace);
-    let is_in_file = |open: &Iteration| {
+    let is_in_file = |open: &OpenAttempt| {
         files.get(&open.run_id).is_some_and(|file| {
             file.current.iteration == Some(open.number)
                 || file.ended.iter().any(|run| run.iteration == Some(open.number))
@@ -275,14 +275,14 @@ pub(crate) fn recent_runs(workspace: &Workspace) -> Vec<LiveRun> {
 fn files(workspace: &Workspace) -> HashMap<String, LiveFile> {
     let Ok(Some(key)) = state_key(workspace) else { return HashMap::new() };
     let file = |run: String| {
-        let file = workspace.store.read(&format!("state/{FOLDER}/{run}.json")).ok()?;
-        Some((run.clone(), LiveFile::parse(&file.bytes, &run, key)?))
+        let bytes = bytes_locked(workspace, FOLDER, &format!("{run}.json")).ok()?;
+        Some((run.clone(), LiveFile::parse(&bytes, &run, key)?))
     };
     run_ids(workspace).into_iter().take(MAX_FILES).filter_map(file).collect()
 }
 
 /// Returns an iteration that no file names: one of a caller of `begin`, or one that its run prepares.
-fn of_iteration(open: &Iteration, is_prepared: bool) -> LiveRun {
+fn of_iteration(open: &OpenAttempt, is_prepared: bool) -> LiveRun {
     let process = open.holder.as_ref().or(open.agent.as_ref());
     let is_alive = |process: &Option<ProcessIdentity>| process.as_ref().is_some_and(ProcessIdentity::is_alive);
     // Without a holder, nobody knows whether somebody works on it.
@@ -301,7 +301,7 @@ fn of_iteration(open: &Iteration, is_prepared: bool) -> LiveRun {
 
 impl LiveRun {
     /// Returns an iteration that begins.
-    pub(super) fn begun(iteration: &Iteration) -> LiveRun {
+    pub(super) fn begun(iteration: &OpenAttempt) -> LiveRun {
         LiveRun {
             phase: LivePhase::Agent,
             iteration: Some(iteration.number),

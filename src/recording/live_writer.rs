@@ -4,13 +4,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::iteration::Iteration;
 use super::live::{
     FOLDER, LiveAction, LiveActionKind, LiveFile, LivePhase, LiveRun, MAX_ACTIONS, MAX_ENDED, MAX_TEXT, is_just_ended,
     run_ids,
 };
+use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
-use super::sealed::{sealed, state_key};
+use super::sealed::{OpenSealed, bytes_locked, state_key};
 use crate::entry::knowledge::timestamp;
 use crate::secret::redact;
 use crate::store::Unreadable;
@@ -30,6 +30,9 @@ pub(crate) struct LiveWriter<'a> {
     workspace: &'a Workspace,
     /// Nothing is written where the system has no identities of processes.
     file: Option<LiveFile>,
+    /// The file that is written while an agent is at work. Nothing is created below `.ralph/` then: whoever removes a folder
+    /// fails where a file appears in it meanwhile.
+    open: Option<OpenSealed>,
     /// When it was last written, and whether something happened since.
     written: Option<Instant>,
     is_changed: bool,
@@ -46,16 +49,18 @@ impl<'a> LiveWriter<'a> {
             is_over: false,
             ended: Vec::new(),
         });
-        let mut writer = LiveWriter { workspace, file, written: None, is_changed: true };
+        let mut writer = LiveWriter { workspace, file, open: None, written: None, is_changed: true };
         writer.write();
         writer
     }
 
     /// Notes that an iteration begins.
-    pub(crate) fn begin(&mut self, iteration: &Iteration) {
+    pub(crate) fn begin(&mut self, iteration: &OpenAttempt) {
         if let Some(file) = &mut self.file {
             file.current = LiveRun { pid: file.current.pid, ..LiveRun::begun(iteration) };
         }
+        // It may have been removed since.
+        self.open = None;
         self.phase(LivePhase::Agent);
     }
 
@@ -138,13 +143,12 @@ impl<'a> LiveWriter<'a> {
         self.written = Some(Instant::now());
         let Some(file) = &mut self.file else { return };
         file.written_at = self.workspace.now();
-        let write = || {
-            let bytes = sealed(&file, &self.workspace.store.make_state_key()?)?;
+        if self.open.is_none() {
             let name = format!("{}.json", file.current.run_id);
-            self.workspace.store.make_state_folder(FOLDER)?.replace_file(&name, &bytes)
-        };
-        // Nobody can watch the run then, which does not stop it.
-        let _ = write();
+            self.open = OpenSealed::open(self.workspace, FOLDER, &name).ok();
+        }
+        // Without it, or where it cannot be written, nobody can watch the run, which does not stop it.
+        let _ = self.open.as_ref().map(|open| open.replace(file));
     }
 }
 
@@ -164,7 +168,9 @@ fn sweep(workspace: &Workspace) {
     for run_id in run_ids(workspace) {
         let name = format!("{run_id}.json");
         let is_wanted = match workspace.store.read(&format!("state/{FOLDER}/{name}")) {
-            Ok(file) => LiveFile::parse(&file.bytes, &run_id, key).is_some_and(|file| file.is_wanted(now)),
+            // That of another run may just be written.
+            Ok(_) => bytes_locked(workspace, FOLDER, &name)
+                .map_or(true, |bytes| LiveFile::parse(&bytes, &run_id, key).is_some_and(|file| file.is_wanted(now))),
             // Another user's, perhaps.
             Err(Unreadable::Io(_)) => true,
             Err(_) => false,
@@ -174,5 +180,44 @@ fn sweep(workspace: &Workspace) {
             // It may be gone already.
             let _ = folder.and_then(|folder| folder.remove_file(&name));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+    use crate::context::{Run, Task};
+    use crate::memory::Memory;
+
+    #[test]
+    fn nothing_is_created_in_the_memory_while_an_agent_is_at_work() {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        let memory = Memory::open(folder.path()).unwrap();
+        let mut attempt = memory.begin(&Task::new("Clean up"), &Run::named("run-1")).unwrap();
+        let mut live = LiveWriter::new(&memory.workspace, "run-1");
+        live.begin(&attempt);
+        let state = folder.path().join(".ralph/state");
+        let folders = ["", "attempts", "live"].map(|name| state.join(name));
+        let stamps = || {
+            folders.clone().map(|folder| fs::metadata(folder).map(|stat| (stat.mtime(), stat.mtime_nsec())).unwrap())
+        };
+        let before = stamps();
+        memory.note_agent(&mut attempt, std::process::id());
+        live.phase(LivePhase::Verifying);
+        assert_eq!(stamps(), before);
+        assert_eq!(memory.open_attempts()[0].agent, ProcessIdentity::this_process());
+        assert_eq!(memory.live_runs()[0].phase, LivePhase::Verifying);
+        // An agent removes the memory.
+        fs::remove_dir_all(&state).unwrap();
+        memory.note_agent(&mut attempt, std::process::id());
+        live.phase(LivePhase::Stopping);
+        assert!(!state.exists());
+        // It was restored.
+        live.begin(&attempt);
+        assert!(state.join("live/run-1.json").exists());
     }
 }

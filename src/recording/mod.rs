@@ -1,6 +1,6 @@
 //! Writes attempts down: those of a loop, from their beginning to their end, and those that are told afterwards.
 //!
-//! `iteration` has the type of one that is open. `begin` takes a number and has the context gathered, for the process that
+//! `open_attempt` has the type of one that is open. `begin` takes a number and has the context gathered, for the process that
 //! works on it until `finish`; or it gives the context and opens nothing. `begun` keeps an open attempt in a file until it
 //! ends, and `sealed` writes and reads such files, so that only what this program wrote is trusted. `told` records an attempt
 //! that nobody began; `notes` says what its task's last context showed, and whether it was told before. `ended` is an attempt
@@ -17,13 +17,13 @@ mod begun;
 mod contributions;
 mod ended;
 mod finish;
-mod iteration;
 mod kept_attempt;
 mod live;
 #[cfg(feature = "runner")]
 mod live_writer;
 mod meant;
 mod notes;
+mod open_attempt;
 mod page_server;
 mod process_identity;
 mod record;
@@ -37,11 +37,10 @@ mod told;
 mod work_tree;
 
 pub(crate) use begin::{begin, cancel, context, note_agent};
-pub(crate) use begun::{bad_iterations, begun};
+pub(crate) use begun::{bad_attempts, begun};
 pub(crate) use ended::EndedAttempt;
 pub use ended::Recorded;
 pub(crate) use finish::{changed_files, finish, keep, reader, record_past, redacted};
-pub use iteration::Iteration;
 pub use kept_attempt::{KeptAttempt, record_command};
 pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
 pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
@@ -50,6 +49,7 @@ pub(crate) use live::{live_runs, recent_runs, unfinished_runs};
 pub(crate) use live_writer::LiveWriter;
 pub(crate) use meant::{TaskName, of_session};
 pub(crate) use notes::Channel;
+pub use open_attempt::OpenAttempt;
 pub use page_server::PageServer;
 pub(crate) use page_server::{claim_page, page_launcher, page_server};
 pub use process_identity::ProcessIdentity;

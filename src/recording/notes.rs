@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::iteration::line;
+use super::open_attempt::line;
 use super::sealed;
 use crate::context::{Context, Task};
 use crate::entry::{Attempt, Id};

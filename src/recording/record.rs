@@ -6,9 +6,9 @@
 use super::begun::{close, scratch};
 use super::contributions::{event_of, knowledge_of};
 use super::ended::{EndedAttempt, Recorded};
-use super::iteration::Iteration;
 use super::meant::{TaskName, ending};
 use super::notes::{note_told, telling, told_before};
+use super::open_attempt::OpenAttempt;
 use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
@@ -227,17 +227,17 @@ fn commit_to_git(workspace: &Workspace, _lock: &Lock, attempt: &Attempt) -> Opti
         MEMORY_FOLDER,
         "not-committed",
         format!("the memory is not committed: {error}"),
-        "it is committed with the next iteration, or commit it yourself",
+        "it is committed with the next attempt, or commit it yourself",
     ))
 }
 
 /// Reports that an iteration in the journal is still listed as open.
-fn still_open(iteration: &Iteration, error: &Error) -> Problem {
+fn still_open(iteration: &OpenAttempt, error: &Error) -> Problem {
     let reason = reason_of(error);
     Problem::warning(
         display_path(&iteration.state_path()),
         "still-open",
-        format!("the iteration is in the journal, and is still listed as open: {reason}"),
+        format!("the attempt is in the journal, and is still listed as open: {reason}"),
         "delete the file",
     )
 }

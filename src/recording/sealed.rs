@@ -55,27 +55,59 @@ pub(crate) fn update<Content: Default + Serialize + DeserializeOwned, T>(
     name: &str,
     change: impl FnOnce(&mut Content, bool) -> T,
 ) -> io::Result<T> {
-    let key = workspace.store.make_state_key()?;
-    let file = workspace.store.make_state_folder(SESSIONS)?.open_lock_file(name)?;
-    lock(&file, File::try_lock)?;
-    let bytes = bytes_of(&file)?;
-    let mut content = content(&bytes, Some(key)).unwrap_or_default();
+    let open = OpenSealed::open(workspace, SESSIONS, name)?;
+    lock(&open.file, File::try_lock)?;
+    let bytes = bytes_of(&open.file)?;
+    let mut content = content(&bytes, Some(open.key)).unwrap_or_default();
     let result = change(&mut content, bytes.is_empty());
-    let bytes = sealed(&content, &key)?;
-    file.set_len(0)?;
-    file.write_all_at(&bytes, 0)?;
+    open.rewrite(&content)?;
     Ok(result)
+}
+
+/// A sealed file that stays open, and is written in place, under a lock of its own.
+pub(super) struct OpenSealed {
+    file: File,
+    key: SealKey,
+}
+
+impl OpenSealed {
+    /// Opens the file `name` in a folder below `state/`, and creates it if it is missing.
+    pub(super) fn open(workspace: &Workspace, folder: &str, name: &str) -> io::Result<OpenSealed> {
+        let key = workspace.store.make_state_key()?;
+        Ok(OpenSealed { file: workspace.store.make_state_folder(folder)?.open_lock_file(name)?, key })
+    }
+
+    /// Replaces the content. Nothing is created, also where the file was removed.
+    pub(super) fn replace(&self, content: &impl Serialize) -> io::Result<()> {
+        lock(&self.file, File::try_lock)?;
+        let written = self.rewrite(content);
+        self.file.unlock()?;
+        written
+    }
+
+    fn rewrite(&self, content: &impl Serialize) -> io::Result<()> {
+        let bytes = sealed(content, &self.key)?;
+        self.file.set_len(0)?;
+        self.file.write_all_at(&bytes, 0)
+    }
 }
 
 /// Returns the content of a file that [`update`] wrote; the default if there is none.
 pub(crate) fn read_locked<Content: Default + DeserializeOwned>(workspace: &Workspace, name: &str) -> Content {
-    let read = || {
-        let file = workspace.store.folder(&format!("state/{SESSIONS}")).ok()?.open_file(name).ok()?;
-        // Whoever writes it empties it first.
-        lock(&file, File::try_lock_shared).ok()?;
-        content(&bytes_of(&file).ok()?, state_key(workspace).ok()?).ok()
-    };
+    let read = || content(&bytes_locked(workspace, SESSIONS, name).ok()?, state_key(workspace).ok()?).ok();
     read().unwrap_or_default()
+}
+
+/// Returns the bytes of a file in a folder below `state/` that is written in place.
+///
+/// # Errors
+///
+/// `WouldBlock` if another process keeps the file locked, and those of the file system.
+pub(super) fn bytes_locked(workspace: &Workspace, folder: &str, name: &str) -> io::Result<Vec<u8>> {
+    let file = workspace.store.folder(&format!("state/{folder}"))?.open_file(name)?;
+    // Whoever writes it empties it first.
+    lock(&file, File::try_lock_shared)?;
+    bytes_of(&file)
 }
 
 /// Returns the bytes of a file with this content, its checksum included.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::ended::EndedAttempt;
-use super::iteration::{Iteration, is_tree};
+use super::open_attempt::{OpenAttempt, is_tree};
 use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
 use crate::context::Task;
@@ -116,7 +116,7 @@ impl SpoolFile {
             }
             // Its report grows until it is finished.
             Spooled::Attempt(ended) => {
-                let (Iteration { run_id, number, .. }, text) = (&ended.iteration, &ended.said.transcript.text);
+                let (OpenAttempt { run_id, number, .. }, text) = (&ended.iteration, &ended.said.transcript.text);
                 format!("{place}{run_id}-{number:04}-{:016x}{ATTEMPT}", xxh3_64(text.as_bytes()))
             }
             Spooled::Output { run, task, said, .. } => {

@@ -9,10 +9,10 @@ use chrono::{DateTime, Utc};
 use super::begun::begun;
 use super::ended::{EndedAttempt, Recorded};
 use super::finish::{record_safely, redacted};
-use super::iteration::Iteration;
 use super::kept_attempt::{KeptAttempt, settle};
 use super::meant::{TaskName, of_session};
 use super::notes::{Channel, context_of, tasks_of_contexts};
+use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
 use super::record::{known_name, record};
 use super::runs::{known_task, new_run, recent_run};
@@ -39,7 +39,7 @@ pub(crate) fn record_attempt(
 ) -> Result<Recorded> {
     let said = redacted(workspace, report)?;
     let task = task.cloned().or_else(|| task_of(workspace, run, &said.transcript.text));
-    let task = task.ok_or_else(|| Error::invalid(Argument::Iteration, "neither you nor the output name a task"))?;
+    let task = task.ok_or_else(|| Error::invalid(Argument::Attempt, "neither you nor the output name a task"))?;
     check_not_held(workspace, &task.own_id(), run)?;
     let iteration = told_iteration(workspace, &task, run, workspace.now())?;
     // Without an output, the report itself says what an agent says.
@@ -134,7 +134,7 @@ pub(crate) fn told_iteration(
     task: &Task,
     run: Option<&str>,
     at: DateTime<Utc>,
-) -> Result<Iteration> {
+) -> Result<OpenAttempt> {
     run.map_or(Ok(()), check_run_name)?;
     let id = task.own_id();
     check_name("task id", &id)?;
@@ -156,13 +156,13 @@ pub(crate) fn told_iteration(
         section: task.section.clone().or(noted.section).or(known.section),
         ..task.clone()
     };
-    let iteration = Iteration {
+    let iteration = OpenAttempt {
         attempt: n_attempts + 1,
         is_unmeasured: true,
-        ..Iteration::new(run, number, task.without_secrets(&workspace.settings.allowed_secrets), at)
+        ..OpenAttempt::new(run, number, task.without_secrets(&workspace.settings.allowed_secrets), at)
     };
     Ok(match note {
-        Some(note) => Iteration {
+        Some(note) => OpenAttempt {
             model: note.model,
             rationale: note.rationale,
             entries: note.entries,
@@ -174,12 +174,12 @@ pub(crate) fn told_iteration(
 }
 
 /// Returns the iteration of another process's run that is at work on this task.
-pub(crate) fn held(workspace: &Workspace, task_id: &str) -> Result<Option<Iteration>> {
+pub(crate) fn held(workspace: &Workspace, task_id: &str) -> Result<Option<OpenAttempt>> {
     Ok(begun(workspace)?.into_iter().find(|open| open.task_id() == task_id && is_held(open)))
 }
 
 /// Returns whether another process works on an iteration.
-fn is_held(open: &Iteration) -> bool {
+fn is_held(open: &OpenAttempt) -> bool {
     let this = ProcessIdentity::this_process();
     let is_other = |process: &&ProcessIdentity| this.as_ref() != Some(process) && process.is_alive();
     [&open.holder, &open.agent].into_iter().flatten().any(|process| is_other(&process))
@@ -187,9 +187,9 @@ fn is_held(open: &Iteration) -> bool {
 
 /// Refuses an attempt that a run at work is going to record itself: at its task, or told in the run's name.
 fn check_not_held(workspace: &Workspace, task_id: &str, run: Option<&str>) -> Result<()> {
-    let is_meant = |open: &Iteration| open.task_id() == task_id || run == Some(&open.run_id);
+    let is_meant = |open: &OpenAttempt| open.task_id() == task_id || run == Some(&open.run_id);
     match begun(workspace)?.into_iter().find(|open| is_meant(open) && is_held(open)) {
         None => Ok(()),
-        Some(Iteration { run_id, number, .. }) => Err(Error::Held { run_id, number }),
+        Some(OpenAttempt { run_id, number, .. }) => Err(Error::Held { run_id, number }),
     }
 }

@@ -18,7 +18,7 @@ use super::report::{AgentReport, validated};
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
-use crate::memory::{Iteration, LiveActionKind, LivePhase, Memory};
+use crate::memory::{LiveActionKind, LivePhase, Memory, OpenAttempt};
 use crate::recording::LiveWriter;
 use crate::secret::{LineRedactor, redact};
 use crate::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
@@ -35,7 +35,7 @@ pub(super) struct RunningAttempt<'a, 'memory> {
     pub(super) io: &'a mut dyn RunIo,
     /// The task as it was given: only its agent gets the secrets in it.
     pub(super) task: &'a Task,
-    pub(super) attempt: &'a mut Iteration,
+    pub(super) attempt: &'a mut OpenAttempt,
     /// What the agent spent, as last reported.
     pub(super) spending: AgentSpending,
 }

@@ -1,7 +1,7 @@
 //! The outside of a run: who is told what happens, and who answers.
 
 use super::progress::RunAttempt;
-use crate::memory::{Iteration, Recorded};
+use crate::memory::{OpenAttempt, Recorded};
 use crate::transcript::{AgentEvent, AgentSpending};
 
 /// Is told what happens in a run, and answers for whoever stopped it.
@@ -69,7 +69,7 @@ pub enum RunEvent<'a> {
     /// An attempt began.
     AttemptStarted {
         /// The attempt, with its context.
-        attempt: &'a Iteration,
+        attempt: &'a OpenAttempt,
         /// The number of the last one that the run may have.
         last: Option<u32>,
     },

@@ -59,7 +59,7 @@ impl ResumedRun {
                 ..Task::new(attempt.task_title)
             });
         }
-        for open in memory.open_iterations().into_iter().filter(|open| open.run_id == id) {
+        for open in memory.open_attempts().into_iter().filter(|open| open.run_id == id) {
             if open.number > number {
                 (number, task, is_done) = (open.number, Some(open.task), false);
             }

@@ -13,7 +13,7 @@ use crate::entry::Outcome;
 use crate::error::{Problem, Result};
 use crate::history::{RedactedReport, Report};
 use crate::recording::{
-    Channel, Contributions, EndedAttempt, Iteration, SessionMessage, TaskName, known_name, new_run, of_session,
+    Channel, Contributions, EndedAttempt, OpenAttempt, SessionMessage, TaskName, known_name, new_run, of_session,
     open_task, reader, recent_run, record, redacted, told_iteration,
 };
 use crate::semantic::SemanticMemory;
@@ -141,7 +141,7 @@ fn attempt_of(
 /// Records the knowledge of a message that ends no task, of which something was `refused` before.
 fn record_facts(workspace: &Workspace, message: &SessionMessage, mut refused: Vec<String>) -> Result<RecordedMessage> {
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
-    let iteration = Iteration::new(run, 1, Task::default(), message.at);
+    let iteration = OpenAttempt::new(run, 1, Task::default(), message.at);
     let said = RedactedReport { is_redacted: message.is_redacted, ..RedactedReport::default() };
     let mut output = sigil::read(&message.text);
     let facts = Contributions::of(workspace, &EndedAttempt::new(iteration, said, message.at), &mut output)?;

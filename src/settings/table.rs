@@ -58,13 +58,13 @@ settings! {
     verify: String = String::new(), "run.verify", COMMAND_LINE, COMMAND,
         "the command line that says whether a task is done";
     summarize: String = String::new(), "run.summarize", COMMAND_LINE, COMMAND,
-        "the command line that summarises an iteration";
+        "the command line that summarises an attempt";
     progress: ProgressKind = ProgressKind::default(), "progress.strategy", OfType, ANYONE,
         "how a prompt describes the progress of a run: system-captured, structured-log, llm-summarized or hybrid";
     progress_entries: usize = 5, "progress.entries", Within(1.0, 1_000.0), ANYONE,
-        "the newest iterations that the progress covers";
+        "the newest attempts that the progress covers";
     progress_characters: usize = 500, "progress.characters", Within(0.0, 16_384.0), ANYONE,
-        "the characters of each iteration's output that the progress shows";
+        "the characters of each attempt's output that the progress shows";
     events_from_output: bool = false, "events.from_output", OfType, ANYONE,
         "whether agents may suggest events under `## MEMORY_SUGGESTIONS`";
     events: EventCaps = EventCaps::default(), "events.limits", OfType, ANYONE,

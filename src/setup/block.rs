@@ -9,7 +9,7 @@ const INSTRUCTIONS: &str = "\
 
 `.ralph/` has what earlier sessions tried and learned. The server `ralph-memory` reads and writes it.
 
-- Before a task, call `build_context` with the task. Without the server, run `ralph-memory context --task \"TASK\"`.
+- Before a task, call `build_context` with the task. Without the server, run `ralph-memory context \"TASK\"`.
 - When something has cost time that others would lose again, record it with `add_knowledge`.
 - When an approach fails, or a task is done, record it with `record_attempt`.
 ";

@@ -5,7 +5,7 @@
 //! of files.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 
 use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
@@ -38,6 +38,17 @@ impl Folder {
         let file = self.open_private(name, OFlags::RDWR)?;
         make_private(file.as_fd(), 0o600)?;
         Ok(file)
+    }
+
+    /// Adds bytes at the end of the file `name` in this folder, which must be there: nothing is created.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::open_file`].
+    pub(crate) fn append_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        check_name(name)?;
+        let file = self.open_below(name, OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        regular(file.into())?.write_all(bytes)
     }
 
     /// Opens the file `name` in this folder with these flags. If it is missing, it is created for this user alone.

@@ -30,8 +30,8 @@ use crate::workspace::Workspace;
 /// # let memory = Memory::open(root)?;
 /// let run = memory.new_run();
 /// for outcome in [Outcome::Failed, Outcome::Failed, Outcome::Done] {
-///     let iteration = memory.begin(&Task::new("Sort the index"), &run)?;
-///     memory.finish(&iteration, &Report { outcome: Some(outcome), ..Report::default() })?;
+///     let attempt = memory.begin(&Task::new("Sort the index"), &run)?;
+///     memory.finish(&attempt, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
 /// let failed = LogFilter { outcomes: vec![Outcome::Failed], limit: Some(1), ..LogFilter::default() };
 /// let log = memory.log(&failed);

@@ -58,10 +58,10 @@ pub struct Overview {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// for _ in 0..3 {
-///     let iteration = memory.begin(&Task::new("Mirror the registry"), &memory.new_run())?;
+///     let attempt = memory.begin(&Task::new("Mirror the registry"), &memory.new_run())?;
 ///     let why = "<failure-report>what_tried: a proxy\nwhy_failed: it asks for a key</failure-report>";
-///     let text = format!("{why} <task-failed>{}</task-failed>", iteration.task_id());
-///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+///     let text = format!("{why} <task-failed>{}</task-failed>", attempt.task_id());
+///     memory.finish(&attempt, &Report { text, ..Report::default() })?;
 /// }
 /// let stuck = memory.overview(0).stuck.remove(0);
 /// assert_eq!((stuck.title.as_str(), stuck.streak), ("Mirror the registry", 3));

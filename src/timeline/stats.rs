@@ -96,8 +96,8 @@ pub struct Stats {
 /// # let memory = Memory::open(root)?;
 /// let task = Task { feature: Some("export".into()), ..Task::new("Write CSV") };
 /// for _ in 0..2 {
-///     let iteration = memory.begin(&task, &memory.new_run())?;
-///     memory.finish(&iteration, &Report { outcome: Some(Outcome::Failed), ..Report::default() })?;
+///     let attempt = memory.begin(&task, &memory.new_run())?;
+///     memory.finish(&attempt, &Report { outcome: Some(Outcome::Failed), ..Report::default() })?;
 /// }
 /// let feature = memory.stats(&StatsFilter::default()).features.remove(0);
 /// assert_eq!((feature.streak, feature.tasks.open, feature.totals.success_rate), (2, 1, Some(0.0)));
@@ -131,9 +131,9 @@ pub struct FeatureStats {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// for _ in 0..3 {
-///     let iteration = memory.begin(&Task::new("Boot from the network"), &memory.new_run())?;
-///     let text = format!("<task-failed>{}</task-failed>", iteration.task_id());
-///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+///     let attempt = memory.begin(&Task::new("Boot from the network"), &memory.new_run())?;
+///     let text = format!("<task-failed>{}</task-failed>", attempt.task_id());
+///     memory.finish(&attempt, &Report { text, ..Report::default() })?;
 /// }
 /// let tasks = memory.stats(&StatsFilter::default()).total.tasks;
 /// assert_eq!((tasks.done, tasks.open, tasks.stuck), (0, 0, 1));

@@ -61,9 +61,9 @@ choice! {
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// for _ in 0..2 {
-///     let iteration = memory.begin(&Task::new("Sign the release"), &memory.new_run())?;
-///     let text = format!("<task-failed>{}</task-failed>", iteration.task_id());
-///     memory.finish(&iteration, &Report { text, ..Report::default() })?;
+///     let attempt = memory.begin(&Task::new("Sign the release"), &memory.new_run())?;
+///     let text = format!("<task-failed>{}</task-failed>", attempt.task_id());
+///     memory.finish(&attempt, &Report { text, ..Report::default() })?;
 /// }
 /// let task = memory.task(&Task::id_of_title("Sign the release")).ok_or("no such task")?;
 /// let next = task.next_model.ok_or("no model")?;
@@ -88,10 +88,10 @@ pub struct NextModel {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Draw the legend"), &memory.new_run())?;
-/// let text = format!("<task-done>{}</task-done>", iteration.task_id());
-/// memory.finish(&iteration, &Report { text, ..Report::default() })?;
-/// let task = memory.task(&iteration.task_id()).ok_or("no such task")?;
+/// let attempt = memory.begin(&Task::new("Draw the legend"), &memory.new_run())?;
+/// let text = format!("<task-done>{}</task-done>", attempt.task_id());
+/// memory.finish(&attempt, &Report { text, ..Report::default() })?;
+/// let task = memory.task(&attempt.task_id()).ok_or("no such task")?;
 /// assert_eq!((task.title.as_str(), task.state, task.attempts.len()), ("Draw the legend", TaskState::Done, 1));
 /// assert!(memory.task("t-unknown").is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -19,8 +19,8 @@ use crate::entry::{AttemptHead, Outcome};
 /// # let memory = Memory::open(root)?;
 /// let run = memory.new_run();
 /// for outcome in [Outcome::Failed, Outcome::Done, Outcome::Interrupted] {
-///     let iteration = memory.begin(&Task::new("Split the crate"), &run)?;
-///     memory.finish(&iteration, &Report { outcome: Some(outcome), cost_usd: Some(0.5), ..Report::default() })?;
+///     let attempt = memory.begin(&Task::new("Split the crate"), &run)?;
+///     memory.finish(&attempt, &Report { outcome: Some(outcome), cost_usd: Some(0.5), ..Report::default() })?;
 /// }
 /// let total = memory.stats(&StatsFilter::default()).total.totals;
 /// assert_eq!((total.attempts, total.succeeded, total.counted), (3, 1, 2));

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::history::{AttemptSummary, Report};
 use crate::journal::{both_areas, has_attempts, summaries};
 use crate::knowledge::{WriteAction, Written};
-use crate::recording::{self, Iteration};
+use crate::recording::{self, OpenAttempt};
 use crate::semantic::SemanticMemory;
 use crate::sigil;
 use crate::text::title_of;
@@ -153,12 +153,12 @@ impl PastSession {
         })
     }
 
-    fn iteration(&self) -> Iteration {
+    fn iteration(&self) -> OpenAttempt {
         let asked = self.session.prompt.as_deref().unwrap_or(&self.transcript.summary);
         let title = Some(title_of(asked)).filter(|title| !title.trim().is_empty());
         let title = title.unwrap_or_else(|| format!("Session of {}", self.session.started.format("%Y-%m-%d")));
         let task = Task { id: self.named.clone(), ..Task::new(title) };
-        Iteration::new(self.session.run_id(), 1, task, self.session.started)
+        OpenAttempt::new(self.session.run_id(), 1, task, self.session.started)
     }
 
     fn report(&self) -> Report {

@@ -170,7 +170,7 @@ impl Place<'_> {
             None
         } else if running.is_some() {
             let since = Instant::now();
-            while self.memory().open_iterations().iter().all(|open| open.agent.is_none()) {
+            while self.memory().open_attempts().iter().all(|open| open.agent.is_none()) {
                 assert!(since.elapsed() < PATIENCE, "its agent was never started");
                 thread::yield_now();
             }

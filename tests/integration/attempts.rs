@@ -336,7 +336,7 @@ fn a_custom_loop_gets_its_attempt_back() {
     let recorded = memory.record_kept(&waiting[0]).unwrap();
     assert_eq!((recorded.outcome, recorded.attempt.head.cost_usd), (Outcome::Done, Some(0.5)));
     assert_eq!(recorded.attempt.sections.feedback, "Well.");
-    assert!(!kept.exists() && memory.kept_attempts().is_empty() && memory.open_iterations().is_empty());
+    assert!(!kept.exists() && memory.kept_attempts().is_empty() && memory.open_attempts().is_empty());
     // A leftover file is not written again.
     assert_eq!(memory.record_kept(&waiting[0]).unwrap().id, recorded.id);
     assert_eq!(base.files(".ralph/journal").len(), 1);

@@ -327,7 +327,7 @@ fn an_option_of_a_task_needs_the_task() {
     ] {
         base.run(["context", option[0], option[1]]).says(2, "--task <TITLE>");
     }
-    assert!(!base.at(".ralph/state/iterations").exists(), "nothing was begun");
+    assert!(!base.at(".ralph/state/attempts").exists(), "nothing was begun");
 }
 
 #[test]

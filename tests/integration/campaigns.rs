@@ -71,7 +71,7 @@ fn a_context_without_room_begins_no_iteration() {
     // With no page at all, with one for the first note of it, with more.
     let mut refused = 0;
     while begin().is_err() {
-        assert_eq!(memory.open_iterations(), [], "{refused}");
+        assert_eq!(memory.open_attempts(), [], "{refused}");
         refused += 1;
         n_pages -= 1;
         fs::remove_file(page(n_pages)).unwrap();

@@ -44,7 +44,7 @@ fn iteration() -> Value {
     })
 }
 
-const ITERATION: &str = ".ralph/state/iterations/run-1-0001.json";
+const ITERATION: &str = ".ralph/state/attempts/run-1-0001.json";
 
 /// Returns the content of an iteration's file as if it had been written here.
 fn sealed(base: &TestBase, text: &str) -> String {
@@ -71,7 +71,7 @@ fn a_tree_that_is_an_option_empties_no_file() {
     let codes: Vec<&str> =
         checked["problems"].as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
     // What each `record` was given is kept.
-    let expected = ["merge-driver", "bad-iteration", "tracked-state", "not-recorded", "not-recorded"];
+    let expected = ["merge-driver", "bad-attempt", "tracked-state", "not-recorded", "not-recorded"];
     assert_eq!(codes, expected, "{checked}");
 }
 
@@ -85,7 +85,7 @@ fn with(mut value: Value, at: &str, new: Value) -> Value {
 fn an_iteration_from_a_clone_is_never_resumed() {
     let base = TestBase::new();
     base.write(ITERATION, sealed(&base, &iteration().to_string()));
-    let open = |base: &TestBase| base.memory().open_iterations().len();
+    let open = |base: &TestBase| base.memory().open_attempts().len();
     assert_eq!(open(&base), 1);
     let clone = cloned(&base);
     assert_eq!(open(&clone), 0);
@@ -107,7 +107,7 @@ fn an_iteration_from_a_clone_is_never_resumed() {
             .map(|problem| format!("{} {}", problem["path"], problem["code"]))
             .collect::<Vec<_>>()
     };
-    let expected = [format!("\"{ITERATION}\" \"bad-iteration\""), format!("\"{ITERATION}\" \"tracked-state\"")];
+    let expected = [format!("\"{ITERATION}\" \"bad-attempt\""), format!("\"{ITERATION}\" \"tracked-state\"")];
     assert_eq!(problems(&clone), expected);
     // Iterations that begin here count, even if they are committed; those from a clone do not, whatever git says about
     // them.
@@ -147,18 +147,18 @@ fn a_flood_of_iterations_is_reported_in_a_line() {
     let base = TestBase::new();
     for number in 1..=1_001 {
         let text = with(iteration(), "number", json!(number)).to_string();
-        base.write(&format!(".ralph/state/iterations/run-1-{number:04}.json"), text);
+        base.write(&format!(".ralph/state/attempts/run-1-{number:04}.json"), text);
     }
     let memory = base.memory();
-    assert_eq!(memory.open_iterations(), []);
+    assert_eq!(memory.open_attempts(), []);
     let checked = base.run(["check", "--json"]).json(1);
     assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked}");
-    assert_eq!(checked["problems"][0]["path"], ".ralph/state/iterations");
+    assert_eq!(checked["problems"][0]["path"], ".ralph/state/attempts");
     // What is begun beside it is found.
     let begun = memory.begin(&ralph_memory::Task::new("Mine"), &ralph_memory::memory::Run::named("run-2")).unwrap();
-    assert_eq!(memory.open_iterations().len(), 1);
+    assert_eq!(memory.open_attempts().len(), 1);
     memory.finish(&begun, &ralph_memory::memory::Report::default()).unwrap();
-    assert_eq!(memory.open_iterations(), []);
+    assert_eq!(memory.open_attempts(), []);
 }
 
 /// Begins and records an attempt of the iteration's task.
@@ -175,12 +175,12 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
     let refused = |name: &str, text: &str, what: &str| {
         let base = TestBase::new();
         let text = if text.len() < 1 << 20 { sealed(&base, text) } else { text.to_owned() };
-        base.write(&format!(".ralph/state/iterations/{name}"), &text);
-        let open = base.memory().open_iterations();
+        base.write(&format!(".ralph/state/attempts/{name}"), &text);
+        let open = base.memory().open_attempts();
         assert_eq!(open, [], "{name} {text}");
         let checked = base.run(["check", "--json"]);
         let problems = checked.json(1)["problems"].clone();
-        assert_eq!(problems[0]["code"], "bad-iteration", "{name}: {checked}");
+        assert_eq!(problems[0]["code"], "bad-attempt", "{name}: {checked}");
         assert!(problems[0]["message"].as_str().unwrap().contains(what), "{name} {what}: {checked}");
         assert_eq!(problems.as_array().unwrap().len(), 1, "{checked}");
         // It does no harm.
@@ -237,8 +237,8 @@ fn links_folders_and_pipes_in_the_state_folder_are_reported_and_harmless() {
             _ => assert!(Command::new("mkfifo").arg(&at).env("PATH", path()).status().unwrap().success()),
         }
         let checked = base.run(["check", "--json"]);
-        assert_eq!(checked.json(1)["problems"][0]["code"], "bad-iteration", "{kind}: {checked}");
-        assert_eq!(base.memory().open_iterations(), []);
+        assert_eq!(checked.json(1)["problems"][0]["code"], "bad-attempt", "{kind}: {checked}");
+        assert_eq!(base.memory().open_attempts(), []);
         works(&base, kind);
         // Number 1 is taken by the file there.
         assert!(base.at(".ralph/journal/run-1/0002.md").exists(), "{kind}");
@@ -261,7 +261,7 @@ fn texts_of_a_task_are_kept_in_a_readable_form() {
     };
     let begun = memory.begin(&task, &ralph_memory::memory::Run::named("run-2")).unwrap();
     base.run(arguments).says(0, "attempt 1 at t-1");
-    let open = memory.open_iterations();
+    let open = memory.open_attempts();
     assert_eq!(
         open.iter().map(|open| (open.task_id(), open.number)).collect::<Vec<_>>(),
         [("t-2".into(), begun.number)]

@@ -1,7 +1,7 @@
 //! Events and scopes: which contexts show an event, in what detail, and how often.
 
 use ralph_memory::entry::{Outcome, Source, Validation};
-use ralph_memory::memory::{Iteration, Report, Run, WriteAction};
+use ralph_memory::memory::{OpenAttempt, Report, Run, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn task(title: &str, section: &str) -> Task {
     Task { section: Some(section.to_owned()), ..Task::new(title) }
 }
 
-fn begin(memory: &Memory, task: &Task) -> Iteration {
+fn begin(memory: &Memory, task: &Task) -> OpenAttempt {
     memory.begin(task, &Run::named("run-1")).unwrap()
 }
 

@@ -101,14 +101,14 @@ fn a_replacement_that_is_not_durable_is_undone() {
 
 #[test]
 fn a_number_is_used_only_if_it_is_known_to_be_free() {
-    for path in [".ralph/journal/run-1", ".ralph/state/iterations"] {
+    for path in [".ralph/journal/run-1", ".ralph/state/attempts"] {
         assert_eq!(at("record", "getdents64", path), BTreeMap::from([(6, 1)]), "{path}");
     }
 }
 
 #[test]
 fn an_unreadable_iteration_does_not_count_as_finished() {
-    assert_eq!(at("record", "read", ".ralph/state/iterations/run-2-0001.json"), BTreeMap::from([(6, 1)]));
+    assert_eq!(at("record", "read", ".ralph/state/attempts/run-2-0001.json"), BTreeMap::from([(6, 1)]));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use ralph_memory::memory::{Iteration, Report, Run};
+use ralph_memory::memory::{OpenAttempt, Report, Run};
 use ralph_memory::{Memory, Task};
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn git(base: &TestBase, folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Begins an attempt in this process.
-fn begin(base: &TestBase) -> Iteration {
+fn begin(base: &TestBase) -> OpenAttempt {
     base.memory().begin(&Task::new("more"), &Run::named("run-0000000b")).unwrap()
 }
 
@@ -453,7 +453,7 @@ fn a_stale_git_lock_is_reported_and_stops_no_write() {
 fn an_attempt_without_a_tree_is_still_recorded() {
     let base = repository();
     let index = fs::read(base.at(".git/index")).unwrap();
-    let recorded = |begun: &Iteration| {
+    let recorded = |begun: &OpenAttempt| {
         let recorded = base.memory().finish(begun, &Report::default()).unwrap();
         assert!(base.at(&recorded.path).exists());
         recorded.problems

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use ralph_memory::context::BriefingRequest;
 use ralph_memory::entry::{Validation, parse_time};
 use ralph_memory::memory::{
-    Activity, HookAnswer, HookCall, HookEvent, Iteration, Report, Run, StateFolders, Step, Work,
+    Activity, HookAnswer, HookCall, HookEvent, OpenAttempt, Report, Run, StateFolders, Step, Work,
 };
 use ralph_memory::{Memory, Task};
 use serde_json::{Value, json};
@@ -493,7 +493,7 @@ fn stop(base: &TestBase, session: &str, message: &str, now: &str) {
 }
 
 /// Begins an attempt at `login`, as a loop does that lives as long as this process.
-fn begin(base: &TestBase) -> Iteration {
+fn begin(base: &TestBase) -> OpenAttempt {
     let task = Task { id: Some("login".to_owned()), ..Task::new("Fix the login") };
     base.memory().with_clock(|| parse_time(NOW).unwrap().into()).begin(&task, &Run::named("run-0000000a")).unwrap()
 }

@@ -40,7 +40,7 @@ fn attempts(base: &TestBase) -> BTreeMap<String, Attempt> {
 
 /// Returns whether an iteration was begun, whose file is there as a whole.
 fn has_begun(base: &TestBase) -> bool {
-    let files = fs::read_dir(base.at(".ralph/state/iterations")).into_iter().flatten();
+    let files = fs::read_dir(base.at(".ralph/state/attempts")).into_iter().flatten();
     files.into_iter().any(|file| file.unwrap().file_name().to_string_lossy().starts_with("run-"))
 }
 
@@ -124,5 +124,5 @@ fn finished_iterations_stay_and_cut_ones_are_marked() {
         let path = format!("journal/{run}/{:04}.md", number.parse::<u32>().unwrap());
         assert!(attempts.contains_key(&path), "{turn}");
     }
-    assert_eq!((memory.open_iterations(), memory.kept_attempts()), (vec![], vec![]), "nothing is left open");
+    assert_eq!((memory.open_attempts(), memory.kept_attempts()), (vec![], vec![]), "nothing is left open");
 }

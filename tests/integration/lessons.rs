@@ -194,14 +194,14 @@ fn recorded_facts_are_not_repeated_after_a_crash() {
     let memory = base.memory();
     let (task, run) = (Task::new("a task"), Run::named("run-1"));
     let iteration = memory.begin(&task, &run).unwrap();
-    let trace = base.files(".ralph/state/iterations").pop().unwrap();
+    let trace = base.files(".ralph/state/attempts").pop().unwrap();
     let text = base.read(&trace);
     memory.finish(&iteration, &Report::default()).unwrap();
     // The journal was written, and the open iteration's file still exists.
     base.write(&trace, text);
     let next = memory.begin(&task, &run).unwrap();
     assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-1/0001.md"]);
-    assert_eq!((next.number, memory.open_iterations().len()), (2, 1));
+    assert_eq!((next.number, memory.open_attempts().len()), (2, 1));
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn run_line(base: &TestBase, line: &str) -> Ran {
 #[track_caller]
 fn check_nothing(base: &TestBase) {
     let written =
-        base.files(".ralph").into_iter().filter(|path| path.contains("journal/") || path.contains("iterations/"));
+        base.files(".ralph").into_iter().filter(|path| path.contains("journal/") || path.contains("attempts/"));
     assert_eq!(written.collect::<Vec<_>>(), [""; 0]);
 }
 

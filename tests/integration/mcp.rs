@@ -491,7 +491,7 @@ fn every_tool_answers_as_described() {
     shown.push(base.read(".ralph/knowledge/locks-are-per-file.md"));
     assert_snapshot!("every-tool-answers", shown.join("\n"));
     assert!(base.read(".ralph/knowledge/bench.md").contains("Use `cargo +nightly bench`."));
-    assert!(!base.at(".ralph/state/iterations").exists(), "an attempt began");
+    assert!(!base.at(".ralph/state/attempts").exists(), "an attempt began");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn what_was_written_elsewhere_or_with_another_key_is_not_believed() {
     run(&base, &["--resume"]).refuses(2, "no agent is named");
     assert!(!status(&base).contains("run-2/1"));
     let checked = base.run(["check", "--json"]).json(1);
-    assert_eq!(checked["problems"][0]["code"], "bad-iteration", "{checked}");
+    assert_eq!(checked["problems"][0]["code"], "bad-attempt", "{checked}");
     assert!(!key.exists(), "reading writes nothing");
 }
 
@@ -173,7 +173,7 @@ fn all_that_a_memory_keeps_for_itself_is_private() {
     for arguments in [&["archive", "knowledge/codes"][..], &["check"], &["index", "--rebuild"], &["undo"], &["stats"]] {
         let _ = base.run(arguments);
     }
-    for part in ["lock", "run.json", "iterations/", "sessions/", "undo/", "live/"] {
+    for part in ["lock", "run.json", "attempts/", "sessions/", "undo/", "live/"] {
         assert!(base.files(".ralph/state").iter().any(|file| file.contains(part)), "{part}");
     }
     assert_eq!(open_to_others(&base, ".ralph/state"), [""; 0]);
@@ -216,7 +216,7 @@ fn a_secret_in_a_task_reaches_its_agent_and_nothing_else() {
     let commands = ";context Other;context;log;stats;list;show run-1;show t-1;check";
     let shown: Vec<_> = commands.split(';').map(|one| format!("$P {one} --no-pager\n$P {one} --json\n")).collect();
     let shown = shown.concat();
-    base.write("agent.sh", format!("P={PROGRAM}\ncat > prompt\n($P; {shown}) > shown 2>&1\ncat .ralph/state/live/* .ralph/state/iterations/* > kept\n"));
+    base.write("agent.sh", format!("P={PROGRAM}\ncat > prompt\n($P; {shown}) > shown 2>&1\ncat .ralph/state/live/* .ralph/state/attempts/* > kept\n"));
     let agent = format!("env KEY={TOKEN} sh agent.sh");
     let check = |arguments: &[&str]| {
         let ran = run(&base, arguments);

@@ -132,7 +132,7 @@ impl Trial {
             assert!(run.try_wait().unwrap().is_none(), "it runs until it is killed");
             std::thread::yield_now();
         }
-        let agent = || self.base.memory().open_iterations().into_iter().find_map(|open| open.agent);
+        let agent = || self.base.memory().open_attempts().into_iter().find_map(|open| open.agent);
         while agent().is_none() {
             std::thread::yield_now();
         }
@@ -241,7 +241,7 @@ impl Trial {
         found.sort();
         assert_eq!(found, expected);
         assert_eq!(self.base.files(".ralph/journal").len(), expected.len());
-        assert!(memory.open_iterations().is_empty() && self.base.kept().is_empty());
+        assert!(memory.open_attempts().is_empty() && self.base.kept().is_empty());
     }
 }
 

@@ -144,7 +144,7 @@ fn a_broken_file_is_reported_and_hides_no_other() {
     let files = memory.feature_files(Some("storage"));
     assert_eq!(files.items[0].read, 2);
     let errors = memory.recurring_errors(Some("storage"));
-    assert_eq!(errors.items[0].iterations, 2);
+    assert_eq!(errors.items[0].attempts, 2);
     for problems in [&recent.problems, &failed.problems, &files.problems, &errors.problems] {
         let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
         assert_eq!(paths[0], ".ralph/journal/run-1/0002.md", "{problems:?}");
@@ -167,10 +167,10 @@ fn files_are_counted_over_runs_and_the_archive() {
     }
     let memory = base.memory();
     let found = serde_json::to_value(memory.feature_files(Some("storage"))).unwrap();
-    let file = |path: &str, iterations: usize, ways: [usize; 3], second: u32| {
+    let file = |path: &str, attempts: usize, ways: [usize; 3], second: u32| {
         json!({
-            "path": path, "iterations": iterations, "created": ways[0], "modified": ways[1], "read": ways[2],
-            "last_touched_at": format!("2026-02-17T12:00:0{second}Z"), "suggested": iterations > 2,
+            "path": path, "attempts": attempts, "created": ways[0], "modified": ways[1], "read": ways[2],
+            "last_touched_at": format!("2026-02-17T12:00:0{second}Z"), "suggested": attempts > 2,
         })
     };
     let expected =
@@ -178,7 +178,7 @@ fn files_are_counted_over_runs_and_the_archive() {
     assert_eq!(found, json!({"items": expected, "in_all": 3, "problems": []}));
     let all = memory.feature_files(None).items;
     assert_eq!(all.iter().filter(|file| file.suggested).count(), 2);
-    assert_eq!(all.iter().find(|file| file.path == "src/new.rs").unwrap().iterations, 3);
+    assert_eq!(all.iter().find(|file| file.path == "src/new.rs").unwrap().attempts, 3);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
     let found = serde_json::to_value(memory.recurring_errors(Some("storage"))).unwrap();
     let expected = json!({
         "items": [{
-            "iterations": 2,
+            "attempts": 2,
             "first": {"id": "journal/run-1/0001", "run_id": "run-1", "iteration": 1, "started_at": "2026-02-17T12:00:01Z"},
             "last": {"id": "journal/run-2/0001", "run_id": "run-2", "iteration": 1, "started_at": "2026-02-17T12:00:03Z"},
             "example": "thread 'main' panicked at /tmp/x/src/b.rs:30:4",
@@ -206,7 +206,7 @@ fn errors_are_counted_over_runs_whatever_differs_from_one_to_the_next() {
     });
     assert_eq!(found, expected);
     let all = memory.recurring_errors(None).items;
-    let counts: Vec<_> = all.iter().map(|error| (error.iterations, error.example.as_str())).collect();
+    let counts: Vec<_> = all.iter().map(|error| (error.attempts, error.example.as_str())).collect();
     assert_eq!(counts, [(3, "thread 'main' panicked at src/c.rs:9"), (2, "only once")]);
 }
 

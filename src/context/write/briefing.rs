@@ -67,10 +67,10 @@ pub struct BriefingRequest {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Connect to the broker"), &memory.new_run())?;
+/// let attempt = memory.begin(&Task::new("Connect to the broker"), &memory.new_run())?;
 /// let report = "what_tried: port 5672\nwhy_failed: the broker wants TLS";
-/// let text = format!("<failure-report>{report}</failure-report> <task-failed>{}</task-failed>", iteration.task_id());
-/// memory.finish(&iteration, &Report { text, ..Report::default() })?;
+/// let text = format!("<failure-report>{report}</failure-report> <task-failed>{}</task-failed>", attempt.task_id());
+/// memory.finish(&attempt, &Report { text, ..Report::default() })?;
 /// let briefing = memory.briefing(&BriefingRequest::default())?;
 /// assert_eq!(briefing.attempts.len(), 1);
 /// assert!(briefing.text.contains("- **Why it failed:** the broker wants TLS"));
@@ -282,7 +282,7 @@ fn more(by_tools: bool) -> String {
     let finds = if by_tools {
         "`build_context` shows what concerns a task, `search_memory` finds entries, and `read_entry` shows one whole."
     } else {
-        "`ralph-memory context --task \"…\"` shows what concerns a task, `ralph-memory search WORDS` finds \
+        "`ralph-memory context TASK` shows what concerns a task, `ralph-memory search WORDS` finds \
          entries, and `ralph-memory show ID` prints one."
     };
     format!("\n## More\n\n{finds}\n\n{}", reporting(by_tools, None))

@@ -166,9 +166,9 @@ impl Files {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Parse leap seconds"), &memory.new_run())?;
+/// let attempt = memory.begin(&Task::new("Parse leap seconds"), &memory.new_run())?;
 /// let validation = Validation { command: "cargo test -q".into(), exit_code: 0, duration_ms: 4_200 };
-/// memory.finish(&iteration, &Report { validation: Some(validation), ..Report::default() })?;
+/// memory.finish(&attempt, &Report { validation: Some(validation), ..Report::default() })?;
 ///
 /// let recorded = memory.recent_iterations(None, 1).items.remove(0).attempt.head.validation.ok_or("not verified")?;
 /// assert_eq!((recorded.command.as_str(), recorded.exit_code, recorded.duration_ms), ("cargo test -q", 0, 4_200));
@@ -194,9 +194,9 @@ pub struct Validation {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Pin the compiler"), &memory.new_run())?;
+/// let attempt = memory.begin(&Task::new("Pin the compiler"), &memory.new_run())?;
 /// let report = Report { tokens_in: Some(900), tokens_out: Some(100), ..Report::default() };
-/// let head = memory.finish(&iteration, &report)?.attempt.head;
+/// let head = memory.finish(&attempt, &report)?.attempt.head;
 /// assert_eq!((head.iteration, head.tokens()), (1, Some(1_000)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -272,10 +272,10 @@ impl AttemptHead {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Drop the old table"), &memory.new_run())?;
+/// let attempt = memory.begin(&Task::new("Drop the old table"), &memory.new_run())?;
 /// let (what_tried, why_failed) = ("A migration.".to_owned(), "A view uses it.".to_owned());
 /// let report = Report { sections: Sections { what_tried, why_failed, ..Sections::default() }, ..Report::default() };
-/// let sections = memory.finish(&iteration, &report)?.attempt.sections;
+/// let sections = memory.finish(&attempt, &report)?.attempt.sections;
 /// assert_eq!((sections.what_tried.as_str(), sections.why_failed.as_str()), ("A migration.", "A view uses it."));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -316,9 +316,9 @@ pub struct Sections {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// let iteration = memory.begin(&Task::new("Retry the upload"), &memory.new_run())?;
-/// memory.finish(&iteration, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
-/// let (id, attempt) = memory.attempts_of_task(&iteration.task_id()).remove(0);
+/// let attempt = memory.begin(&Task::new("Retry the upload"), &memory.new_run())?;
+/// memory.finish(&attempt, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
+/// let (id, attempt) = memory.attempts_of_task(&attempt.task_id()).remove(0);
 /// assert_eq!((attempt.task_title.as_str(), attempt.head.outcome), ("Retry the upload", Outcome::Done));
 /// assert!(id.as_str().starts_with(&format!("journal/{}/", attempt.run_id)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -14,7 +14,7 @@ use super::trouble::AgentTrouble;
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::Result;
-use crate::memory::{Iteration, Memory, Run};
+use crate::memory::{Memory, OpenAttempt, Run};
 use crate::recording::LiveWriter;
 use crate::strategy::STUCK_AFTER;
 use crate::text::{self, printed_command};
@@ -181,7 +181,7 @@ impl<'a> RunLoop<'a> {
     }
 
     /// Returns what a person should know of a task that fails again and again.
-    fn warning(&self, attempt: &Iteration) -> Option<String> {
+    fn warning(&self, attempt: &OpenAttempt) -> Option<String> {
         if attempt.rung <= STUCK_AFTER {
             return None;
         }

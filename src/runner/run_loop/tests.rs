@@ -299,7 +299,7 @@ fn a_command_that_does_not_exist_ends_the_run_and_is_not_an_attempt() {
         let came = trial.run();
         assert!(matches!(came.end, Err(Error::Unusable { .. })), "{agent}");
         assert_eq!((came.attempts.len(), came.progress.attempts.len()), (0, 0), "{agent}");
-        assert_eq!(Memory::open(trial.folder.path()).unwrap().open_iterations(), [], "{agent}");
+        assert_eq!(Memory::open(trial.folder.path()).unwrap().open_attempts(), [], "{agent}");
     }
     // What the agent did is not lost, and is not held against it.
     for verify in ["./absent", "sh -c 'true; no-such-command'"] {

@@ -338,10 +338,10 @@ fn state(memory: &Path, template: &Template, outside: &Path, random: &mut Random
         });
         let name = random.pick(&["run-0000000b", "run-1", "run-0000000a", "x"]);
         let number = random.pick(&[1, 2, 4, 9_999_999]);
-        put(&memory.join(format!("state/iterations/{name}-{number:04}.json")), iteration.to_string());
+        put(&memory.join(format!("state/attempts/{name}-{number:04}.json")), iteration.to_string());
     }
     if random.below(3) == 0 {
-        put(&memory.join("state/iterations/run-0000000b-0005.json"), "{".repeat(100_000));
+        put(&memory.join("state/attempts/run-0000000b-0005.json"), "{".repeat(100_000));
     }
     if random.below(3) == 0 {
         put(&memory.join("state/lock"), "pid 1\n".repeat(1_000));
@@ -480,7 +480,7 @@ fn in_the_way(memory: &Path, random: &mut Random) {
         "cache",
         "state",
         "state/lock",
-        "state/iterations",
+        "state/attempts",
         "state/live",
         "README.md",
     ] {
@@ -505,7 +505,7 @@ fn links(memory: &Path, outside: &Path, random: &mut Random) {
         "state",
         "state/lock",
         "state/git",
-        "state/iterations",
+        "state/attempts",
         "state/live",
         "journal",
         "journal/run-0000000a",
@@ -579,7 +579,7 @@ fn special(memory: &Path, without: &Path, random: &mut Random) {
         }
     }
     // What is in the cache and in the state is not believed, whatever it is.
-    for name in ["state/iterations/run-0000000b-0007.json", "cache/lock", "cache/pipe"] {
+    for name in ["state/attempts/run-0000000b-0007.json", "cache/lock", "cache/pipe"] {
         if random.below(3) == 0 && inside(&memory.join(name)) {
             pipe(&memory.join(name));
         }
@@ -593,7 +593,7 @@ fn special(memory: &Path, without: &Path, random: &mut Random) {
         }
     }
     if random.below(3) == 0 {
-        giant(&memory.join("state/iterations/run-0000000b-0008.json"));
+        giant(&memory.join("state/attempts/run-0000000b-0008.json"));
     }
 }
 

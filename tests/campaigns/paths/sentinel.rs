@@ -67,7 +67,7 @@ impl Sentinel {
         for (path, text) in [
             ("journal/run-0000000a/0001.md", "A nightly zqcanarytext.\n"),
             ("state/lock", "pid 1 zqcanarytext\n"),
-            ("state/iterations/run-0000000a-0002.json", "zqcanarytext"),
+            ("state/attempts/run-0000000a-0002.json", "zqcanarytext"),
             ("state/git/index", "zqcanarytext"),
             ("cache/lock", "pid 1 zqcanarytext\n"),
         ] {

@@ -38,7 +38,7 @@ pub(crate) struct ContextArgs {
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
     #[arg(long, value_name = "NAME", requires = "what")]
     strategy: Option<Strategy>,
-    /// The limit of iterations that the prompt mentions; your own loop has to enforce it
+    /// The most attempts of the run, which the prompt mentions; your own loop has to enforce it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>, requires = "what")]
     limit: Option<u32>,
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_memory::entry::timestamp;
-use ralph_memory::memory::{EntryCounts, Iteration, MemoryStatus, StuckTask};
+use ralph_memory::memory::{EntryCounts, MemoryStatus, OpenAttempt, StuckTask};
 use ralph_memory::setup::{SetupClient, SetupScope};
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Memory};
@@ -53,7 +53,7 @@ fn show_nothing(ui: &mut Ui<'_>, start: &Path) -> anyhow::Result<()> {
 fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
     let status = memory.status();
     check_whole(&status.problems)?;
-    let (open, stuck) = (memory.open_iterations(), memory.overview(0).stuck);
+    let (open, stuck) = (memory.open_attempts(), memory.overview(0).stuck);
     let unconnected = unconnected(memory)?;
     let next = next(&status.counts, &stuck, &unconnected);
     if ui.json {
@@ -70,7 +70,7 @@ fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
         ui.field(name, PLAIN, value)?;
     }
     for iteration in &open {
-        let Iteration { run_id, number, task, started_at, .. } = iteration;
+        let OpenAttempt { run_id, number, task, started_at, .. } = iteration;
         let begun = timestamp(*started_at);
         ui.field("open", PLAIN, &format!("{run_id}/{number}  {} (begun {begun})", task.title))?;
     }

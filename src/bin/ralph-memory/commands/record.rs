@@ -161,7 +161,7 @@ fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow:
     }
     let kept = kept.named(run, task);
     memory.record_kept(&kept).map_err(|error| match error {
-        Error::Invalid { what: Argument::Iteration, reason } => UsageError {
+        Error::Invalid { what: Argument::Attempt, reason } => UsageError {
             message: format!("cannot tell which task it is about: {reason}"),
             hint: saved_hint(memory.root(), kept.path()),
         }
@@ -274,7 +274,7 @@ fn keep(
             let hint = format!("{hint}; the input is saved with these options: {}", saved_hint(&root, kept));
             return UsageError { message, hint }.into();
         }
-        (Ok(usage), Err(_)) => Error::Invalid { what: Argument::Iteration, reason: usage.to_string() },
+        (Ok(usage), Err(_)) => Error::Invalid { what: Argument::Attempt, reason: usage.to_string() },
         (Err(error), _) => match error.downcast::<Error>() {
             Ok(source) => source,
             Err(error) => return error,
@@ -336,7 +336,7 @@ pub(crate) fn rescue(program: clap::Command, arguments: &[OsString]) -> Option<S
 /// Returns what to do if it is unknown which task the attempt is at.
 fn which(error: Error) -> anyhow::Error {
     match error {
-        Error::Invalid { what: Argument::Iteration, reason } => UsageError {
+        Error::Invalid { what: Argument::Attempt, reason } => UsageError {
             message: format!("cannot tell which task it is about: {reason}"),
             hint: "name it with `--task TITLE`".to_owned(),
         }

@@ -115,7 +115,7 @@ fn models(ui: &mut Ui<'_>, models: &[ModelStats]) -> anyhow::Result<()> {
 fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
     let row = |error: &RecurringError| {
         [
-            error.iterations.to_string(),
+            error.attempts.to_string(),
             minute(&error.first.started_at),
             minute(&error.last.started_at),
             error.last.id.to_string(),
@@ -128,7 +128,7 @@ fn errors(ui: &mut Ui<'_>, errors: &[RecurringError]) -> anyhow::Result<()> {
 
 fn files(ui: &mut Ui<'_>, files: &[TouchedFile]) -> anyhow::Result<()> {
     let row = |file: &TouchedFile| {
-        [file.iterations.to_string(), file.modified.to_string(), file.read.to_string(), file.path.clone()]
+        [file.attempts.to_string(), file.modified.to_string(), file.read.to_string(), file.path.clone()]
     };
     let rows: Vec<_> = files.iter().take(MAX_SHOWN).map(row).collect();
     Ok(table(ui, "Files touched most", ["attempts#", "changed#", "read#", "file"], &rows)?)

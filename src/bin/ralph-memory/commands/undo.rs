@@ -19,7 +19,7 @@ const DIFF_TIME: Duration = Duration::from_millis(400);
 
 /// Take back the last change of the memory, or an older one
 ///
-/// Each command, each call of a tool and each iteration of a run is one operation. `undo` restores every file of the
+/// Each command, each call of a tool and each attempt of a run is one operation. `undo` restores every file of the
 /// newest one, if nobody changed them since. A second `undo` goes further back, and `undo --redo` forward again, until
 /// the next change. The newest 100 operations can be undone, each `undo` and redo among them, at most 32 MiB, on this
 /// machine only; the log keeps replaced texts longer: see `restore`. It has nothing that `init` made (remove the folder yourself), and nothing of `setup` (see `setup

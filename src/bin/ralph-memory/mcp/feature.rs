@@ -120,11 +120,11 @@ impl AgentTool for FeatureFilesTool {
         let files = items(answer, "files");
         let file = |file: &Value| {
             let first = if file["suggested"] == true { "; look at it first" } else { "" };
-            let s = if file["iterations"] == 1 { "" } else { "s" };
-            let [path, iterations, created, modified, read] =
-                ["path", "iterations", "created", "modified", "read"].map(|key| inline(&file[key]));
+            let s = if file["attempts"] == 1 { "" } else { "s" };
+            let [path, attempts, created, modified, read] =
+                ["path", "attempts", "created", "modified", "read"].map(|key| inline(&file[key]));
             format!(
-                "- {path}: {iterations} attempt{s}; {created} created it, {modified} changed it, {read} read it{first}\n"
+                "- {path}: {attempts} attempt{s}; {created} created it, {modified} changed it, {read} read it{first}\n"
             )
         };
         let mut text: String = files.iter().map(file).collect();

@@ -85,7 +85,8 @@ fn option(limit: RunLimit) -> &'static str {
 fn limit_note(limit: RunLimit) -> String {
     let spent = match limit {
         RunLimit::Iterations => {
-            return "all iterations are used up; `--max-iterations N` allows more, `run --resume` continues".to_owned();
+            return "the run has made all its attempts; `--max-iterations N` allows more, `run --resume` continues"
+                .to_owned();
         }
         RunLimit::Attempts => return "the task had all its attempts; `--max-attempts N` allows more".to_owned(),
         RunLimit::Cost { spent, limit } => {

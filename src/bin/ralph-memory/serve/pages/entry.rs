@@ -79,7 +79,7 @@ fn targets(context: &PageContext<'_>, entry: &EntryView) -> Targets {
 
 /// Returns the text of an entry; of an attempt all that a reader looks for in it.
 fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
-    let attempt = (entry.summary.kind == Kind::Journal).then(|| context.memory.iteration(&entry.summary.id)).flatten();
+    let attempt = (entry.summary.kind == Kind::Journal).then(|| context.memory.attempt(&entry.summary.id)).flatten();
     html! {
         @if let Some(attempt) = attempt {
             div { h2.sr { "The attempt" } (attempt_content(&attempt)) }

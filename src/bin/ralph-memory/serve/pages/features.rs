@@ -172,7 +172,7 @@ fn errors(stats: &Stats) -> Markup {
             ul.rows {
                 @for error in stats.errors.iter().take(MAX_ERRORS) {
                     li.row {
-                        p { (badge("bad", &format!("{}×", error.iterations))) " " code dir="auto" { (isolated(&error.example)) } }
+                        p { (badge("bad", &format!("{}×", error.attempts))) " " code dir="auto" { (isolated(&error.example)) } }
                         p.meta {
                             "First " (ShownTime(&error.first.started_at)) " in " (id_link(&error.first.id))
                             ", last " (ShownTime(&error.last.started_at)) " in " (id_link(&error.last.id))
@@ -189,7 +189,7 @@ fn files(stats: &Stats) -> Markup {
     type Count = fn(&TouchedFile) -> usize;
     let files = &stats.files[..stats.files.len().min(MAX_FILES)];
     let counts: [(&str, Count); 4] = [
-        ("Attempts#", |file| file.iterations),
+        ("Attempts#", |file| file.attempts),
         ("Created#", |file| file.created),
         ("Changed#", |file| file.modified),
         ("Read#", |file| file.read),

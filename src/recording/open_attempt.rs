@@ -32,12 +32,12 @@ pub(super) const MAX_LINE: usize = 2_000;
 ///
 /// assert!(begun.context.contains("**Title:** Translate the error messages"));
 ///
-/// let open = memory.open_iterations();
+/// let open = memory.open_attempts();
 /// assert_eq!(open[0].task.title, "Translate the error messages");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Iteration {
+pub struct OpenAttempt {
     /// The run.
     pub run_id: String,
     /// Its number in the run, from 1.
@@ -80,10 +80,10 @@ pub struct Iteration {
     pub problems: Vec<Problem>,
 }
 
-impl Iteration {
+impl OpenAttempt {
     /// Returns an iteration with only these values.
-    pub(crate) fn new(run_id: String, number: u32, task: Task, started_at: DateTime<Utc>) -> Iteration {
-        Iteration {
+    pub(crate) fn new(run_id: String, number: u32, task: Task, started_at: DateTime<Utc>) -> OpenAttempt {
+        OpenAttempt {
             run_id,
             number,
             task,
@@ -141,7 +141,12 @@ impl Iteration {
 
     /// Returns the same path, below `state/`.
     pub(crate) fn state_name(&self) -> String {
-        format!("{BEGUN}/{}-{:04}.json", self.run_id, self.number)
+        format!("{BEGUN}/{}", self.state_file())
+    }
+
+    /// Returns the name of that file.
+    pub(crate) fn state_file(&self) -> String {
+        format!("{}-{:04}.json", self.run_id, self.number)
     }
 }
 
