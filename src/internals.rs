@@ -1,12 +1,12 @@
 //! What the tests, the benches and the fuzzer of this crate measure and attack by itself. It is no part of the public interface and changes
 //! without notice.
 
-pub use crate::catalog::{Area, Catalog};
 pub use crate::context::write::instructions::Instructions;
+pub use crate::index::catalog::{Area, Catalog};
 pub use crate::index::{Committed, Document, OverlayBuilder, Snapshot, folder_name};
-pub use crate::retrieve::search;
+pub use crate::search::retrieve::search;
 #[cfg(feature = "semantic")]
-pub use crate::semantic::vectors::{QueryVector, VectorCache, VectorRecord};
+pub use crate::search::semantic::vectors::{QueryVector, VectorCache, VectorRecord};
 pub use crate::store::{Store, stem_for_title, version_of};
 
 /// See `crate::entry`.
@@ -18,15 +18,17 @@ pub mod entry {
     pub use crate::entry::guard::scan;
     pub use crate::entry::read::read;
 }
-/// See `crate::semantic::qdrant`.
+/// See `crate::search::semantic::qdrant`.
 #[cfg(feature = "semantic")]
 pub mod qdrant {
-    pub use crate::semantic::qdrant::{CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, StoredPoint};
-    pub use crate::semantic::{RequestError, Timeouts};
+    pub use crate::search::semantic::qdrant::{
+        CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, StoredPoint,
+    };
+    pub use crate::search::semantic::{RequestError, Timeouts};
 }
-/// See `crate::sigil`.
+/// See `crate::agent_output::elements`.
 pub mod sigil {
-    pub use crate::sigil::{Tokens, read, tokens};
+    pub use crate::agent_output::elements::{Tokens, read, tokens};
 }
 /// See `crate::text`.
 pub mod text {

@@ -105,44 +105,30 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "a test is read from its first line to its last"))]
 
-mod catalog;
-mod child;
+pub mod agent_output;
 pub mod context;
-mod dedup;
 mod diagnostics;
 pub mod entry;
 pub mod error;
 mod git;
-mod history;
+mod import_export;
 mod index;
 #[doc(hidden)]
 pub mod internals;
 mod journal;
 mod knowledge;
-mod maintenance;
 pub mod memory;
-#[cfg(feature = "runner")]
-mod progress;
-mod queries;
 mod recording;
-mod retrieve;
 #[cfg(feature = "runner")]
 pub mod runner;
-pub mod secret;
-mod semantic;
+mod search;
 mod sessions;
 pub mod settings;
 #[cfg(feature = "setup")]
 pub mod setup;
-mod sigil;
 mod store;
-mod strategy;
 pub mod text;
 mod timeline;
-pub mod transcript;
-mod transfer;
-mod undo;
-mod watch;
 mod workspace;
 
 #[path = "../tests/integration/test_cases.rs"]
@@ -165,4 +151,4 @@ pub use entry::knowledge::Knowledge;
 pub use entry::{Id, Kind, Scope, Source};
 pub use error::{Error, Problem, Result};
 pub use memory::Memory;
-pub use retrieve::{Hit, Query};
+pub use search::retrieve::{Hit, Query};

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io::{BufReader, Read, Write as _};
 use std::time::Instant;
 
-use ralph_memory::transcript::{Format, MAX_LINE, Options, Reader};
+use ralph_memory::agent_output::transcript::{Format, MAX_LINE, Options, Reader};
 
 /// A stream that is made up while it is read.
 struct Stream {

@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use crate::entry::attempt::Attempt;
 use crate::entry::{Id, Scope, Source};
 use crate::error::Problem;
-use crate::secret::redact;
-use crate::strategy::Strategy;
+use crate::journal::strategy::Strategy;
+use crate::text::secret::redact;
 use crate::text::{fold, is_same_name};
 
-pub use crate::sigil::defuse;
+pub use crate::agent_output::elements::defuse;
 pub(crate) use gather::{
     briefing, check_task, choose_model, configured_models, context_budget, gather, instructions, reminder,
 };

@@ -9,15 +9,15 @@ use super::check as rules;
 use super::doctor::judge;
 use super::gather::facts;
 use super::source_lines::SourceLines;
-use crate::catalog::{Area, Catalog, RowId, add_archived};
 use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Head};
 use crate::error::{Problem, Tally};
+use crate::index::catalog::{Area, Catalog, RowId, add_archived};
 use crate::journal::summaries;
+use crate::knowledge::tidy::live_entries;
 use crate::knowledge::{Staleness, staleness};
-use crate::maintenance::live_entries;
-use crate::retrieve::superseded;
-use crate::semantic::SemanticStatus;
+use crate::search::retrieve::superseded;
+use crate::search::semantic::SemanticStatus;
 use crate::workspace::{Work, Workspace};
 
 /// The result of [`Memory::check`](crate::Memory::check).

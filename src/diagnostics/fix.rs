@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::doctor::GitFacts;
 use super::gather::{git_facts, index_facts, old_caches};
-use crate::catalog::Area;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result};
+use crate::index::catalog::Area;
 use crate::store::{Created, Lock, Unreadable};
 use crate::workspace::Workspace;
 

@@ -7,10 +7,10 @@ use std::fs;
 use chrono::TimeDelta;
 
 use super::doctor::{GitFacts, IndexFacts, MemoryFacts};
-use crate::catalog::{self, Area};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
-use crate::semantic::{self, SemanticStatus};
+use crate::index::catalog::{self, Area};
+use crate::search::semantic::{self, SemanticStatus};
 use crate::sessions::hook_log;
 use crate::settings::FORMAT;
 use crate::workspace::{CONFIG, Workspace};

@@ -5,7 +5,7 @@
 use crate::entry;
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::Problem;
-use crate::secret::{self, Secret};
+use crate::text::secret::{self, Secret};
 use crate::workspace::Workspace;
 
 /// The lines of files, with secrets redacted.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
-use crate::secret;
+use crate::text::secret;
 use crate::text::{choice, floor};
 
 /// The limit of a message, in bytes: several lines of a terminal. Messages quote values of files, and a value may be as

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use super::WorkTree;
 use super::object::ObjectName;
-use crate::child::{self, ChildOutput};
 use crate::error::{Error, Result};
+use crate::git::child::{self, ChildOutput};
 
 /// The limit of an answer, in bytes, unless a caller sets another one.
 const MAX_OUTPUT: u64 = 1024 * 1024;

@@ -8,6 +8,7 @@
 
 mod busy;
 mod call;
+pub(crate) mod child;
 mod commit;
 mod driver;
 mod log;

@@ -5,6 +5,7 @@
 //! entries alone, so a score does not depend on how the index was built. Scores are whole numbers of millionths: sums
 //! do not depend on their order, and the parts of a score add up to it.
 
+pub(crate) mod catalog;
 mod commit;
 mod directory;
 mod document;

@@ -4,8 +4,12 @@
 //! queries of people and agents. The module does not know how an attempt comes about. An attempt is
 //! written once, and completed if it is told a second time by another way. An archived attempt counts like any other.
 
+pub(crate) mod history;
 mod names;
+#[cfg(feature = "runner")]
+pub(crate) mod progress;
 mod read;
+pub(crate) mod strategy;
 mod views;
 mod write;
 

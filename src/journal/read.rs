@@ -7,10 +7,10 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 
-use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::{self, AHEAD, Attempt, Head, Id, Outcome};
 use crate::error::Result;
-use crate::history::{self, AttemptSummary, Recurrence};
+use crate::index::catalog::{Area, Catalog, RowId};
+use crate::journal::history::{self, AttemptSummary, Recurrence};
 use crate::text::{fold, shorten};
 use crate::workspace::Workspace;
 

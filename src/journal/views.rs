@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::names::check_name;
 use super::read::{attempt_at, both_areas, error_line, latest_start, path_of, reason, summaries};
-use crate::catalog::{Catalog, RowId};
 use crate::entry::knowledge::timestamp;
 use crate::entry::path::display_path;
 use crate::entry::{Attempt, Id};
 use crate::error::{Problem, Result};
-use crate::history::{self, AttemptSummary, TouchedFile};
+use crate::index::catalog::{Catalog, RowId};
+use crate::journal::history::{self, AttemptSummary, TouchedFile};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 

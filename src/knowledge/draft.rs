@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::edit::EntryText;
-use crate::catalog::Area;
 use crate::entry::path::display_path;
 use crate::entry::{self, Merged, merge};
 use crate::error::{Error, Result};
+use crate::index::catalog::Area;
 use crate::store::{NamedLock, Store, Unreadable, write_private};
 use crate::workspace::Workspace;
 

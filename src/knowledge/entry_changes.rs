@@ -1,11 +1,11 @@
 //! What may be changed of an entry by its keys, and the changes of its file that this makes.
 
 use super::supersede;
-use crate::catalog::Catalog;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Knowledge, timestamp};
 use crate::entry::{Entry, Id, Scope, Source};
 use crate::error::{Error, Result};
+use crate::index::catalog::Catalog;
 use crate::workspace::Workspace;
 
 /// What [`Memory::change`](crate::Memory::change) changes of an entry. What is left out stays as it is.

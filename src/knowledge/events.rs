@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::catalog::{Catalog, RowId};
 use crate::entry::{Head, Id};
-use crate::retrieve::{self, superseded};
+use crate::index::catalog::{Catalog, RowId};
+use crate::search::retrieve::{self, superseded};
 use crate::workspace::Workspace;
 
 /// Returns the live events over the limits.

@@ -6,15 +6,19 @@
 
 mod add;
 mod change;
+pub(crate) mod dedup;
 mod draft;
 mod edit;
 mod entry_changes;
 mod events;
+pub(crate) mod queries;
 mod rename;
 mod restore;
 mod staleness;
 mod supersede;
 mod tags;
+pub(crate) mod tidy;
+pub(crate) mod undo;
 mod write;
 mod written;
 

@@ -6,12 +6,12 @@
 use super::entry_changes::{EntryChanges, PlannedChanges};
 use super::write::{archived_stems, edited, located, other_titled, refuse_unlisted, settle, signed};
 use super::written::{WriteAction, Written};
-use crate::catalog::{self, Area, Catalog, RowId};
 use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
 use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Id, NamedEntry, Scope, frontmatter, relink};
 use crate::error::{Error, Problem, Result};
+use crate::index::catalog::{self, Area, Catalog, RowId};
 use crate::store::{Lock, stem_for_title};
 use crate::text::fold;
 use crate::workspace::{EntryLock, Workspace, live_entry};

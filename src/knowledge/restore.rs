@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
-use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::edit::Change;
 use crate::entry::path::display_path;
 use crate::entry::written::{FINGERPRINTS, fingerprint};
 use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::store::{Lock, LoggedChange, LoggedOperation, version_of};
 use crate::text::fold;
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};

@@ -1,10 +1,10 @@
 //! Superseding: an entry records that it replaces another one.
 
-use crate::catalog::Catalog;
 use crate::entry::edit::Change;
 use crate::entry::{Entry, Id, Source};
 use crate::error::{Error, Result};
-use crate::retrieve::replacements;
+use crate::index::catalog::Catalog;
+use crate::search::retrieve::replacements;
 use crate::workspace::{Workspace, live_entry};
 
 /// How many entries a refusal names.

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use crate::catalog::Catalog;
-use crate::dedup::{content_words, is_negation};
 use crate::entry::Head;
 use crate::entry::knowledge::Knowledge;
 use crate::error::{Error, Result};
+use crate::index::catalog::Catalog;
+use crate::knowledge::dedup::{content_words, is_negation};
 use crate::text::words;
 use crate::workspace::Workspace;
 

@@ -3,12 +3,12 @@
 //! The index is up to date afterwards.
 
 use super::written::Written;
-use crate::catalog::{Catalog, RowId};
 use crate::entry::edit::{self, Change};
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
+use crate::index::catalog::{Catalog, RowId};
 use crate::text::fold;
 use crate::workspace::{EntryLock, Workspace, unlisted};
 

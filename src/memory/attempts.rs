@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::Memory;
+use crate::agent_output::transcript::{Format, Reader};
 use crate::context::{self, Briefing, BriefingRequest, Context, Request, Run, Task};
 use crate::error::Result;
-use crate::history::Report;
+use crate::journal::history::Report;
 #[cfg(feature = "runner")]
-use crate::progress::{self, ProgressKind};
+use crate::journal::progress::{self, ProgressKind};
 use crate::recording::{self, KeptAttempt, OpenAttempt, Recorded};
 use crate::sessions::{self, HookAnswer, HookCall};
-use crate::transcript::{Format, Reader};
 
 impl Memory {
     /// Returns a new run, with a name that no other has: `run-` and eight random hexadecimal digits.
@@ -176,7 +176,7 @@ impl Memory {
     ///
     /// ```
     /// use ralph_memory::memory::Report;
-    /// use ralph_memory::transcript::Format;
+    /// use ralph_memory::agent_output::transcript::Format;
     /// use ralph_memory::{Memory, Task};
     /// # let folder = tempfile::tempdir()?;
     /// # let root = folder.path();

@@ -6,7 +6,7 @@ use super::Memory;
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
 use crate::error::{Problem, Result};
 use crate::recording::{bad_attempts, kept_problems};
-use crate::semantic::SemanticStatus;
+use crate::search::semantic::SemanticStatus;
 use crate::workspace::MergeDriverRegistration;
 
 impl Memory {

@@ -3,7 +3,7 @@
 use super::Memory;
 use crate::entry::{Attempt, Id};
 use crate::error::Result;
-use crate::history::TouchedFile;
+use crate::journal::history::TouchedFile;
 use crate::journal::{self, AttemptView, Found, RecurringError};
 use crate::recording::{self, LiveRun};
 use crate::timeline::{self, Log, LogFilter, Overview, RunView, Stats, StatsFilter, TaskView};

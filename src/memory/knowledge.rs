@@ -10,7 +10,7 @@ impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
     ///
     /// An entry says the same when its scope and the title that its writer gave it are equal, or when the new body says
-    /// what it said (see `crate::dedup`). It then gets the new title, body, tags and other keys; the undo log has its old
+    /// what it said (see `crate::knowledge::dedup`). It then gets the new title, body, tags and other keys; the undo log has its old
     /// text. Anything else is a new entry, and the answer names those that are like it. Without tags, a new entry gets
     /// some, from its title and from the entries nearest to it.
     ///

@@ -3,7 +3,7 @@
 use super::Memory;
 use crate::entry::Id;
 use crate::error::Result;
-use crate::maintenance::{self, TidyReport};
+use crate::knowledge::tidy::{self, TidyReport};
 
 impl Memory {
     /// Moves to the archive what the settings `maintenance.*` and `events.*` say is finished, expired, superseded, over the
@@ -43,7 +43,7 @@ impl Memory {
     /// became part of another and could not be moved is superseded, so no context has it twice, and a later call archives it.
     pub fn tidy(&self, dry_run: bool) -> Result<TidyReport> {
         let _operation = self.operation("tidy");
-        maintenance::tidy(&self.workspace, dry_run)
+        tidy::tidy(&self.workspace, dry_run)
     }
 
     /// Moves these live entries to the archive: knowledge, events or attempts. Either all of them are moved, or none.
@@ -71,6 +71,6 @@ impl Memory {
     /// [`Error::Io`](crate::Error::Io).
     pub fn archive(&self, ids: &[Id]) -> Result<TidyReport> {
         let _operation = self.operation("archive");
-        maintenance::archive(&self.workspace, ids)
+        tidy::archive(&self.workspace, ids)
     }
 }

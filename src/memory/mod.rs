@@ -18,20 +18,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
-use crate::secret;
-use crate::semantic::SemanticMemory;
+use crate::search::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
+use crate::text::secret;
 use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 
 pub use crate::context::Run;
 pub use crate::diagnostics::{CheckReport, FixReport};
-pub use crate::history::{Report, TouchedFile, Usage};
 pub use crate::index::is_guarded;
+pub use crate::journal::history::{Report, TouchedFile, Usage};
 pub use crate::journal::{AttemptView, Found, RecurringError};
+pub use crate::knowledge::queries::{EntryFilter, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult};
+pub use crate::knowledge::tidy::{ArchivedEntry, TidyReport};
 pub use crate::knowledge::{EntryChanges, EntryVersion, WriteAction, Written};
-pub use crate::maintenance::{ArchivedEntry, TidyReport};
-pub use crate::queries::{EntryFilter, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult};
 pub use crate::recording::{KeptAttempt, OpenAttempt, Recorded, StateFolders, record_command};
 pub use crate::store::write_file;
 
@@ -41,19 +41,26 @@ pub use crate::diagnostics::SourceLines;
 #[doc(hidden)]
 pub use crate::entry::path::EntryPath;
 #[doc(hidden)]
+pub use crate::import_export::{
+    AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
+    ImportedItem, JsonlFields,
+};
+#[doc(hidden)]
 pub use crate::journal::Occurrence;
+#[doc(hidden)]
+pub use crate::knowledge::queries::{EntryCounts, EntryLink, EntrySort, Useless};
+#[doc(hidden)]
+pub use crate::knowledge::tidy::{MergedLearnings, plan::ArchiveReason};
+#[doc(hidden)]
+pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
 #[doc(hidden)]
 pub use crate::knowledge::{EntryDraft, EntryText};
 #[doc(hidden)]
-pub use crate::maintenance::{MergedLearnings, plan::ArchiveReason};
-#[doc(hidden)]
-pub use crate::queries::{EntryCounts, EntryLink, EntrySort, Useless};
-#[doc(hidden)]
 pub use crate::recording::{LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity};
 #[doc(hidden)]
-pub use crate::retrieve::Explained;
+pub use crate::search::retrieve::Explained;
 #[doc(hidden)]
-pub use crate::semantic::{EmbedReport, SemanticStatus};
+pub use crate::search::semantic::{EmbedReport, SemanticStatus};
 #[doc(hidden)]
 pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 #[doc(hidden)]
@@ -64,14 +71,7 @@ pub use crate::timeline::{
     StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
-pub use crate::transfer::{
-    AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
-    ImportedItem, JsonlFields,
-};
-#[doc(hidden)]
-pub use crate::undo::{Operation, UndoAction, Undone, UndoneFile};
-#[doc(hidden)]
-pub use crate::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
+pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 #[doc(hidden)]
 pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
 
@@ -322,7 +322,7 @@ impl Memory {
         self
     }
 
-    /// Lets values with these [fingerprints](crate::secret::Secret::fingerprint) pass, beside those that the settings allow:
+    /// Lets values with these [fingerprints](crate::text::secret::Secret::fingerprint) pass, beside those that the settings allow:
     /// they look like secrets and are not.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Asking for entries: the public methods of [`crate::queries`].
+//! Asking for entries: the public methods of [`crate::knowledge::queries`].
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::Memory;
 use crate::entry::{EntrySummary, Id};
 use crate::error::Result;
-use crate::history::Usage;
-use crate::queries::{self, EntryFilter, ListResult, MemoryStatus, SearchResults, ShowResult};
-use crate::retrieve::Query;
+use crate::journal::history::Usage;
+use crate::knowledge::queries::{self, EntryFilter, ListResult, MemoryStatus, SearchResults, ShowResult};
+use crate::search::retrieve::Query;
 
 impl Memory {
     /// Returns one entry: the live one with this id, else the archived one, else the one that had it before it was renamed.

@@ -2,7 +2,7 @@
 
 use super::Memory;
 use crate::error::Result;
-use crate::transfer::{self, ExportStream, ImportReport, ImportRequest};
+use crate::import_export::{self, ExportStream, ImportReport, ImportRequest};
 
 impl Memory {
     /// Imports what another program remembers, or an export. An import that is repeated changes nothing, and one that was
@@ -23,7 +23,7 @@ impl Memory {
     /// * [`Error::Io`](crate::Error::Io) where the path cannot be read, or nothing can be written.
     pub fn import(&self, request: &ImportRequest) -> Result<ImportReport> {
         let _operation = self.operation("import");
-        let (mut report, written) = transfer::import(&self.workspace, &self.semantic, request)?;
+        let (mut report, written) = import_export::import(&self.workspace, &self.semantic, request)?;
         if !written.is_empty() {
             report.problems.extend(self.semantic.embed_written(&self.workspace, &written));
         }
@@ -38,6 +38,6 @@ impl Memory {
     ///
     /// [`Error::Io`](crate::Error::Io) where a folder cannot be listed.
     pub fn export(&self) -> Result<ExportStream<'_>> {
-        transfer::export(&self.workspace)
+        import_export::export(&self.workspace)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Memory;
 use crate::error::Result;
+use crate::knowledge::undo::{self, Operation, Undone};
 use crate::store::OperationScope;
-use crate::undo::{self, Operation, Undone};
 
 impl Memory {
     /// Makes everything that this thread changes one operation, until the result is dropped. Without this, each call

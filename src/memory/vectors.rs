@@ -2,7 +2,7 @@
 
 use super::Memory;
 use crate::error::Result;
-use crate::semantic::{EmbedReport, SemanticStatus};
+use crate::search::semantic::{EmbedReport, SemanticStatus};
 
 impl Memory {
     /// Embeds all entries that have no vector, archived ones included, and keeps the vectors in the cache. Without

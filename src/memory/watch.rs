@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::Memory;
 use crate::error::Result;
 use crate::recording::{self, PageServer};
-use crate::watch::{self, WatchHandle, WatchMode};
 use crate::workspace::Workspace;
+use crate::workspace::watch::{self, WatchHandle, WatchMode};
 
 /// The workspace of a memory that a watcher's thread shares with its owner.
 struct SharedWorkspace(Arc<Memory>);

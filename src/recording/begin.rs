@@ -13,15 +13,15 @@ use super::refusal::{is_of_one, reason_of};
 use super::runs::recent_run_in;
 use super::state_folders::StateFolders;
 use super::work_tree::work_tree_state;
-use crate::catalog::Catalog;
 use crate::context::{
     Budget, Context, Request, Run, Task, check_task, configured_models, context_budget, gather, instructions,
 };
 use crate::entry::path::display_path;
 use crate::entry::{Attempt, AttemptHead, Outcome, Sections};
 use crate::error::{Argument, Error, Problem, Result};
+use crate::index::catalog::Catalog;
 use crate::journal::{attempt_at, check_number, check_run_name, next_number, write_attempt};
-use crate::semantic::SemanticMemory;
+use crate::search::semantic::SemanticMemory;
 use crate::store::Lock;
 use crate::workspace::Workspace;
 

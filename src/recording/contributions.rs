@@ -1,10 +1,10 @@
 //! Turns an agent's sigils into knowledge and events of its task.
 
 use super::open_attempt::OpenAttempt;
+use crate::agent_output::elements::{Noted, SuggestedScope, Suggestion};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Scope, Source};
 use crate::error::{Error, Result};
-use crate::sigil::{Noted, SuggestedScope, Suggestion};
 
 pub(super) fn knowledge_of(noted: &Noted, iteration: &OpenAttempt) -> Knowledge {
     Knowledge {

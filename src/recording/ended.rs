@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::notes::Channel;
 use super::open_attempt::OpenAttempt;
 use super::work_tree::WorkTreeChanges;
+use crate::agent_output::elements::ParsedSigils;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Attempt, Files, Id, Outcome};
 use crate::error::{Error, Problem, Result};
-use crate::history::RedactedReport;
 use crate::journal::AttemptView;
+use crate::journal::history::RedactedReport;
 use crate::knowledge::Written;
-use crate::sigil::ParsedSigils;
 
 /// How a place from which a secret was removed begins.
 const MARK: &str = "[redacted: ";

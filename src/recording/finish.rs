@@ -13,12 +13,12 @@ use super::open_attempt::OpenAttempt;
 use super::record::record;
 use super::state_folders::StateFolders;
 use super::work_tree::changes_since;
+use crate::agent_output::elements::ParsedSigils;
+use crate::agent_output::transcript::{Format, Options, Reader};
 use crate::error::{Error, Result};
-use crate::history::{RedactedReport, Report};
+use crate::journal::history::{RedactedReport, Report};
 use crate::journal::{check_name, check_number, check_run_name};
-use crate::semantic::SemanticMemory;
-use crate::sigil::ParsedSigils;
-use crate::transcript::{Format, Options, Reader};
+use crate::search::semantic::SemanticMemory;
 use crate::workspace::Workspace;
 
 /// Returns a reader for an agent's output.

@@ -10,14 +10,14 @@ use super::meant::of_session;
 use super::open_attempt::OpenAttempt;
 use super::spool::{ATTEMPT, SessionMessage, SpoolFile, Spooled, canonical, problem, saved};
 use super::state_folders::StateFolders;
+use crate::agent_output::elements::{self, Sigil};
+use crate::agent_output::transcript::{Options, Reader};
 use crate::context::Task;
 use crate::entry::Attempt;
 use crate::error::{Argument, Error, Problem, Result};
-use crate::history::Report;
-use crate::sigil::{self, Sigil};
+use crate::journal::history::Report;
 use crate::store::{remove_private, rename_private};
 use crate::text::printed_command;
-use crate::transcript::{Options, Reader};
 use crate::workspace::Workspace;
 
 /// A saved attempt.
@@ -245,7 +245,7 @@ pub fn record_command(root: &Path, file: &Path) -> String {
 
 /// Returns the last task that an agent reports as done or failed.
 pub(crate) fn task_named(text: &str) -> Option<String> {
-    let named = sigil::tokens(text).sigils.into_iter().rev().find_map(|placed| match placed.sigil {
+    let named = elements::tokens(text).sigils.into_iter().rev().find_map(|placed| match placed.sigil {
         Sigil::End(end) => of_session(&end.named, None, &|_| None).ok(),
         _ => None,
     });

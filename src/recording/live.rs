@@ -15,11 +15,11 @@ use super::begun::begun;
 use super::open_attempt::{OpenAttempt, line};
 use super::process_identity::ProcessIdentity;
 use super::sealed::{bytes_locked, content, state_key};
+use crate::agent_output::transcript::AgentSpending;
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
 use crate::store::SealKey;
 use crate::text::choice;
-use crate::transcript::AgentSpending;
 use crate::workspace::Workspace;
 
 /// The folder, below `state/`.

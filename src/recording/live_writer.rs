@@ -11,11 +11,11 @@ use super::live::{
 use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
 use super::sealed::{OpenSealed, bytes_locked, state_key};
+use crate::agent_output::transcript::AgentSpending;
 use crate::entry::knowledge::timestamp;
-use crate::secret::redact;
 use crate::store::Unreadable;
+use crate::text::secret::redact;
 use crate::text::{for_terminal, shorten};
-use crate::transcript::AgentSpending;
 use crate::workspace::Workspace;
 
 /// How much of a text is searched for secrets, in characters.

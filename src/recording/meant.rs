@@ -3,10 +3,10 @@
 //! Pure. Agents write ids wrongly, copy the placeholder, or write the title. Where only one task can be meant, that one
 //! ends, with a warning; an element that names another task ends nothing.
 
+use crate::agent_output::elements::{Refused, TaskEnd};
 use crate::context::Task;
 use crate::entry::Outcome;
 use crate::journal::check_name;
-use crate::sigil::{Refused, TaskEnd};
 use crate::text::fold;
 
 /// The placeholder for an id in examples.
@@ -107,7 +107,7 @@ pub(crate) fn of_session(named: &str, own: Option<&TaskName>, known: KnownTasks<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sigil;
+    use crate::agent_output::elements;
 
     fn task(id: &str, title: &str) -> TaskName {
         TaskName { id: id.to_owned(), title: title.to_owned() }
@@ -122,7 +122,7 @@ mod tests {
     fn an_element_ends_the_task_that_only_it_can_mean() {
         let own = task("t-1", "Fix the login");
         let check = |text: &str, outcome: Option<Outcome>, remarks: &[&str]| {
-            let (found, told) = ending(&sigil::read(text).ends, Some(&own), &known);
+            let (found, told) = ending(&elements::read(text).ends, Some(&own), &known);
             assert_eq!(found, outcome, "{text}");
             assert_eq!(told.iter().map(Refused::to_string).collect::<Vec<_>>(), remarks, "{text}");
         };
@@ -168,7 +168,7 @@ mod tests {
             failed,
             &["line 1: <task-done> names the task `t-2`, and this one is `t-1`"],
         );
-        let (found, told) = ending(&sigil::read("<task-done>t-1</task-done>").ends, None, &known);
+        let (found, told) = ending(&elements::read("<task-done>t-1</task-done>").ends, None, &known);
         assert_eq!((found, told.len()), (None, 1), "an attempt without a task ends none");
     }
 

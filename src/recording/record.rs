@@ -10,22 +10,22 @@ use super::meant::{TaskName, ending};
 use super::notes::{note_told, telling, told_before};
 use super::open_attempt::OpenAttempt;
 use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
+use crate::agent_output::elements::{self, ParsedSigils, Refused, SUGGESTIONS_HEADING};
+use crate::agent_output::transcript::Format;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::entry::{Attempt, AttemptHead, Id, Outcome};
 use crate::error::{Error, Problem, Result};
-use crate::history::{
+use crate::journal::history::{
     RedactedReport, Report, completed_report, error_category, outcome, sections, transcript_problems,
 };
+use crate::journal::strategy::Models;
 use crate::journal::{complete_attempt, recorded_before, task_by_name, write_attempt};
 use crate::knowledge::{self, WriteAction, Written};
-use crate::semantic::SemanticMemory;
+use crate::search::semantic::SemanticMemory;
 use crate::settings::CommitPolicy;
-use crate::sigil::{self, ParsedSigils, Refused, SUGGESTIONS_HEADING};
 use crate::store::Lock;
-use crate::strategy::Models;
 use crate::text::shorten;
-use crate::transcript::Format;
 use crate::workspace::{Work, Workspace};
 
 /// How much of a task's title is in a commit message, in characters.
@@ -49,7 +49,7 @@ pub(crate) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let (report, by_client) = &completed_report(report, transcript, &iteration.model);
     // In an unknown format, the agent's own text cannot be distinguished from a printed file.
     let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
-    let mut output = sigil::read(own);
+    let mut output = elements::read(own);
     let own_task = TaskName::of(&iteration.task);
     let (told, remarks) = ending(&output.ends, own_task.as_ref(), &|name| known_name(workspace, name));
     output.refused.extend(remarks);

@@ -9,10 +9,10 @@ use chrono::TimeDelta;
 
 use super::begun::begun;
 use super::session_run::{SESSION, is_session};
-use crate::catalog::{Area, Catalog};
 use crate::context::{Run, Task};
 use crate::entry::is_ahead;
-use crate::history::AttemptSummary;
+use crate::index::catalog::{Area, Catalog};
+use crate::journal::history::AttemptSummary;
 use crate::journal::{self, both_areas, latest_start, run_of};
 use crate::workspace::Workspace;
 

@@ -19,10 +19,10 @@ use super::process_identity::ProcessIdentity;
 use super::state_folders::{NAME, StateFolders};
 use crate::context::Task;
 use crate::error::{Error, Problem, Result};
-use crate::history::RedactedReport;
+use crate::journal::history::RedactedReport;
 use crate::journal::{check_name, check_number, check_run_name};
-use crate::secret::redact;
 use crate::store::{private_names, read_if_begins, write_private};
+use crate::text::secret::redact;
 use crate::workspace::Workspace;
 
 /// The format of the files.

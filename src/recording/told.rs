@@ -18,14 +18,14 @@ use super::record::{known_name, record};
 use super::runs::{known_task, new_run, recent_run};
 use super::spool::Spooled;
 use super::state_folders::StateFolders;
-use crate::catalog::{Catalog, RowId};
+use crate::agent_output::elements;
 use crate::context::Task;
 use crate::entry::Outcome;
 use crate::error::{Argument, Error, Result};
-use crate::history::Report;
+use crate::index::catalog::{Catalog, RowId};
+use crate::journal::history::Report;
 use crate::journal::{attempt, both_areas, check_name, check_run_name, next_number, summaries};
-use crate::semantic::SemanticMemory;
-use crate::sigil;
+use crate::search::semantic::SemanticMemory;
 use crate::workspace::Workspace;
 
 /// Records an attempt at a task that nobody began, in this run or the active one.
@@ -89,7 +89,7 @@ pub(crate) fn record_kept(
 fn task_of(workspace: &Workspace, run: Option<&str>, output: &str) -> Option<Task> {
     let known = |name: &str| known_name(workspace, name);
     let open = open_task(workspace, run);
-    let named = sigil::read(output).ends.pop().and_then(|end| of_session(&end.named, open.as_ref(), &known).ok());
+    let named = elements::read(output).ends.pop().and_then(|end| of_session(&end.named, open.as_ref(), &known).ok());
     let is_known = |name: &TaskName| known(&name.id).is_some();
     let name = named.filter(|name| open.is_none() || is_known(name)).or(open)?;
     Some(name.task())

@@ -15,13 +15,13 @@ use super::private_file::PromptFile;
 use super::process::{self, Command, OutputEvent, OutputStream, ProcessOutput};
 use super::prompt::prompt;
 use super::report::{AgentReport, validated};
+use crate::agent_output::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
 use crate::memory::{LiveActionKind, LivePhase, Memory, OpenAttempt};
 use crate::recording::LiveWriter;
-use crate::secret::{LineRedactor, redact};
-use crate::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
+use crate::text::secret::{LineRedactor, redact};
 
 /// The variables of a command, and the values that they have.
 const VARIABLES: [(&str, &str); 4] =

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::command::CommandLine;
 use super::process::{INSTALL_IT, not_executable};
 use crate::error::{Error, Result};
-use crate::strategy::MODELS_OF;
+use crate::journal::strategy::MODELS_OF;
 use crate::text::for_terminal;
 
 /// Shells whose `-c` has a script.

@@ -1,8 +1,8 @@
 //! The outside of a run: who is told what happens, and who answers.
 
 use super::progress::RunAttempt;
+use crate::agent_output::transcript::{AgentEvent, AgentSpending};
 use crate::memory::{OpenAttempt, Recorded};
-use crate::transcript::{AgentEvent, AgentSpending};
 
 /// Is told what happens in a run, and answers for whoever stopped it.
 ///

@@ -8,10 +8,10 @@ use super::command::CommandLine;
 use super::interrupt::Interrupt;
 use super::process::GRACE;
 use super::template::PromptTemplate;
+use crate::agent_output::transcript::Format;
 use crate::context::Task;
+use crate::journal::progress::ProgressKind;
 use crate::memory::Run;
-use crate::progress::ProgressKind;
-use crate::transcript::Format;
 
 /// What is run, and how often.
 ///

@@ -4,10 +4,10 @@
 
 use super::report::AgentReport;
 use crate::entry::attempt::{Outcome, Sections};
-use crate::history::killed_by;
+use crate::journal::history::killed_by;
 use crate::memory::Recorded;
-use crate::secret::redact;
 use crate::text;
+use crate::text::secret::redact;
 use crate::text::shorten;
 
 /// The longest reason, in characters.

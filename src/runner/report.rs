@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::command::CommandLine;
 use super::process::ProcessOutput;
+use crate::agent_output::transcript::Transcript;
 use crate::entry::{Outcome, Sections, Validation};
 use crate::error::Error;
 use crate::memory::Report;
 use crate::text;
-use crate::transcript::Transcript;
 
 /// The exit status of a verification that a time-out ended, as `timeout` reports it.
 const TIMED_OUT: i32 = 124;

@@ -6,7 +6,7 @@ use super::attempt::RunningAttempt;
 use super::process;
 use super::report::AgentReport;
 use crate::entry::attempt::{Keep, prepare_text};
-use crate::progress::summary_prompt;
+use crate::journal::progress::summary_prompt;
 
 impl RunningAttempt<'_, '_> {
     /// Returns a summary of the attempt, where one is wanted and could be made.

@@ -10,7 +10,7 @@ use super::options::RunEnd;
 use super::report::AgentReport;
 use super::usage_limit::{has_limit, reset_time};
 use crate::entry::attempt::Outcome;
-use crate::secret::redact;
+use crate::text::secret::redact;
 use crate::text::shorten;
 
 /// How many crashes in a row are a loop of them.

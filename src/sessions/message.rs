@@ -8,18 +8,18 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 
 use super::loop_claims::{Claim, claim_of};
+use crate::agent_output::elements::{self, PlacedSigil, Sigil};
+use crate::agent_output::transcript::Format;
 use crate::context::Task;
 use crate::entry::Outcome;
 use crate::error::{Problem, Result};
-use crate::history::{RedactedReport, Report};
+use crate::journal::history::{RedactedReport, Report};
 use crate::recording::{
     Channel, Contributions, EndedAttempt, OpenAttempt, SessionMessage, TaskName, known_name, new_run, of_session,
     open_task, reader, recent_run, record, redacted, told_iteration,
 };
-use crate::semantic::SemanticMemory;
+use crate::search::semantic::SemanticMemory;
 use crate::settings::Settings;
-use crate::sigil::{self, PlacedSigil, Sigil};
-use crate::transcript::Format;
 use crate::workspace::Workspace;
 
 /// How many tasks one message may end.
@@ -52,7 +52,7 @@ pub(crate) struct SessionWork {
 
 /// Returns whether a message has anything to record, or to refuse.
 pub(crate) fn says_anything(text: &str) -> bool {
-    let tokens = sigil::tokens(text);
+    let tokens = elements::tokens(text);
     !tokens.sigils.is_empty() || !tokens.refused.is_empty()
 }
 
@@ -143,7 +143,7 @@ fn record_facts(workspace: &Workspace, message: &SessionMessage, mut refused: Ve
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let iteration = OpenAttempt::new(run, 1, Task::default(), message.at);
     let said = RedactedReport { is_redacted: message.is_redacted, ..RedactedReport::default() };
-    let mut output = sigil::read(&message.text);
+    let mut output = elements::read(&message.text);
     let facts = Contributions::of(workspace, &EndedAttempt::new(iteration, said, message.at), &mut output)?;
     refused.extend(facts.refused);
     let sections = output.sections.iter().map(|(name, _)| (*name, true));
@@ -190,7 +190,7 @@ impl EndedTasks {
         let mut reports: Vec<Range<usize>> = Vec::new();
         // The end of each part, and its task.
         let mut parts: Vec<(usize, String)> = Vec::new();
-        for PlacedSigil { place, sigil, .. } in sigil::tokens(text).sigils {
+        for PlacedSigil { place, sigil, .. } in elements::tokens(text).sigils {
             let end = match sigil {
                 Sigil::End(end) => end,
                 Sigil::FailureReport(report) => {

@@ -7,12 +7,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::message::says_anything;
+use crate::agent_output::transcript::{Format, Transcript};
 use crate::entry::{Outcome, Sections};
-use crate::history::Report;
+use crate::journal::history::Report;
 use crate::recording::reader;
 use crate::store::open_own_file;
 use crate::text::first_sentence;
-use crate::transcript::{Format, Transcript};
 use crate::workspace::Workspace;
 
 /// How much of a transcript is searched for what the person asked first, in bytes.

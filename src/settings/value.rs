@@ -2,7 +2,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use crate::secret::is_fingerprint;
+use crate::text::secret::is_fingerprint;
 
 /// The longest name of a model, in characters.
 pub(crate) const MAX_MODEL: usize = 64;

@@ -5,6 +5,7 @@ mod command;
 mod invisible;
 pub(crate) mod lines;
 mod own_block;
+pub mod secret;
 pub(crate) mod title;
 pub(crate) mod words;
 

@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use crate::catalog::{Catalog, RowId};
 use crate::entry::{Id, Outcome};
 use crate::error::Problem;
-use crate::history::AttemptSummary;
+use crate::index::catalog::{Catalog, RowId};
+use crate::journal::history::AttemptSummary;
 use crate::journal::{AttemptView, both_areas, latest_start, problems_of};
 use crate::recording::LiveRun;
 use crate::text::is_same_name;

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::log::{Log, LogFilter, page, views};
 use super::task::{NextModel, TaskState, next_model, state};
-use crate::catalog::Catalog;
 use crate::entry::Outcome;
-use crate::history::{AttemptSummary, TaskRecord};
+use crate::index::catalog::Catalog;
+use crate::journal::history::{AttemptSummary, TaskRecord};
 use crate::journal::{both_areas, problems_of, summaries};
 use crate::recording::{LiveRun, live_runs};
 use crate::text::nfc;

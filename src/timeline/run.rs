@@ -8,7 +8,7 @@ use super::totals::AttemptTotals;
 use crate::entry::knowledge::timestamp;
 use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
-use crate::history::AttemptSummary;
+use crate::journal::history::AttemptSummary;
 use crate::journal::{self, AttemptView, both_areas, problems_of};
 use crate::recording::{LiveRun, is_session, unfinished_runs};
 use crate::text::is_same_name;

@@ -12,7 +12,7 @@ use super::totals::AttemptTotals;
 use crate::entry::is_ahead;
 use crate::entry::knowledge::timestamp;
 use crate::error::Problem;
-use crate::history::{self, AttemptSummary, TaskRecord, TouchedFile};
+use crate::journal::history::{self, AttemptSummary, TaskRecord, TouchedFile};
 use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
 use crate::text::{is_same_name, nfc};
 use crate::workspace::Workspace;

@@ -4,15 +4,15 @@ use serde::Serialize;
 
 use super::log::views;
 use super::totals::AttemptTotals;
-use crate::catalog::{Catalog, RowId};
 use crate::context::choose_model;
 use crate::entry::{Difficulty, EntrySummary, Id};
 use crate::error::Problem;
-use crate::history::{RunRecord, TaskRecord};
+use crate::index::catalog::{Catalog, RowId};
+use crate::journal::history::{RunRecord, TaskRecord};
+use crate::journal::strategy::STUCK_AFTER;
 use crate::journal::{self, AttemptView, both_areas, problems_of};
-use crate::queries::summaries;
+use crate::knowledge::queries::summaries;
 use crate::recording::{LiveRun, unfinished_runs};
-use crate::strategy::STUCK_AFTER;
 use crate::text::{choice, is_same_name};
 use crate::workspace::Workspace;
 

@@ -1,10 +1,10 @@
 //! One entry's file: read, and replaced if it is unchanged.
 
 use super::Workspace;
-use crate::catalog::{Area, Catalog, RowId};
 use crate::entry::path::display_path;
 use crate::entry::{self, Id};
 use crate::error::{Error, Problem, Result};
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::store::{Lock, Store};
 use crate::text::edit_distance;
 

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::Workspace;
 use super::activity::Work;
-use crate::catalog::{Area, Catalog, Scan};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
+use crate::index::catalog::{Area, Catalog, Scan};
 use crate::index::{self, Committed, Document, Failure, Overlay, OverlayBuilder, Snapshot, Writer, guarded};
 use crate::store::Lock;
 
@@ -394,7 +394,7 @@ mod tests {
     use super::*;
     use crate::context::{Request, Task};
     use crate::memory::Memory;
-    use crate::retrieve::Query;
+    use crate::search::retrieve::Query;
 
     fn memory() -> (tempfile::TempDir, Memory) {
         let folder = tempfile::tempdir().unwrap();

@@ -10,15 +10,16 @@ mod init;
 mod locking;
 mod merge_driver;
 mod secrets;
+pub(crate) mod watch;
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
-use crate::catalog::Catalog;
 use crate::entry::{Head, Scope};
 use crate::error::Problem;
+use crate::index::catalog::Catalog;
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::text::is_same_name;

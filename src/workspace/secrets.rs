@@ -2,12 +2,12 @@
 
 use super::Workspace;
 use super::activity::Ongoing;
-use crate::catalog::Catalog;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::display_path;
 use crate::entry::{MAX_FILE_BYTES, place};
 use crate::error::{Error, Findings, MAX_OF_FILE, Problem, Result, Severity};
-use crate::secret::{self, Secret};
+use crate::index::catalog::Catalog;
+use crate::text::secret::{self, Secret};
 use crate::text::{floor, invisible};
 
 impl Workspace {

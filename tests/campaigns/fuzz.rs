@@ -6,13 +6,13 @@
 
 use std::sync::LazyLock;
 
+use ralph_memory::agent_output::transcript::{Format, MAX_BROKEN, Options, Reader};
 use ralph_memory::context::defuse;
 use ralph_memory::entry::{Merged, merge as merge_versions};
 use ralph_memory::internals::entry::{
     Attempt, Change, apply, blocks, digest, double_quote, parse, quote, read, scan, split,
 };
 use ralph_memory::internals::sigil::{Tokens, read as read_sigils, tokens};
-use ralph_memory::transcript::{Format, MAX_BROKEN, Options, Reader};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Query};
 use tempfile::TempDir;
 
@@ -191,7 +191,7 @@ pub(crate) fn merge(data: &[u8]) {
 /// Secrets are in order and end between characters, and redacted text has none that is found again.
 pub(crate) fn secrets(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let found = ralph_memory::secret::find(&text);
+    let found = ralph_memory::text::secret::find(&text);
     let mut end = 0;
     for secret in &found {
         assert!(end <= secret.range.start && secret.range.start < secret.range.end, "{found:?}");
@@ -201,14 +201,14 @@ pub(crate) fn secrets(data: &[u8]) {
         let (line, column) = secret.place(&text);
         assert!(line >= 1 && column >= 1);
     }
-    let safe = ralph_memory::secret::redact(&text, &[]);
+    let safe = ralph_memory::text::secret::redact(&text, &[]);
     assert_eq!(safe.matches("[redacted: ").count(), found.len() + unredacted(&text, &found));
     let allowed: Vec<String> = found.into_iter().map(|secret| secret.fingerprint).collect();
-    assert_eq!(ralph_memory::secret::redact(&text, &allowed), text);
+    assert_eq!(ralph_memory::text::secret::redact(&text, &allowed), text);
 }
 
 /// Returns how often the text says of itself that something is redacted.
-fn unredacted(text: &str, found: &[ralph_memory::secret::Secret]) -> usize {
+fn unredacted(text: &str, found: &[ralph_memory::text::secret::Secret]) -> usize {
     let is_kept =
         |at: usize| !found.iter().any(|secret| secret.range.start < at + "[redacted: ".len() && at < secret.range.end);
     text.match_indices("[redacted: ").filter(|(at, _)| is_kept(*at)).count()

@@ -12,7 +12,7 @@ use crate::{Order, secrets};
 
 /// The detector.
 fn detect(text: &str) -> Vec<Range<usize>> {
-    ralph_memory::secret::find(text).into_iter().map(|secret| secret.range).collect()
+    ralph_memory::text::secret::find(text).into_iter().map(|secret| secret.range).collect()
 }
 
 /// How much of each failure is shown.

@@ -6,38 +6,25 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 35] = [
+const ORDER: [(&str, bool); 22] = [
     ("text", true),
-    ("secret", true),
     ("error", true),
     ("settings", true),
     ("entry", true),
-    ("sigil", true),
-    ("transcript", true),
-    ("history", true),
-    ("strategy", true),
-    ("progress", true),
-    ("dedup", true),
+    ("agent_output", true),
     ("store", false),
-    ("child", false),
-    ("git", false),
-    ("catalog", false),
     ("index", false),
+    ("git", false),
     ("workspace", false),
-    ("retrieve", true),
-    ("semantic", false),
     ("journal", false),
+    ("search", false),
     ("knowledge", false),
-    ("queries", false),
     ("context", false),
     ("recording", false),
     ("timeline", false),
     ("sessions", false),
-    ("transfer", false),
-    ("watch", false),
-    ("maintenance", false),
-    ("undo", false),
     ("diagnostics", false),
+    ("import_export", false),
     ("memory", false),
     ("runner", false),
     ("setup", false),
@@ -45,16 +32,21 @@ const ORDER: [(&str, bool); 35] = [
     ("internals", false),
 ];
 /// The pure parts of modules that are not pure as a whole.
-const PURE_PARTS: [&str; 9] = [
+const PURE_PARTS: [&str; 14] = [
     "src/context/mod.rs",
     "src/context/write/",
     "src/diagnostics/check/",
     "src/diagnostics/doctor/",
-    "src/maintenance/plan/",
+    "src/journal/history/",
+    "src/journal/progress.rs",
+    "src/journal/strategy.rs",
+    "src/knowledge/dedup.rs",
+    "src/knowledge/tidy/plan/",
+    "src/knowledge/undo/plan.rs",
+    "src/search/retrieve/",
     "src/sessions/dialect.rs",
     "src/sessions/payload.rs",
-    "src/undo/plan.rs",
-    "src/watch/changes.rs",
+    "src/workspace/watch/changes.rs",
 ];
 /// Crates that only some files may name.
 const CRATES: [(&str, &[&str]); 24] = [
@@ -62,10 +54,10 @@ const CRATES: [(&str, &[&str]); 24] = [
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
     ("jsonc_parser", &["src/setup/json.rs"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
-    ("notify", &["src/watch/"]),
-    ("ureq", &["src/semantic/http.rs"]),
-    ("uuid", &["src/semantic/qdrant/"]),
-    ("sha2", &["src/store/seal.rs", "src/semantic/qdrant/", "src/git/object.rs"]),
+    ("notify", &["src/workspace/watch/"]),
+    ("ureq", &["src/search/semantic/http.rs"]),
+    ("uuid", &["src/search/semantic/qdrant/"]),
+    ("sha2", &["src/store/seal.rs", "src/search/semantic/qdrant/", "src/git/object.rs"]),
     ("sha1_smol", &["src/git/object.rs"]),
     ("clap", &["src/bin/"]),
     ("clap_complete", &["src/bin/"]),
@@ -80,7 +72,7 @@ const CRATES: [(&str, &[&str]); 24] = [
             "src/bin/ralph-memory/commands/complete.rs",
             "src/runner/command.rs",
             "src/setup/hook_line.rs",
-            "src/transcript/codex.rs",
+            "src/agent_output/transcript/codex.rs",
         ],
     ),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
@@ -315,10 +307,9 @@ fn crate_faults(source: &Source) -> Vec<String> {
         "src/bin/ralph-memory/commands/edit.rs",
         "src/bin/ralph-memory/commands/serve.rs",
         "src/bin/ralph-memory/pager.rs",
-        "src/child.rs",
         "src/git/",
         "src/runner/process/",
-        "src/transfer/sqlite.rs",
+        "src/import_export/sqlite.rs",
     ];
     let may_run = homes.iter().any(|home| source.path.starts_with(home));
     if runs && !may_run {
@@ -420,12 +411,15 @@ fn violations_are_detected() {
         faults("src/entry/read.rs", "use crate::{text, store::{Store, Lock}, error};"),
         ["uses `store`, which comes later"]
     );
-    assert_eq!(faults("src/retrieve/mod.rs", "let x = crate::watch::now();"), ["uses `watch`, which comes later"]);
     assert_eq!(
-        faults("src/dedup.rs", "use crate::Knowledge;"),
+        faults("src/search/retrieve/mod.rs", "let x = crate::setup::now();"),
+        ["uses `setup`, which comes later"]
+    );
+    assert_eq!(
+        faults("src/error.rs", "use crate::Knowledge;"),
         ["`crate::Knowledge` is no module; name it where it is defined"]
     );
-    assert_eq!(faults("src/dedup.rs", "use super::store;"), ["leaves its module by `super::`"]);
+    assert_eq!(faults("src/error.rs", "use super::store;"), ["leaves its module by `super::`"]);
     assert_eq!(faults("src/entry/read.rs", "use super::super::store;"), ["leaves its module by `super::`"]);
     assert_eq!(faults("src/entry/read.rs", "use super::x;\n#[cfg(test)]\nmod tests {use super::super::y;}"), [""; 0]);
     // Tests in another file end nothing.
@@ -434,8 +428,8 @@ fn violations_are_detected() {
     assert_eq!(faults("src/store/tests/x.rs", "use super::super::super::y;"), ["leaves its module by `super::`"]);
     assert_eq!(faults("src/entry/read.rs", "// crate::store\nuse std::{fmt, fs::File};"), ["uses `std::fs`"]);
     assert_eq!(faults("src/text.rs", "let now = Utc::now();"), ["uses `Utc::now`"]);
-    assert_eq!(faults("src/maintenance/plan/x.rs", "let now = Utc::now();"), ["uses `Utc::now`"]);
-    assert_eq!(faults("src/catalog/mod.rs", "use tantivy::Index;"), ["names `tantivy`"]);
+    assert_eq!(faults("src/knowledge/tidy/plan/x.rs", "let now = Utc::now();"), ["uses `Utc::now`"]);
+    assert_eq!(faults("src/store/mod.rs", "use tantivy::Index;"), ["names `tantivy`"]);
     assert_eq!(faults("src/entry/edit.rs", "serde_yaml::from_str(x)"), ["names `serde_yaml`"]);
     assert_eq!(faults("src/memory/mod.rs", "use anyhow::Result;"), ["names `anyhow`"]);
     assert_eq!(faults("src/store/mod.rs", "use std::process::Command;"), ["runs a program"]);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
+use ralph_memory::agent_output::transcript::{Format, Options, Reader};
 use ralph_memory::internals::entry::{Attempt, read};
-use ralph_memory::transcript::{Format, Options, Reader};
 
 use crate::loops::steady;
 use crate::support::{TestBase, git, heed_interrupts};

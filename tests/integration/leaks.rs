@@ -5,11 +5,11 @@ use std::fs;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
+use ralph_memory::agent_output::transcript::Format;
 use ralph_memory::entry::{Knowledge, Sections};
 use ralph_memory::error::Message;
 use ralph_memory::memory::Report;
 use ralph_memory::runner::{Assignment, CommandLine, RunEvent, RunOptions, RunProgress, Runner};
-use ralph_memory::transcript::Format;
 use ralph_memory::{Error, Memory, Task};
 
 use crate::secrets::{self, Sample};
@@ -17,7 +17,7 @@ use crate::support::TestBase;
 
 /// The detector and its interface.
 fn detect(text: &str) -> Vec<Range<usize>> {
-    ralph_memory::secret::find(text).into_iter().map(|finding| finding.range).collect()
+    ralph_memory::text::secret::find(text).into_iter().map(|finding| finding.range).collect()
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn channels(texts: &[String]) -> Vec<(&'static str, Vec<String>)> {
         ("title", titles),
         ("body", bodies),
         ("message", each(&|text| Message::from(text).to_string())),
-        ("text", each(&|text| ralph_memory::secret::redact(text, &[]))),
+        ("text", each(&|text| ralph_memory::text::secret::redact(text, &[]))),
         ("attempt", by_case(&attempts, texts.len())),
         ("output", by_case(&output, texts.len())),
     ]

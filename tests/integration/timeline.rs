@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use ralph_memory::Task;
+use ralph_memory::agent_output::transcript::AgentSpending;
 use ralph_memory::memory::{LivePhase, Run};
-use ralph_memory::transcript::AgentSpending;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
+use ralph_memory::agent_output::transcript::Format;
 use ralph_memory::memory::{Report, Run};
-use ralph_memory::transcript::Format;
 use ralph_memory::{Memory, Task};
 
 use crate::support::{Ran, TestBase, git};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Duration, Months, NaiveTime, Utc};
 use clap::ValueEnum;
+use ralph_memory::agent_output::transcript;
 use ralph_memory::entry::{is_task_id, parse_time};
-use ralph_memory::transcript;
 use ralph_memory::{Id, Scope};
 
 /// Reads a point in time: a date or RFC 3339.

@@ -5,13 +5,13 @@ use std::io::{self, BufRead as _, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
+use ralph_memory::agent_output::transcript::AgentSpending;
 use ralph_memory::entry::Outcome;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
 pub(crate) use ralph_memory::text::count;
 use ralph_memory::text::dollars;
 use ralph_memory::text::for_terminal;
-use ralph_memory::transcript::AgentSpending;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 

@@ -11,17 +11,17 @@ use chrono::TimeDelta;
 
 use super::recurring::context_error;
 use super::remedies::{CurrentFailure, remedies};
-use crate::catalog::{Area, Catalog, RowId};
 use crate::context::write::{self, BriefingMaterial, OpenTask};
 use crate::context::{Briefing, BriefingRequest, Budget, NumberedAttempt, Reference};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Outcome, Scope};
 use crate::error::Result;
-use crate::history::{self, AttemptSummary, TaskRecord, Usage};
 use crate::index::Snapshot;
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal;
+use crate::journal::history::{self, AttemptSummary, TaskRecord, Usage};
 use crate::knowledge::beyond_caps;
-use crate::retrieve::superseded;
+use crate::search::retrieve::superseded;
 use crate::workspace::{View, Workspace};
 
 /// How many tasks, errors and entries are read at most: more than fit.

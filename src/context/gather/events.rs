@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use crate::catalog::{Catalog, RowId};
 use crate::context::{ShownEvent, Task};
-use crate::dedup::event_words;
 use crate::entry::{Attempt, Head, Id, Outcome, Scope};
+use crate::index::catalog::{Catalog, RowId};
 use crate::journal;
+use crate::knowledge::dedup::event_words;
 use crate::knowledge::live_events;
-use crate::retrieve::beyond_caps;
+use crate::search::retrieve::beyond_caps;
 use crate::text::shorten;
 use crate::workspace::Workspace;
 

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use crate::context::{NumberedAttempt, Run, Status, Stuck};
 use crate::entry::{AttemptHead, Outcome};
 use crate::error::{Error, Result};
-use crate::history::{AttemptSummary, RunRecord, TaskRecord, UNKNOWN, is_named};
-use crate::strategy::{self, Choice, Models, STUCK_AFTER, SimilarTask};
+use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, UNKNOWN, is_named};
+use crate::journal::strategy::{self, Choice, Models, STUCK_AFTER, SimilarTask};
 use crate::workspace::Workspace;
 
 /// Returns the models of the settings.

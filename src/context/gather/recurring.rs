@@ -1,9 +1,9 @@
 //! Recurring files and errors in the iterations of a task's feature.
 
-use crate::catalog::Catalog;
 use crate::context::{ErrorLine, Recurring, Task};
 use crate::entry::path::{MEMORY_FOLDER, is_project_path};
-use crate::history::{self, AttemptSummary, Recurrence};
+use crate::index::catalog::Catalog;
+use crate::journal::history::{self, AttemptSummary, Recurrence};
 use crate::journal::{error_line, recent_attempts};
 use crate::workspace::Workspace;
 

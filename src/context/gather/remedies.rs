@@ -3,17 +3,17 @@
 //! Who begins a session gains more from the answer to an error of these days than from what contexts often included.
 //! Like a reminder, an entry must share enough with a failure, whatever else matches.
 
-use crate::catalog::Catalog;
 use crate::context::Task;
 use crate::context::write::OpenTask;
 use crate::entry::attempt::Attempt;
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Kind};
-use crate::history::{AttemptSummary, Recurrence};
 use crate::index::Snapshot;
+use crate::index::catalog::Catalog;
 use crate::journal;
-use crate::queries::hits;
-use crate::retrieve::{Hit, Query};
+use crate::journal::history::{AttemptSummary, Recurrence};
+use crate::knowledge::queries::hits;
+use crate::search::retrieve::{Hit, Query};
 use crate::text::floor;
 use crate::workspace::{View, Workspace};
 

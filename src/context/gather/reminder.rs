@@ -6,8 +6,8 @@
 use crate::context::Reference;
 use crate::context::write::remind;
 use crate::entry::{Id, Kind};
-use crate::queries::hits;
-use crate::retrieve::{Hit, Query};
+use crate::knowledge::queries::hits;
+use crate::search::retrieve::{Hit, Query};
 use crate::text::floor;
 use crate::workspace::Workspace;
 

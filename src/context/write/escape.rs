@@ -5,8 +5,8 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
+use crate::agent_output::elements::defuse;
 use crate::entry::body;
-use crate::sigil::defuse;
 use crate::text::{for_terminal, shorten};
 
 /// Returns the text folded to one line, which is safe anywhere but at a line's start.

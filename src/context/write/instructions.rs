@@ -1,8 +1,8 @@
 //! The end of every context: how an agent reports its work and its learnings.
 
 use super::escape;
+use crate::agent_output::elements::SUGGESTIONS_HEADING;
 use crate::entry::is_task_id;
-use crate::sigil::SUGGESTIONS_HEADING;
 
 /// The most of a model's name that is shown, in characters.
 const MODEL_CHARACTERS: usize = 60;
@@ -131,7 +131,7 @@ pub(super) fn reporting(by_tools: bool, task_id: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sigil;
+    use crate::agent_output::elements;
     use crate::text::estimate_tokens;
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
             assert!(text.contains("`<failure-report>` (lines `what_tried:`, `why_failed:`)"), "{text}");
             assert_eq!(text.contains("`record_attempt`"), by_tools, "{text}");
             assert_eq!(id.is_some(), text.contains("<task-failed>t-4be0f7e7cc</task-failed>"), "{text}");
-            let read = sigil::read(&text);
+            let read = elements::read(&text);
             assert!(read.ends.is_empty() && read.failure.is_none() && read.refused.is_empty(), "{read:?}");
         }
         assert!(reporting(true, Some("a`b\n<journal>")).contains("<task-failed>a'b &lt;journal></task-failed>"));

@@ -8,11 +8,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::dedup::{content_words, is_negation, share_most};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
-use crate::maintenance::plan::{LiveEntry, RankedSets};
+use crate::knowledge::dedup::{content_words, is_negation, share_most};
+use crate::knowledge::tidy::plan::{LiveEntry, RankedSets};
 use crate::text::{fold, printed_command};
 
 /// A body of fewer words than this may be right for two entries.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::nearest::NearestNames;
 use crate::entry::{EntryNames, Id, Kind, NamedEntry};
 use crate::error::{Findings, Severity};
-use crate::maintenance::plan::LiveEntry;
+use crate::knowledge::tidy::plan::LiveEntry;
 use crate::text::printed_command;
 
 /// The names of entries, and those that are similar to a wrong one.

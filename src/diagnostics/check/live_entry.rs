@@ -2,7 +2,7 @@
 
 use crate::entry::path::display_path;
 use crate::error::{Findings, MAX_OF_FILE, Message, Problem, Severity};
-use crate::maintenance::plan::LiveEntry;
+use crate::knowledge::tidy::plan::LiveEntry;
 
 impl LiveEntry {
     /// Returns a problem of the file.

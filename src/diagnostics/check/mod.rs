@@ -18,8 +18,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use self::links::KnownNames;
 use crate::entry::{EntryNames, Id, Kind, NamedEntry, Source, is_ahead};
 use crate::error::{Findings, Problem, Severity};
-use crate::maintenance::plan::LiveEntry;
-use crate::retrieve::{Replacements, circles, replaced};
+use crate::knowledge::tidy::plan::LiveEntry;
+use crate::search::retrieve::{Replacements, circles, replaced};
 use crate::text::printed_command;
 
 pub(crate) use self::names::unsafe_name;

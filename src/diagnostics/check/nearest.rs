@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use crate::entry::{Id, Kind};
-use crate::maintenance::plan::LiveEntry;
+use crate::knowledge::tidy::plan::LiveEntry;
 use crate::text::{edit_distance, words};
 
 /// How many names are looked up at most. Each is compared with every entry, and a folder with more broken names than

@@ -6,8 +6,8 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::entry::Kind;
 use crate::error::{Problem, Severity};
-use crate::history::{AttemptSummary, usage};
-use crate::maintenance::plan::LiveEntry;
+use crate::journal::history::{AttemptSummary, usage};
+use crate::knowledge::tidy::plan::LiveEntry;
 
 /// An entry is unused when it was included in no context on this many days on which contexts were recorded.
 const UNUSED_DAYS: usize = 90;
@@ -47,7 +47,7 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
 mod tests {
     use super::*;
     use crate::entry::{AttemptHead, Head, Id, Outcome, parse_time};
-    use crate::history;
+    use crate::journal::history;
 
     fn item(name: &str) -> LiveEntry {
         let head = Head { valid: true, created_at: parse_time("2026-01-01"), ..Head::empty(Kind::Knowledge) };

@@ -1,7 +1,7 @@
 //! The input of the rules for the memory as a whole: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
 
 use crate::git::{MergeDriver, Uncommitted};
-use crate::semantic::SemanticStatus;
+use crate::search::semantic::SemanticStatus;
 use crate::sessions::HookLog;
 use crate::store::{FolderState, LockState, Survey};
 

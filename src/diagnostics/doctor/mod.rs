@@ -12,7 +12,7 @@ use self::folders::folders;
 use self::git::git;
 use self::hooks::hooks;
 use crate::error::{Problem, Severity};
-use crate::semantic::SemanticStatus;
+use crate::search::semantic::SemanticStatus;
 use crate::store::{LockState, Paths};
 use crate::text::printed_command;
 

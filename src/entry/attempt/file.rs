@@ -7,8 +7,8 @@ use super::sections::{Keep, PARTS};
 use super::{Account, Attempt, AttemptHead, NO_REPORT, Outcome, Sections};
 use crate::entry::fields::{self, ATTEMPT};
 use crate::entry::{Entry, Id, MAX_FRONTMATTER_BYTES};
-use crate::secret::redact;
 use crate::text::lines::each_once;
+use crate::text::secret::redact;
 use crate::text::{floor, for_terminal, one_line, shorten};
 
 /// The largest section, in bytes.

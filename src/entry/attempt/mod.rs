@@ -11,8 +11,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{Id, Source};
-use crate::secret::redact;
 use crate::text::choice;
+use crate::text::secret::redact;
 
 pub(crate) use file::{MAX_LIST, MAX_SECTION_BYTES};
 pub(crate) use fingerprint::error_line;

@@ -11,14 +11,14 @@ use super::options::{Assignment, RunEnd, RunOptions};
 use super::progress::{RunAttempt, RunProgress};
 use super::reason::reason;
 use super::trouble::AgentTrouble;
+use crate::agent_output::transcript::AgentSpending;
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::Result;
+use crate::journal::strategy::STUCK_AFTER;
 use crate::memory::{Memory, OpenAttempt, Run};
 use crate::recording::LiveWriter;
-use crate::strategy::STUCK_AFTER;
 use crate::text::{self, printed_command};
-use crate::transcript::AgentSpending;
 
 /// A run that goes on.
 pub(super) struct RunLoop<'a> {

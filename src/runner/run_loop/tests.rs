@@ -4,11 +4,11 @@ use std::fs;
 use std::time::Duration;
 
 use super::*;
+use crate::agent_output::transcript::AgentEvent;
 use crate::entry::Attempt;
 use crate::error::Error;
 use crate::memory::StateFolders;
 use crate::runner::{CommandLine, Interrupt, PromptTemplate, RunAttempt, RunLimit};
-use crate::transcript::AgentEvent;
 
 /// What an agent runs that says that its task is done.
 const DONE: &str = "echo \"<task-done>$RALPH_TASK_ID</task-done>\"";

@@ -5,10 +5,10 @@ use std::io::{BufReader, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
+use ralph_memory::agent_output::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
 use ralph_memory::entry::{Outcome, Validation};
 use ralph_memory::error::Argument;
 use ralph_memory::memory::{AttemptView, KeptAttempt, Recorded, Report, Written, record_command};
-use ralph_memory::transcript::{self, Options, Reader, Transcript, UNKNOWN_FORMAT};
 use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 

@@ -32,7 +32,10 @@ fn first_attempt_without_anything_known() {
     let suggests = Instructions { suggests_events: true, ..material.instructions };
     assert_snapshot!("instructions_with_suggestions", suggests.text());
     // An agent that repeats them says nothing.
-    assert_eq!(crate::sigil::tokens(&suggests.text()), crate::sigil::Tokens::default());
+    assert_eq!(
+        crate::agent_output::elements::tokens(&suggests.text()),
+        crate::agent_output::elements::Tokens::default()
+    );
 }
 
 #[test]

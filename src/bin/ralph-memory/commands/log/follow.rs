@@ -8,10 +8,10 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use clap::builder::styling::Style;
+use ralph_memory::agent_output::transcript::AgentSpending;
 use ralph_memory::memory::{
     AttemptView, EntryFilter, LiveAction, LiveActionKind, LivePhase, LiveRun, LogFilter, WatchEvent, WatchMode,
 };
-use ralph_memory::transcript::AgentSpending;
 use ralph_memory::{Id, Kind, Memory};
 use serde::Serialize;
 

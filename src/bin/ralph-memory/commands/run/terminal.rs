@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use console::{Term, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle};
+use ralph_memory::agent_output::transcript::AgentEvent;
 use ralph_memory::runner::{Interrupt, RunAttempt, RunEvent, RunIo};
-use ralph_memory::secret::redact;
+use ralph_memory::text::secret::redact;
 use ralph_memory::text::{dollars, duration};
-use ralph_memory::transcript::AgentEvent;
 
 use super::feedback;
 use crate::activity;
@@ -223,8 +223,8 @@ mod tests {
 
     use indicatif::TermLike;
 
+    use ralph_memory::agent_output::transcript::AgentSpending;
     use ralph_memory::entry::Outcome;
-    use ralph_memory::transcript::AgentSpending;
 
     use super::*;
 

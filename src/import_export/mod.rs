@@ -1,0 +1,71 @@
+//! Takes in what other programs remember, and gives all of this memory away.
+//!
+//! `sources` is the table of the sources. Each has a file that turns what it finds into [facts](gathered::Fact) or attempts;
+//! nearly none of them writes. `apply` decides about each fact, under one lock for all of them, and `provenance` is what a
+//! repeated import recognises an entry by. What is imported was written by others, so every fact passes the gate of an agent's knowledge: secrets and invisible characters
+//! are refused, fact by fact. Files are opened below one folder, and no link in it is followed.
+
+mod adr;
+mod apply;
+mod claude_memory;
+mod export;
+mod files;
+mod gathered;
+mod jsonl;
+mod markdown;
+mod past;
+mod provenance;
+mod ralph;
+mod report;
+mod request;
+mod rules;
+mod sessions;
+mod sources;
+mod sqlite;
+mod stream;
+mod transcripts;
+mod write;
+
+use crate::error::Result;
+use crate::search::semantic::SemanticMemory;
+use crate::workspace::Workspace;
+use files::FileReader;
+use gathered::SourceContent;
+use write::in_one_write;
+
+pub use export::ExportStream;
+pub(crate) use export::export;
+pub use report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
+pub use request::{AgentFolders, ImportInput, ImportRequest, JsonlFields};
+pub use sources::ImportSource;
+
+/// Imports from one source, as `Memory::import` describes it. Also returns the paths of the files that were written and
+/// have no vectors yet.
+pub(crate) fn import(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    request: &ImportRequest,
+) -> Result<(ImportReport, Vec<String>)> {
+    request.check_input()?;
+    let mut content = SourceContent::default();
+    let each = |read: FileReader, content: &mut SourceContent| {
+        files::each_file(workspace, request, content, &mut |file, content| read(workspace, request, file, content))
+    };
+    match request.source {
+        ImportSource::Sections => each(markdown::sections, &mut content)?,
+        ImportSource::Rules => each(rules::read, &mut content)?,
+        ImportSource::ClaudeMemory => each(claude_memory::read, &mut content)?,
+        ImportSource::MemoryBank => each(markdown::memory_bank, &mut content)?,
+        ImportSource::Adr => adr::gather(workspace, request, &mut content)?,
+        ImportSource::Jsonl => jsonl::gather(workspace, request, &mut content)?,
+        ImportSource::Ralph => ralph::gather(workspace, request, &mut content)?,
+        ImportSource::Transcripts => return transcripts::import(workspace, semantic, request),
+        ImportSource::Export => return stream::take_back(workspace, request),
+    }
+    let SourceContent { mut report, facts, attempts, .. } = content;
+    let written = in_one_write(workspace, request, &mut report, |write, report| match request.source {
+        ImportSource::Ralph => past::record_all(write, attempts, report),
+        _ => apply::apply(write, request, facts, report),
+    })?;
+    Ok((report, written))
+}

@@ -1,0 +1,181 @@
+//! Past sessions of Claude Code and Codex: what was tried, and how it ended. One attempt for each session in which files
+//! changed or the agent reported something.
+
+use chrono::TimeDelta;
+
+use super::report::{ImportAction, ImportReport, ImportedItem};
+use super::request::ImportRequest;
+use super::sessions::{self, ClientSession, SessionFile};
+use crate::agent_output::elements;
+use crate::agent_output::transcript::Transcript;
+use crate::context::Task;
+use crate::entry::{Id, Outcome};
+use crate::error::Result;
+use crate::journal::history::{AttemptSummary, Report};
+use crate::journal::{both_areas, has_attempts, summaries};
+use crate::knowledge::{WriteAction, Written};
+use crate::recording::{self, OpenAttempt};
+use crate::search::semantic::SemanticMemory;
+use crate::text::title_of;
+use crate::workspace::Workspace;
+
+/// How long after its last event a session counts as still going on.
+const STILL: TimeDelta = TimeDelta::minutes(10);
+/// How far the times of a session and of the attempt that was recorded of it may be from each other.
+const APART: TimeDelta = TimeDelta::minutes(2);
+
+/// A session with what its transcript says.
+struct PastSession {
+    session: ClientSession,
+    transcript: Transcript,
+    /// The task that it reports as done or failed.
+    named: Option<String>,
+}
+
+/// Returns the attempts that belong to no session that is known by its id, oldest first.
+fn recorded(workspace: &Workspace) -> Vec<AttemptSummary> {
+    let catalogs = both_areas(workspace);
+    let mut attempts = summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.journal_rows().collect());
+    attempts.retain(|attempt| !recording::is_client_run(&attempt.run_id));
+    attempts
+}
+
+/// Records the past sessions of the project, the oldest first.
+pub(super) fn import(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    request: &ImportRequest,
+) -> Result<(ImportReport, Vec<String>)> {
+    let mut report = ImportReport::default();
+    let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
+    let mut sessions = Vec::new();
+    for file in sessions::find(workspace, request, &mut report)? {
+        match sessions::read(&file, &[&root, workspace.root()]) {
+            Ok(None) => {}
+            Ok(Some(session)) if request.since.is_some_and(|since| session.ended < since) => {}
+            Ok(Some(session)) => sessions.push((session, file)),
+            Err(reason) => report.skip(file.from, reason),
+        }
+    }
+    sessions.sort_by(|(one, _), (other, _)| (one.started, &one.id).cmp(&(other.started, &other.id)));
+    let known = recorded(workspace);
+    for (session, file) in sessions {
+        report.read.push(session.from.path.clone());
+        let title = session.prompt.as_deref().map(title_of).unwrap_or_default();
+        let item = ImportedItem::new(ImportAction::Added, session.from.clone(), &title);
+        match look(workspace, request, &known, session, &file, &item)? {
+            Ok(_) if request.dry_run => report.items.push(item),
+            Ok(past) => record(workspace, semantic, &past, &item, &mut report)?,
+            Err(left_out) => report.items.push(left_out),
+        }
+    }
+    Ok((report, Vec::new()))
+}
+
+/// Records one session.
+fn record(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    past: &PastSession,
+    item: &ImportedItem,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let recorded = recording::record_past(workspace, semantic, &past.iteration(), &past.report())?;
+    report.items.push(item.clone().with_id(Some(recorded.id)));
+    report.items.extend(recorded.knowledge.iter().map(|added| of_knowledge(added, item)));
+    let refused = |reason: String| ImportedItem { action: ImportAction::Refused, ..item.clone() }.because(reason);
+    report.items.extend(recorded.refused.into_iter().map(refused));
+    report.problems.extend(recorded.problems);
+    Ok(())
+}
+
+fn of_knowledge(added: &Written, session: &ImportedItem) -> ImportedItem {
+    let action = match added.action {
+        WriteAction::Created => ImportAction::Added,
+        WriteAction::Updated => ImportAction::Updated,
+        WriteAction::Unchanged | WriteAction::Restored => ImportAction::Unchanged,
+    };
+    ImportedItem::new(action, session.from.clone(), &added.title).with_id(Some(added.id.clone()))
+}
+
+/// Reads a session, or returns what becomes of its `item` where it is not recorded.
+fn look(
+    workspace: &Workspace,
+    request: &ImportRequest,
+    known: &[AttemptSummary],
+    session: ClientSession,
+    file: &SessionFile,
+    item: &ImportedItem,
+) -> Result<std::result::Result<PastSession, ImportedItem>> {
+    let left_out = |action| ImportedItem { action, ..item.clone() };
+    let skipped = |reason: &str| Ok(Err(left_out(ImportAction::Skipped).because(reason)));
+    let run_id = session.run_id();
+    if has_attempts(workspace, &run_id)? {
+        let id = Id::of_path(&format!("journal/{run_id}/0001.md"));
+        return Ok(Err(left_out(ImportAction::Unchanged).with_id(id)));
+    }
+    if request.ongoing.as_ref() == Some(&session.id) || workspace.now() - session.ended < STILL {
+        return skipped("it may still be going on; import it when it has ended");
+    }
+    let reader = recording::reader(workspace, session.format);
+    let transcript = match file.open().and_then(|from| reader.read(from).map_err(|error| error.to_string())) {
+        Ok(transcript) => transcript,
+        Err(reason) => return skipped(&format!("it cannot be read: {reason}")),
+    };
+    let changed = !transcript.files.created.is_empty() || !transcript.files.modified.is_empty();
+    if !changed && elements::tokens(&transcript.text).sigils.is_empty() {
+        return skipped("no file was changed in it, and its agent reported nothing");
+    }
+    let named = recording::task_named(&transcript.text);
+    let past = PastSession { session, transcript, named };
+    if past.is_among(known) {
+        return skipped("the journal has an attempt of that time already");
+    }
+    Ok(Ok(past))
+}
+
+impl PastSession {
+    /// Returns whether one of these attempts is of the session: one at the task that it names, or, if it names none, any
+    /// that began during it.
+    fn is_among(&self, attempts: &[AttemptSummary]) -> bool {
+        let ClientSession { started, ended, .. } = self.session;
+        attempts.iter().any(|attempt| {
+            let seconds = attempt.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or_default();
+            #[expect(clippy::cast_possible_truncation, reason = "whole seconds are enough")]
+            let attempt_ended = attempt.started_at + TimeDelta::seconds(seconds as i64);
+            match &self.named {
+                Some(id) => {
+                    attempt.task_id.as_ref() == Some(id)
+                        && (attempt.started_at - APART..=attempt_ended + APART).contains(&started)
+                }
+                None => (started..=ended + APART).contains(&attempt.started_at),
+            }
+        })
+    }
+
+    fn iteration(&self) -> OpenAttempt {
+        let asked = self.session.prompt.as_deref().unwrap_or(&self.transcript.summary);
+        let title = Some(title_of(asked)).filter(|title| !title.trim().is_empty());
+        let title = title.unwrap_or_else(|| format!("Session of {}", self.session.started.format("%Y-%m-%d")));
+        let task = Task { id: self.named.clone(), ..Task::new(title) };
+        OpenAttempt::new(self.session.run_id(), 1, task, self.session.started)
+    }
+
+    fn report(&self) -> Report {
+        // Who says neither that it is done nor that it failed has done something, and nobody knows whether all of it.
+        let outcome = match &self.transcript {
+            _ if self.named.is_some() => None,
+            transcript if transcript.is_interrupted => Some(Outcome::Interrupted),
+            transcript if transcript.is_blocked => Some(Outcome::Blocked),
+            transcript if transcript.is_failed => Some(Outcome::Error),
+            _ => Some(Outcome::Partial),
+        };
+        let lasted = (self.session.ended - self.session.started).num_seconds();
+        Report {
+            outcome,
+            transcript: Some(self.transcript.clone()),
+            duration_secs: u32::try_from(lasted).ok().map(f64::from),
+            ..Report::default()
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Searching: the entries that match a query best, and an excerpt of each.
+
+use std::cell::OnceCell;
+
+use serde::Serialize;
+
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{EntrySummary, Head, Id, body, frontmatter};
+use crate::error::{Problem, Result};
+use crate::index::Snapshot;
+use crate::index::catalog::{Area, Catalog};
+use crate::knowledge::beyond_caps;
+use crate::search::retrieve::{self, Hit, Meaning, Query};
+use crate::text;
+use crate::text::secret::redact;
+use crate::workspace::{View, Work, Workspace};
+
+/// How much of an entry's text is searched for an excerpt, in bytes. Longer entries are rare, and the rest of them is
+/// not worth the time.
+const EXCERPT_BYTES: usize = 64 * 1024;
+/// How much of it is read where the query is empty, in bytes.
+const BEGINNING_BYTES: usize = 4 * 1024;
+
+/// The result of [`Memory::search`](crate::Memory::search).
+///
+/// ```
+/// use ralph_memory::{Knowledge, Memory, Query};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.add(&Knowledge::new("Ports of the staging hosts", ["staging"], "PostgreSQL listens on 5433."))?;
+/// std::fs::write(root.join(".ralph/knowledge/draft.md"), "no frontmatter\n")?;
+/// let found = memory.search(&Query { text: "which port has postgresql".into(), ..Query::default() }, 5)?;
+/// assert_eq!(found.hits[0].entry.id.as_str(), "knowledge/ports-of-the-staging-hosts");
+/// assert_eq!(found.problems[0].path, ".ralph/knowledge/draft.md", "a broken file hides no other");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchResults {
+    /// The entries, best first.
+    pub hits: Vec<Hit>,
+    /// Problems of the files that were read.
+    pub problems: Vec<Problem>,
+}
+
+/// Returns the `limit` entries that match best, best first. `meaning` returns how similar the entries and the query are
+/// in meaning, if that is known, and otherwise why not.
+pub(crate) fn search(
+    workspace: &Workspace,
+    query: &Query,
+    limit: usize,
+    meaning: impl Fn(&[View], &Snapshot) -> (Option<Meaning>, Vec<Problem>),
+) -> Result<SearchResults> {
+    let areas = if query.archived { &[Area::Live, Area::Archive][..] } else { &[Area::Live] };
+    workspace.answer(areas, |views, snapshot| {
+        let (meaning, unknown) = meaning(views, snapshot);
+        let hits = hits(workspace, views, snapshot, query, meaning.as_ref(), limit, &|_| true)?;
+        let problems = views.iter().flat_map(|view| view.catalog.problems());
+        let problems = problems.chain(workspace.settings_problems.clone()).chain(unknown).collect();
+        Ok(SearchResults { hits, problems })
+    })
+}
+
+/// Returns, for each of the entries, the line of its text that shares most words with the query.
+pub(crate) fn excerpts<'a>(
+    workspace: &Workspace,
+    entries: impl IntoIterator<Item = &'a EntrySummary>,
+    query: &str,
+    limit: usize,
+) -> Vec<String> {
+    let excerpt = |entry: &EntrySummary| {
+        let Ok(file) = workspace.store.read(entry.path.as_relative()) else { return String::new() };
+        let text = String::from_utf8_lossy(&file.bytes);
+        let body = frontmatter::split(&text).map_or(&*text, |split| &text[split.body..]);
+        let most = if query.trim().is_empty() { BEGINNING_BYTES } else { EXCERPT_BYTES };
+        let beginning = &body[..text::floor(body, most)];
+        // Redaction comes before a line is cut, which could leave half a secret.
+        text::excerpt(&redact(&body::prose(beginning), &workspace.settings.allowed_secrets), query, limit)
+    };
+    let entries: Vec<&EntrySummary> = entries.into_iter().collect();
+    let mut reading = workspace.doing(Work::Reading, Some(entries.len()));
+    entries.into_iter().map(excerpt).inspect(|_| reading.advance(1)).collect()
+}
+
+/// Returns the hits of a query among the entries of the views that `keep` accepts. `snapshot` was made of the views.
+pub(crate) fn hits(
+    workspace: &Workspace,
+    views: &[View],
+    snapshot: &Snapshot,
+    query: &Query,
+    meaning: Option<&Meaning>,
+    limit: usize,
+    keep: &dyn Fn(&Head) -> bool,
+) -> Result<Vec<Hit>> {
+    let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
+    // Few searches find an event, and only those need to know which are over the limits.
+    let beyond = OnceCell::new();
+    let keep = |id: &Id, head: &Head| {
+        let is_event = class(head.category.as_deref()) == Class::Event;
+        keep(head)
+            && (!is_event || query.archived || !beyond.get_or_init(|| beyond_caps(workspace, catalogs[0])).contains(id))
+    };
+    retrieve::search(&catalogs, snapshot, query, meaning, limit, workspace.now(), &keep)
+        .map_err(|source| workspace.index_error(Area::Live, source))
+}

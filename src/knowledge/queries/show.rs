@@ -1,0 +1,142 @@
+//! A single entry: the content of its file, its links, and its replacements.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::usage::all_usage;
+use super::view::{EntryLink, EntryView};
+use crate::entry::knowledge::timestamp;
+use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
+use crate::error::{Problem, Result};
+use crate::index::catalog::{self, Area, Catalog};
+use crate::search::retrieve::{Replacements, replaced};
+use crate::workspace::{Workspace, current_id, no_such_entry};
+
+/// The result of [`Memory::show`](crate::Memory::show).
+///
+/// ```
+/// use ralph_memory::{Id, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// std::fs::write(root.join(".ralph/knowledge/vpn.md"), "---\ntitle: VPN\n---\n\nUse the one in Oslo.\n")?;
+/// let shown = memory.show(&Id::parse("vpn").ok_or("not an id")?)?;
+/// assert_eq!(shown.entry.summary.title, "VPN");
+/// assert_eq!(shown.problems[0].code, "missing-tags");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShowResult {
+    /// The entry.
+    pub entry: EntryView,
+    /// Problems of its file.
+    pub problems: Vec<Problem>,
+}
+
+/// Returns the live entry with this id, else the archived one.
+pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
+    let (now, live, archive) = (workspace.now(), workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    let id = &current_id(&live, &archive, id)?;
+    let (catalog, row) = match (live.row_of_id(id), archive.row_of_id(id)) {
+        (Some(row), _) => (&live, row),
+        (None, Some(row)) => (&archive, row),
+        (None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
+    };
+    let path = catalog.path(row);
+    let file = workspace.store.read(&path);
+    let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
+    let entry = entry::read(&path, &file.bytes);
+    let head = entry.head.clone();
+    let others = indexable(&live);
+    let names = names(&live, &archive, &others);
+    let replacements = replacements(&live, &names, &others, now);
+    let superseded = replaced(&replacements.counted);
+    let would_supersede = distinct(replacements.suggested.iter().filter(|(new, _)| new == id).map(|(_, old)| old), id);
+    let replacing = |pairs: &[(Id, Id)]| distinct(pairs.iter().filter(|(_, old)| old == id).map(|(new, _)| new), id);
+    let usage = || all_usage(now, &[&live, &archive]).remove(id);
+    let view = EntryView {
+        task_id: head.task_id.clone(),
+        run_id: head.run_id.clone(),
+        expires_at: head.expires_at.map(timestamp),
+        supersedes: head.supersedes.iter().filter(|old| !would_supersede.contains(old)).cloned().collect(),
+        superseded_by: replacing(&replacements.counted),
+        would_be_superseded_by: replacing(&replacements.suggested),
+        would_supersede,
+        files: head.files.clone(),
+        questions: head.questions.clone(),
+        frontmatter: all_fields(&entry, &file.bytes),
+        links: links_of(&names, &entry.head),
+        backlinks: links_to(&names, &others, id),
+        usage: (id.kind() == Kind::Knowledge).then(usage).flatten(),
+        body: entry.body,
+        ..EntryView::from(EntrySummary::new(id.clone(), &path, head, &superseded, now))
+    };
+    Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
+}
+
+/// Returns the live entries that are indexable, in the order of their paths.
+fn indexable(live: &Catalog) -> Vec<(Id, Head)> {
+    let rows = live.rows().filter(|row| live.is_indexable(*row));
+    rows.filter_map(|row| Some((live.id(row)?, live.head(row)))).collect()
+}
+
+/// Returns the names by which links find entries.
+fn names(live: &Catalog, archive: &Catalog, indexable: &[(Id, Head)]) -> EntryNames {
+    let mut names = EntryNames::default();
+    for (id, head) in indexable {
+        names.add_live(id.clone(), head, true);
+    }
+    for row in live.rows().filter(|row| !live.is_indexable(*row)) {
+        live.id(row).into_iter().for_each(|id| names.add_live(id, &Head::empty(Kind::Knowledge), false));
+    }
+    catalog::add_archived(&mut names, archive);
+    names
+}
+
+fn replacements(live: &Catalog, names: &EntryNames, indexable: &[(Id, Head)], now: DateTime<Utc>) -> Replacements {
+    let mut replacements = Replacements::default();
+    let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
+    let source_of = |old: &Id| live.row_of_id(old).map(|row| live.head(row).source);
+    for (id, head) in indexable {
+        replacements.add(id, head, now, &current, &source_of);
+    }
+    replacements
+}
+
+/// Returns these entries without the one with this id, which is no other one of itself.
+fn distinct<'a>(others: impl Iterator<Item = &'a Id>, id: &Id) -> Vec<Id> {
+    let mut others: Vec<Id> = others.filter(|other| *other != id).cloned().collect();
+    others.dedup();
+    others
+}
+
+/// Returns where the links in the body with this head lead.
+fn links_of(names: &EntryNames, head: &Head) -> Vec<EntryLink> {
+    let link = |link: &entry::Link| EntryLink {
+        id: names.of_link(&link.target, &head.scope).and_then(NamedEntry::live).cloned(),
+        text: link.target.clone(),
+        line: link.line,
+    };
+    head.links.iter().map(link).collect()
+}
+
+/// Returns the first link of each other entry to the one with this id.
+fn links_to(names: &EntryNames, indexable: &[(Id, Head)], id: &Id) -> Vec<EntryLink> {
+    let first = |(other, head): &(Id, Head)| {
+        let leads_here = |link: &&entry::Link| names.of_link(&link.target, &head.scope).is_some_and(|to| to.id() == id);
+        let link = head.links.iter().find(leads_here)?;
+        Some(EntryLink { id: Some(other.clone()), text: head.title.clone(), line: link.line })
+    };
+    indexable.iter().filter(|(other, _)| other != id).filter_map(first).collect()
+}
+
+/// Returns all of an entry's frontmatter; null if it cannot be read.
+fn all_fields(entry: &Entry, bytes: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(bytes);
+    let split = frontmatter::split(&text).ok().filter(|_| entry.head.valid);
+    let fields = split.and_then(|split| frontmatter::parse(&text[split.head]).ok());
+    fields.map_or(Value::Null, |fields| Value::Object(fields.into_iter().collect()))
+}

@@ -1,0 +1,100 @@
+//! `archive`: moves the entries that a caller names to the archive, all or none of them.
+
+use super::archiving::{PlannedMove, archived_names};
+use super::report::TidyReport;
+use crate::entry::Id;
+use crate::error::{Error, Result};
+use crate::index::catalog::{Area, Catalog};
+use crate::knowledge::refuse_unlisted;
+use crate::store::Lock;
+use crate::workspace::{Workspace, live_entry};
+
+/// Implements [`Memory::archive`](crate::Memory::archive).
+pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
+    if ids.is_empty() {
+        return Err(Error::invalid("ID", "name at least one entry"));
+    }
+    let lock = workspace.lock_entries()?;
+    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    refuse_unlisted(workspace, &[&archive])?;
+    let planned = planned_moves(workspace, &live, &archive, ids)?;
+    let moves: Vec<(&str, &str)> = planned.iter().map(PlannedMove::paths).collect();
+    move_or_put_back(workspace, &lock, &moves)?;
+    workspace.commit_moved();
+    let written: Vec<_> = moves.iter().map(|(_, to)| workspace.store.memory().join(to)).collect();
+    let problems = lock.settled(&written).into_iter().collect();
+    let moved = planned.into_iter().map(|planned| planned.entry).collect();
+    Ok(TidyReport { moved, merged: Vec::new(), problems })
+}
+
+/// Returns each entry once, with its path and its path in the archive.
+fn planned_moves(workspace: &Workspace, live: &Catalog, archive: &Catalog, ids: &[Id]) -> Result<Vec<PlannedMove>> {
+    let mut names = archived_names(archive);
+    let mut planned: Vec<PlannedMove> = Vec::new();
+    for id in ids {
+        let (row, id) = live_entry(workspace, live, id)?;
+        if planned.iter().all(|known| known.entry.id != id) {
+            let (path, fingerprint) = (live.path(row), live.fingerprint(row));
+            planned.push(PlannedMove::new((&id, &path), fingerprint, None, &mut names, workspace.now()));
+        }
+    }
+    Ok(planned)
+}
+
+/// Moves files to their new paths. If one cannot be moved, those before it get their old paths back.
+fn move_or_put_back(workspace: &Workspace, lock: &Lock, moves: &[(&str, &str)]) -> Result<()> {
+    let results = workspace.store.move_all(lock, moves)?;
+    let done: Vec<(&str, &str)> =
+        moves.iter().zip(&results).filter(|(_, result)| result.is_ok()).map(|((from, to), _)| (*to, *from)).collect();
+    let failed: Result<Vec<()>> = results.into_iter().collect();
+    if failed.is_err() {
+        // Where even that fails, the error says which file was the first that could not be moved.
+        let _ = workspace.store.move_all(lock, &done);
+    }
+    failed.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::with_pairs;
+    use crate::entry::Id;
+    use crate::error::Error;
+
+    fn ids(names: &[&str]) -> Vec<Id> {
+        names.iter().map(|name| Id::parse(name).unwrap()).collect()
+    }
+
+    #[test]
+    fn all_of_the_entries_are_archived_or_none() {
+        let (folder, memory) = with_pairs(2);
+        let is_live = |name: &str| folder.path().join(format!(".ralph/knowledge/{name}.md")).is_file();
+        let refused = memory.archive(&ids(&["old-0", "absent", "new-0"]));
+        assert!(matches!(refused, Err(Error::NoSuchEntry { .. })), "{refused:?}");
+        assert!(is_live("old-0") && is_live("new-0"));
+        let done = memory.archive(&ids(&["old-0", "new-1", "old-0"])).unwrap();
+        let paths: Vec<&str> = done.moved.iter().map(|moved| moved.to.as_str()).collect();
+        assert_eq!(paths, [".ralph/archive/knowledge/old-0.md", ".ralph/archive/knowledge/new-1.md"]);
+        assert!(!is_live("old-0") && is_live("new-0") && is_live("old-1") && !is_live("new-1"));
+        let again = memory.archive(&ids(&["new-0", "old-0"]));
+        assert!(matches!(again, Err(Error::AlreadyArchived { .. })), "{again:?}");
+        assert!(is_live("new-0"));
+        memory.restore(&ids(&["old-0"])[0], None).unwrap();
+        assert!(is_live("old-0"));
+    }
+
+    #[test]
+    fn files_that_were_moved_before_a_failure_are_put_back() {
+        let (folder, memory) = with_pairs(2);
+        let lock = memory.workspace.lock_entries().unwrap();
+        let moves = [
+            ("knowledge/old-0.md", "archive/knowledge/old-0.md"),
+            ("knowledge/absent.md", "archive/knowledge/absent.md"),
+            ("knowledge/new-0.md", "archive/knowledge/new-0.md"),
+        ];
+        let failed = super::move_or_put_back(&memory.workspace, &lock, &moves);
+        assert!(matches!(failed, Err(Error::Io { .. })), "{failed:?}");
+        for name in ["old-0", "new-0"] {
+            assert!(folder.path().join(format!(".ralph/knowledge/{name}.md")).is_file(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Moves planned files to the archive, in batches between which other processes get the lock.
+//!
+//! A file that changed since the plan was made stays where it is, and is reported. It knows nothing about why a file is
+//! archived.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::plan::ArchiveReason;
+use super::report::{ArchivedEntry, TidyReport};
+use crate::entry::{EntryPath, Id};
+use crate::error::{Error, Problem, Result};
+use crate::index::catalog::Catalog;
+use crate::store::{Lock, Unreadable, archived_path, let_others_lock};
+use crate::workspace::{Ongoing, Work, Workspace};
+
+/// How long the lock is held before every process that waits for it gets a chance.
+pub(super) const MAX_HOLD: Duration = Duration::from_millis(200);
+/// How many files are written or moved between two commits of the index: other processes read those that are in none.
+const COMMIT_EVERY: usize = 1_000;
+/// Reasons why a file is left as it is.
+pub(super) const SAVED: &str = "another program saved it at the same moment";
+pub(super) const GONE: &str = "it is gone";
+
+/// Returns the paths in the archive, to which a plan adds those that it takes.
+pub(super) fn archived_names(archive: &Catalog) -> BTreeSet<String> {
+    archive.rows().map(|row| archive.path(row)).collect()
+}
+
+/// A file that is to go to the archive.
+pub(super) struct PlannedMove {
+    /// Of the bytes that the plan was made from.
+    fingerprint: u64,
+    pub(super) entry: ArchivedEntry,
+}
+
+impl PlannedMove {
+    /// Plans the move of the file at `from`, and takes a free one of the `names` in the archive.
+    pub(super) fn new(
+        (id, from): (&Id, &str),
+        fingerprint: u64,
+        reason: Option<ArchiveReason>,
+        names: &mut BTreeSet<String>,
+        now: DateTime<Utc>,
+    ) -> PlannedMove {
+        let to = archived_path(from, now, &|path| names.contains(path));
+        let entry = ArchivedEntry { id: id.clone(), from: EntryPath::new(from), to: EntryPath::new(&to), reason };
+        names.insert(to);
+        PlannedMove { fingerprint, entry }
+    }
+
+    /// Returns its path, and its path in the archive.
+    pub(super) fn paths(&self) -> (&str, &str) {
+        (self.entry.from.as_relative(), self.entry.to.as_relative())
+    }
+
+    /// Returns a problem where the file is not the one that the plan was made from.
+    pub(super) fn changed(&self, workspace: &Workspace) -> Option<Problem> {
+        let reason = match workspace.store.read(self.entry.from.as_relative()) {
+            Ok(file) if xxh3_64(&file.bytes) == self.fingerprint => return None,
+            Err(Unreadable::Missing) => GONE,
+            _ => SAVED,
+        };
+        Some(skipped(&self.entry.from, reason))
+    }
+}
+
+/// Work under the lock in batches. Between two of them other processes can take the lock.
+pub(super) struct LockedBatches<'a> {
+    workspace: &'a Workspace,
+    /// The lock, and when it was taken.
+    lock: Option<(Lock, Instant)>,
+    /// How long the lock is held at a time.
+    max_hold: Duration,
+    /// The number of files that were written or moved since the last commit of the index.
+    n_uncommitted: usize,
+    /// Whether git was busy with the work tree; the wait happens only once.
+    busy: Option<Problem>,
+    archiving: Ongoing<'a>,
+    /// Called before the lock is taken, so that tests can act as another program there.
+    interrupt: &'a mut dyn FnMut(),
+    report: TidyReport,
+}
+
+impl<'a> LockedBatches<'a> {
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        max_hold: Duration,
+        n_files: usize,
+        interrupt: &'a mut dyn FnMut(),
+    ) -> LockedBatches<'a> {
+        let archiving = workspace.doing(Work::Archiving, Some(n_files));
+        let report = TidyReport::default();
+        LockedBatches { workspace, lock: None, max_hold, n_uncommitted: 0, busy: None, archiving, interrupt, report }
+    }
+
+    /// Runs a piece of work on `n_files` files under the lock.
+    pub(super) fn run(
+        &mut self,
+        n_files: usize,
+        work: impl FnOnce(&Lock, &mut TidyReport) -> Result<()>,
+    ) -> Result<()> {
+        if self.lock.as_ref().is_some_and(|(_, begun)| begun.elapsed() >= self.max_hold) {
+            self.lock = None;
+            if self.n_uncommitted >= COMMIT_EVERY {
+                self.workspace.commit_moved();
+                self.n_uncommitted = 0;
+            } else {
+                let_others_lock();
+            }
+        }
+        if self.lock.is_none() {
+            (self.interrupt)();
+            self.lock = Some((self.lock()?, Instant::now()));
+        }
+        let Some((lock, _)) = &self.lock else { return Ok(()) };
+        self.n_uncommitted += n_files;
+        work(lock, &mut self.report)?;
+        self.archiving.advance(n_files);
+        Ok(())
+    }
+
+    fn lock(&mut self) -> Result<Lock> {
+        if self.busy.is_some() {
+            return self.workspace.lock_within_git();
+        }
+        let (lock, busy) = self.workspace.lock_entries()?.into_parts();
+        self.busy = busy;
+        Ok(lock)
+    }
+
+    /// Brings the index up to date, and returns what was done.
+    pub(super) fn finish(self) -> TidyReport {
+        drop(self.lock);
+        drop(self.archiving);
+        let mut report = self.report;
+        if !(report.moved.is_empty() && report.merged.is_empty()) {
+            self.workspace.commit_moved();
+            report.problems.extend(self.busy);
+        }
+        report
+    }
+}
+
+/// Moves files as planned. A file that changed, disappeared or whose name was taken since is reported, and stays.
+pub(super) fn move_planned(
+    workspace: &Workspace,
+    lock: &Lock,
+    planned: &[PlannedMove],
+    report: &mut TidyReport,
+) -> Result<()> {
+    let mut unchanged = Vec::new();
+    for planned in planned {
+        match planned.changed(workspace) {
+            Some(problem) => report.problems.push(problem),
+            None => unchanged.push(planned),
+        }
+    }
+    let moves: Vec<(&str, &str)> = unchanged.iter().map(|planned| planned.paths()).collect();
+    for (planned, moved) in unchanged.iter().zip(workspace.store.move_all(lock, &moves)?) {
+        match moved {
+            Ok(()) => report.moved.push(planned.entry.clone()),
+            Err(Error::Conflict { .. }) => {
+                let reason = "its name in the archive was taken in the meantime";
+                report.problems.push(skipped(&planned.entry.from, reason));
+            }
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                report.problems.push(skipped(&planned.entry.from, GONE));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reports that a file was left as it is.
+pub(super) fn skipped(path: &EntryPath, reason: &str) -> Problem {
+    let message = format!("left as it is: {reason}");
+    Problem::warning(path.to_string(), "skipped", message, "the next call considers it again")
+}

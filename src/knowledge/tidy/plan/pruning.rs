@@ -1,0 +1,339 @@
+//! Decides which entries go to the archive.
+//!
+//! Pure: heads and the journal's record in, decisions out. Nothing is ever deleted by what it decides.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use super::LiveEntry;
+use crate::entry::knowledge::{Class, class};
+use crate::entry::{Id, Kind, Outcome};
+use crate::journal::history::{self, AttemptSummary, Usage};
+use crate::search::retrieve::beyond_caps;
+use crate::settings::EventCaps;
+
+/// Days after which the attempts at a finished task are archived.
+const DONE_DAYS: u32 = 7;
+/// Days after which knowledge is old.
+const KNOWLEDGE_DAYS: u32 = 90;
+/// Old knowledge that was in no context for this many days is archived.
+const UNUSED_DAYS: u32 = 30;
+/// The same, for old knowledge that a successful attempt had in its context.
+const USEFUL_DAYS: u32 = 365;
+/// Days after which a superseded entry is archived.
+const SUPERSEDED_DAYS: u32 = 30;
+
+/// Why an entry goes to the archive.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::ArchiveReason;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let outage = "---\ntitle: Outage\ntags: [mail]\nexpires_at: 2022-05-01\n---\n\nMail is down.\n";
+/// std::fs::write(root.join(".ralph/knowledge/outage.md"), outage)?;
+/// let reason = memory.tidy(true)?.moved[0].reason.ok_or("it was merged")?;
+/// assert_eq!((reason, reason.as_str()), (ArchiveReason::Expired, "it has expired"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArchiveReason {
+    /// It is an attempt at a task that was done some time ago.
+    TaskDone,
+    /// It has expired.
+    Expired,
+    /// Another entry replaced it some time ago.
+    Superseded,
+    /// It is an event over the limit: there are enough more important or newer ones.
+    BeyondCaps,
+    /// It is old, and was included in no context for some time.
+    Unused,
+}
+
+impl ArchiveReason {
+    /// Returns the reason in a few words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ArchiveReason::TaskDone => "its task is done",
+            ArchiveReason::Expired => "it has expired",
+            ArchiveReason::Superseded => "another entry replaces it",
+            ArchiveReason::BeyondCaps => "there are more important or newer events",
+            ArchiveReason::Unused => "it is old, and no context included it",
+        }
+    }
+}
+
+/// Each entry that live ones replace, with these, and when they were written.
+pub(crate) type ReplacedBy = HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>>;
+
+/// Returns which of the live entries go to the archive, in the given order, and why. The attempts are all, archived ones
+/// included, in the order in which they were begun.
+///
+/// Each rule waits for a number of days of the settings. Knowledge counts as unused only as far as its use is recorded:
+/// the contexts of attempts must reach back that many days before the newest attempt, and only these days count. A
+/// clone without a journal proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
+/// succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
+pub(crate) fn plan_moves<'a>(
+    live: &'a [LiveEntry],
+    (attempts, superseded): (&[AttemptSummary], &ReplacedBy),
+    now: DateTime<Utc>,
+    caps: EventCaps,
+) -> Vec<(&'a LiveEntry, ArchiveReason)> {
+    let done = done_tasks(attempts, now);
+    let is_over = |item: &LiveEntry| item.head.is_expired(now) || superseded.contains_key(&item.id);
+    let is_event =
+        |item: &LiveEntry| item.head.kind == Kind::Knowledge && class(item.head.category.as_deref()) == Class::Event;
+    let events = live.iter().filter(|item| is_event(item) && !is_over(item));
+    let beyond = beyond_caps(events.map(|item| (&item.id, &item.head)), caps);
+    let recorded = RecordedUse::of(attempts);
+    let reason = |item: &LiveEntry| {
+        if item.head.kind == Kind::Journal {
+            let is_done = item.head.task_id.as_ref().is_some_and(|task| done.contains(task.as_str()));
+            return is_done.then_some(ArchiveReason::TaskDone);
+        }
+        if item.head.is_expired(now) {
+            return Some(ArchiveReason::Expired);
+        }
+        if let Some(by) = superseded.get(&item.id) {
+            let since = by.iter().map(|(_, written)| *written).min().flatten();
+            let is_due = since.is_some_and(|since| is_past(since, SUPERSEDED_DAYS, now));
+            return is_due.then_some(ArchiveReason::Superseded);
+        }
+        if beyond.contains(&item.id) {
+            return Some(ArchiveReason::BeyondCaps);
+        }
+        let is_old = item.head.recency().is_some_and(|at| is_past(at, KNOWLEDGE_DAYS, now));
+        (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item))).then_some(ArchiveReason::Unused)
+    };
+    let live: Vec<&LiveEntry> = live.iter().filter(|item| item.head.valid).collect();
+    let mut reasons: HashMap<&Id, ArchiveReason> =
+        live.iter().filter_map(|item| Some((&item.id, reason(item)?))).collect();
+    with_replaced(&live, superseded, &mut reasons);
+    live.into_iter().filter_map(|item| Some((item, *reasons.get(&item.id)?))).collect()
+}
+
+/// Adds the entries all of whose replacements go to the archive: otherwise they would be in contexts again, though
+/// something newer and better was archived.
+fn with_replaced<'a>(live: &[&'a LiveEntry], superseded: &ReplacedBy, reasons: &mut HashMap<&'a Id, ArchiveReason>) {
+    let mut hidden: Vec<&LiveEntry> = live.iter().copied().filter(|item| !reasons.contains_key(&item.id)).collect();
+    hidden.retain(|item| superseded.contains_key(&item.id));
+    loop {
+        let n_hidden = hidden.len();
+        hidden.retain(|item| {
+            let is_left_alone = superseded[&item.id].iter().all(|(by, _)| reasons.contains_key(by));
+            if is_left_alone {
+                reasons.insert(&item.id, ArchiveReason::Superseded);
+            }
+            !is_left_alone
+        });
+        // What went may have replaced others in turn.
+        if hidden.len() == n_hidden {
+            return;
+        }
+    }
+}
+
+/// Returns whether a time lies so many days back.
+fn is_past(time: DateTime<Utc>, days: u32, now: DateTime<Utc>) -> bool {
+    time.checked_add_signed(TimeDelta::days(days.into())).is_some_and(|end| end <= now)
+}
+
+/// Returns the tasks whose last attempt with a result succeeded, and that had no attempt for some days since.
+fn done_tasks(attempts: &[AttemptSummary], now: DateTime<Utc>) -> HashSet<&str> {
+    let mut last: HashMap<&str, (bool, DateTime<Utc>)> = HashMap::new();
+    for past in attempts {
+        let Some(task) = &past.task_id else { continue };
+        let (is_done, ended_at) = last.entry(task.as_str()).or_insert((false, past.ended_at()));
+        *ended_at = past.ended_at().max(*ended_at);
+        if past.head.outcome.is_success().is_some() {
+            *is_done = past.head.outcome == Outcome::Done;
+        }
+    }
+    last.into_iter()
+        .filter(|(_, (is_done, ended_at))| *is_done && is_past(*ended_at, DONE_DAYS, now))
+        .map(|(task, _)| task)
+        .collect()
+}
+
+/// The recorded use of knowledge.
+struct RecordedUse {
+    oldest: DateTime<Utc>,
+    newest: DateTime<Utc>,
+    usage: HashMap<Id, Usage>,
+}
+
+impl RecordedUse {
+    fn of(attempts: &[AttemptSummary]) -> Option<RecordedUse> {
+        let recorded = || attempts.iter().filter(|past| !past.head.context.is_empty());
+        Some(RecordedUse {
+            oldest: recorded().map(|past| past.started_at).min()?,
+            newest: recorded().map(|past| past.started_at).max()?,
+            usage: history::usage(recorded()),
+        })
+    }
+
+    /// Returns whether an entry could have been used in the days before the newest attempt, and was not. An entry that
+    /// has helped gets more days: the task that needs it may be rare.
+    fn is_unused(&self, item: &LiveEntry) -> bool {
+        let used = self.usage.get(&item.id);
+        let has_helped = used.is_some_and(|used| used.succeeded > 0);
+        let days = if has_helped { USEFUL_DAYS } else { UNUSED_DAYS };
+        let Some(begin) = self.newest.checked_sub_signed(TimeDelta::days(days.into())) else { return false };
+        let was_there = item.head.recency().is_some_and(|at| at < begin);
+        let last_used = used.and_then(|used| used.last_used);
+        was_there && self.oldest <= begin && last_used.is_none_or(|at| at < begin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{AttemptHead, Head, parse_time};
+
+    fn at(day: &str) -> DateTime<Utc> {
+        parse_time(day).unwrap()
+    }
+
+    fn entry(name: &str, head: Head) -> LiveEntry {
+        let id = Id::parse(name).unwrap();
+        LiveEntry { path: format!("{id}.md"), id, head, counts: true }
+    }
+
+    fn knowledge(name: &str, written: &str) -> LiveEntry {
+        entry(name, Head { valid: true, created_at: parse_time(written), ..Head::empty(Kind::Knowledge) })
+    }
+
+    fn hint(name: &str, importance: u8) -> LiveEntry {
+        let item = knowledge(name, "2026-02-25");
+        LiveEntry { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
+    }
+
+    /// Returns as many events as a project may have.
+    fn hints(importance: u8) -> impl Iterator<Item = LiveEntry> {
+        (0..30).map(move |number| hint(&format!("event-{number}"), importance))
+    }
+
+    /// Attempts: day, task, outcome, context.
+    fn attempts(of: &[(&str, &str, Outcome, &[&str])]) -> Vec<AttemptSummary> {
+        let past = |(number, (day, task, outcome, context)): (u32, &(&str, &str, Outcome, &[&str]))| {
+            let context = context.iter().map(|id| Id::parse(id).unwrap()).collect();
+            let head = AttemptHead { context, duration_secs: Some(60.0), ..AttemptHead::new(number, *outcome) };
+            AttemptSummary { task_id: Some((*task).to_owned()), ..history::tests::past(number, at(day), head) }
+        };
+        (1..).zip(of).map(past).collect()
+    }
+
+    /// Checks which entries go to the archive, and why.
+    #[track_caller]
+    fn check(
+        live: &[LiveEntry],
+        attempts: &[AttemptSummary],
+        superseded: &ReplacedBy,
+        now: &str,
+        expected: &[(&str, ArchiveReason)],
+    ) {
+        let found = plan_moves(live, (attempts, superseded), at(now), EventCaps::default());
+        let found: Vec<(&str, ArchiveReason)> = found.iter().map(|(item, reason)| (item.id.stem(), *reason)).collect();
+        assert_eq!(found, expected, "{now}");
+    }
+
+    #[test]
+    fn attempts_are_archived_some_days_after_their_task_is_done() {
+        use Outcome::{Blocked, Done, Failed, Interrupted};
+        let attempts = attempts(&[
+            ("2026-03-01", "done", Failed, &[]),
+            ("2026-03-02", "done", Done, &[]),
+            ("2026-03-02", "open", Done, &[]),
+            ("2026-03-03", "open", Blocked, &[]),
+            ("2026-03-02", "stopped", Done, &[]),
+            ("2026-03-09", "stopped", Interrupted, &[]),
+        ]);
+        let item = |past: &AttemptSummary| {
+            entry(past.id.as_str(), Head { valid: true, task_id: past.task_id.clone(), ..Head::empty(Kind::Journal) })
+        };
+        let items: Vec<LiveEntry> = attempts.iter().map(item).collect();
+        let all = ["0001", "0002", "0005", "0006"].map(|number| (number, ArchiveReason::TaskDone));
+        for (now, n_done) in [("2026-03-09T00:00:59Z", 0), ("2026-03-09T00:01:00Z", 2), ("2026-03-17", 4)] {
+            check(&items, &attempts, &ReplacedBy::new(), now, &all[..n_done]);
+        }
+    }
+
+    #[test]
+    fn knowledge_is_archived_once_it_is_recorded_as_unused() {
+        use Outcome::{Done, Failed};
+        let live = [knowledge("old", "2026-01-01"), knowledge("used", "2026-01-01"), knowledge("young", "2026-04-20")];
+        // The days of two attempts, what the first one's context had beside `used`, and whether `old` is unused then.
+        for (first, with, last, now, is_unused) in [
+            ("2026-04-01", "x", "2026-05-10", "2026-05-11", true),
+            // Nobody worked since: nothing more was left unused.
+            ("2026-04-01", "x", "2026-05-10", "2027-05-11", true),
+            // Records of less than 30 days.
+            ("2026-04-15", "x", "2026-05-10", "2026-05-11", false),
+            // Old enough by 90 days, not before.
+            ("2026-02-01", "x", "2026-03-31", "2026-03-31T23:59:59Z", false),
+            ("2026-02-01", "x", "2026-03-31", "2026-04-01", true),
+            // Used once, and then no more.
+            ("2026-04-01", "old", "2026-05-02", "2026-05-11", true),
+            ("2026-04-03", "old", "2026-05-02", "2026-05-11", false),
+        ] {
+            let attempts = attempts(&[(first, "t", Failed, &[with, "used"]), (last, "t", Failed, &["used"])]);
+            let old = [("old", ArchiveReason::Unused)];
+            check(&live, &attempts, &ReplacedBy::new(), now, &old[..usize::from(is_unused)]);
+        }
+        check(&live, &[], &ReplacedBy::new(), "2027-05-11", &[]);
+        // What has helped is kept for longer.
+        let live = [knowledge("failed", "2026-01-01"), knowledge("helped", "2026-01-01")];
+        let unused = [("failed", ArchiveReason::Unused), ("helped", ArchiveReason::Unused)];
+        for (last, now, n_unused) in
+            [("2026-06-01", "2026-06-02", 1), ("2027-02-01", "2027-02-02", 1), ("2027-02-03", "2027-02-04", 2)]
+        {
+            let attempts = attempts(&[
+                ("2026-02-01", "t", Done, &["helped"]),
+                ("2026-02-02", "t", Failed, &["helped", "failed"]),
+                (last, "t", Failed, &["other"]),
+            ]);
+            check(&live, &attempts, &ReplacedBy::new(), now, &unused[..n_unused]);
+        }
+    }
+
+    #[test]
+    fn expired_entries_and_events_over_the_limits_are_archived() {
+        let mut expired = knowledge("expired", "2026-01-01");
+        expired.head.expires_at = Some(at("2026-03-01"));
+        let mut over = hint("over", 90);
+        over.head.expires_at = Some(at("2026-02-26"));
+        let mut invalid = expired.clone();
+        invalid.head.valid = false;
+        let mut live = vec![expired, knowledge("replaced", "2026-01-01"), hint("least", 10), invalid];
+        live.extend(hints(50));
+        let superseded = [(live[1].id.clone(), vec![(live[4].id.clone(), Some(at("2026-02-01")))])].into();
+        let beyond = ("least", ArchiveReason::BeyondCaps);
+        check(&live, &[], &superseded, "2026-02-28", &[beyond]);
+        let all = [("expired", ArchiveReason::Expired), ("replaced", ArchiveReason::Superseded), beyond];
+        check(&live, &[], &superseded, "2026-03-03", &all);
+        // An expired event does not count towards the limits.
+        live.push(over);
+        check(&live[4..], &[], &ReplacedBy::new(), "2026-02-28", &[("over", ArchiveReason::Expired)]);
+    }
+
+    #[test]
+    fn superseded_entries_are_archived_with_their_replacements() {
+        let mut live = vec![knowledge("oldest", "2026-02-24"), knowledge("old", "2026-02-24"), hint("first", 10)];
+        live.extend(hints(90).chain([knowledge("second", "2026-02-25")]));
+        let first = ("first", ArchiveReason::BeyondCaps);
+        let with_all = [("oldest", ArchiveReason::Superseded), ("old", ArchiveReason::Superseded), first];
+        for (of_old, expected) in [(&["first"][..], &with_all[..]), (&["first", "second"], &[first])] {
+            let by = |names: &[&str]| {
+                names.iter().map(|name| (Id::parse(name).unwrap(), Some(at("2026-02-25")))).collect::<Vec<_>>()
+            };
+            let superseded = [(live[0].id.clone(), by(&["old"])), (live[1].id.clone(), by(of_old))].into();
+            check(&live, &[], &superseded, "2026-02-28", expected);
+        }
+    }
+}

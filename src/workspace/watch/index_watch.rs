@@ -1,0 +1,279 @@
+//! The thread of a watcher: it scans the files, commits changes to the index, and sends them to a channel.
+//!
+//! It knows when to scan from [`Watcher`], and never decides what changed by a notification. A receiver that takes nothing never blocks it: later changes are combined until there is room.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SendError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::changes::{PendingChanges, WatchEvent};
+use super::notifications::{RECONCILE, SharedHints, WakeReason, WatchMode, Watcher};
+use crate::entry::path::display_path;
+use crate::error::{Error, Result};
+use crate::index::catalog::{Area, Catalog};
+use crate::store::LockState;
+use crate::workspace::Workspace;
+
+/// How soon an event that found no room in the channel is sent again.
+const SEND_AGAIN: Duration = Duration::from_millis(500);
+/// How soon the files are scanned again when another process was writing the index.
+const BUSY: Duration = Duration::from_secs(2);
+/// Longer than any wait lasts.
+const FOREVER: Duration = Duration::from_secs(3_600);
+/// How often the folders are listed until no new one appears: each time watches what appeared in between.
+const ROUNDS: usize = 8;
+/// How many events the channel holds; later changes are combined.
+const CAPACITY: usize = 16;
+
+/// A watcher at work. Dropping it ends the watcher.
+///
+/// ```
+/// use std::sync::Arc;
+/// use ralph_memory::Memory;
+/// use ralph_memory::memory::WatchMode;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// let memory = Arc::new(memory);
+/// let watcher = memory.watch(WatchMode::Native)?;
+/// assert_eq!(Arc::strong_count(&memory), 2, "the thread of the watcher has the other one");
+/// drop(watcher);
+/// assert_eq!(Arc::strong_count(&memory), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WatchHandle {
+    events: Receiver<WatchEvent>,
+    hints: Arc<SharedHints>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WatchHandle {
+    /// Returns the channel of the watcher's events. The watcher works whether or not they are received: it combines
+    /// changes until there is room for them.
+    pub fn events(&self) -> &Receiver<WatchEvent> {
+        &self.events
+    }
+}
+
+impl Drop for WatchHandle {
+    fn drop(&mut self) {
+        self.hints.stop();
+        if let Some(thread) = self.thread.take() {
+            // An error only means that it panicked, which was printed then.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Starts a watcher of the files of `workspace` in a thread of its own.
+///
+/// # Errors
+///
+/// [`Error::Io`] where no thread can be started.
+pub(crate) fn start<W>(workspace: W, mode: WatchMode) -> Result<WatchHandle>
+where
+    W: Deref<Target = Workspace> + Send + 'static,
+{
+    let memory = workspace.store.memory().to_owned();
+    let partly = vec![
+        (workspace.store.root().to_owned(), vec![".ralph"]),
+        (memory.clone(), vec!["knowledge", "journal", "archive"]),
+    ];
+    let watcher = Watcher::new(mode, partly);
+    let hints = watcher.hints();
+    let (sender, events) = sync_channel(CAPACITY);
+    let thread = std::thread::Builder::new().name("watch".to_owned());
+    let failed = |source| Error::Io { action: "watch", path: memory, source };
+    let thread = thread.spawn(move || WatchLoop::new(workspace, watcher, sender).run()).map_err(failed)?;
+    Ok(WatchHandle { events, hints, thread: Some(thread) })
+}
+
+/// The state of the thread.
+struct WatchLoop<W> {
+    workspace: W,
+    watcher: Watcher,
+    sender: SyncSender<WatchEvent>,
+    /// The fingerprints of the files at the last scan, by path.
+    known: BTreeMap<String, u64>,
+    pending: PendingChanges,
+    notices: Vec<String>,
+    /// The last reason why the index could not be kept up to date, which is reported once.
+    index_failure: Option<String>,
+    is_ready: bool,
+}
+
+impl<W: Deref<Target = Workspace>> WatchLoop<W> {
+    fn new(workspace: W, watcher: Watcher, sender: SyncSender<WatchEvent>) -> WatchLoop<W> {
+        WatchLoop {
+            workspace,
+            watcher,
+            sender,
+            known: BTreeMap::new(),
+            pending: PendingChanges::default(),
+            notices: Vec::new(),
+            index_failure: None,
+            is_ready: false,
+        }
+    }
+
+    fn run(mut self) {
+        let (mut watch_all_again, mut must_scan, mut is_indexed, mut scanned) = (false, true, false, Instant::now());
+        loop {
+            if must_scan {
+                scanned = Instant::now();
+                is_indexed = self.scan(watch_all_again);
+            }
+            let Ok(is_all_sent) = self.send() else { return };
+            // A scan costs time; an attempt to send costs none.
+            let longest = if !is_all_sent {
+                SEND_AGAIN
+            } else if is_indexed {
+                FOREVER
+            } else {
+                BUSY
+            };
+            (must_scan, watch_all_again) = match self.watcher.wait(longest) {
+                WakeReason::FilesChanged => (true, false),
+                WakeReason::FoldersChanged => (true, true),
+                // The system may have left out a folder as well.
+                WakeReason::Time => {
+                    let is_due = scanned.elapsed() >= RECONCILE || self.watcher.mode() == WatchMode::Poll;
+                    (is_due || !is_indexed && scanned.elapsed() >= BUSY, is_due)
+                }
+                WakeReason::Stopped => return,
+            };
+        }
+    }
+
+    /// Scans all files, and returns whether the index has them all.
+    fn scan(&mut self, mut watch_all_again: bool) -> bool {
+        let mut catalogs = self.catalogs();
+        for _ in 0..ROUNDS {
+            // A folder that was not watched until now may hold files of which no notification came.
+            if !self.watcher.follow(&self.folders(&catalogs), watch_all_again) {
+                break;
+            }
+            watch_all_again = false;
+            catalogs = self.catalogs();
+        }
+        if let Some(reason) = self.watcher.take_failure() {
+            self.notices.push(format!("the files are checked every second: {reason}"));
+        }
+        self.note_changes(&catalogs);
+        if !self.is_ready {
+            self.is_ready = true;
+            self.pending = PendingChanges::default();
+            let folders = catalogs.iter().map(|catalog| catalog.folders().count()).sum();
+            let entries = self.known.len();
+            let polling = self.watcher.mode() == WatchMode::Poll;
+            // The channel is empty.
+            let _ = self.sender.try_send(WatchEvent::Ready { entries, folders, polling });
+        }
+        self.index(&catalogs)
+    }
+
+    fn catalogs(&self) -> [Catalog; 2] {
+        [Area::Live, Area::Archive].map(|area| self.workspace.catalog(area))
+    }
+
+    /// Returns the folders to watch: those of entries, and those above, in which they come and go.
+    fn folders(&self, catalogs: &[Catalog]) -> BTreeSet<PathBuf> {
+        let store = &self.workspace.store;
+        let above = [store.root().to_owned(), store.memory().to_owned(), store.memory().join("archive")];
+        let folders = catalogs.iter().flat_map(Catalog::folders).map(|path| store.memory().join(path));
+        above.into_iter().chain(folders).collect()
+    }
+
+    /// Notes what changed since the last scan, and remembers this one.
+    fn note_changes(&mut self, catalogs: &[Catalog]) {
+        let mut now = BTreeMap::new();
+        for catalog in catalogs {
+            for row in catalog.rows() {
+                let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
+                let before = self.known.get(&path);
+                if before != Some(&fingerprint) {
+                    let problems = if catalog.has_problem(row) { catalog.head(row).problems } else { Vec::new() };
+                    self.pending.put(display_path(&path), before.is_some(), Some(problems));
+                }
+                now.insert(path, fingerprint);
+            }
+        }
+        for path in self.known.keys().filter(|path| !now.contains_key(*path)) {
+            self.pending.put(display_path(path), true, None);
+        }
+        self.known = now;
+    }
+
+    /// Updates the index, and returns whether no further attempt is needed.
+    fn index(&mut self, catalogs: &[Catalog; 2]) -> bool {
+        let is_indexed = |catalog: &Catalog| {
+            let has_index = catalog.index_is_known() && catalog.index_id().is_some();
+            (has_index || catalog.is_empty()) && catalog.n_pending() == 0 && catalog.stale_paths().is_empty()
+        };
+        if catalogs.iter().all(is_indexed) {
+            return true;
+        }
+        let Ok(lock) = self.workspace.store.wait_for_cache_lock(Duration::ZERO) else {
+            if matches!(self.workspace.store.cache_lock_state(), LockState::Held(_)) {
+                // Another process writes the index, perhaps without these changes.
+                return false;
+            }
+            self.index_failed("the cache cannot be written".to_owned());
+            return true;
+        };
+        for area in [Area::Archive, Area::Live] {
+            if let Err(failure) = self.workspace.commit(&lock, area, false) {
+                self.index_failed(self.workspace.index_error(area, failure).to_string());
+                // It would fail again half a second later.
+                return true;
+            }
+        }
+        self.index_failure = None;
+        true
+    }
+
+    /// Reports once why the index is not kept up to date.
+    fn index_failed(&mut self, reason: String) {
+        if self.index_failure.as_ref() != Some(&reason) {
+            self.notices.push(format!("the index is not kept up to date: {reason}"));
+            self.index_failure = Some(reason);
+        }
+    }
+
+    /// Sends the events for which there is room, and returns whether those were all.
+    ///
+    /// # Errors
+    ///
+    /// That the receiver is gone.
+    fn send(&mut self) -> std::result::Result<bool, SendError<()>> {
+        while let Some(message) = self.notices.first() {
+            if !self.offer(WatchEvent::Notice { message: message.clone() })? {
+                return Ok(false);
+            }
+            self.notices.remove(0);
+        }
+        if let Some(changes) = self.pending.combined(self.known.len())
+            && !self.offer(WatchEvent::Changed(changes))?
+        {
+            return Ok(false);
+        }
+        self.pending = PendingChanges::default();
+        Ok(true)
+    }
+
+    /// Sends an event if there is room for it, and returns whether there was.
+    fn offer(&self, event: WatchEvent) -> std::result::Result<bool, SendError<()>> {
+        match self.sender.try_send(event) {
+            Ok(()) => Ok(true),
+            Err(TrySendError::Full(_)) => Ok(false),
+            Err(TrySendError::Disconnected(_)) => Err(SendError(())),
+        }
+    }
+}
