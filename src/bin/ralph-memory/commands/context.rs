@@ -26,7 +26,7 @@ use crate::{parse, project_paths};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory context
-  ralph-memory context \"Speed up the scan\" --file src/index/catalog/scan.rs
+  ralph-memory context \"Speed up the scan\" --file src/scan.rs
   ralph-memory context \"Fix the login\" --tokens 4000 > prompt.md")]
 pub(crate) struct ContextArgs {
     #[command(flatten)]
