@@ -17,6 +17,9 @@ use super::site::SiteState;
 
 /// How long a form may take to arrive.
 const LONGEST: Duration = Duration::from_secs(10);
+/// How long after a form's change the pages are loaded again. The watcher sees changes together that are less than a second apart: one
+/// that is undone at once is none to it.
+const AGAIN: Duration = Duration::from_millis(1_500);
 
 /// Returns the answer to a form: the page of the entry, or why nothing was changed.
 pub(super) async fn act(
@@ -38,6 +41,10 @@ pub(super) async fn act(
     match done {
         Ok(Ok(address)) => {
             site.changed();
+            tokio::spawn(async move {
+                tokio::time::sleep(AGAIN).await;
+                site.changed();
+            });
             let to = HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("./"));
             (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
         }
