@@ -123,7 +123,7 @@ impl Findings {
             total.add(kept);
             total.add(unlisted);
             listed.extend(problems);
-            listed.extend(unlisted.unlisted(&path, "of this file"));
+            listed.extend(unlisted.unlisted(&path, "in this file"));
         }
         if listed.len() > MAX_IN_ALL {
             let mut severities: Vec<Severity> = listed.iter().map(|problem| problem.severity).collect();
@@ -137,7 +137,7 @@ impl Findings {
                 *unlisted.of(problem.severity) += usize::from(!is_kept);
                 is_kept
             });
-            listed.extend(unlisted.unlisted(".ralph/", "of other files"));
+            listed.extend(unlisted.unlisted(".ralph/", "in other files"));
         }
         (listed, total)
     }
@@ -172,7 +172,7 @@ mod tests {
         let last = &listed[44];
         assert_eq!(
             (last.to_string().as_str(), last.severity),
-            ("b: 7 more warnings of this file are not listed", Severity::Warning)
+            ("b: 7 more warnings in this file are not listed", Severity::Warning)
         );
     }
 
@@ -187,6 +187,6 @@ mod tests {
         assert_eq!((total.errors, total.warnings), (1, MAX_IN_ALL + 50));
         assert_eq!(listed.len(), MAX_IN_ALL + 1);
         assert_eq!((listed[MAX_IN_ALL - 1].path.as_str(), listed[MAX_IN_ALL - 2].path.as_str()), ("z", "00998"));
-        assert_eq!(listed[MAX_IN_ALL].to_string(), ".ralph/: 51 more warnings of other files are not listed");
+        assert_eq!(listed[MAX_IN_ALL].to_string(), ".ralph/: 51 more warnings in other files are not listed");
     }
 }

@@ -85,7 +85,7 @@ pub enum Error {
         version: Option<String>,
     },
     /// Another entry of the same scope has this title.
-    #[error("`{id}` has the title \"{title}\" already")]
+    #[error("`{id}` already has the title \"{title}\"")]
     TitleTaken {
         /// The requested title.
         title: String,
@@ -93,7 +93,7 @@ pub enum Error {
         id: String,
     },
     /// The entry is in the archive, not among the live entries.
-    #[error("`{id}` is in the archive already")]
+    #[error("`{id}` is already in the archive")]
     AlreadyArchived {
         /// The requested entry.
         id: String,
@@ -126,7 +126,7 @@ pub enum Error {
         by: Option<u64>,
     },
     /// Taking back an operation failed half-way, and the finished part could not be reverted.
-    #[error("operation {number} is taken back only in part")]
+    #[error("operation {number} was taken back only in part")]
     HalfUndone {
         /// The number of the operation that was to be taken back.
         number: u64,
@@ -170,7 +170,7 @@ pub enum Error {
         problems: Vec<Problem>,
     },
     /// A budget has no room for the parts that a text always has.
-    #[error("a {text} needs at least {least} {unit}, and the budget is {given}")]
+    #[error("a {text} needs at least {least} {unit}, but the budget is {given}")]
     BudgetTooSmall {
         /// The text: "context" or "briefing".
         text: &'static str,
@@ -274,8 +274,8 @@ pub enum Error {
         /// Why it could not be recorded.
         source: Box<Error>,
     },
-    /// An agent is still at work although its run has ended.
-    #[error("cannot begin an attempt: the agent of attempt {number} of {run_id} is still at work, as process {pid}")]
+    /// An agent is still running although its run has ended.
+    #[error("cannot begin an attempt: the agent of attempt {number} of {run_id} is still running as process {pid}")]
     StillWorking {
         /// The run, which was killed.
         run_id: String,
@@ -285,7 +285,7 @@ pub enum Error {
         pid: u32,
     },
     /// A run in progress records its own attempts.
-    #[error("a run works on this task, and records its attempts: attempt {number} of {run_id}")]
+    #[error("a run is working on this task and records its attempts: attempt {number} of {run_id}")]
     Held {
         /// The run.
         run_id: String,
@@ -301,7 +301,7 @@ pub enum Error {
         hint: String,
     },
     /// Some files of clients were written before the next one failed.
-    #[error("set-up has stopped half-way; it has written {}", list(.written))]
+    #[error("setup stopped half-way; it has written {}", list(.written))]
     PartlySetUp {
         /// The files that were written.
         written: Vec<PathBuf>,
@@ -339,7 +339,7 @@ impl Error {
 }
 
 fn elsewhere(above: Option<&Path>) -> String {
-    above.map_or_else(|| " or above it".to_owned(), |above| format!("; the one above it is in `{}`", above.display()))
+    above.map_or_else(|| " or above it".to_owned(), |above| format!("; the nearest one above is in `{}`", above.display()))
 }
 
 fn no_operation(number: Option<u64>) -> String {

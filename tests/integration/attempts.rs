@@ -514,7 +514,7 @@ fn no_iteration_begins_while_an_agent_outlives_its_run() {
     let path = std::env::var_os("PATH").unwrap();
     let ran = base.with(["run", "--resume", "--agent", "true"]).env("PATH", &path).run();
     assert_eq!(ran.code, Some(4), "{ran}");
-    let told = format!("is still at work, as process {pid}");
+    let told = format!("is still running as process {pid}");
     assert!(ran.stderr.contains(&told) && ran.stderr.contains(&format!("`kill {pid}`")), "{ran}");
     assert!(base.files(".ralph/journal").is_empty());
     fs::remove_file(home.join("pid")).unwrap();
