@@ -50,7 +50,7 @@ pub struct LogFilter {
     pub feature: Option<String>,
     /// Only attempts with one of these outcomes; empty for all.
     pub outcomes: Vec<Outcome>,
-    /// Only attempts of this model, whatever its case.
+    /// Only attempts of this model; case is ignored.
     pub model: Option<String>,
     /// Only attempts that began at this time or later.
     pub since: Option<DateTime<Utc>>,
