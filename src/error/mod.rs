@@ -339,7 +339,10 @@ impl Error {
 }
 
 fn elsewhere(above: Option<&Path>) -> String {
-    above.map_or_else(|| " or above it".to_owned(), |above| format!("; the nearest one above is in `{}`", above.display()))
+    above.map_or_else(
+        || " or above it".to_owned(),
+        |above| format!("; the nearest one above is in `{}`", above.display()),
+    )
 }
 
 fn no_operation(number: Option<u64>) -> String {

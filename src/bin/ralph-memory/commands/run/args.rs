@@ -19,7 +19,8 @@ use crate::parse::{self, OutputFormat};
 /// line at the end of an attempt says why its task is not done.
 #[derive(Debug, Clone, clap::Args)]
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
-#[command(after_help = "The agent can be any command. It gets the prompt on standard input, or in a file if its command
+#[command(
+    after_help = "The agent can be any command. It gets the prompt on standard input, or in a file if its command
 names {prompt_file}, and reports in its output what the context's instructions ask for. Arguments may
 hold {model}, {prompt_file}, {task_id}, {run_id} and {attempt}; the environment has RALPH_TASK_ID,
 RALPH_RUN_ID and RALPH_ATTEMPT, and RALPH_MODEL if the command or a script in it reads that:
@@ -44,7 +45,8 @@ Examples:
     --verify \"sh -c 'make && make check'\"
   ralph-memory run --task-file TODO.md --agent \"./agent.sh {prompt_file}\" \\
     --prompt prompt.md --strategy escalate
-  ralph-memory run --resume --max-iterations 0")]
+  ralph-memory run --resume --max-iterations 0"
+)]
 pub(crate) struct RunArgs {
     /// What to do, in one line
     #[arg(long, value_name = "TITLE", allow_hyphen_values = true, conflicts_with = "task_file")]
