@@ -85,9 +85,9 @@ pub(super) fn is_stop(reason: &str) -> bool {
     STOPS.contains(&reason)
 }
 
-/// Returns the error that a line of the agent's own text begins with, after the marks of lists and quotes: `TypeError:
-/// x is undefined`, `error[E0308]: mismatched types`. An error inside a sentence is only its topic, and may have been
-/// fixed.
+/// Returns the error that a line of the agent's own text begins with, after the marks of lists and quotes:
+/// `TypeError: x is undefined`, `error[E0308]: mismatched types`. An error inside a sentence is only its topic, and may
+/// have been fixed.
 pub(super) fn own_error(line: &str) -> Option<&str> {
     let line = line.trim();
     let unnumbered = line.trim_start_matches(|digit: char| digit.is_ascii_digit());
