@@ -1,5 +1,5 @@
-//! What the tests, the benches and the fuzzer of this crate measure and attack by itself. It is no part of the public interface and changes
-//! without notice.
+//! Internals that the tests, the benches and the fuzzer of this crate measure and attack separately. They are not part
+//! of the public interface and change without notice.
 
 pub use crate::context::write::instructions::Instructions;
 pub use crate::index::catalog::{Area, Catalog};

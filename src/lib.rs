@@ -49,13 +49,14 @@
 //! | what can be set | [`Settings`](settings::Settings) |
 //! | what fails, and what to tell a person | [`Error`], [`error`] |
 //!
-//! A call looks at the stat of every file, reads the files that changed, and searches the index together with a small one in memory
-//! for what the index lacks. So an answer holds every change that was complete before the call began, and there is no daemon to keep
-//! it so. A process that lives long can [watch](Memory::watch) the files, to learn of changes and to have them indexed before anyone asks.
+//! A call checks the stat of every file, reads the files that changed, and searches the index together with a small one
+//! in memory for what the index lacks. So an answer has every change that was complete before the call began, without a
+//! daemon. A long-lived process can [watch](Memory::watch) the files, to learn about changes and to have them indexed
+//! in advance.
 //!
-//! Where the settings name an Ollama server, entries are also found by what they mean: a call that writes one embeds it, and a search
-//! adds the similarity to the score. That server, and a Qdrant server on which a team shares the vectors, may be absent, slow or broken
-//! at any time: words are always enough.
+//! If the settings name an Ollama server, entries are also found by their meaning: a call that writes an entry embeds
+//! it, and a search adds the similarity to the score. That server, and a Qdrant server on which a team shares the
+//! vectors, may be absent, slow or broken at any time: words are always enough.
 //!
 //! An attempt is one file of the journal. [`Memory::context`] reads the journal for failures in a row and success rates, chooses a
 //! model and builds the [`Context`], and opens nothing; [`Memory::record`] reads the agent's text and writes the journal.
@@ -89,7 +90,7 @@
 //! * Equal input gives equal bytes. A context never exceeds its budget.
 //! * Text of an entry reaches a path only as a slug, a terminal only sanitised, a prompt only folded to a line, quoted
 //!   or fenced, and with sigils defused.
-//! * Text that looks like a [`secret`] reaches no entry: knowledge with one is refused, and the journal has
+//! * Text that looks like a [secret](text::secret) reaches no entry: knowledge with one is refused, and the journal has
 //!   `[redacted: PATTERN]` in its place.
 //! * Invisible characters are refused from agents, and made visible wherever text is shown.
 //! * A memory of another user is used only when it is named.

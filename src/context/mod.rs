@@ -1,11 +1,11 @@
 //! The context for an agent: sections, each within its budget.
 //!
-//! Text of entries is folded to a line, quoted, or fenced with a delimiter that it cannot forge, with sigils defused, and is
-//! marked as reference, not as instructions. A context never exceeds its budget, and lists what it left out and how to get
-//! it.
+//! Text from entries is folded to one line, quoted, or put in a fence that it cannot forge. Its sigils are defused, and
+//! it is marked as reference, not as instructions. A context never exceeds its budget, and lists what it left out and
+//! how to get it.
 //!
-//! This file has the types. `gather` collects the material of a context, of a briefing and of a reminder, and chooses the
-//! model; `write` turns material into text, and is pure.
+//! This file has the types. `gather` collects the material of contexts, briefings and reminders, and chooses the model.
+//! `write` turns material into text, and is pure.
 
 mod gather;
 pub(crate) mod write;
@@ -29,17 +29,17 @@ pub use write::{Briefing, BriefingRequest, Budget, reference};
 /// A task that an agent is about to begin.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// The work, in a line.
+    /// The work, in one line.
     pub title: String,
-    /// The work, at length.
+    /// The work, in detail.
     pub description: String,
-    /// Its id: entries of scope `task:ID` are seen.
+    /// Its id: the task sees entries of scope `task:ID`.
     pub id: Option<String>,
-    /// The feature it belongs to: entries of scope `feature:NAME` are seen.
+    /// The feature it belongs to: the task sees entries of scope `feature:NAME`.
     pub feature: Option<String>,
-    /// The section it belongs to: entries of scope `section:ID` are seen.
+    /// The section it belongs to: the task sees entries of scope `section:ID`.
     pub section: Option<String>,
-    /// Project paths that it touches, or that were touched recently.
+    /// Project paths that the task touches, or that were touched recently.
     pub files: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Task {
         Task { title: title.into(), ..Task::default() }
     }
 
-    /// Returns the id of a task that has only a title: `t-` and ten hexadecimal digits.
+    /// Returns the id of a task with this title alone: `t-` and ten hexadecimal digits.
     ///
     /// ```
     /// use ralph_memory::Task;
@@ -60,17 +60,17 @@ impl Task {
         format!("t-{:010x}", xxhash_rust::xxh3::xxh3_64(fold(title).as_bytes()) >> 24)
     }
 
-    /// Returns its id, or the one that its title makes.
+    /// Returns its id, or the one derived from its title.
     pub fn own_id(&self) -> String {
         self.id.clone().unwrap_or_else(|| Task::id_of_title(&self.title))
     }
 
-    /// Returns whether it has a name: an attempt may be at no task that is known.
+    /// Returns whether it has a name. The task of an attempt may be unknown.
     pub(crate) fn is_named(&self) -> bool {
         self.id.is_some() || !self.title.trim().is_empty()
     }
 
-    /// Returns whether what is known of a task of its id, in this feature, is of it.
+    /// Returns whether what is known about a task with its id, in this feature, is about this task.
     pub(crate) fn may_be_of_feature(&self, feature: Option<&str>) -> bool {
         self.feature.is_none() || feature.is_none() || self.feature.as_deref() == feature
     }
@@ -105,7 +105,7 @@ impl Task {
         text
     }
 
-    /// Returns title and description, one below the other.
+    /// Returns the title, and the description below it.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.title.trim(), self.description.trim()).trim().to_owned()
     }
@@ -122,7 +122,7 @@ impl Task {
     }
 }
 
-/// One invocation of a loop.
+/// One start of a loop.
 ///
 /// ```
 /// use ralph_memory::memory::Run;
@@ -147,17 +147,17 @@ pub struct Run {
     pub id: String,
     /// How models are chosen; the default is in the settings.
     pub strategy: Option<Strategy>,
-    /// The limit of iterations. The context mentions it; the caller enforces it.
+    /// The limit of attempts. The context mentions it; the caller enforces it.
     pub limit: Option<u32>,
     /// The maximum size of a context; the default is in the settings.
     pub budget: Option<Budget>,
-    /// Whether its agent works with a model of its own: then none is chosen, contexts name none, and an attempt has the
-    /// model that the agent's output names, if it names one.
+    /// Whether its agent works with its own model. If so, no model is chosen, contexts name none, and an attempt has
+    /// the model that the agent's output names, if any.
     pub has_own_model: bool,
 }
 
 impl Run {
-    /// Returns a run of this name, with the defaults of the settings.
+    /// Returns a run with this name and the defaults of the settings.
     pub fn named(id: impl Into<String>) -> Run {
         Run { id: id.into(), ..Run::default() }
     }
@@ -188,7 +188,7 @@ pub struct Request {
     pub run: Option<String>,
     /// How the model is chosen; the default is in the settings.
     pub strategy: Option<Strategy>,
-    /// The limit of iterations that the text mentions; the caller enforces it.
+    /// The limit of attempts that the text mentions; the caller enforces it.
     pub limit: Option<u32>,
     /// Whether the agent reports with the tools of the server, instead of elements in its output.
     pub by_tools: bool,
@@ -201,19 +201,20 @@ pub(crate) struct Material {
     pub instructions: write::Instructions,
     /// How many attempts there were at this task.
     pub n_attempts: usize,
-    /// These attempts, oldest first; of those that are too many, the ones that say most, and of these the newest.
+    /// These attempts, oldest first. If there are too many, these are the ones that say most and, of equal ones, the
+    /// newest.
     pub attempts: Vec<NumberedAttempt>,
-    /// Learnings from other tasks, best first: more than are shown, since of two similar ones one is left out.
+    /// Learnings from other tasks, best first: more than are shown, because one of two similar ones is left out.
     pub learnings: Vec<Reference>,
     /// The state of the run and the task; `None` if there is nothing to report.
     pub status: Option<Status>,
     /// Recurring errors and files of the task's feature.
     pub recurring: Recurring,
-    /// The last attempts of this run, oldest first. Those of the task are left out.
+    /// The last attempts of this run, oldest first. Attempts at the task are left out.
     pub journal: Vec<NumberedAttempt>,
-    /// Attempts of other runs that match, best first. Those that are shown above are left out.
+    /// Matching attempts of other runs, best first. Attempts that are shown above are left out.
     pub matching: Vec<NumberedAttempt>,
-    /// Plain knowledge that matches, best first. Learnings that are shown are left out.
+    /// Matching plain knowledge, best first. Learnings that are shown are left out.
     pub knowledge: Vec<Reference>,
     /// The events that the task may see, in any order.
     pub events: Vec<ShownEvent>,
@@ -226,7 +227,7 @@ pub(crate) struct NumberedAttempt {
     pub id: Id,
     /// Its number among the attempts of its task, from 1.
     pub number: usize,
-    /// How many earlier attempts at the task ended like it, with as little to say; it is shown for all of them.
+    /// How many earlier attempts at the task ended like this one, with as little to say. This one represents them.
     pub n_alike: usize,
     /// Its content.
     pub attempt: Attempt,
@@ -247,7 +248,7 @@ pub(crate) struct Reference {
     pub recency: Option<DateTime<Utc>>,
     /// Its body, as in the file.
     pub body: String,
-    /// What may have made it outdated: the commit after which a file that it names is gone, or has changed much; in a
+    /// What may have made it outdated: the commit after which a file that it names is gone or has changed a lot. In a
     /// briefing, the file that is gone.
     pub unverified: Option<String>,
 }
@@ -261,11 +262,11 @@ pub(crate) struct ShownEvent {
     pub category: String,
     /// Its scope.
     pub scope: Scope,
-    /// Who noted it.
+    /// Who recorded it.
     pub source: Source,
     /// From 0 to 100.
     pub importance: u8,
-    /// When it was noted.
+    /// When it was recorded.
     pub recency: Option<DateTime<Utc>>,
     /// Its title, as in the file; empty if it has none.
     pub title: String,
@@ -276,33 +277,33 @@ pub(crate) struct ShownEvent {
 /// The state of the run and the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// The number of the iteration that begins, from 1.
+    /// The number of the attempt in the run that begins, from 1.
     pub iteration: u32,
-    /// The limit of iterations; `None` if there is none.
+    /// The limit of attempts; `None` if there is none.
     pub limit: Option<u32>,
     /// The number of the task's attempt that begins, from 1.
     pub attempt: usize,
     /// How often the task has failed in a row.
     pub streak: u32,
-    /// How many of the run's iterations succeeded.
+    /// How many of the run's attempts succeeded.
     pub succeeded: usize,
     /// Of how many that count.
     pub counted: usize,
-    /// The model that is to work on the task; empty if none was chosen.
+    /// The model that will work on the task; empty if none was chosen.
     pub model: String,
     /// Why this model.
     pub rationale: String,
     /// The warning, if the task is stuck.
     pub stuck: Option<Stuck>,
-    /// What was refused of the last report about the task, and of the run's last one, or was not written as it should be.
+    /// What was refused or malformed in the last report about the task and in the run's last report.
     pub refused: Vec<String>,
 }
 
-/// Recurring errors and files in the iterations of the task's feature, or of the task if it has none.
+/// Recurring errors and files in the attempts at the task's feature, or at the task if it has no feature.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Recurring {
-    /// Existing files that at least three iterations of the feature touched, in the order of suggestion: more than are
-    /// shown, since those that are shown above are left out.
+    /// Existing files that at least three attempts at the feature touched, in the order of suggestion: more than are
+    /// shown, because files that are shown above are left out.
     pub files: Vec<String>,
     /// Recurring errors, the most important first.
     pub errors: Vec<ErrorLine>,
@@ -371,9 +372,9 @@ pub struct Context {
     pub notes_end: usize,
     /// The id of the task.
     pub task_id: String,
-    /// The number of the attempt at the task that begins now, from 1.
+    /// The number of the attempt at the task that is about to begin, from 1.
     pub attempt: usize,
-    /// How often the task failed in a row, and one more if an error or a state recurs.
+    /// How often the task failed in a row, plus one if an error or a state recurs.
     #[serde(skip)]
     pub rung: u32,
     /// The model that should work on it.
@@ -386,7 +387,7 @@ pub struct Context {
     pub entries: Vec<Id>,
     /// The attempts that it shows, in order.
     pub attempts: Vec<Id>,
-    /// The entries that matched and did not fit, section by section.
+    /// The entries that matched but did not fit, section by section.
     pub left_out: Vec<Id>,
     /// Problems of the files that were read.
     pub problems: Vec<Problem>,

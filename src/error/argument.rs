@@ -1,10 +1,10 @@
 //! The arguments of [`Error::Invalid`](super::Error::Invalid).
 //!
-//! Arguments that callers handle in a special way have a variant, so that names are never compared.
+//! Arguments that callers handle specially have their own variant, so no code compares names.
 
 use std::fmt;
 
-/// The argument that an [`Error::Invalid`](super::Error::Invalid) is about. Displayed, it is its name in the caller's
+/// The argument that an [`Error::Invalid`](super::Error::Invalid) is about. `Display` writes its name in the caller's
 /// terms.
 ///
 /// ```
@@ -24,7 +24,7 @@ use std::fmt;
 pub enum Argument {
     /// The text of an entry.
     Body,
-    /// The iteration.
+    /// The attempt.
     Attempt,
     /// Any other, by its name.
     Named(String),

@@ -1,4 +1,4 @@
-//! Problems of many files: the first are listed, the rest is counted.
+//! The problems of many files: the first ones are listed, and the rest are counted.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::{Problem, Severity};
 use crate::text::count;
 
-/// How many problems of each severity are listed for one file: once these are fixed, the rest appears. On a terminal
-/// each takes some eight lines, and a file of 1 MiB can have 100,000.
+/// How many problems of each severity are listed for one file; the others appear once these are fixed. Each takes about
+/// eight lines on a terminal, and a file of 1 MiB can have 100,000.
 pub const MAX_OF_FILE: usize = 20;
-/// How many problems are listed in all. People read no more, and code hosts show at most 5,000 of a SARIF log.
+/// How many problems are listed in all. Nobody reads more, and code hosts show at most 5,000 from a SARIF log.
 pub const MAX_IN_ALL: usize = 1_000;
 
 /// How many problems there are of each severity.
@@ -37,7 +37,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Returns how many there are of this severity.
+    /// Returns the count for this severity.
     pub fn of(&mut self, severity: Severity) -> &mut usize {
         match severity {
             Severity::Error => &mut self.errors,
@@ -72,7 +72,7 @@ impl Tally {
     }
 }
 
-/// Collects problems: of each file, and of all files, the first are listed and the rest is counted.
+/// Collects problems. For each file, and for all files together, the first ones are listed and the rest are counted.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     files: BTreeMap<String, (Vec<Problem>, Tally)>,
@@ -84,14 +84,14 @@ impl Findings {
         self.files.entry(problem.path.clone()).or_default().0.push(problem);
     }
 
-    /// Counts problems of a file that have no description.
+    /// Counts problems of a file without descriptions of them.
     pub fn add_unlisted(&mut self, path: &str, severity: Severity, count: usize) {
         if count > 0 {
             *self.files.entry(path.to_owned()).or_default().1.of(severity) += count;
         }
     }
 
-    /// Adds the problems that another collection has.
+    /// Adds the problems of another collection.
     pub fn append(&mut self, other: Findings) {
         for (path, (problems, unlisted)) in other.files {
             let own = self.files.entry(path).or_default();
@@ -123,7 +123,7 @@ impl Findings {
             total.add(kept);
             total.add(unlisted);
             listed.extend(problems);
-            listed.extend(unlisted.unlisted(&path, "of this file"));
+            listed.extend(unlisted.unlisted(&path, "in this file"));
         }
         if listed.len() > MAX_IN_ALL {
             let mut severities: Vec<Severity> = listed.iter().map(|problem| problem.severity).collect();
@@ -137,7 +137,7 @@ impl Findings {
                 *unlisted.of(problem.severity) += usize::from(!is_kept);
                 is_kept
             });
-            listed.extend(unlisted.unlisted(".ralph/", "of other files"));
+            listed.extend(unlisted.unlisted(".ralph/", "in other files"));
         }
         (listed, total)
     }
@@ -172,7 +172,7 @@ mod tests {
         let last = &listed[44];
         assert_eq!(
             (last.to_string().as_str(), last.severity),
-            ("b: 7 more warnings of this file are not listed", Severity::Warning)
+            ("b: 7 more warnings in this file are not listed", Severity::Warning)
         );
     }
 
@@ -187,6 +187,6 @@ mod tests {
         assert_eq!((total.errors, total.warnings), (1, MAX_IN_ALL + 50));
         assert_eq!(listed.len(), MAX_IN_ALL + 1);
         assert_eq!((listed[MAX_IN_ALL - 1].path.as_str(), listed[MAX_IN_ALL - 2].path.as_str()), ("z", "00998"));
-        assert_eq!(listed[MAX_IN_ALL].to_string(), ".ralph/: 51 more warnings of other files are not listed");
+        assert_eq!(listed[MAX_IN_ALL].to_string(), ".ralph/: 51 more warnings in other files are not listed");
     }
 }

@@ -1,10 +1,11 @@
-//! The kind of each error, by who can do something about it.
+//! The kinds of errors, by who can do something about them.
 //!
 //! The program maps the kinds to exit codes.
 
 use super::Error;
 
-/// The kind of an error, by who can do something about it. A new kind is a breaking change: a caller decides about each.
+/// The kind of an error, by who can do something about it. A new kind is a breaking change: callers match on all of
+/// them.
 ///
 /// ```
 /// use ralph_memory::Memory;
@@ -22,9 +23,9 @@ pub enum ErrorKind {
     Usage,
     /// There is no memory here.
     NoMemory,
-    /// It would do harm: a conflict, a secret, a newer format, a file that cannot be edited.
+    /// The call would do harm: a conflict, a secret, a newer format, a file that cannot be edited.
     Refused,
-    /// Another process kept its lock; the same call may work later.
+    /// Another process held its lock too long; the same call may work later.
     Busy,
     /// The file system, `git` or a cache failed.
     Environment,

@@ -1,8 +1,8 @@
 //! Errors and problems.
 //!
-//! An [`Error`] stops a call. A [`Problem`] is found in one file while a call goes on with the
-//! others, and is reported beside its result. This module knows nothing about terminals and exit codes:
-//! the program maps [kinds](ErrorKind) of errors to exit codes, and errors to hints.
+//! An [`Error`] stops a call. A [`Problem`] concerns one file; the call continues with the others and reports the
+//! problem beside its result. This module knows nothing about terminals and exit codes: the program maps
+//! [kinds](ErrorKind) of errors to exit codes, and errors to hints.
 
 mod argument;
 mod findings;
@@ -40,7 +40,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no `.ralph/` folder here, or none here and above.
+    /// There is no `.ralph/` folder here, or neither here nor above.
     #[error("no `.ralph` folder in `{start}`{}", elsewhere(above.as_deref()))]
     NoMemory {
         /// The folder where the search began.
@@ -74,7 +74,7 @@ pub enum Error {
         /// Similar ids, nearest first.
         similar: Vec<String>,
     },
-    /// The undo log has no earlier text of the entry, or none of that name.
+    /// The undo log has no earlier text of the entry, or none with that name.
     #[error("the undo log has no {} of `{id}`", version.as_ref().map_or("earlier text".to_owned(), |name| format!("text `{name}`")))]
     NoVersion {
         /// The requested live entry.
@@ -85,15 +85,15 @@ pub enum Error {
         version: Option<String>,
     },
     /// Another entry of the same scope has this title.
-    #[error("`{id}` has the title \"{title}\" already")]
+    #[error("`{id}` already has the title \"{title}\"")]
     TitleTaken {
         /// The requested title.
         title: String,
         /// The other entry.
         id: String,
     },
-    /// The entry is in the archive, and not among the live ones.
-    #[error("`{id}` is in the archive already")]
+    /// The entry is in the archive, not among the live entries.
+    #[error("`{id}` is already in the archive")]
     AlreadyArchived {
         /// The requested entry.
         id: String,
@@ -115,7 +115,7 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// An operation cannot be taken back, since its files changed since.
+    /// An operation cannot be taken back, because its files have changed since.
     #[error("cannot undo operation {number}: {} changed since{}", list_some(.files), in_operation(*.by))]
     ChangedSince {
         /// Its number.
@@ -125,8 +125,8 @@ pub enum Error {
         /// The newest operation that changed one of them; `None` if another program did.
         by: Option<u64>,
     },
-    /// Taking an operation back failed half-way, and what was done could not be put back.
-    #[error("operation {number} is taken back only in part")]
+    /// Taking back an operation failed half-way, and the finished part could not be reverted.
+    #[error("operation {number} was taken back only in part")]
     HalfUndone {
         /// The number of the operation that was to be taken back.
         number: u64,
@@ -161,7 +161,7 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// The text that an editor left cannot be the text of the entry.
+    /// The text that the editor saved is not valid for the entry.
     #[error("the new text of `{path}` was not written: {}", first(.problems))]
     InvalidEdit {
         /// The entry's file, relative to the folder that holds `.ralph/`.
@@ -169,8 +169,8 @@ pub enum Error {
         /// What is wrong with it.
         problems: Vec<Problem>,
     },
-    /// A budget has no room for what a text always has.
-    #[error("a {text} needs at least {least} {unit}, and the budget is {given}")]
+    /// A budget has no room for the parts that a text always has.
+    #[error("a {text} needs at least {least} {unit}, but the budget is {given}")]
     BudgetTooSmall {
         /// The text: "context" or "briefing".
         text: &'static str,
@@ -178,7 +178,7 @@ pub enum Error {
         unit: &'static str,
         /// The budget.
         given: usize,
-        /// The least that is enough.
+        /// The smallest budget that is enough.
         least: usize,
     },
     /// An entry cannot replace one that replaces it.
@@ -196,7 +196,7 @@ pub enum Error {
     Outdated {
         /// The entry.
         id: String,
-        /// What became of that text, and what the entry says now.
+        /// What happened to that text, and what the entry says now.
         reason: String,
     },
     /// A file changed between reading and replacing it.
@@ -204,7 +204,7 @@ pub enum Error {
     Conflict {
         /// The file.
         path: PathBuf,
-        /// Where the other program's version was kept, when it had to be moved.
+        /// Where the other program's version is, if it had to be moved.
         kept: Option<PathBuf>,
     },
     /// Another process held a lock for longer than the time-out.
@@ -214,7 +214,7 @@ pub enum Error {
         path: PathBuf,
         /// How long this process waited, in milliseconds.
         waited_ms: u64,
-        /// The holder's text about itself.
+        /// What the holder wrote about itself.
         holder: Option<String>,
     },
     /// A path leaves the folder, or goes through a link.
@@ -274,22 +274,22 @@ pub enum Error {
         /// Why it could not be recorded.
         source: Box<Error>,
     },
-    /// An agent is still at work although its run has ended.
-    #[error("cannot begin an attempt: the agent of attempt {number} of {run_id} is still at work, as process {pid}")]
+    /// An agent is still running although its run has ended.
+    #[error("cannot begin an attempt: the agent of attempt {number} of {run_id} is still running as process {pid}")]
     StillWorking {
         /// The run, which was killed.
         run_id: String,
-        /// The number of the agent's iteration in it.
+        /// The number of the agent's attempt in it.
         number: u32,
         /// The agent's process.
         pid: u32,
     },
-    /// A run at work records its own attempts.
-    #[error("a run works on this task, and records its attempts: attempt {number} of {run_id}")]
+    /// A run in progress records its own attempts.
+    #[error("a run is working on this task and records its attempts: attempt {number} of {run_id}")]
     Held {
         /// The run.
         run_id: String,
-        /// The number of its iteration.
+        /// The number of its attempt.
         number: u32,
     },
     /// An argument cannot be used: a command, a prompt template, a checklist, a folder for logs, or a file to write.
@@ -297,15 +297,15 @@ pub enum Error {
     Unusable {
         /// The reason.
         message: String,
-        /// What to give instead.
+        /// What to use instead.
         hint: String,
     },
-    /// Some files of clients were set up before one could not be written.
-    #[error("set-up has stopped half-way; it has written {}", list(.written))]
+    /// Some files of clients were written before the next one failed.
+    #[error("setup stopped half-way; it has written {}", list(.written))]
     PartlySetUp {
         /// The files that were written.
         written: Vec<PathBuf>,
-        /// Why the next one was not.
+        /// Why the next one could not be written.
         source: Box<Error>,
     },
     /// A bug ended the call.
@@ -330,7 +330,7 @@ impl Error {
         Error::Invalid { what: what.into(), reason: reason.into() }
     }
 
-    /// Returns the message and those of the causes, from the outermost to the innermost, in a line.
+    /// Returns the message and those of the causes in one line, from the outermost to the innermost.
     #[cfg(feature = "runner")]
     pub(crate) fn with_causes(&self) -> String {
         let causes = std::iter::successors(Some(self as &dyn std::error::Error), |error| error.source());
@@ -339,7 +339,10 @@ impl Error {
 }
 
 fn elsewhere(above: Option<&Path>) -> String {
-    above.map_or_else(|| " or above it".to_owned(), |above| format!("; the one above it is in `{}`", above.display()))
+    above.map_or_else(
+        || " or above it".to_owned(),
+        |above| format!("; the nearest one above is in `{}`", above.display()),
+    )
 }
 
 fn no_operation(number: Option<u64>) -> String {
@@ -349,7 +352,7 @@ fn no_operation(number: Option<u64>) -> String {
     )
 }
 
-/// Returns what the first problem is, and how many more there are.
+/// Describes the first problem, and counts the others.
 fn first(problems: &[Problem]) -> String {
     let Some(first) = problems.first() else { return String::new() };
     let line = first.line.map(|line| format!("line {line}: ")).unwrap_or_default();
@@ -377,7 +380,7 @@ fn holder_suffix(holder: Option<&String>) -> String {
     holder.map(|holder| format!(" by {holder}")).unwrap_or_default()
 }
 
-/// Reads to the end; `None` if there are more than `limit` bytes, of which one more is read.
+/// Reads to the end. Returns `None` if there are more than `limit` bytes; it reads at most one byte beyond the limit.
 ///
 /// # Errors
 ///

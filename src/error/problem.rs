@@ -15,8 +15,8 @@ const MAX_MESSAGE: usize = 1_000;
 /// may begin in it.
 const MAX_SEARCHED: usize = 24 * 1024;
 
-/// The code of the problem that an answer lacks entries, since the system had too little of something to read them all:
-/// files that may be open, or memory. Such an answer is wrong.
+/// The code of the problem that an answer lacks entries because the system ran out of a resource, such as file
+/// descriptors or memory. Such an answer is wrong.
 pub const INCOMPLETE: &str = "incomplete";
 
 choice! {
@@ -40,7 +40,7 @@ choice! {
 pub enum Severity {
     /// The file is fine; the notice may be of interest.
     Notice = "notice",
-    /// The file works, and would work better fixed.
+    /// The file works, but would work better if it were fixed.
     Warning = "warning",
     /// A part of the file is hidden from readers until it is fixed.
     Error = "error",
@@ -68,7 +68,7 @@ pub struct Problem {
 
 /// A sentence for people that may quote a file.
 ///
-/// It can only be made from text, and making it replaces the secrets in that text by `[redacted: PATTERN]` and cuts
+/// It can only be made from text. The conversion replaces the secrets in that text with `[redacted: PATTERN]` and cuts
 /// the text at 1,000 bytes. Values with an allowed fingerprint are redacted as well.
 ///
 /// ```
@@ -131,8 +131,8 @@ impl fmt::Debug for Message {
 }
 
 impl Problem {
-    /// Returns a problem of the file at `path`, which is relative to the folder that holds `.ralph/`, without a place
-    /// in it.
+    /// Returns a problem of the file at `path`, without a line. The path is relative to the folder that holds
+    /// `.ralph/`.
     pub fn new(
         severity: Severity,
         path: impl Into<String>,

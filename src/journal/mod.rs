@@ -1,8 +1,8 @@
-//! The journal: attempts that were made, read back and written.
+//! The journal: reads and writes past attempts.
 //!
 //! `names` has the names of runs, tasks and files, `read` returns attempts, `write` adds one, and `views` answers
-//! queries of people and agents. The module does not know how an attempt comes about. An attempt is
-//! written once, and completed if it is told a second time by another way. An archived attempt counts like any other.
+//! queries of people and agents. The module does not know how an attempt is made. An attempt is written once, and
+//! completed if it is reported again in another way. An archived attempt counts like any other.
 
 pub(crate) mod history;
 mod names;

@@ -6,9 +6,9 @@ use crate::entry::{Id, MAX_NAME, is_task_id};
 use crate::error::{Argument, Error, Result};
 use crate::store::is_reserved_name;
 
-/// The limit of an iteration's number; runs end far earlier.
+/// The limit of an attempt's number; runs end far earlier.
 pub(super) const MAX_NUMBER: u32 = 9_999_999;
-/// The folder of iterations in progress, below `state/`. Their numbers are taken like those in the journal.
+/// The folder of attempts in progress, below `state/`. Their numbers are taken, like those in the journal.
 pub(crate) const BEGUN: &str = "attempts";
 
 /// Returns the path of a file in the journal.
@@ -16,7 +16,7 @@ pub(crate) fn journal_path(run_id: &str, number: u32) -> String {
     format!("journal/{run_id}/{number:04}.md")
 }
 
-/// Refuses an invalid number of an iteration.
+/// Refuses an invalid number of an attempt.
 pub(crate) fn check_number(number: u32) -> Result<()> {
     if (1..=MAX_NUMBER).contains(&number) {
         return Ok(());
@@ -25,7 +25,7 @@ pub(crate) fn check_number(number: u32) -> Result<()> {
     Err(Error::invalid(Argument::Attempt, reason))
 }
 
-/// Refuses an invalid name of a run: it becomes the name of a folder, also on other systems.
+/// Refuses an invalid name of a run. The name becomes the name of a folder, also on other systems.
 pub(crate) fn check_run_name(name: &str) -> Result<()> {
     check_name("run id", name)?;
     if is_reserved_name(name) {

@@ -1,8 +1,8 @@
 //! The progress of a run, as text for the next prompt.
 //!
-//! Every attempt begins with an empty context, so it gets a report of the attempts before it: `{{progress}}` in a
-//! prompt template is replaced by [`text`]. The report is the output of the verification command, since a model cannot
-//! argue with an exit status. Pure: it is made from the journal alone, so it is the same after a crash.
+//! Every attempt begins with an empty context, so it gets a report of the attempts before it: [`text`] replaces
+//! `{{progress}}` in a prompt template. The report is the output of the verification command, because a model cannot
+//! argue with an exit status. Pure: it is computed from the journal alone, so it is the same after a crash.
 
 use serde::Serialize;
 
@@ -29,8 +29,8 @@ struct Logged<'a> {
     error_summary: String,
 }
 
-/// Returns the report of the newest `most` verified ones of these attempts, oldest first, with report elements defused;
-/// empty if there are none. Of each output, it has at most the last `characters`.
+/// Returns the report of the newest verified attempts, at most `most`, oldest first, with report elements defused;
+/// empty if there are none. It has at most the last `characters` of each output.
 pub(crate) fn text(kind: ProgressKind, (most, characters): (usize, usize), attempts: &[Attempt]) -> String {
     let verified = attempts.iter().filter_map(|attempt| Some((attempt, attempt.head.validation.as_ref()?)));
     let mut newest: Vec<(&Attempt, &Validation)> = verified.rev().take(most).collect();
@@ -40,7 +40,7 @@ pub(crate) fn text(kind: ProgressKind, (most, characters): (usize, usize), attem
     }
     let outputs = || newest.iter().map(|(attempt, ran)| captured(attempt, ran, characters)).collect::<String>();
     let summaries = || newest.iter().map(|(attempt, ran)| summed_up(attempt, ran)).collect::<String>();
-    // Names of files and output may come from anywhere.
+    // File names and output may come from anywhere.
     with_invisible_shown(&defuse(&match kind {
         ProgressKind::SystemCaptured => outputs(),
         ProgressKind::StructuredLog => {
@@ -114,7 +114,7 @@ fn list(files: &[impl std::borrow::Borrow<str>]) -> String {
     if files.is_empty() { "none".to_owned() } else { files.join(", ") }
 }
 
-/// Returns the end of an output, at most so many characters, marked if it was cut.
+/// Returns the end of an output, at most this many characters, marked if it was cut.
 fn end_of(output: &str, characters: usize) -> String {
     let output = output.trim();
     let n_cut = output.chars().count().saturating_sub(characters);
@@ -125,7 +125,7 @@ fn end_of(output: &str, characters: usize) -> String {
     format!("{TRUNCATED}\n{}", output[start..].trim_start())
 }
 
-/// Returns the first line of an attempt's output that looks like an error, else the last one with text.
+/// Returns the first line of an attempt's output that looks like an error, or else the last line with text.
 fn error_line(attempt: &Attempt) -> String {
     let lines = || attempt.sections.validation_output.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_error = |line: &&str| {
@@ -206,7 +206,7 @@ mod tests {
             let text = text(kind, (3, 100), &attempts);
             assert!(!text.contains("output 2") && text.contains("output 3") && text.contains("output 5"), "{text}");
         }
-        // One that was not verified is not reported.
+        // An attempt without verification is not reported.
         attempts[4].head.validation = None;
         assert!(!of(ProgressKind::SystemCaptured, &attempts).contains("output 5"));
     }

@@ -1,7 +1,7 @@
 //! Reads attempts from the journal, summaries first.
 //!
-//! A summary comes from the catalog and opens no file. The whole attempt is read from its file; an unreadable one is
-//! left out, and never hides another.
+//! A summary comes from the catalog and opens no file. A whole attempt is read from its file; an unreadable one is left
+//! out and never hides another.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::journal::history::{self, AttemptSummary, Recurrence};
 use crate::text::{fold, shorten};
 use crate::workspace::Workspace;
 
-/// How much of an error's line is kept, in characters: some programs write all of their output in one line.
+/// How much of an error's line is kept, in characters: some programs write all their output in one line.
 const LINE_CHARACTERS: usize = 300;
 /// The longest reason, in characters.
 const MAX_REASON: usize = 200;
@@ -41,7 +41,7 @@ pub(crate) fn summaries(
     }
     let renamed: Vec<_> = catalogs.iter().map(|catalog| catalog.renamed()).filter(|ids| !ids.is_empty()).collect();
     if !renamed.is_empty() {
-        // A journal entry names an entry as that was called then.
+        // A journal entry names an entry by the id that it had at the time.
         for id in summaries.iter_mut().flat_map(|summary| &mut summary.head.context) {
             let has_it = || catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
             if let Some(new) = renamed.iter().find_map(|ids| ids.get(id))
@@ -75,7 +75,7 @@ pub(crate) fn attempt_at(workspace: &Workspace, path: &str) -> Option<Attempt> {
     Attempt::of(&entry::read(path, &workspace.store.read(path).ok()?.bytes))
 }
 
-/// Returns whether a run has attempts, in the archive or not. It asks the file system, not the catalog.
+/// Returns whether a run has attempts, archived or not. It asks the file system, not the catalog.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub(crate) fn has_attempts(workspace: &Workspace, run_id: &str) -> Result<bool> 
     Ok(!is_empty("journal")? || !is_empty("archive/journal")?)
 }
 
-/// Returns the id and the title of the task with this id, else of the last one with this title.
+/// Returns the id and the title of the task with this id or, if there is none, of the last task with this title.
 pub(crate) fn task_by_name(workspace: &Workspace, name: &str) -> Option<(String, String)> {
     let catalogs = both_areas(workspace);
     let newest = |rows: &dyn Fn(&Catalog) -> Vec<RowId>, is_meant: &dyn Fn(&Head) -> bool| {
@@ -121,14 +121,15 @@ fn attempts_in(workspace: &Workspace, rows: impl Fn(&Catalog) -> Vec<RowId>) -> 
     summaries.into_iter().filter_map(with_attempt).collect()
 }
 
-/// Returns the most telling line of an error, without secrets, from the last attempt that is readable.
+/// Returns the most telling line of an error, without secrets, from the last readable attempt.
 pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &Recurrence<'_>) -> Option<String> {
     let allowed = &workspace.settings.allowed_secrets;
     let line = |summary: &AttemptSummary| attempt(workspace, catalogs, &summary.id)?.redacted_error_line(allowed);
     error.attempts().rev().find_map(line).map(|line| shorten(&line, LINE_CHARACTERS))
 }
 
-/// Returns why the task of an attempt is not done: in the words of the agent, else of what verified it, else of the error.
+/// Returns why the task of an attempt is not done, in the words of the agent, or else of the verification, or else of
+/// the error.
 pub(super) fn reason(attempt: &Attempt) -> String {
     let verified = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0);
     let verified =

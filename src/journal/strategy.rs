@@ -1,6 +1,6 @@
 //! Chooses the model of the next attempt, and measures how stuck a task is.
 //!
-//! Pure: evidence in, a choice and its reason out. [`history`](crate::journal::history) collects the evidence.
+//! Pure: takes evidence, returns a choice and its reason. [`history`](crate::journal::history) collects the evidence.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub(crate) use crate::settings::Strategy;
 /// The default models, the cheapest first.
 #[cfg(any(test, feature = "runner"))]
 pub(crate) const MODELS: [&str; 3] = ["haiku", "sonnet", "opus"];
-/// The models of known clients, by the name of the program, the cheapest first. They are used if no setting names
-/// others. Aliases are best, as they outlive the models; Codex has none, so these are the fast, the everyday and the
-/// frontier model of the catalog in Codex 0.169.
+/// The models of known clients, by the name of the program, cheapest first. They are used if no setting names others.
+/// Aliases are best because they outlive the models. Codex has none, so these are the fast, the everyday and the
+/// frontier model in the catalog of Codex 0.169.
 #[cfg(feature = "runner")]
 pub(crate) const MODELS_OF: [(&str, [&str; 3]); 3] = [
     ("claude", MODELS),
@@ -27,7 +27,7 @@ pub(crate) const MODELS_OF: [(&str, [&str; 3]); 3] = [
 const MEANINGFUL: usize = 5;
 /// A run goes well if more than this share of its attempts succeeded, in percent.
 const GOING_WELL: usize = 80;
-/// From this rung of the ladder on, the strongest model is taken.
+/// From this level of escalation on, the strongest model is taken.
 const STRONGEST_RUNG: u32 = 2;
 /// The failures in a row after which the agent is warned that it is stuck.
 pub(crate) const STUCK_AFTER: u32 = 3;
@@ -46,7 +46,7 @@ impl<'a> Models<'a> {
         &self.0[0]
     }
 
-    /// Of two models the middle one is the cheaper: the other is for escalation.
+    /// Of two models, the middle one is the cheaper one; the other is for escalation.
     fn middle(self) -> &'a str {
         &self.0[(self.0.len() - 1) / 2]
     }
@@ -59,7 +59,7 @@ impl<'a> Models<'a> {
         self.0.iter().position(|model| model == name)
     }
 
-    /// Returns the first model for which this is so.
+    /// Returns the first model for which the condition is true.
     pub(crate) fn find(self, is_it: impl Fn(&str) -> bool) -> Option<&'a str> {
         self.0.iter().map(String::as_str).find(|model| is_it(model))
     }
@@ -70,25 +70,25 @@ impl<'a> Models<'a> {
     }
 }
 
-/// A similar task, with models of the list alone.
+/// A similar task, with only the models in the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SimilarTask<'a> {
     /// The models that failed at it.
     pub failed_with: Vec<&'a str>,
-    /// The model that had it done last.
+    /// The model of the last successful attempt.
     pub done_by: Option<&'a str>,
 }
 
-/// A model, and why.
+/// A model, and the reason for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Choice {
     /// The model.
     pub model: String,
-    /// Why this one, in a few words.
+    /// The reason, in a few words.
     pub rationale: String,
 }
 
-/// Returns the model for the next attempt at a task in a run: the first matching rule counts, in the order of the
+/// Returns the model for the next attempt at a task in a run. The first matching rule counts, in the order of the
 /// documented table. `similar` says what happened to similar tasks.
 pub(crate) fn choose(
     strategy: Strategy,
@@ -123,7 +123,7 @@ pub(crate) fn choose(
     };
     let heeds_others = matches!(strategy, Strategy::CostOptimized | Strategy::Escalate);
     let other = proven(&chosen.model, similar).filter(|(other, _)| {
-        // A task that failed climbs the ladder, and never down again.
+        // A task that failed is escalated, and never de-escalated.
         heeds_others && (task.rung == 0 || models.rank(other) > models.rank(&chosen.model))
     });
     other.map_or(chosen.clone(), |(other, n_tasks)| {
@@ -136,8 +136,8 @@ pub(crate) fn choose(
     })
 }
 
-/// Returns the model that did most of the similar tasks that `chosen` failed at, and how many, if these are more than
-/// `chosen` did.
+/// Returns the model that did most of the similar tasks that `chosen` failed at, and how many it did, if that is more
+/// than `chosen` did.
 fn proven<'a>(chosen: &str, similar: &[SimilarTask<'a>]) -> Option<(&'a str, usize)> {
     let n_done = similar.iter().filter(|task| task.done_by == Some(chosen)).count();
     let failed = similar.iter().filter(|task| task.failed_with.contains(&chosen));

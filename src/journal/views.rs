@@ -1,4 +1,4 @@
-//! Queries of the journal: the last iterations, those that failed, the files that they touched, and recurring errors.
+//! Queries of the journal: the last attempts, failed attempts, the files that they touched, and recurring errors.
 //!
 //! One bad file never hides another: problems of files are reported beside the answer.
 
@@ -18,12 +18,12 @@ use crate::journal::history::{self, AttemptSummary, TouchedFile};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
-/// How many of a feature's iterations are considered for a context, the newest: decoding a head takes five
-/// microseconds, and errors that recurred only before that are over.
+/// How many of a feature's newest attempts are considered for a context: decoding a head takes five microseconds, and
+/// errors that recurred only before that are over.
 const MAX_RECENT: usize = 500;
 
-/// An attempt, and where the journal has it. In JSON it is flat: the fields of the attempt, of its head and its sections
-/// stand beside these.
+/// An attempt, and where the journal has it. In JSON it is flat: the fields of the attempt, its head and its sections
+/// are beside these.
 ///
 /// ```
 /// use ralph_memory::memory::Report;
@@ -54,7 +54,7 @@ pub struct AttemptView {
     /// Its content.
     #[serde(flatten, serialize_with = "flat")]
     pub attempt: Attempt,
-    /// Why the task is not done, in a line; empty if it is done, or nobody knows.
+    /// Why the task is not done, in one line; empty if it is done, or if that is unknown.
     pub reason: String,
 }
 
@@ -65,7 +65,7 @@ impl AttemptView {
         AttemptView { id, archived: path.starts_with(".ralph/archive/"), path, attempt, reason }
     }
 
-    /// Reads the attempt with this id, without the secrets that a person may have written into its file; `None` if there is
+    /// Reads the attempt with this id, without secrets that a person may have written into its file; `None` if there is
     /// no readable one.
     pub(crate) fn read(workspace: &Workspace, catalogs: &[&Catalog], id: &Id) -> Option<AttemptView> {
         let path = path_of(catalogs, id)?;
@@ -74,7 +74,7 @@ impl AttemptView {
     }
 }
 
-/// Writes an attempt without levels, and without the measurements of its body, which only rankings need.
+/// Serialises an attempt without nesting, and without the measurements of its body, which only rankings need.
 fn flat<S: Serializer>(attempt: &Attempt, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     let mut fields = serde_json::to_value(attempt).map_err(S::Error::custom)?;
     for part in ["head", "sections"] {
@@ -110,7 +110,7 @@ fn flat<S: Serializer>(attempt: &Attempt, serializer: S) -> std::result::Result<
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Found<T> {
-    /// What is returned: attempts newest first; files and errors the most frequent first.
+    /// The results: attempts newest first; files and errors most frequent first.
     pub items: Vec<T>,
     /// How many there are, including those that are not returned.
     pub in_all: usize,
@@ -194,15 +194,15 @@ pub struct Occurrence {
     pub started_at: String,
 }
 
-/// Returns the last iterations of a feature's tasks, or of all, newest first, and at most `count`.
+/// Returns the last attempts at a feature's tasks, or at all tasks, newest first, at most `count`.
 pub(crate) fn recent_iterations(workspace: &Workspace, feature: Option<&str>, count: usize) -> Found<AttemptView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     newest(workspace, &catalogs, &of_feature(workspace.now(), &catalogs, feature), count)
 }
 
-/// Returns the last failed attempts, newest first and at most `count`: of a feature or of all, and of one task or of
-/// all. Interrupted and partial attempts did not fail.
+/// Returns the last failed attempts, newest first, at most `count`, of one feature or all, and of one task or all.
+/// Interrupted and partial attempts did not fail.
 ///
 /// # Errors
 ///
@@ -219,7 +219,7 @@ pub(crate) fn failed_attempts(
     let mut failed = match task_id {
         Some(task_id) => {
             let mut attempts = summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
-            // An attempt that names no feature is one at this task all the same.
+            // An attempt that names no feature is an attempt at this task all the same.
             attempts.retain(|attempt| {
                 let named = attempt.feature.as_deref();
                 feature.is_none() || named.is_none() || is_same_name(named, feature)
@@ -232,19 +232,19 @@ pub(crate) fn failed_attempts(
     Ok(newest(workspace, &catalogs, &failed, count))
 }
 
-/// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, the most
+/// Returns every file that an attempt at a feature's tasks, or at all tasks, ever created, changed or read, most
 /// frequent first. It does not check whether a file still exists.
 pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> Found<TouchedFile> {
     found_in(workspace, feature, |_, attempts| history::touched_files(attempts))
 }
 
-/// Returns the errors of at least two iterations of a feature's tasks, or of all: the most frequent first. Errors that
-/// differ only in paths, numbers and addresses are the same.
+/// Returns the errors that occurred in at least two attempts at a feature's tasks, or at all tasks, most frequent
+/// first. Errors that differ only in paths, numbers and addresses are the same.
 pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> Found<RecurringError> {
     found_in(workspace, feature, |catalogs, attempts| recurring(workspace, catalogs, attempts, usize::MAX))
 }
 
-/// Returns what is found in the attempts at a feature's tasks, or in all.
+/// Returns what is found in the attempts at a feature's tasks, or in all attempts.
 fn found_in<T>(
     workspace: &Workspace,
     feature: Option<&str>,
@@ -290,7 +290,7 @@ pub(crate) fn problems_of(workspace: &Workspace, catalogs: &[&Catalog]) -> Vec<P
     problems.chain(workspace.settings_problems.clone()).collect()
 }
 
-/// Returns the attempts at the tasks of a feature, or all, oldest first.
+/// Returns the attempts at the tasks of a feature, or all attempts, oldest first.
 pub(crate) fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Option<&str>) -> Vec<AttemptSummary> {
     let Some(feature) = feature else { return summaries(now, catalogs, |catalog| catalog.journal_rows().collect()) };
     let mut attempts = summaries(now, catalogs, |catalog| catalog.rows_near_feature(feature));
@@ -298,8 +298,8 @@ pub(crate) fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Opt
     attempts
 }
 
-/// Returns the last attempts at the tasks of a feature, oldest first: [`MAX_RECENT`], and those of the same
-/// second as the first of them.
+/// Returns the last [`MAX_RECENT`] attempts at the tasks of a feature, oldest first, and any others of the same second
+/// as the first of these.
 pub(crate) fn recent_attempts(now: DateTime<Utc>, catalogs: &[&Catalog], feature: &str) -> Vec<AttemptSummary> {
     let latest = latest_start(now);
     let times = |catalog: &&Catalog| -> Vec<i64> {

@@ -1,6 +1,6 @@
 //! Adds an attempt to the journal.
 //!
-//! A file gets an unused number. It is replaced only to complete an attempt that was told twice.
+//! A file gets an unused number. It is replaced only to complete an attempt that was reported twice.
 
 use std::collections::BTreeSet;
 
@@ -26,14 +26,14 @@ pub(crate) fn write_attempt(workspace: &Workspace, lock: &Lock, mut attempt: Att
     }
 }
 
-/// Returns the number of the run's next iteration: the one after the highest number with room after it. So a foreign
-/// journal entry with the highest possible number does not end a run.
+/// Returns the number of the run's next attempt: the one after the highest number that leaves room for more. So a
+/// foreign journal entry with the highest possible number does not end a run.
 ///
 /// # Errors
 ///
-/// [`Error::Io`] if the file system does not show which are taken.
+/// [`Error::Io`] if the file system does not show which numbers are taken.
 pub(crate) fn next_number(workspace: &Workspace, run_id: &str) -> Result<u32> {
-    // A number that no run reaches must not be counted on from.
+    // Counting must not continue from a number that no run reaches.
     let of_name = |name: &str, prefix: &str| {
         let number = name.strip_prefix(prefix)?.split('.').next()?.parse::<u32>().ok()?;
         (number <= MAX_NUMBER).then_some(number)
@@ -64,8 +64,9 @@ pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Optio
     Some((journal_path(&known.run_id, known.head.iteration), known))
 }
 
-/// Returns whether two ways of telling an attempt tell of the same one: of the same task, with the same outcome, or a success
-/// that verification refutes, and no text of one contradicts the other's. What nobody claims contradicts no outcome.
+/// Returns whether two reports are about the same attempt: the task is the same, the outcome is the same or a success
+/// that verification refutes, and no text of one contradicts the other. An outcome that nobody claims contradicts
+/// nothing.
 pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt, is_claimed: bool) -> bool {
     let texts = |attempt: &Attempt| {
         let Sections { notes, what_tried, why_failed, retry_suggestion, .. } = attempt.sections.clone();
@@ -79,7 +80,7 @@ pub(crate) fn is_same_attempt(known: &Attempt, told: &Attempt, is_claimed: bool)
         && texts(known).into_iter().zip(texts(told)).all(agree)
 }
 
-/// Adds to the attempt in this file what another way of telling it adds, and returns the content of the file.
+/// Adds what another report says to the attempt in this file, and returns the content of the file.
 pub(crate) fn complete_attempt(
     workspace: &Workspace,
     lock: &Lock,
@@ -112,7 +113,7 @@ fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt
         known.head.outcome = if is_claimed { told.head.outcome } else { Outcome::Retried };
     }
     if known.head.outcome == Outcome::Done {
-        // Whoever told nothing is no failure without a report.
+        // An agent that reported nothing is not a failure without a report.
         told.head.error_category = None;
         told.sections.why_failed.clear();
     }

@@ -141,7 +141,7 @@ impl EditReview<'_> {
         let other = is_new.then(|| other_titled(self.live, self.row, title, scope)).flatten();
         let taken = other.map(|id| {
             let hint = "choose another title; if that entry says the same, archive one of the two";
-            error("title-taken", format!("`{id}` has the title \"{title}\" already"), hint)
+            error("title-taken", format!("`{id}` already has the title \"{title}\""), hint)
         });
         circle.into_iter().chain(taken).collect()
     }

@@ -149,7 +149,7 @@ impl KeptAttempt {
         let (message, discard) = match &self.file.content {
             Spooled::Attempt(ended) => {
                 let (OpenAttempt { number, run_id, .. }, at) = (&ended.iteration, at(&ended.at));
-                (format!("iteration {number} of {run_id} is not in the journal: it could not be written at {at}"), "")
+                (format!("attempt {number} of {run_id} is not in the journal: it could not be written at {at}"), "")
             }
             Spooled::Output { at: saved, .. } | Spooled::Message(SessionMessage { at: saved, .. }) => (
                 format!("an agent's output is not in the journal: it was saved at {}", at(saved)),

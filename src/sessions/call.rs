@@ -1,4 +1,4 @@
-//! One call of a hook: the event, and what the client says about it.
+//! One call of a hook: the event, and what the client passes with it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ choice! {
     /// assert_eq!(names, ["session-start", "prompt", "stop", "session-end"]);
     /// ```
     pub enum HookEvent {
-        /// A session began, was resumed, or lost its beginning to a compaction.
+        /// A session began, was resumed, or was compacted.
         SessionStart = "session-start",
         /// A person wrote a prompt.
         Prompt = "prompt",
@@ -60,8 +60,7 @@ impl HookCall {
     }
 
     /// Reads the `input` that a client gives to a hook. `agent` is the client's name; without one, the input and the
-    /// environment `variable`s decide. Whatever the input is, it is harmless: without fields that make sense, the call
-    /// has none.
+    /// environment `variable`s decide. No input does harm: if it has no valid fields, the call has none.
     ///
     /// # Errors
     ///
@@ -87,7 +86,7 @@ impl HookCall {
         Ok(HookCall { event, client, payload, folder })
     }
 
-    /// Adds a problem of the input, which the log of the hooks gets.
+    /// Adds a problem of the input, for the log of the hooks.
     #[must_use]
     pub fn with_problem(mut self, problem: Option<String>) -> HookCall {
         self.payload.problem = problem.or(self.payload.problem);

@@ -1,4 +1,4 @@
-//! What each client sends to a hook, and what it understands as an answer.
+//! What each client sends to a hook, and which form of answer it understands.
 //!
 //! Pure. One row for each client; everything else about hooks is the same for all of them.
 
@@ -12,7 +12,7 @@ use super::HookEvent;
 pub(super) const MAX_ANSWER: usize = 9_000;
 /// The longest name of an event that is repeated in an answer, in bytes.
 const MAX_EVENT: usize = 40;
-/// Events at which text would make the agent go on working, or does no good.
+/// Events at which text would make the agent continue, or has no use.
 const NO_TEXT_AT: [&str; 6] = ["Stop", "SubagentStop", "AfterAgent", "SessionEnd", "agentStop", "subagentStop"];
 
 /// A client: the names of its fields, and the form of an answer.
@@ -20,7 +20,7 @@ const NO_TEXT_AT: [&str; 6] = ["Stop", "SubagentStop", "AfterAgent", "SessionEnd
 pub(super) struct Dialect {
     /// Its name in `--agent`.
     pub name: &'static str,
-    /// The fields of the session's id; of several the first that is there counts.
+    /// The fields of the session's id; the first one that is present counts.
     pub session: &'static [&'static str],
     /// The fields of the folder: a path, or a list that begins with it.
     pub folder: &'static [&'static str],
@@ -47,7 +47,7 @@ pub(super) enum AnswerForm {
     Nothing,
 }
 
-/// The client whose registered lines name no agent.
+/// The client whose registered commands name no agent.
 const CLAUDE: Dialect = Dialect {
     name: "claude",
     session: &["session_id"],
@@ -58,10 +58,10 @@ const CLAUDE: Dialect = Dialect {
     prompt_event: Some("UserPromptSubmit"),
 };
 
-/// Every client. The first row is the one of a payload that names no other.
+/// Every client. The first row is for payloads that identify no other client.
 pub(super) static CLIENTS: [Dialect; 10] = [
     CLAUDE,
-    // It drops all of an answer with a key that it does not know.
+    // It drops a whole answer if it does not know one of its keys.
     Dialect { name: "codex", ..CLAUDE },
     Dialect {
         name: "cursor",
@@ -106,7 +106,7 @@ pub(super) fn named(name: &str) -> Option<&'static Dialect> {
     clients().find(|client| client.name == name)
 }
 
-/// Returns the client that a payload and its environment belong to: several clients run the hooks of one file.
+/// Returns the client that a payload and its environment belong to, because several clients run the hooks in one file.
 pub(super) fn recognised(
     payload: &Map<String, Value>,
     variable: &dyn Fn(&str) -> Option<OsString>,
@@ -132,8 +132,8 @@ pub(super) fn recognised(
 }
 
 impl Dialect {
-    /// Returns the document that gives a text to the client's agent at an event, which the client may have named;
-    /// `None` if the client takes none there, or it would be too long.
+    /// Returns the document that gives a text to the client's agent at an event; the client may have its own name for
+    /// the event. Returns `None` if the client takes no text there, or if the document would be too long.
     pub(super) fn document(&self, event: HookEvent, named: Option<&str>, text: &str) -> Option<String> {
         let is_name = |name: &&str| name.len() <= MAX_EVENT && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let named = named.filter(is_name);

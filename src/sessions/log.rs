@@ -1,4 +1,4 @@
-//! Which client's hooks acted when, and their last errors, for `check`.
+//! When each client's hooks last acted, and their last errors, for `check`.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 const NAME: &str = "log";
 /// How many errors are kept.
 const MAX_ERRORS: usize = 20;
-/// How many clients are kept; there are fewer.
+/// How many clients are kept, which is more than there are.
 const MAX_CLIENTS: usize = 32;
 /// The longest message that is kept, in characters.
 const MAX_MESSAGE: usize = 300;
@@ -44,7 +44,7 @@ pub(crate) fn hook_log(workspace: &Workspace) -> HookLog {
     log
 }
 
-/// Adds an action of a client's hook, with its errors. A log that cannot be written is no reason to fail.
+/// Adds an action of a client's hook, with its errors. If the log cannot be written, the hook does not fail.
 pub(super) fn add(workspace: &Workspace, client: &str, event: &str, errors: &[String]) {
     let now = workspace.now();
     let _ = sealed::update(workspace, NAME, |log: &mut HookLog, _| {

@@ -1,24 +1,25 @@
 //! Decides whether a run records what a message of a session reports.
 //!
-//! While `run` works on a task, its agent's client may fire hooks, but only the run knows what the verification says. So a
-//! message about that task waits until the run has recorded it, and then counts as recorded.
+//! While `run` works on a task, its agent's client may call hooks, but only the run knows the result of the
+//! verification. So a message about that task waits until the run has recorded the attempt, and then counts as
+//! recorded.
 
 use crate::error::Result;
 use crate::journal::{both_areas, summaries};
 use crate::recording::{SessionMessage, held};
 use crate::workspace::Workspace;
 
-/// Whether a run records it.
+/// Whether a run records the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claim {
     None,
-    /// It is at work.
+    /// The run is in progress.
     Open,
-    /// It is in the journal.
+    /// The attempt is in the journal.
     Recorded,
 }
 
-/// Returns whether a run records what a message reports of a task.
+/// Returns whether a run records what a message reports about a task.
 ///
 /// # Errors
 ///
@@ -33,7 +34,7 @@ pub(super) fn claim_of(workspace: &Workspace, message: &SessionMessage, task_id:
     Ok(if is_recorded { Claim::Recorded } else { Claim::None })
 }
 
-/// Returns whether an import has recorded a message that was kept meanwhile: the session's first attempt is of that time.
+/// Returns whether an import has already recorded a saved message: the session's first attempt is from that time.
 pub(crate) fn is_imported(workspace: &Workspace, message: &SessionMessage) -> bool {
     let Some(run) = message.run.as_ref().filter(|_| message.was_kept) else { return false };
     let catalogs = both_areas(workspace);

@@ -1,7 +1,7 @@
 //! Records what an agent's message says in a session without a loop.
 //!
-//! Knowledge becomes entries. A message that ends a task, or reports a failure, becomes one attempt of each task that it
-//! names. Servers are not asked, so that nobody waits for them: the next command embeds what was written.
+//! Knowledge becomes entries. A message that ends a task, or reports a failure, becomes one attempt at each task that
+//! it names. No server is contacted, so that nobody waits for one; the next command embeds what was written.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub(crate) struct SessionWork {
     pub run: Option<String>,
     /// What the person asked for.
     pub title: String,
-    /// What the transcript contains; the text's sigils count.
+    /// What the transcript contains. The sigils in its text count.
     pub report: Report,
     /// When the session ended.
     pub at: DateTime<Utc>,
@@ -56,13 +56,14 @@ pub(crate) fn says_anything(text: &str) -> bool {
     !tokens.sigils.is_empty() || !tokens.refused.is_empty()
 }
 
-/// Records a message. It can be recorded again after an error or a kill: what is written already stays as it is.
+/// Records a message. After an error or a kill, it can be recorded again; what is already written stays as it is.
 ///
-/// A task on which a loop works is left to the loop: see [`loop_claims`](super::loop_claims).
+/// A task that a loop works on is left to the loop: see [`loop_claims`](super::loop_claims).
 ///
 /// # Errors
 ///
-/// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io). What concerns one fact alone is in [`RecordedMessage::refused`].
+/// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io). Errors that concern a single fact are
+/// in [`RecordedMessage::refused`].
 pub(crate) fn record_message(workspace: &Workspace, message: &SessionMessage) -> Result<RecordedMessage> {
     let open = open_task(workspace, message.run.as_deref());
     let ended = EndedTasks::of(workspace, &message.text, open.as_ref());
@@ -117,8 +118,8 @@ impl RecordedMessage {
     }
 }
 
-/// Returns an attempt of a message that ended in this way, with the part of the text that is about it. Something of it may
-/// have been refused before. Without a `name`, it is one at no task.
+/// Returns an attempt that a message reports, with this outcome and the part of the text that is about it. Parts of it
+/// may already have been refused. Without a `name`, the attempt belongs to no task.
 fn attempt_of(
     workspace: &Workspace,
     message: &SessionMessage,
@@ -138,7 +139,7 @@ fn attempt_of(
     Ok(EndedAttempt { was_kept: message.was_kept, told, refused, ..EndedAttempt::new(iteration, said, message.at) })
 }
 
-/// Records the knowledge of a message that ends no task, of which something was `refused` before.
+/// Records the knowledge in a message that ends no task. Parts of it may already have been `refused`.
 fn record_facts(workspace: &Workspace, message: &SessionMessage, mut refused: Vec<String>) -> Result<RecordedMessage> {
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let iteration = OpenAttempt::new(run, 1, Task::default(), message.at);
@@ -160,27 +161,27 @@ fn record_facts(workspace: &Workspace, message: &SessionMessage, mut refused: Ve
 struct EndedTask {
     name: TaskName,
     outcome: Outcome,
-    /// The parts of the message that are about it, in their lines; the other lines are empty.
+    /// The parts of the message that are about it, each in its original line; the other lines are empty.
     text: String,
 }
 
 /// What a message says about the end of tasks.
 #[derive(Debug, Default, PartialEq)]
 struct EndedTasks {
-    /// By the place of the last mention.
+    /// In the order of their last mentions.
     tasks: Vec<EndedTask>,
     /// What was tried, if it reports a failure.
     tried: Option<String>,
     /// The elements that end no task.
     refused: Vec<String>,
-    /// The refusal of more tasks than one message may end.
+    /// The refusal if the message ends more tasks than it may.
     too_many: Option<String>,
 }
 
 impl EndedTasks {
-    /// Cuts a message behind each element that ends a task: what stands before it is about that task, and what follows
-    /// the last one about the last. If one task alone failed, a failure report is about that one, wherever it stands.
-    /// `open` is the only open task of the session.
+    /// Cuts a message after each element that ends a task. The text before an element is about its task, and the text
+    /// after the last element is about the last task. If exactly one task failed, a failure report is about that task,
+    /// wherever it is. `open` is the only open task of the session.
     fn of(workspace: &Workspace, text: &str, open: Option<&TaskName>) -> EndedTasks {
         EndedTasks::cut(text, &|named| of_session(named, open, &|name| known_name(workspace, name)))
     }
@@ -230,7 +231,7 @@ impl EndedTasks {
     }
 }
 
-/// Returns the semantic memory of a call that asks no server.
+/// Returns the semantic memory for a call that contacts no server.
 fn no_servers(workspace: &Workspace) -> SemanticMemory {
     SemanticMemory::new(&Settings::default(), workspace.root())
 }
@@ -255,13 +256,13 @@ mod tests {
             "a\n<task-done>x</task-done>\nb <task-failed> y </task-failed> c",
             &[("x", done, "a\n<task-done>x</task-done>\n"), ("y", failed, "\n\nb <task-failed> y </task-failed> c")],
         );
-        // A report belongs to what failed, wherever it stands; of several failures each has its own.
+        // A report belongs to the failed task, wherever it is; of several failures, each has its own report.
         let text = format!("{}<task-done>x</task-done><task-failed>y</task-failed>", report("a"));
         let of_y = format!("{}<task-failed>y</task-failed>", report("a"));
         check(&text, &[("x", done, "\n<task-done>x</task-done>"), ("y", failed, &of_y)]);
         let [one, two] = ["x", "y"].map(|id| format!("{}<task-failed>{id}</task-failed>", report(id)));
         check(&format!("{one}{two}"), &[("x", failed, &format!("{one}\n")), ("y", failed, &format!("\n{two}"))]);
-        // The last mention of a task decides.
+        // The last mention of a task counts.
         let text = "<task-failed>x</task-failed>a<task-done>y</task-done>b<task-done>x</task-done>";
         check(
             text,

@@ -1,15 +1,16 @@
 //! Sessions without a loop: the hooks that agents' clients call when a session begins, at a prompt, when the agent stops, and
 //! when the session ends.
 //!
-//! `call` reads a call, with the fields that `payload` finds by the client's row in `dialect`. `session` keeps what
-//! happened in a session, and `log` what `check` shows, both in files below `state/sessions/` that are locked and sealed. `transcript`
-//! finds out what a session did, and `session_work` records it. `message` records what one of the agent's messages says, and
-//! `loop_claims` leaves to a run what the run records. This file decides what happens at each event.
+//! `call` reads a call; `payload` finds its fields by the client's row in `dialect`. `session` keeps what happened in a
+//! session, and `log` keeps what `check` shows. Both use files below `state/sessions/` that are locked and sealed.
+//! `transcript` finds out what a session did, and `session_work` records it. `message` records what one of the agent's
+//! messages reports, and `loop_claims` leaves to a run what that run records. This file decides what happens at each
+//! event.
 //!
-//! A hook never waits for long: locks for at most 200 ms, servers and git not at all. It saves a message before anything
-//! else, and its caller may end it at any moment after that: the next hook then records the message. Entries that the
-//! index lacks are read and indexed until the time is over, so that the next hook has fewer to read. A hook says nothing
-//! to the agent unless it has something new.
+//! A hook never waits long: at most 200 ms for a lock, and never for a server or git. It saves a message before
+//! anything else, and its caller may end it at any moment after that: the next hook then records the message. It reads
+//! and indexes entries that the index lacks until its time is over, so that the next hook has fewer to read. A hook
+//! tells the agent something only if it is new.
 
 mod call;
 mod dialect;
@@ -42,13 +43,13 @@ pub(crate) use self::log::{HookLog, hook_log};
 const BRIEFINGS: [usize; 4] = [1_200, 800, 500, 300];
 /// How many kept messages one call records at most.
 const MAX_KEPT: usize = 5;
-/// How many sessions are recorded when the next one begins.
+/// How many earlier sessions are recorded when a session begins.
 const MAX_SESSIONS: usize = 2;
-/// How many sessions are looked at for that.
+/// How many sessions are examined for that.
 const MAX_LOOKED_AT: usize = 1_000;
-/// How long a session without an end must be idle to count as ended, in hours.
+/// How long a session without a reported end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
-/// How long a session without an end counts as open for a server of its client, in hours.
+/// How long a session without a reported end counts as open for its client's server, in hours.
 const OPEN_HOURS: i64 = 24;
 
 /// The result of a hook.
@@ -74,11 +75,11 @@ const OPEN_HOURS: i64 = 24;
 pub struct HookAnswer {
     /// What the client reads on standard output: one document, or nothing.
     pub output: String,
-    /// What went wrong, a line each, for standard error.
+    /// What went wrong, one line each, for standard error.
     pub notes: Vec<String>,
 }
 
-/// Handles a call of a hook until the time `is_over`, which is asked first when a message is saved.
+/// Handles a call of a hook until the time `is_over`; this is first asked after a message has been saved.
 pub(crate) fn fire(
     workspace: &Workspace,
     folders: &StateFolders,
@@ -91,8 +92,8 @@ pub(crate) fn fire(
     running.answer(output)
 }
 
-/// Handles a call of a hook while the settings cannot be read, for this `reason`: a message is kept for a later hook, and
-/// the log gets the reason.
+/// Handles a call of a hook if the settings cannot be read for this `reason`: a message is kept for a later hook, and
+/// the reason goes to the log.
 pub(crate) fn fire_without_settings(
     workspace: &Workspace,
     folders: &StateFolders,
@@ -114,7 +115,7 @@ pub(crate) fn fire_without_settings(
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    /// It needs no further hook.
+    /// No further hook is needed.
     Settled,
     /// A loop is expected to record it.
     Waits,
@@ -129,7 +130,7 @@ struct RunningHook<'a> {
     call: &'a HookCall,
     session: Option<SessionName>,
     notes: Vec<String>,
-    /// Whether it did more than look.
+    /// Whether it did more than read.
     has_acted: bool,
     is_over: &'a dyn Fn() -> bool,
     /// Whether the entries can be read in time, once that is known.
@@ -156,11 +157,12 @@ impl<'a> RunningHook<'a> {
     }
 
     fn act(&mut self) -> Option<String> {
-        // Before everything that takes time: whoever calls may end this at any moment after the first question.
+        // This comes before everything that takes time, because the caller may end the hook at any moment after the
+        // first question.
         let message = if self.call.event == HookEvent::Stop { self.keep() } else { None };
         if self.call.event == HookEvent::SessionEnd {
             self.has_acted = true;
-            // Without a note, the session counts as ended when it is idle.
+            // If this is not noted, the session counts as ended once it has been idle.
             let _ = self.update_session(|session| session.is_closed = true);
         }
         if (self.is_over)() {
@@ -175,7 +177,8 @@ impl<'a> RunningHook<'a> {
         None
     }
 
-    /// Returns whether the entries can be read in time. What the indexes lack is indexed first, as far as the time allows.
+    /// Returns whether the entries can be read in time. It first indexes what the index lacks, as far as the time
+    /// allows.
     fn can_read(&mut self) -> bool {
         let areas: &[Area] =
             if self.call.event == HookEvent::Prompt { &[Area::Live] } else { &[Area::Live, Area::Archive] };
@@ -188,7 +191,7 @@ impl<'a> RunningHook<'a> {
         let source = self.call.payload.source.clone().unwrap_or_default();
         let now = self.workspace.now();
         let gets_none = |name: &SessionName| !name.read(self.workspace).begins(&source, now);
-        // It gets the briefing once, so that is not noted before there is one.
+        // The session gets the briefing once, so this is noted only when there is one.
         if !self.session.as_ref().is_some_and(gets_none) && !self.can_read() {
             return None;
         }
@@ -196,7 +199,7 @@ impl<'a> RunningHook<'a> {
             Some(Ok(gets_it)) => gets_it,
             // Another process works on this session at this moment.
             Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => false,
-            // Nothing can be written here, so nobody knows.
+            // Nothing can be written here, so it is unknown whether the session had it.
             Some(Err(_)) | None => !is_resumed(&source),
         };
         if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
@@ -208,7 +211,8 @@ impl<'a> RunningHook<'a> {
     fn briefing(&mut self) -> Option<String> {
         let told = told_attempts(self.workspace);
         for tokens in BRIEFINGS {
-            // `setup` registers the server wherever it registers hooks, and clients refuse commands more often than tools.
+            // `setup` registers the server wherever it registers hooks, and clients refuse tools less often than
+            // commands.
             let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: true };
             let briefing = briefing(self.workspace, &request, &told).ok()?;
             if let Some(document) = self.document(&briefing.text) {
@@ -222,7 +226,7 @@ impl<'a> RunningHook<'a> {
         None
     }
 
-    /// Returns entries about the prompt that the session was not shown yet.
+    /// Returns entries about the prompt that the session has not been shown yet.
     fn prompt(&mut self) -> Option<String> {
         self.record_kept();
         let prompt = self.call.payload.prompt.as_deref()?;
@@ -242,7 +246,7 @@ impl<'a> RunningHook<'a> {
         is_new.then_some(document)
     }
 
-    /// Saves the agent's last message, if it says anything that is not known, and returns it with its file.
+    /// Saves the agent's last message, if it reports anything new, and returns it with its file.
     fn keep(&mut self) -> Option<(SessionMessage, Option<PathBuf>)> {
         let payload = &self.call.payload;
         let wants_none = self.workspace.settings.sessions_record == SessionRecording::Nothing;
@@ -259,7 +263,7 @@ impl<'a> RunningHook<'a> {
             was_kept: false,
         };
         let message = message.redacted(&self.workspace.settings.allowed_secrets);
-        // Before it is noted, so that no kill loses it.
+        // It is saved before it is noted, so that a kill does not lose it.
         let kept = keep_message(self.workspace, self.folders, &message);
         // Recording it twice is better than not at all.
         if let Some(Ok(false)) =
@@ -271,7 +275,8 @@ impl<'a> RunningHook<'a> {
         Some((message, kept))
     }
 
-    /// Records what the agent's last message says, and messages that were kept, if there is time; else it stays saved.
+    /// Records what the agent's last message reports, and the messages that were kept. If there is no time, the message
+    /// stays saved.
     fn stop(&mut self, message: Option<(SessionMessage, Option<PathBuf>)>) {
         let is_possible = self.record_kept() && (message.is_none() || self.can_read());
         match message {
@@ -308,7 +313,7 @@ impl<'a> RunningHook<'a> {
         known.or_else(|| Some(session_run(self.call.client(), self.call.payload.session.as_deref()?)))
     }
 
-    /// Changes the session, with what this call says about it. `None` if the client names no session.
+    /// Updates the session with what this call says about it. `None` if the client names no session.
     fn update_session<T>(&self, change: impl FnOnce(&mut Session) -> T) -> Option<io::Result<T>> {
         let payload = &self.call.payload;
         let id = payload.session.as_deref()?;
@@ -327,7 +332,7 @@ impl<'a> RunningHook<'a> {
         self.call.client.document(self.call.event, self.call.payload.event.as_deref(), text)
     }
 
-    /// Records messages that earlier hooks could not record. Returns whether that is possible now.
+    /// Records messages that earlier hooks could not record. Returns whether recording is possible now.
     fn record_kept(&mut self) -> bool {
         // They stay until the person changes the setting.
         if self.workspace.settings.sessions_record == SessionRecording::Nothing {
@@ -350,7 +355,7 @@ impl<'a> RunningHook<'a> {
         true
     }
 
-    /// Records a message, unless a loop does. It is kept in this file until then.
+    /// Records a message, unless a loop does. Until then, it is kept in this file.
     fn record(&mut self, message: &SessionMessage, kept: Option<PathBuf>) -> Kept {
         if is_imported(self.workspace, message) {
             remove(kept);
@@ -382,7 +387,7 @@ impl<'a> RunningHook<'a> {
         }
     }
 
-    /// Records sessions that have ended, and could not be recorded then.
+    /// Records sessions that could not be recorded when they ended.
     fn record_earlier_sessions(&mut self) {
         let now = self.workspace.now();
         let mut n_recorded = 0;
@@ -405,8 +410,8 @@ impl<'a> RunningHook<'a> {
     }
 }
 
-/// Returns the run of a session that goes on: that of this id, unless hooks know that it has ended; else that of the client's
-/// only open one. A server may outlive the session in which its client started it.
+/// Returns the run of a session in progress: the session with this id, unless hooks know that it has ended; otherwise
+/// the client's only open session. A server may outlive the session in which its client started it.
 pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
     let own = id.map(|id| (id, SessionName::of(id).read(workspace)));
     if let Some((id, session)) = own.as_ref().filter(|(_, session)| !session.is_closed) {
@@ -422,7 +427,7 @@ pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&st
     only.or_else(|| own.and_then(|(_, session)| session.run))
 }
 
-/// Removes the file of a message that is recorded.
+/// Removes the file of a message after it was recorded.
 fn remove(kept: Option<PathBuf>) {
     if let Some(path) = kept {
         // If it stays, the next hook finds everything recorded, and removes it.

@@ -1,6 +1,6 @@
-//! What a client sends on standard input: one JSON object, whatever else came.
+//! What a client sends on standard input: one JSON object, possibly with other text around it.
 //!
-//! Pure. Nothing of it is trusted: a field of another type, or with characters that no path has, is as good as missing.
+//! Pure. None of it is trusted: a field of another type, or with characters that no path has, counts as missing.
 
 use serde_json::{Map, Value};
 
@@ -27,9 +27,9 @@ pub(super) struct HookPayload {
     pub event: Option<String>,
     /// Whether it is about an agent that another agent started.
     pub is_of_sub_agent: bool,
-    /// Why nothing of the input could be read.
+    /// Why none of the input could be read.
     pub problem: Option<String>,
-    /// The turn that the message ends.
+    /// The turn that ends with the message.
     pub turn: Option<String>,
 }
 
@@ -48,8 +48,8 @@ pub(super) fn object(input: &[u8]) -> (Map<String, Value>, Option<String>) {
     }
 }
 
-/// Returns an input with what JSON cannot have and some clients write replaced: a byte order mark, bytes that are not
-/// UTF-8, and half of a surrogate pair, which a text has that was cut inside of an emoji.
+/// Replaces what some clients write although JSON does not allow it: a byte order mark, bytes that are not UTF-8, and
+/// half of a surrogate pair from a text that was cut inside an emoji.
 fn repaired(input: &[u8]) -> String {
     let text = String::from_utf8_lossy(input);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -80,7 +80,7 @@ fn repaired(input: &[u8]) -> String {
 impl HookPayload {
     pub(super) fn new(object: &Map<String, Value>, client: &Dialect) -> HookPayload {
         let text = |keys: &[&str]| keys.iter().find_map(|key| first_text(object.get(*key)?));
-        // A short field that a path or a name could be.
+        // A short field that could be a path or a name.
         let field = |keys: &[&str]| {
             let is_plain = |text: &String| text.len() <= MAX_FIELD && !text.contains(char::is_control);
             text(keys).filter(is_plain)
@@ -105,7 +105,7 @@ impl HookPayload {
     }
 }
 
-/// Returns a text, or the first of a list, if it has any characters.
+/// Returns a text or the first text of a list, unless it is empty.
 fn first_text(value: &Value) -> Option<String> {
     let value = if let Value::Array(list) = value { list.first()? } else { value };
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)

@@ -15,13 +15,13 @@ use crate::workspace::Workspace;
 const KEPT: TimeDelta = TimeDelta::days(7);
 /// How many old sessions one call removes at most.
 const MAX_SWEPT: usize = 50;
-/// Within this time, an event is one that several clients, or files of one client, report.
+/// Equal events within this time count as one event that several clients, or several files of one client, report.
 const SAME_EVENT: TimeDelta = TimeDelta::seconds(10);
-/// How many sessions are asked what they were shown.
+/// In how many sessions to look for what they were shown.
 const MAX_ASKED: usize = 1_000;
-/// How many messages of a session are known.
+/// How many messages of a session are remembered.
 const MAX_MESSAGES: usize = 100;
-/// How many entries that a session was shown are known.
+/// How many of the entries that a session was shown are remembered.
 const MAX_SHOWN: usize = 1_000;
 /// The longest name of a turn that is kept, in characters.
 const MAX_TURN: usize = 100;
@@ -38,11 +38,11 @@ pub(super) struct Session {
     began_at: Option<DateTime<Utc>>,
     /// When a hook last acted on it.
     pub acted_at: DateTime<Utc>,
-    /// The run that its attempts belong to, named by the first client that reported it.
+    /// The run that its attempts belong to, named by the first client that reported the session.
     pub run: Option<String>,
     /// Its transcript.
     pub transcript: Option<PathBuf>,
-    /// When it last got its briefing, and after which source.
+    /// When it last got its briefing, and for which source.
     briefed: Option<(DateTime<Utc>, String)>,
     /// The ids of entries that it was shown.
     pub shown: Vec<String>,
@@ -50,13 +50,13 @@ pub(super) struct Session {
     taken: Vec<(u64, DateTime<Utc>, Option<String>)>,
     /// Whether it has ended.
     pub is_closed: bool,
-    /// The size of its transcript, in bytes, when that had nothing to record.
+    /// The size of its transcript in bytes when the transcript had nothing to record.
     pub seen_size: Option<u64>,
-    /// Whether nothing of it is left to record: an attempt is in the journal.
+    /// Whether nothing is left to record because an attempt is in the journal.
     pub is_settled: bool,
 }
 
-/// The name of a session's file, made of the session's id alone: several clients report the same session.
+/// The name of a session's file, made from the session's id alone, because several clients report the same session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionName(String);
 
@@ -120,14 +120,14 @@ fn sweep(workspace: &Workspace) {
     }
 }
 
-/// Returns whether a session that begins for this reason goes on with a conversation, which has the briefing.
+/// Returns whether a session that begins for this reason continues a conversation that already has the briefing.
 pub(super) fn is_resumed(source: &str) -> bool {
     matches!(source, "resume" | "fork")
 }
 
 impl Session {
-    /// Notes that a session begins, and returns whether it gets the briefing now: once, and again after its beginning
-    /// was lost.
+    /// Notes that a session begins, and returns whether it gets the briefing now. It gets the briefing once, and again
+    /// after a compaction.
     pub(super) fn begins(&mut self, source: &str, now: DateTime<Utc>) -> bool {
         if is_resumed(source) {
             return false;
@@ -151,12 +151,13 @@ impl Session {
         self.is_closed = false;
     }
 
-    /// Returns when it began, as far as hooks know.
+    /// Returns when the session began, as far as hooks know.
     pub(super) fn began(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         self.began_at.unwrap_or(now)
     }
 
-    /// Notes that a message is recorded, and returns whether it is new: the same words in another turn are.
+    /// Notes that a message is recorded, and returns whether it is new. The same words in another turn are a new
+    /// message.
     pub(super) fn takes_message(&mut self, text: &str, turn: Option<&str>, now: DateTime<Utc>) -> bool {
         let hash = xxh3_64(text.as_bytes());
         let is_same = |(known, at, of): &(u64, DateTime<Utc>, Option<String>)| {
@@ -199,7 +200,7 @@ mod tests {
             ("startup", 1, true),
             ("startup", 2, false),
             ("", 50, false),
-            // Two clients report one compaction.
+            // Two clients report the same compaction.
             ("compact", 3, true),
             ("compact", 4, false),
             ("compact", 30, true),

@@ -9,11 +9,11 @@ use crate::error::{Error, Problem};
 use crate::journal::has_attempts;
 use crate::workspace::Workspace;
 
-/// The largest transcript that is read, in bytes: that takes a tenth of a second.
+/// The largest transcript that is read, in bytes. Reading it takes a tenth of a second.
 const MAX_TRANSCRIPT: u64 = 8 * 1024 * 1024;
 
-/// Records a session that changed files and reported no attempt, from the `messages` that its client hands over, else
-/// from its transcript. Returns whether the memory can be written. What went wrong is added to the `notes`.
+/// Records a session that changed files and reported no attempt, from the `messages` that its client passes or, without
+/// these, from its transcript. Returns whether the memory can be written. Adds what went wrong to the `notes`.
 pub(super) fn record_session(
     workspace: &Workspace,
     name: &SessionName,
@@ -47,7 +47,7 @@ pub(super) fn record_session(
                 }
             }
         }
-        // A session that is resumed may still do something.
+        // A resumed session may still do something.
         Ok(TranscribedWork::Nothing) if !is_known => {
             let _ = name.update(workspace, |session| session.seen_size = Some(size));
             return true;
@@ -55,7 +55,7 @@ pub(super) fn record_session(
         Ok(TranscribedWork::Nothing) => {}
         Ok(TranscribedWork::TooLarge(size)) => notes
             .push(format!("the session is not recorded: `{shown}` has {size} bytes; the limit is {MAX_TRANSCRIPT}")),
-        // The client writes no transcript, or keeps it no longer.
+        // The client writes no transcript, or no longer keeps it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => notes.push(format!("the session is not recorded: cannot read `{shown}`: {error}")),
     }
@@ -64,7 +64,7 @@ pub(super) fn record_session(
     true
 }
 
-/// Adds what was wrong with a report, and problems that a person should see, to the `notes`.
+/// Adds to the `notes` what was wrong with a report, and problems that a person should see.
 pub(super) fn tell(recorded: RecordedMessage, notes: &mut Vec<String>) {
     notes.extend(recorded.refused.into_iter().map(|refused| format!("report: {refused}")));
     notes.extend(recorded.problems.iter().map(Problem::to_string));

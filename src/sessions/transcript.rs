@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 const MAX_BEGINNING: u64 = 1024 * 1024;
 /// The longest title, in characters.
 const MAX_TITLE: usize = 120;
-/// How many commands are told as what was tried, the last ones.
+/// How many of the last commands are reported as what was tried.
 const MAX_COMMANDS: usize = 5;
 
 /// The work of a session, according to its transcript.
@@ -54,7 +54,7 @@ pub(super) fn work(workspace: &Workspace, path: &Path, limit: u64) -> io::Result
     Ok(work_in(reader(workspace, Format::Auto).read(BufReader::new(file.take(limit)))?, title))
 }
 
-/// Does what [`work`] does with the messages of a session, in the document that `opencode export` prints.
+/// Like [`work`], but for the messages of a session in the document that `opencode export` prints.
 pub(super) fn work_of_messages(workspace: &Workspace, document: &str) -> TranscribedWork {
     let mut reader = reader(workspace, Format::Auto);
     reader.push(document.as_bytes());
@@ -98,7 +98,7 @@ fn first_prompt(file: &File) -> io::Result<Option<String>> {
             _ => continue,
         };
         let text = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default();
-        // What the client itself adds is in elements.
+        // Text that the client itself adds is in elements.
         let title = first_sentence(text, MAX_TITLE);
         if !title.is_empty() && !title.starts_with('<') {
             return Ok(Some(title));

@@ -1,4 +1,4 @@
-//! Settings that are one of a few words.
+//! Settings whose value is one of a few words.
 
 use crate::text::choice;
 
@@ -12,12 +12,12 @@ choice! {
     /// ```
     #[derive(Default)]
     pub enum Strategy {
-        /// Always the same one.
+        /// Always the same model.
         Fixed = "fixed",
-        /// The middle one, the cheapest while the run goes well, the strongest after two failures.
+        /// The middle one; the cheapest while the run goes well; the strongest after two failures.
         #[default]
         CostOptimized = "cost-optimized",
-        /// The cheapest one, and a stronger one after each failure.
+        /// The cheapest one, then a stronger one after each failure.
         Escalate = "escalate",
         /// The strongest one for the first attempt at a task, the middle one after it.
         PlanThenExecute = "plan-then-execute",
@@ -38,9 +38,9 @@ choice! {
         /// What the command printed, as it is.
         #[default]
         SystemCaptured = "system-captured",
-        /// One JSON object for each iteration, for templates that read it.
+        /// One JSON object for each attempt, for templates that read it.
         StructuredLog = "structured-log",
-        /// A model's summary of each iteration.
+        /// A model's summary of each attempt.
         LlmSummarized = "llm-summarized",
         /// The summaries, then what the command printed.
         Hybrid = "hybrid",
@@ -67,13 +67,13 @@ choice! {
         /// The user commits them.
         #[default]
         Never = "never",
-        /// Each iteration's files are committed when it ends.
+        /// Each attempt's files are committed when it ends.
         EachIteration = "each-iteration",
     }
 }
 
 choice! {
-    /// What is written down of a person's session with an agent, when its client calls the program's hooks.
+    /// What is recorded of a person's session with an agent whose client calls the program's hooks.
     ///
     /// ```
     /// use ralph_memory::Memory;
@@ -94,13 +94,13 @@ choice! {
         /// What the agent reports in its messages: knowledge, and the ends of tasks.
         #[default]
         Reported = "reported",
-        /// Also one attempt for a session that changed files and reported none, from its transcript.
+        /// Also one attempt, read from the transcript, for a session that changed files and reported no attempt.
         Changes = "changes",
     }
 }
 
 impl ProgressKind {
-    /// Returns whether it needs summaries, which a command has to make.
+    /// Returns whether it needs summaries, which a command has to write.
     pub fn needs_summary(self) -> bool {
         matches!(self, ProgressKind::LlmSummarized | ProgressKind::Hybrid)
     }

@@ -1,6 +1,6 @@
-//! Settings: their types, defaults, and how text becomes them.
+//! Settings: their types, their defaults, and how they are read from text.
 //!
-//! Pure: the caller knows where the text comes from. Later layers win over earlier ones: defaults, the user's own file,
+//! Pure: the caller knows where the text comes from. Later layers override earlier ones: defaults, the user's own file,
 //! the project's `config.toml`, environment variables.
 
 mod choices;
@@ -31,8 +31,8 @@ const SHOWN: [&str; 5] =
 pub(crate) enum Origin {
     /// The user: every setting is allowed.
     User,
-    /// The author of the repository: the file names no command, since opening a project must not run a stranger's code,
-    /// and no address, since it must not send data to one.
+    /// The author of the repository. The file may name no command, because opening a project must not run a stranger's
+    /// code, and no address, because it must not send data to a stranger.
     Project,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn template() -> String {
     text
 }
 
-/// Returns a list of all settings as text: each with its default, as a line of a settings file, after its meaning.
+/// Returns a list of all settings as text: the meaning of each, then a line of a settings file with its default.
 pub fn reference() -> String {
     let row = |setting: &Setting| {
         let own = if setting.is_users_own() { " (own settings file, environment or flag only)" } else { "" };
@@ -124,7 +124,7 @@ mod tests {
             let (name, default) = (setting.env(), setting.default_text());
             environment.read_env([(name.as_str(), variable(other).as_str())].into_iter()).unwrap();
             assert_eq!(environment, file, "{name}");
-            // What the list shows leads back to the default, from a file and from a variable.
+            // The values in the list, read from a file or a variable, give the defaults again.
             file.read_file(&format!("{key} = {default}\n"), "c", Origin::User).unwrap();
             environment.read_env([(name.as_str(), variable(&default).as_str())].into_iter()).unwrap();
             assert_eq!((&environment, &file), (&Settings::default(), &Settings::default()), "{key}");

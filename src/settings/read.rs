@@ -1,8 +1,8 @@
 //! Reads settings from the text of a file and from environment variables.
 //!
-//! This code is our own instead of serde with figment: each key keeps its line for messages, an unknown one gets the
-//! nearest known one, and settings that a project's file may not have are reported and left out, while the rest
-//! applies.
+//! This code is our own, instead of serde with figment, for three reasons: each key keeps its line for messages; an
+//! unknown key gets a suggestion; and settings that a project's file may not have are reported and left out, while the
+//! others apply.
 
 use toml::de::{DeTable, DeValue};
 
@@ -12,23 +12,23 @@ use super::{ENV_PREFIX, FORMAT, Origin, Settings, all};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::{floor, nearest};
 
-/// The largest settings file, in bytes: ten times the one that has all settings, with room for thousands of
-/// fingerprints. Every command reads it.
+/// The largest settings file, in bytes: ten times the size of a file with all settings, so there is room for thousands
+/// of fingerprints. Every command reads it.
 const MAX_BYTES: usize = 64 * 1024;
-/// How many unknown keys of a file are reported individually.
+/// How many unknown keys of a file are reported one by one.
 const MAX_UNKNOWN: usize = 10;
-/// The length in bytes from which a key is not compared with the known ones, which have at most 30.
+/// Keys of this length in bytes or more are not compared with the known ones, which have at most 30.
 pub(super) const LONG_KEY: usize = 100;
 
 /// A settings file that is being read.
 struct SettingsFile<'a> {
     text: &'a str,
-    /// Its name in problems and errors.
+    /// The name of the file in problems and errors.
     path: &'a str,
 }
 
 impl SettingsFile<'_> {
-    /// Returns the line of an offset, counted from 1.
+    /// Returns the line at an offset, counted from 1.
     fn line(&self, offset: usize) -> u32 {
         let before = &self.text[..offset.min(self.text.len())];
         u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX)
@@ -52,7 +52,7 @@ impl SettingsFile<'_> {
         Problem::warning(self.path, code, message, hint).at_line(offset.map(|offset| self.line(offset)))
     }
 
-    /// Refuses the format of a newer program.
+    /// Refuses the format of a newer version of the program.
     fn check_format(&self, offset: usize, value: &DeValue<'_>) -> Result<()> {
         let mut found = 0_u64;
         let range = ValueRule::Within(1.0, f64::MAX);
@@ -155,7 +155,7 @@ fn unknown_variable(name: &str) -> Option<Problem> {
     (!is_known).then(|| Problem::warning(&name[..floor(name, LONG_KEY)], "unknown-setting", message, hint))
 }
 
-/// Lists the keys of a file with their values: those of settings that are tables, and whatever is in no table.
+/// Lists the keys of a file with their values. A setting that is a table is one value; other tables are opened.
 pub(super) fn flatten<'t, 'i>(prefix: &str, table: &'t DeTable<'i>, found: &mut Vec<(String, usize, &'t DeValue<'i>)>) {
     for (key, value) in table {
         // A long name of a table is not repeated for each key in it.

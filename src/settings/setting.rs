@@ -15,7 +15,7 @@ pub(super) const TRUST: Option<OwnReason> = Some(("trust-in-project", "decides w
 pub(super) const COMMITS: Option<OwnReason> = Some(("commit-in-project", "lets the program write to the repository"));
 pub(super) const RECORDS: Option<OwnReason> =
     Some(("recording-in-project", "decides what is written down of a person's sessions"));
-/// A model of a server may send texts on, and a time-out makes a person wait.
+/// A server's model may pass texts on, and a time-out makes a person wait.
 pub(super) const SERVER: Option<OwnReason> = Some(("server-in-project", "configures a server"));
 
 /// One setting, for the documentation and the parser.
@@ -23,7 +23,7 @@ pub(super) const SERVER: Option<OwnReason> = Some(("server-in-project", "configu
 pub(crate) struct Setting {
     /// Its key, with a dot between table and name.
     pub key: &'static str,
-    /// Its help, in one line.
+    /// Its help text, one line.
     pub help: &'static str,
     pub(super) rule: ValueRule,
     /// Why a project's file may not set it, if it may not.
@@ -42,8 +42,8 @@ impl Setting {
         format!("{ENV_PREFIX}{}", self.key.replace('.', "__").to_uppercase())
     }
 
-    /// Returns whether a project's file may not set it, because it names a command, configures a server, is a secret,
-    /// decides about trust, lets the program write to the repository, or decides what is written down of a person.
+    /// Returns whether a project's file may not set it. That is so if it names a command, configures a server, is a
+    /// secret, decides about trust, lets the program write to the repository, or decides what is recorded of a person.
     pub(crate) fn is_users_own(&self) -> bool {
         self.own.is_some()
     }
@@ -54,8 +54,8 @@ impl Setting {
     }
 }
 
-/// Defines a struct of settings from one row for each: the field, its type, its default, its key, what it must be, who
-/// may set it, and its help. The rows are in `ROWS`. `at` leads from all settings to the struct.
+/// Defines a struct of settings from one row for each setting: the field, its type, its default, its key, what it must
+/// be, who may set it, and its help. The rows are in `ROWS`. `at` leads from all settings to the struct.
 macro_rules! settings {
     (
         $(#[$meta:meta])* $visibility:vis struct $name:ident, at $place:expr;
@@ -87,7 +87,7 @@ macro_rules! settings {
         }
 
         impl std::fmt::Debug for $name {
-            /// Shows all but secrets, which must not appear in a log.
+            /// Shows everything except secrets, which must not appear in a log.
             fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 let mut shown = formatter.debug_struct(stringify!($name));
                 $(
@@ -102,8 +102,8 @@ macro_rules! settings {
 }
 pub(super) use settings;
 
-/// Defines a struct that is the value of one setting: an inline table. A row has the field, its type, its default and
-/// what it must be.
+/// Defines a struct for a setting whose value is an inline table. A row has the field, its type, its default and what
+/// it must be.
 macro_rules! inline_table {
     (
         $(#[$meta:meta])* $visibility:vis struct $name:ident {

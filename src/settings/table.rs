@@ -85,7 +85,7 @@ settings! {
 }
 
 inline_table! {
-    /// The limits of events; a feature has the limit of a section.
+    /// The limits of events. A feature has the same limit as a section.
     ///
     /// ```
     /// use ralph_memory::Memory;
@@ -110,7 +110,7 @@ inline_table! {
 }
 
 settings! {
-    /// When the memory is tidied.
+    /// When the memory is tidied up.
     ///
     /// ```
     /// use ralph_memory::Memory;
@@ -131,7 +131,7 @@ settings! {
 }
 
 settings! {
-    /// How much semantic search counts beside words.
+    /// How much semantic search counts in comparison with words.
     ///
     /// ```
     /// use ralph_memory::Memory;
@@ -213,7 +213,7 @@ settings! {
 inline_table! {
     /// The collections of a Qdrant server.
     pub struct CollectionSettings {
-        /// The name of the collection for all features, or of the one for what belongs to no feature.
+        /// The name of the collection for all features, or for entries without a feature.
         name: String = "ralph-memory".to_owned(), NAME;
         /// Whether each feature has a collection of its own.
         per_feature: bool = false, OfType;
@@ -230,14 +230,14 @@ inline_table! {
         ef_construct: u32 = 512, Within(4.0, 10_000.0);
         /// Whether vectors and graph are stored on disk instead of in memory.
         on_disk: bool = true, OfType;
-        /// How many vectors a search compares.
+        /// How many vectors a search considers.
         ef: u32 = 128, Within(1.0, 10_000.0);
     }
 }
 
 impl Settings {
-    /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
-    /// `semantic.min_score`, else the default of the model.
+    /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: `semantic.min_score`
+    /// if it is set, otherwise the default of the model.
     pub(crate) fn min_similarity(&self) -> f64 {
         let set = self.semantic.min_score;
         if set < 0.0 { self.ollama.min_score() } else { set }
@@ -254,9 +254,9 @@ impl OllamaSettings {
     /// Returns the minimum cosine of related texts, by the model: some models give similar vectors for all texts.
     pub(crate) fn min_score(&self) -> f64 {
         match self.family() {
-            // Measured: the right answer to a question scored .26, the next .07.
+            // In a measurement, the right answer to a question scored .26 and the next one .07.
             "all-minilm" => 0.15,
-            // The seeds' value, for `nomic-embed-text`.
+            // The value from the seeds, for `nomic-embed-text`.
             _ => 0.4,
         }
     }

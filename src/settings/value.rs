@@ -19,19 +19,19 @@ pub(super) enum RawValue {
     Text(String),
     List(Vec<String>),
     Table(Vec<(String, RawValue)>),
-    /// The text of a variable, whose form follows from the setting: a list has commas between its items.
+    /// The text of a variable, in the form that the setting needs: a list has commas between its items.
     Variable(String),
     Other,
 }
 
-/// What a value must be, beside its type.
+/// What a value must be, in addition to its type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ValueRule {
     /// Whatever the type takes.
     OfType,
     /// A number from the first to the second.
     Within(f64, f64),
-    /// A text, or the items of a list, for which the function returns true; the first says what that is.
+    /// A text, or a list of texts, for which the function returns true. The first field says in words what is required.
     Form(&'static str, fn(&[String]) -> bool),
 }
 
@@ -68,9 +68,9 @@ impl ValueRule {
     }
 }
 
-/// A type of settings.
+/// A type that a setting can have.
 pub(super) trait SettingValue {
-    /// Takes a value, or returns what it must be.
+    /// Converts a value, or returns what it must be.
     fn set(&mut self, rule: ValueRule, value: RawValue) -> Result<(), String>;
 
     /// Returns the value as written in a file.
@@ -195,7 +195,7 @@ macro_rules! words {
 }
 pub(super) use words;
 
-/// Returns the word of a choice; nothing if the value is none.
+/// Returns the word of a choice; an empty text if the value is not a text.
 pub(super) fn word(value: RawValue) -> String {
     text(value).unwrap_or_default()
 }
@@ -228,7 +228,7 @@ pub(super) fn shown_table(fields: Vec<TableField<'_>>) -> String {
     format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a value of a file.
+/// Returns a value from a file.
 pub(super) fn raw_value(value: &DeValue<'_>) -> RawValue {
     match value {
         DeValue::String(text) => RawValue::Text(text.trim().to_owned()),

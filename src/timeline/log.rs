@@ -1,7 +1,7 @@
 //! The log: attempts, newest first, page by page.
 //!
-//! Rows are put in order by their times alone, and only the heads that a filter, a page or a tie needs are decoded. So a
-//! page of a long journal costs no more than one of a short one.
+//! Rows are sorted by their times alone, and only the heads that a filter, a page or a tie needs are decoded. So a page
+//! of a long journal costs no more than a page of a short one.
 
 use std::cmp::Reverse;
 
@@ -17,7 +17,7 @@ use crate::recording::LiveRun;
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
-/// The conditions of a log, and the part of it to return. All given conditions must be true.
+/// The conditions of a log, and the part of it to return. An attempt must meet all conditions.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;
@@ -50,13 +50,13 @@ pub struct LogFilter {
     pub feature: Option<String>,
     /// Only attempts with one of these outcomes; empty for all.
     pub outcomes: Vec<Outcome>,
-    /// Only attempts of this model, whatever its case.
+    /// Only attempts of this model; case is ignored.
     pub model: Option<String>,
     /// Only attempts that began at this time or later.
     pub since: Option<DateTime<Utc>>,
     /// Only attempts that began before this time.
     pub until: Option<DateTime<Utc>>,
-    /// How many attempts are left out before the first one that is returned.
+    /// How many attempts to skip before the first one that is returned.
     pub offset: usize,
     /// How many are returned at most; all without a limit.
     pub limit: Option<usize>,
@@ -93,9 +93,9 @@ pub struct Log {
     pub problems: Vec<Problem>,
 }
 
-/// A row of one of the catalogs. In the order of a log, which is newest first, later ones are greater.
+/// A row of one of the catalogs. Rows compare in the order of a log, newest first: a row that comes later is greater.
 struct LogRow<'a> {
-    /// Whether its time is not in the future, and that time in seconds since 1970.
+    /// Whether its time is not in the future, and the time in seconds since 1970.
     at: (bool, i64),
     catalog: &'a Catalog,
     row: RowId,
@@ -115,13 +115,13 @@ pub(super) fn views(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[At
     attempts.iter().filter_map(|attempt| AttemptView::read(workspace, catalogs, &attempt.id)).collect()
 }
 
-/// Returns the attempts of these catalogs, the live one first, that the filter accepts, newest first; and how many there
-/// are, including those that its limits leave out.
+/// Returns the attempts in these catalogs that the filter accepts, newest first, and how many there are, including
+/// those that its limits leave out. The live catalog comes first.
 pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogFilter) -> (Vec<AttemptSummary>, usize) {
     let rows = rows(workspace, catalogs, filter);
     let page = filter.offset..filter.limit.map_or(usize::MAX, |limit| filter.offset.saturating_add(limit));
     let (mut attempts, mut in_all) = (Vec::new(), 0);
-    // Attempts of the same second are in the order of their numbers, which only their heads have.
+    // Attempts of the same second are sorted by their numbers, which only their heads have.
     for group in rows.chunk_by(|one, other| one.at == other.at) {
         let is_shown = in_all < page.end && in_all + group.len() > page.start;
         let is_counted = |row: &LogRow<'_>| !filter.needs_head() && !row.catalog.has_problem(row.row);
@@ -145,14 +145,14 @@ pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogF
 }
 
 impl LogFilter {
-    /// Returns whether the filter accepts an attempt in progress. That one has no outcome yet, so a filter with outcomes
-    /// accepts none.
+    /// Returns whether the filter accepts an attempt in progress. Such an attempt has no outcome yet, so a filter with
+    /// outcomes accepts none.
     pub fn accepts_live(&self, run: &LiveRun) -> bool {
         let (task, feature) = (run.task_id.as_deref(), run.feature.as_deref());
         self.outcomes.is_empty() && self.accepts_names(task, Some(&run.run_id), feature, run.model.as_deref())
     }
 
-    /// Returns the rows that the first of its names chooses, before any head is decoded.
+    /// Returns the rows that match the first name in the filter, before any head is decoded.
     fn rows_of(&self, catalog: &Catalog) -> Vec<RowId> {
         match self {
             LogFilter { ids, .. } if !ids.is_empty() => ids.iter().filter_map(|id| catalog.row_of_id(id)).collect(),
@@ -166,13 +166,13 @@ impl LogFilter {
     /// Returns whether a chosen row may still be refused, besides by its time.
     fn needs_head(&self) -> bool {
         let n_names = [&self.task_id, &self.run_id, &self.feature].into_iter().flatten().count();
-        // Rows near a feature are not all of it.
+        // Not all rows near a feature belong to it.
         let is_chosen = n_names == 0 || n_names == 1 && self.ids.is_empty() && self.feature.is_none();
         !is_chosen || self.model.is_some() || !self.outcomes.is_empty()
     }
 
     fn accepts(&self, attempt: &AttemptSummary) -> bool {
-        // The folder decides to which run a file belongs.
+        // The folder decides which run a file belongs to.
         let is_of_run = self.ids.is_empty() && self.task_id.is_none();
         self.accepts_names(
             attempt.task_id.as_deref(),
@@ -182,7 +182,8 @@ impl LogFilter {
         ) && (self.outcomes.is_empty() || self.outcomes.contains(&attempt.head.outcome))
     }
 
-    /// Returns whether the filter accepts what has these names; of what has no `run` that is known already.
+    /// Returns whether the filter accepts an attempt with these names. Without a `run`, the run is already known to
+    /// match.
     fn accepts_names(
         &self,
         task: Option<&str>,
@@ -200,7 +201,7 @@ impl LogFilter {
     }
 }
 
-/// Returns the rows that the filter may accept, the newest first; without the heads it is not known which it does.
+/// Returns the rows that the filter may accept, newest first. Only the heads show which ones it does accept.
 fn rows<'a>(workspace: &Workspace, catalogs: &'a [Catalog; 2], filter: &LogFilter) -> Vec<LogRow<'a>> {
     let latest = latest_start(workspace.now());
     let [live, archive] = catalogs;

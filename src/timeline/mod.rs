@@ -1,7 +1,7 @@
 //! What happened: the attempts of the journal by time, task, run and feature, and the runs in progress.
 //!
-//! `log` lists attempts and opens only the files that it shows. `totals` adds attempts up; `stats` does so by feature, by
-//! model and by day. `task` and `run` have all about one of them. Nothing here writes.
+//! `log` lists attempts and opens only the files that it shows. `totals` adds up attempts; `stats` does so by feature,
+//! by model and by day. `task` and `run` have everything about one task or one run. Nothing here writes.
 
 mod log;
 mod overview;

@@ -1,4 +1,4 @@
-//! What goes on, what is stuck and what happened last, from one scan of the memory.
+//! What is in progress, what is stuck and what happened last, from one scan of the memory.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::recording::{LiveRun, live_runs};
 use crate::text::nfc;
 use crate::workspace::Workspace;
 
-/// How many attempts are searched for stuck tasks, the newest.
+/// How many of the newest attempts are searched for stuck tasks.
 const MAX_SEARCHED: usize = 1_000;
 
 /// What [`Memory::overview`](crate::Memory::overview) returns.
@@ -72,19 +72,19 @@ pub struct Overview {
 pub struct StuckTask {
     /// Its id.
     pub id: String,
-    /// Its title, by the last attempt; empty if it has none.
+    /// Its title, according to the last attempt; empty if it has none.
     pub title: String,
     /// The feature that it belongs to.
     pub feature: Option<String>,
-    /// How often it failed since it was last done.
+    /// How often it has failed since it was last done.
     pub streak: u32,
-    /// Why the last attempt failed, in a line; empty if nobody knows.
+    /// Why the last attempt failed, in one line; empty if that is unknown.
     pub reason: String,
     /// The model that would work on it next, outside of a run.
     pub next_model: Option<NextModel>,
 }
 
-/// Returns what goes on, what is stuck, and the last attempts, at most `limit`.
+/// Returns what is in progress, what is stuck, and the last attempts, at most `limit`.
 pub(crate) fn overview(workspace: &Workspace, limit: usize) -> Overview {
     let live = live_runs(workspace);
     let catalogs = both_areas(workspace);

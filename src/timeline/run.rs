@@ -1,4 +1,4 @@
-//! All about one run: its attempts and tasks, and the knowledge that it added.
+//! Everything about one run: its attempts and tasks, and the knowledge that it added.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::recording::{LiveRun, is_session, unfinished_runs};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
-/// How many attempts are returned, the newest.
+/// How many of the newest attempts are returned.
 const MAX_ITERATIONS: usize = 1_000;
 
 /// What [`Memory::run`](crate::Memory::run) returns.
@@ -45,7 +45,7 @@ pub struct RunView {
     pub id: String,
     /// Whether it holds the attempts of a session that has no loop.
     pub is_session: bool,
-    /// What it does now; empty if it is not in progress. An attempt whose process is lost is open, too.
+    /// What it does now; empty if it is not in progress. An attempt whose process is lost also counts as open.
     pub live: Vec<LiveRun>,
     /// When its first attempt began, RFC 3339.
     pub started_at: Option<String>,
@@ -97,7 +97,7 @@ pub struct TaskInRun {
     pub outcome: Outcome,
 }
 
-/// Returns all about the run of this name; `None` if the journal has no attempt of it, and none is open.
+/// Returns everything about the run with this name; `None` if the journal has no attempt of it and none is open.
 pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();

@@ -17,7 +17,7 @@ use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurr
 use crate::text::{is_same_name, nfc};
 use crate::workspace::Workspace;
 
-/// How many errors and files are returned, the most frequent.
+/// How many of the most frequent errors and files are returned.
 const MAX_LISTED: usize = 50;
 
 /// The attempts that statistics are about.
@@ -70,13 +70,13 @@ pub struct StatsFilter {
 pub struct Stats {
     /// All of them.
     pub total: FeatureStats,
-    /// The features, the one with the last attempt first. Attempts without a feature are one of them.
+    /// The features, the one with the newest attempt first. Attempts without a feature form one of them.
     pub features: Vec<FeatureStats>,
-    /// The errors of at least two attempts, the most frequent first; at most fifty.
+    /// The errors that occurred in at least two attempts, most frequent first; at most fifty.
     pub errors: Vec<RecurringError>,
     /// The files that attempts touched, the most frequent first; at most fifty.
     pub files: Vec<TouchedFile>,
-    /// The sums over the attempts that began on each day, in UTC; without attempts of a clock that is ahead.
+    /// The sums over the attempts that began on each day, in UTC, without attempts whose time is in the future.
     pub days: BTreeMap<NaiveDate, AttemptTotals>,
     /// Problems of the files that were read.
     #[serde(skip)]
@@ -112,7 +112,7 @@ pub struct FeatureStats {
     pub totals: AttemptTotals,
     /// Its tasks.
     pub tasks: TaskCounts,
-    /// How often the task with the longest present streak failed in a row.
+    /// The longest current failure streak of a task.
     pub streak: u32,
     /// The models that worked on it, the one with most attempts first.
     pub models: Vec<ModelStats>,
@@ -120,7 +120,7 @@ pub struct FeatureStats {
     pub last_started_at: Option<String>,
 }
 
-/// How many tasks are in which state.
+/// How many tasks are in each state.
 ///
 /// ```
 /// use ralph_memory::memory::{Report, StatsFilter};
@@ -166,7 +166,7 @@ pub struct TaskCounts {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelStats {
-    /// The model. Attempts of unknown models are in no such list.
+    /// The model. Attempts whose model is unknown are not listed.
     pub model: String,
     /// The sums over its attempts.
     #[serde(flatten)]
@@ -177,7 +177,7 @@ pub struct ModelStats {
 pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
-    // All of them say what became of a task: two features may have tasks of one title, which are one task.
+    // All attempts decide the state of a task: two features may have tasks with the same title, which are one task.
     let mut attempts = of_feature(workspace.now(), &catalogs, None);
     let tasks = task_states(&attempts);
     attempts.retain(|attempt| {
@@ -235,7 +235,7 @@ fn task_states(attempts: &[AttemptSummary]) -> HashMap<String, (TaskState, u32)>
 
 /// Returns the statistics of these attempts, which are given oldest first.
 fn feature(states: &HashMap<String, (TaskState, u32)>, attempts: &[&AttemptSummary]) -> FeatureStats {
-    // Case does not distinguish models; the spelling that most attempts have is shown.
+    // Case does not distinguish models; the most frequent spelling is shown.
     let mut models: HashMap<String, (AttemptTotals, BTreeMap<&str, usize>)> = HashMap::new();
     for attempt in attempts {
         let Some(model) = attempt.head.model.as_deref() else { continue };

@@ -1,4 +1,4 @@
-//! All about one task: its state, and its attempts side by side.
+//! Everything about one task: its state, and its attempts side by side.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::recording::{LiveRun, unfinished_runs};
 use crate::text::{choice, is_same_name};
 use crate::workspace::Workspace;
 
-/// How many attempts are read, the newest.
+/// How many of the newest attempts are read.
 const MAX_ATTEMPTS: usize = 200;
 
 choice! {
@@ -39,13 +39,13 @@ choice! {
     /// ```
     #[derive(PartialOrd, Ord)]
     pub enum TaskState {
-        /// No attempt since it was last done failed, and one had it done.
+        /// An attempt succeeded, and none has failed since.
         Done = "done",
-        /// No attempt had it done, and none that counts failed.
+        /// No attempt has succeeded, and none that counts has failed.
         Open = "open",
-        /// It failed since it was last done.
+        /// It has failed since it was last done.
         Failing = "failing",
-        /// It failed so often in a row that agents are warned.
+        /// It has failed so often in a row that agents are warned.
         Stuck = "stuck",
     }
 }
@@ -74,7 +74,7 @@ choice! {
 pub struct NextModel {
     /// The model.
     pub model: String,
-    /// Why this one.
+    /// Why this model.
     pub rationale: String,
 }
 
@@ -100,7 +100,7 @@ pub struct NextModel {
 pub struct TaskView {
     /// Its id.
     pub id: String,
-    /// Its title, by the last attempt; empty if it has none.
+    /// Its title, according to the last attempt; empty if it has none.
     pub title: String,
     /// The feature that it belongs to.
     pub feature: Option<String>,
@@ -108,9 +108,9 @@ pub struct TaskView {
     pub section: Option<String>,
     /// Its state.
     pub state: TaskState,
-    /// How often it failed since it was last done.
+    /// How often it has failed since it was last done.
     pub streak: u32,
-    /// The last estimate of how hard it is.
+    /// The last estimate of its difficulty.
     pub difficulty: Option<Difficulty>,
     /// The model that would work on it next, outside of a run; `None` if it is done.
     pub next_model: Option<NextModel>,
@@ -143,7 +143,7 @@ pub(super) fn next_model(workspace: &Workspace, record: &TaskRecord) -> Option<N
     Some(NextModel { model: choice.model, rationale: choice.rationale })
 }
 
-/// Returns all about the task with this id; `None` if the journal has no attempt at it, and none is open.
+/// Returns everything about the task with this id; `None` if the journal has no attempt at it and none is open.
 pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();

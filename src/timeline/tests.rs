@@ -1,4 +1,4 @@
-//! The answers over journals that are written by hand, with values worked out by hand.
+//! The answers for journals written by hand, with values calculated by hand.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -213,7 +213,7 @@ fn a_period_limits_the_sums_but_not_the_states_of_tasks() {
     let since = parse_time("2026-05-04");
     let stats = memory.stats(&StatsFilter { since, ..StatsFilter::default() });
     assert_eq!((stats.total.totals.attempts, stats.days.len()), (2, 2));
-    // Only one of the failures is in the period, and the task is stuck all the same.
+    // Only one of the failures is in the period, but the task is stuck all the same.
     assert_eq!((stats.total.tasks, stats.total.streak), (TaskCounts { done: 0, open: 1, stuck: 1 }, 3));
     let feature = Some("login".to_owned());
     let stats = memory.stats(&StatsFilter { feature, since });

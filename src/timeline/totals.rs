@@ -34,19 +34,19 @@ pub struct AttemptTotals {
     pub attempts: usize,
     /// How many ended with each outcome; those that did not occur are left out.
     pub outcomes: BTreeMap<Outcome, usize>,
-    /// How many of those that count succeeded.
+    /// How many of the attempts that count succeeded.
     pub succeeded: usize,
-    /// How many count: all but those that were interrupted, or are done in part.
+    /// How many attempts count: all except those that were interrupted or are partial.
     pub counted: usize,
-    /// The share of those that count which succeeded, from 0 to 1; `None` if none counts.
+    /// The share of the attempts that count which succeeded, from 0 to 1; `None` if none counts.
     pub success_rate: Option<f64>,
-    /// Their cost in US dollars, of those that report it.
+    /// The cost in US dollars of those attempts that report it.
     pub cost_usd: Option<f64>,
-    /// How many tokens the models read, of those that report it.
+    /// How many tokens the models read, in those attempts that report it.
     pub tokens_in: Option<u64>,
-    /// How many tokens the models wrote, of those that report it.
+    /// How many tokens the models wrote, in those attempts that report it.
     pub tokens_out: Option<u64>,
-    /// Their duration in seconds, of those that report it.
+    /// The duration in seconds of those attempts that report it.
     pub duration_secs: Option<f64>,
 }
 

@@ -190,7 +190,7 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
     let told = base.run(["check"]);
     assert!(told.stdout.contains("warning[not-recorded]: ") && told.stdout.contains(path.to_str().unwrap()), "{told}");
     let told = base.run(["context", "--task", "Another", "--run", "run-2"]);
-    assert!(told.stderr.contains("iteration 1 of run-1 is not in the journal"), "{told}");
+    assert!(told.stderr.contains("attempt 1 of run-1 is not in the journal"), "{told}");
     begin(&base);
     assert!(base.files(".ralph/journal").is_empty());
     let recorded = base.run(["record", path.to_str().unwrap()]);
@@ -514,7 +514,7 @@ fn no_iteration_begins_while_an_agent_outlives_its_run() {
     let path = std::env::var_os("PATH").unwrap();
     let ran = base.with(["run", "--resume", "--agent", "true"]).env("PATH", &path).run();
     assert_eq!(ran.code, Some(4), "{ran}");
-    let told = format!("is still at work, as process {pid}");
+    let told = format!("is still running as process {pid}");
     assert!(ran.stderr.contains(&told) && ran.stderr.contains(&format!("`kill {pid}`")), "{ran}");
     assert!(base.files(".ralph/journal").is_empty());
     fs::remove_file(home.join("pid")).unwrap();

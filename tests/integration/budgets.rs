@@ -141,7 +141,7 @@ fn a_budget_is_that_of_the_whole_text() {
         assert!(text.chars().count() <= budget, "{} > {budget}", text.chars().count());
     }
     let small = ["context", "--task", "x", "--description", &description, "--budget", "2700"];
-    base.run(small).refuses(2, "characters, and the budget is 2700");
+    base.run(small).refuses(2, "characters, but the budget is 2700");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn help_of_a_topic_is_that_of_the_command_or_lists_the_settings() {
     assert_eq!(answer(&["list", "-h"]), answer(&["list", "--help"]));
     assert!(!answer(&["help"]).contains("\n  merge-driver "));
     assert!(answer(&["help", "--all"]).contains("\nPlumbing:\n"));
-    assert!(answer(&["help", "run", "--all"]).contains("may take in an attempt: 90s, 30m, 2h; then it is ended"));
+    assert!(answer(&["help", "run", "--all"]).contains("may take for an attempt: 90s, 30m, 2h; then it is ended"));
     assert!(answer(&["help", "settings"]).contains("\nsearch.limit = 10\n"));
     base.run(["help", "rm"]).refuses(2, "there is no command `rm`");
     assert!(base.run(["help", "rm"]).stderr.contains("hint: type `ralph-memory archive ID`"));
@@ -166,7 +166,7 @@ fn a_root_inside_of_a_memory_gets_the_path_of_the_memory() {
         let refused = base.run(["list", "--root", folder]);
         assert_eq!(refused.code, Some(3), "{refused}");
         let expected = format!(
-            "error: no `.ralph` folder in `{0}/{folder}`; the one above it is in `{0}`\nhint: `--root {0}` names that one\n",
+            "error: no `.ralph` folder in `{0}/{folder}`; the nearest one above is in `{0}`\nhint: `--root {0}` names that one\n",
             root.display()
         );
         assert_eq!(refused.stderr, expected);
@@ -404,7 +404,7 @@ fn context_keeps_its_budget() {
     assert_snapshot!(least, @"
     exit 2
     --- stderr
-    error: a context needs at least 1752 characters, and the budget is 10
+    error: a context needs at least 1752 characters, but the budget is 10
     hint: give `--budget 1752` or more, or leave the option out
     ");
     let told = base.run(["context", "--task", "bench", "--budget", "4000", "--json"]).json(0);

@@ -150,7 +150,7 @@ fn an_edit_that_another_command_would_refuse_is_refused() {
             "`knowledge/ports-of-2027` cannot replace",
         ),
         ("s/^tags:.*/tags: [net]\\nsupersedes: [knowledge\\/ports]/", "the entry supersedes itself"),
-        ("s/^title:.*/title: ports OF 2027/", "`knowledge/ports-of-2027` has the title"),
+        ("s/^title:.*/title: ports OF 2027/", "`knowledge/ports-of-2027` already has the title"),
     ] {
         let ran = edit(&base, &format!("sed -i '{change}' \"$1\""));
         let reason = if reason.contains("cannot replace") { "cannot replace" } else { reason };

@@ -27,7 +27,7 @@ fn a_file_with_thousands_of_faults_gets_a_few_lines_of_report() {
     let last = &checked["problems"][MAX_OF_FILE];
     assert_eq!(
         (&last["code"], &last["message"]),
-        (&"more-problems".into(), &"2280 more warnings of this file are not listed".into())
+        (&"more-problems".into(), &"2280 more warnings in this file are not listed".into())
     );
     let human = base.run(["check"]).stdout;
     assert_eq!(human.matches("warning[").count(), COUNTED);
@@ -87,7 +87,7 @@ fn too_many_problems_are_counted() {
     assert_eq!((problems.len(), &checked["counts"]["warnings"]), (MAX_IN_ALL + 1, &(MAX_IN_ALL + 30).into()));
     // The worst problem is reported, wherever it is.
     assert!(problems.iter().any(|problem| problem["code"] == "no-frontmatter"));
-    assert_eq!(problems[MAX_IN_ALL]["message"], "31 more warnings of other files are not listed");
+    assert_eq!(problems[MAX_IN_ALL]["message"], "31 more warnings in other files are not listed");
     // A query reads the heads of the first few alone, those with errors before all others.
     for arguments in [&["list", "--json"][..], &["search", "number", "--json"], &["context", "--task", "b", "--json"]] {
         let told = base.run(arguments).json(0)["problems"].as_array().unwrap().clone();

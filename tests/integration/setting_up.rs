@@ -1036,7 +1036,7 @@ fn a_failed_write_names_what_was_written() {
     assert_eq!(base.files(""), before);
     // The record can, and the files before the large one.
     let (code, stderr) = with_limit(&base, 200, &["codex"]);
-    let expected = "error: set-up has stopped half-way; it has written `.agents/skills/ralph-memory/SKILL.md`, \
+    let expected = "error: setup stopped half-way; it has written `.agents/skills/ralph-memory/SKILL.md`, \
                     `.codex/config.toml`, `.codex/hooks.json`\n";
     assert!(code == Some(6) && stderr.starts_with(expected), "{code:?}: {stderr}");
     assert!(stderr.contains("the same command completes it, and with `--remove` it undoes it"), "{stderr}");

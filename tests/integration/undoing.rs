@@ -500,7 +500,7 @@ fn an_old_id_of_two_entries_is_refused() {
     // Whoever has the id now is meant, whatever others were called.
     base.entry("build-cache", "Build cache", "a", "A new one.");
     base.run(["archive", "build-cache"]).says(0, "archived knowledge/build-cache");
-    base.run(["edit", "build-cache", "--scope", "feature:build"]).refuses(1, "is in the archive");
+    base.run(["edit", "build-cache", "--scope", "feature:build"]).refuses(1, "is already in the archive");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Sigils: the elements with which an agent's text writes to the memory.
 //!
 //! Pure. [`tokens()`] yields the values of a text in order, and the refused elements; [`read`] gathers them. Which task
-//! an element ends is decided where the tasks are known. Neither fails, panics or takes more than linear time, whatever the text. Text that goes into a prompt passes
-//! [`defuse`], so that an agent which repeats its prompt writes nothing by it; the examples of the instructions write
-//! nothing either.
+//! an element ends is decided where the tasks are known. Neither fails, panics or takes more than linear time, whatever
+//! the text is. Text that goes into a prompt passes through [`defuse`], so that an agent that repeats its prompt writes
+//! nothing; the examples in the instructions write nothing either.
 
 mod suggestions;
 mod tokens;
@@ -29,7 +29,7 @@ pub(crate) struct ReportElement {
 /// What an element says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ElementKind {
-    /// That a task ended so.
+    /// A task ended in this way.
     TaskEnd(Outcome),
     /// The model that the run's next iteration should have.
     NextModel,
@@ -46,7 +46,7 @@ pub(crate) enum ElementKind {
     Section(&'static str),
     /// How hard the task is.
     Difficulty,
-    /// A list of events. It is the one that is no element, but a block below a heading.
+    /// A list of events. It is the only one that is not an element but a block below a heading.
     Suggestions,
 }
 
@@ -55,7 +55,7 @@ impl ReportElement {
         ReportElement { name, kind }
     }
 
-    /// Returns whether its content may be any text, that of other elements included.
+    /// Returns whether its content may be any text, including that of other elements.
     fn holds_any_text(&self) -> bool {
         matches!(self.kind, ElementKind::Notes | ElementKind::Fact { .. } | ElementKind::Section(_))
     }
@@ -82,8 +82,8 @@ pub(crate) const SUGGESTIONS_HEADING: &str = "MEMORY_SUGGESTIONS";
 
 static SUGGESTIONS: ReportElement = ReportElement::new(SUGGESTIONS_HEADING, ElementKind::Suggestions);
 
-/// How much knowledge is taken from one text, and how many events. An agent that writes more is stuck in a loop of its
-/// own, and a person has to review each fact.
+/// How many facts, and how many events, are taken from one text. An agent that writes more is stuck in a loop, and a
+/// person has to review each fact.
 pub(crate) const MAX_KNOWLEDGE: usize = 100;
 /// How many refused elements are listed one by one.
 pub(crate) const MAX_REFUSED: usize = 100;
@@ -93,7 +93,7 @@ pub(crate) const MAX_REFUSED: usize = 100;
 pub enum Sigil {
     /// `<task-done>` or `<task-failed>`.
     End(TaskEnd),
-    /// `<next-model>`: the model that the run's next iteration should have.
+    /// `<next-model>`: the model that the run's next attempt should have.
     NextModel(String),
     /// `<journal>`: notes for the next agent that works on the task.
     Journal(String),
@@ -133,7 +133,7 @@ pub struct Noted {
 pub struct FailureReport {
     /// `what_tried`; empty if it is not given.
     pub tried: String,
-    /// `why_failed`; empty if it is not given. A report without both has its text here.
+    /// `why_failed`; empty if it is not given. If a report has neither, its text is here.
     pub why: String,
     /// `error_category`, such as `test_failure`; `unknown` if none is given.
     pub category: String,
@@ -166,7 +166,7 @@ impl TaskEnd {
     }
 }
 
-/// An element that was refused, or was not read as it stands.
+/// An element that was refused, or was read differently from how it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The line that it begins in, from 1.
@@ -186,7 +186,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// A value that an agent writes, and where it is.
+/// A value that an agent writes, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedSigil {
     /// The line that it begins in, from 1.
@@ -236,7 +236,7 @@ pub struct ParsedSigils {
 /// of the instructions are skipped silently.
 pub fn tokens(text: &str) -> Tokens {
     let (mut sigils, mut refused): (Vec<PlacedSigil>, _) = (Vec::new(), Vec::new());
-    // The ends of tasks with nothing but white space between them and an example of the instructions.
+    // The ends of tasks that only white space separates from an example in the instructions.
     let mut ends_before_examples: Vec<(usize, Outcome)> = Vec::new();
     tokens::scan(text, &mut |element| {
         let (line, name, place) = (element.line, element.of.name, element.place.clone());
@@ -274,7 +274,8 @@ pub fn tokens(text: &str) -> Tokens {
             }
         }
     });
-    // The instructions show both ways to end the task, each before placeholders; an agent that reports fills in one.
+    // The instructions show both ways to end the task, each before placeholders; an agent that reports fills in one of
+    // them.
     let is_shown = |outcome| ends_before_examples.iter().any(|(_, of_end)| *of_end == outcome);
     if is_shown(Outcome::Done) && is_shown(Outcome::Failed) {
         sigils.retain(|placed| !ends_before_examples.iter().any(|(start, _)| *start == placed.place.start));
@@ -292,8 +293,8 @@ pub(crate) fn section_of(element: &str) -> Option<&'static str> {
 
 /// Returns the statements of an agent's final text.
 ///
-/// Of several elements of a kind the first one counts, of knowledge and learnings the first `MAX_KNOWLEDGE`. All ends of
-/// tasks are returned. Refused elements are listed up to `MAX_REFUSED`; the last of them counts the rest.
+/// Of several elements of a kind, the first one counts; of knowledge and learnings, the first `MAX_KNOWLEDGE`. All ends
+/// of tasks are returned. At most `MAX_REFUSED` refused elements are listed; the last of these counts the others.
 pub fn read(text: &str) -> ParsedSigils {
     let Tokens { sigils, refused } = tokens(text);
     let mut said = ParsedSigils { refused, ..ParsedSigils::default() };
@@ -339,7 +340,7 @@ pub fn read(text: &str) -> ParsedSigils {
 }
 
 impl FailureReport {
-    /// Returns what it lacks of the two fields that every report should have.
+    /// Returns which of the two fields that every report should have are missing.
     fn missing(&self) -> Option<String> {
         Some(match (self.tried.is_empty(), self.why.is_empty()) {
             (false, false) => return None,
@@ -349,7 +350,7 @@ impl FailureReport {
     }
 }
 
-/// Returns `text` with every sigil in it as plain text: `<` becomes `&lt;` at its beginning and its end, and the
+/// Returns `text` with every sigil turned into plain text: `<` becomes `&lt;` in its opening and closing tags, and the
 /// heading for suggestions gets a backslash.
 ///
 /// ```
@@ -379,7 +380,8 @@ pub fn defuse(text: &str) -> String {
     safe
 }
 
-/// Returns whether the text starts with the name of a sigil, or of its end, in whatever case and after white space.
+/// Returns whether the text starts with the name of a sigil or of its closing tag, in any case, possibly after white
+/// space.
 fn begins_sigil(text: &str) -> bool {
     let name = text.trim_start().trim_start_matches('/').trim_start();
     let begins = |known: &str| name.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));

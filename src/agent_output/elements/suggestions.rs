@@ -30,7 +30,7 @@ pub struct Suggestion {
 }
 
 choice! {
-    /// The scope of a suggestion; the reader knows which task or section that is.
+    /// The scope of a suggestion. The reader knows which task or section it is.
     pub enum SuggestedScope {
         Task = "task",
         Section = "section",
@@ -51,7 +51,7 @@ pub(super) fn read(content: &str, line: u32) -> (Vec<Suggestion>, Vec<Refused>) 
     for (at, value) in list.iter().enumerate() {
         match suggestion(value, line, at + 1) {
             Ok(Some(suggestion)) => suggestions.push(suggestion),
-            // The example of the instructions, repeated.
+            // The example in the instructions, repeated.
             Ok(None) => {}
             Err(reason) => problems.push(refused(format!("entry {}: {reason}", at + 1))),
         }

@@ -107,7 +107,7 @@ fn a_failure_report_is_read_line_by_line() {
     let said = refused(&format!("<failure-report>{suggested}</failure-report>"), &[]);
     assert_eq!(said.sections, [("retry-suggestion", "Drop the lock\nfirst.".into())]);
     assert_eq!(said.failure.unwrap().stack_trace.as_deref(), Some("at x"));
-    // A field that is unknown, or written otherwise, is not the end of the one above.
+    // A field that is unknown, or written in another way, does not end the one above.
     let own = report("- **What tried**: a\nWhy failed: b\nNext step: c\nhint:\nwhatever is known by now: yes");
     assert_eq!((own.tried.as_str(), own.why.as_str()), ("a", "b"));
     assert_eq!(own.other, "Next step: c\nhint:\nwhatever is known by now: yes");
@@ -198,7 +198,7 @@ fn repeated_instructions_write_nothing() {
         let said = refused(&text, &[]);
         assert_eq!((said.notes.as_deref(), ends(&said)), (Some("real"), vec![(Outcome::Failed, "t-1")]));
     }
-    // Whoever fills in one of them reports, whatever is left as it was.
+    // An agent that fills in one of them reports, whatever else is left unchanged.
     let said = refused("<task-done>t-1</task-done>\n<journal>…</journal>\n", &[]);
     assert_eq!(ends(&said), [(Outcome::Done, "t-1")]);
 }
@@ -289,7 +289,7 @@ proptest! {
         prop_assert_eq!(tokens(&defuse(&text)), Tokens::default());
     }
 
-    /// Sigils between prose, code and quotations are read unchanged.
+    /// Sigils among prose, code and quotations are read unchanged.
     #[test]
     fn sigils_between_other_text_are_read(
         said in proptest::collection::vec((0..6usize, "[a-z][a-zé ]{0,12}[a-z.]"), 0..8),

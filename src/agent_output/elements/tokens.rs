@@ -1,7 +1,7 @@
-//! Finds sigils in a text: in one pass, in linear time, whatever the text.
+//! Finds sigils in a text in one pass, and in linear time for any text.
 //!
-//! It knows where elements may begin and end, and nothing of their meaning. One pass makes tables of the places that
-//! would otherwise need a search for each element: the next closing tag, the next closing fence, the other end of
+//! It knows where elements may begin and end, and nothing about their meaning. One pass builds tables of the places
+//! that would otherwise need a search for each element: the next closing tag, the next closing fence, the other end of
 //! inline code.
 
 use std::collections::HashMap;
@@ -29,11 +29,11 @@ pub(super) struct Element<'a> {
     pub(super) line: u32,
     /// Whether it begins its line.
     pub(super) is_first: bool,
-    /// Where it is, in bytes, up to its content if it is never closed.
+    /// Its range, in bytes, up to its content if it is never closed.
     pub(super) place: Range<usize>,
 }
 
-/// Calls `each` for the elements of a text, in order. It returns whether an element was valid: the content of an
+/// Calls `each` for the elements of a text, in order. `each` returns whether an element was valid; the content of an
 /// invalid one is searched as well. Returns the number of steps.
 pub(super) fn scan<'a>(text: &'a str, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
     SigilScanner::new(text).run(each)
@@ -48,20 +48,21 @@ struct SigilLine<'a> {
 /// Where the tags of one name are, in order.
 #[derive(Default)]
 struct Tags {
-    /// The opening ones that begin a line.
+    /// The opening tags that begin a line.
     first: Vec<usize>,
-    /// All opening ones.
+    /// All opening tags.
     opening: Vec<usize>,
-    /// The closing ones, with their ends.
+    /// The closing tags, with their ends.
     closing: Vec<Range<usize>>,
-    /// Those of them that are outside of code and quotations.
+    /// The closing tags outside of code and quotations.
     clean: Vec<Range<usize>>,
 }
 
 struct SigilScanner<'a> {
     text: &'a str,
     lines: Vec<SigilLine<'a>>,
-    /// For each line and the marks `` ` `` and `~`: the length of the longest fence that could close one from here on.
+    /// For each line and each of the marks `` ` `` and `~`: the length of the longest fence from here on that could
+    /// close another one.
     closers: Vec<[usize; 2]>,
     /// The end of inline code that begins here.
     code: HashMap<usize, usize>,
@@ -128,7 +129,7 @@ impl<'a> SigilScanner<'a> {
         }
     }
 
-    /// Records where tags are, and which closing ones are outside of code.
+    /// Records where tags are, and which closing tags are outside of code.
     fn find_tags(&mut self) {
         let mut at = 0;
         // A fence that is open here is closed in this line.
@@ -149,7 +150,8 @@ impl<'a> SigilScanner<'a> {
                 let offset = line.start + start;
                 let tail = &line.text[start..];
                 if let Some(run) = tail.strip_prefix('`').map(|_| tail.len() - tail.trim_start_matches('`').len()) {
-                    // Code that continues on the next line is left alone: an element that ends in it would have no end.
+                    // Code that continues on the next line is left alone, because an element that ends in it would have
+                    // no end.
                     if offset >= code_end
                         && let Some(end) = self.code.get(&offset).filter(|end| **end <= line.start + line.text.len())
                     {
@@ -229,7 +231,8 @@ impl<'a> SigilScanner<'a> {
         self.steps
     }
 
-    /// Reads the block under the heading in a line: the fence that follows directly. Returns the line after it.
+    /// Reads the block under the heading in a line, which is the fence that follows directly. Returns the line after
+    /// it.
     fn look_at_suggestions(&self, at: usize, each: &mut dyn FnMut(Element<'a>) -> bool) -> Option<usize> {
         let is_blank = |at: &usize| self.lines.get(*at).is_some_and(|line| line.text.trim().is_empty());
         let opened = (at + 1..).take(MAX_BLANK + 1).find(|at| !is_blank(at))?;
@@ -296,16 +299,16 @@ impl<'a> SigilScanner<'a> {
         None
     }
 
-    /// Returns the closing tag that ends the content which begins at `content`: the first one outside of
-    /// code, or, where another element of the name comes before that, the first one at all. One that
-    /// comes only after the next element of the name is not its own, and one in code does not end what
-    /// began in the middle of a line, which is prose.
+    /// Returns the closing tag that ends the content which begins at `content`: the first one outside of code or, if
+    /// another element with the name comes before that, the first one anywhere. A tag that comes only after the next
+    /// element with the name belongs to that element. A tag in code does not end what began in the middle of a line,
+    /// because that is prose.
     fn closing(&self, element: &ReportElement, content: usize, is_first: bool) -> Option<Range<usize>> {
         let tags = self.tags.get(element.name)?;
         let next = |all: &[usize]| all.get(all.partition_point(|at| *at < content)).copied().unwrap_or(usize::MAX);
         let after = |all: &[Range<usize>]| all.get(all.partition_point(|tag| tag.start < content)).cloned();
         let any = after(&tags.closing)?;
-        // An element with one short word, or lines of its own form, contains no other element.
+        // An element whose content is one short word, or lines of its own form, contains no other element.
         let other = if element.holds_any_text() { next(&tags.first) } else { next(&tags.opening) };
         if any.start > other {
             return None;
@@ -327,7 +330,7 @@ fn opens(text: &str) -> Option<&'static ReportElement> {
     rest.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')).then_some(element)
 }
 
-/// Returns the element whose closing tag is at the start of a text, and the length of that.
+/// Returns the element whose closing tag is at the start of a text, and the length of the tag.
 fn closes(text: &str) -> Option<(&'static ReportElement, usize)> {
     let (element, rest) = named(text.strip_prefix("</")?)?;
     let rest = rest.trim_start_matches([' ', '\t']).strip_prefix('>')?;
@@ -396,7 +399,7 @@ fn limited(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Returns the names and contents of a text, where an element is good when it has a content.
+    /// Returns the names and contents in a text; an element counts as valid if it has content.
     fn found(text: &str) -> Vec<(&'static str, Option<&str>, u32)> {
         let mut found = Vec::new();
         scan(text, &mut |element| {
@@ -428,7 +431,7 @@ mod tests {
         check("a ``<journal>`x</journal>`` b", &[]);
         check("`a\n<b> <journal>x</journal>` b", &[]);
         check("> <journal>x</journal>\n  > more", &[]);
-        // A stray backtick hides nothing that begins a line, nor what is in another paragraph.
+        // A stray backtick hides neither what begins a line nor what is in another paragraph.
         check("a ` b\n<journal>x</journal>\n`", &[("journal", "x")]);
         check("a ` b\n\nc <journal>x</journal> `", &[("journal", "x")]);
         check("```rust `x`\n<journal>x</journal>", &[("journal", "x")]);
@@ -475,7 +478,7 @@ mod tests {
         assert_eq!(found, ["tags=a, \"b\"", "title=x > y", "other=z"]);
     }
 
-    /// Four times the text takes about four times the steps, and a rejected element does not change that.
+    /// A text four times as long takes about four times the steps, and a rejected element does not change that.
     #[test]
     fn the_time_is_linear() {
         let steps = |unit: &str, n: usize, is_good: bool| scan(&unit.repeat(n), &mut |_| is_good);
@@ -505,7 +508,7 @@ mod tests {
             "<journal>`",
         ] {
             for is_good in [true, false] {
-                // The tail closes everything at the far end.
+                // The tail closes everything at the end.
                 let few = steps(unit, 1_000, is_good);
                 let many = steps(unit, 4_000, is_good);
                 assert!(many <= 5 * few + 100, "{unit:?} {is_good}: {few} {many}");

@@ -1,4 +1,4 @@
-//! The meaning of an element: its attributes and content as a value, or why it is refused.
+//! The meaning of an element: a value made from its attributes and content, or why it is refused.
 
 use super::tokens::Element;
 use super::{ElementKind, FailureReport, Noted, Sigil, TaskEnd};
@@ -8,11 +8,11 @@ use crate::settings;
 use crate::text::lines::each_once;
 use crate::text::{one_line, title_of};
 
-/// The text in the instructions in place of a difficulty.
+/// The placeholder for a difficulty in the instructions.
 const DIFFICULTY_PLACEHOLDER: &str = "trivial, easy, moderate, hard or blocked";
 /// The longest name of a task in an element, in characters: longer text is prose.
 const MAX_NAME: usize = 300;
-/// How many words an unknown field of a failure report may be called by: more are a sentence.
+/// How many words the name of an unknown field of a failure report may have: more are a sentence.
 const MAX_LABEL: usize = 3;
 /// The keys of a failure report.
 const KEYS: [&str; 6] =
@@ -21,7 +21,7 @@ const KEYS: [&str; 6] =
 /// Why an element is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Skip {
-    /// It is one of the instructions, repeated.
+    /// It is an example in the instructions, repeated.
     Example,
     /// It is prose that names an element.
     Prose,
@@ -94,12 +94,12 @@ fn fact(element: &Element<'_>, content: &str, is_learning: bool) -> Result<Sigil
     Ok(Sigil::Knowledge(Noted { line, name, title, tags, category: category.filter(|_| is_learning), questions, body }))
 }
 
-/// Returns whether a text is a placeholder, as in the instructions.
+/// Returns whether a text is a placeholder like those in the instructions.
 pub(super) fn is_placeholder(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|character| matches!(character, '…' | '.' | ' ' | '\n' | '\r' | '\t'))
 }
 
-/// Returns a content without the backticks or quotes that agents put around words.
+/// Returns content without the backticks or quotes that agents put around words.
 fn word(content: &str) -> &str {
     content.trim_matches(['`', '"', '\'', '*']).trim()
 }
@@ -117,7 +117,7 @@ fn tags(text: &str) -> Vec<String> {
     each_once(text.split(','), |tag| tag.trim().trim_matches(['`', '"', '\'', '[', ']', '#']).trim().to_lowercase())
 }
 
-/// Returns the questions of an attribute: each ends with its mark, at a line's end or at a semicolon.
+/// Returns the questions in an attribute: each ends at a question mark, at the end of a line or at a semicolon.
 fn questions(text: &str) -> Vec<String> {
     let all = text.split_inclusive(['?', '？']).flat_map(|question| question.split(['\n', ';', '|']));
     all.map(one_line).filter(|question| question.contains(char::is_alphanumeric)).collect()
@@ -183,7 +183,7 @@ fn field(line: &str) -> Option<(Option<&'static str>, &str)> {
     if let Some(key) = KEYS.into_iter().find(|key| *key == folded) {
         return Some((Some(key), value.trim_start_matches('*')));
     }
-    // Of other words, only a few at the line's start are one.
+    // Other words are one only if there are few of them at the start of the line.
     let is_word = |word: &str| word.chars().all(|next| next.is_alphanumeric() || matches!(next, '_' | '-'));
     let is_label = name.starts_with(char::is_alphabetic)
         && name.split(' ').count() <= MAX_LABEL

@@ -1,4 +1,4 @@
-//! Builds a transcript from events, the same for all formats, each part within its limit.
+//! Builds a transcript from events, in the same way for all formats, each part within its limit.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
@@ -23,9 +23,9 @@ const MAX_COMMAND: usize = 120;
 const MIN_SUMMARY: usize = 50;
 /// How much of a summary is kept, in bytes; it is redacted before it is cut to a section.
 const MAX_SUMMARY: usize = 8 * MAX_SECTION_BYTES;
-/// How far before its own length a text is searched for in earlier texts, in bytes.
+/// How far back a text is searched for in earlier texts, in bytes, in addition to its own length.
 const NEAR: usize = 64 * 1024;
-/// How many texts are remembered by their hash, the last ones.
+/// How many of the last texts are remembered by their hash.
 const MAX_TEXTS: usize = 64;
 /// How many errors are remembered by their hash.
 const MAX_KNOWN: usize = 10_000;
@@ -57,7 +57,7 @@ pub(super) struct TranscriptBuilder {
     last: String,
 }
 
-/// Lines, each once, at most [`MAX_LIST`].
+/// Distinct lines, at most [`MAX_LIST`].
 #[derive(Debug, Default)]
 struct List {
     lines: Vec<String>,
@@ -69,7 +69,7 @@ impl TranscriptBuilder {
         TranscriptBuilder { files: Touched::new(root), allowed, ..TranscriptBuilder::default() }
     }
 
-    /// Adds a text of the agent itself.
+    /// Adds a text that the agent itself wrote.
     pub(super) fn say(&mut self, text: &str) {
         let text = text.trim();
         if text.is_empty() {
@@ -83,7 +83,7 @@ impl TranscriptBuilder {
         self.texts.push_front(xxh3_64(text.as_bytes()));
         self.n_since_end = self.n_since_end.saturating_add(text.len() + 2);
         self.decide(text);
-        // Sigils are reported elsewhere, and text in a fence is not a statement of the agent.
+        // Sigils are reported elsewhere, and text in a fence is not the agent's own statement.
         for error in unfenced(&without_sigils(text)).filter_map(ending::own_error) {
             self.note_error("", error);
         }
@@ -96,12 +96,12 @@ impl TranscriptBuilder {
         text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.last);
     }
 
-    /// Adds the final text of a stream, which mostly repeats the last text.
+    /// Adds the final text of a stream, which usually repeats the last text.
     pub(super) fn end(&mut self, text: &str, is_summary: bool) {
         let text = text.trim();
         let hash = xxh3_64(text.as_bytes());
-        // Mostly it is one of the last texts. A part of one, or several together, are searched for only in the text
-        // since the previous end: otherwise each of many short ends would cost a long search.
+        // Usually it is one of the last texts. A part of a text, or several texts together, are searched for only in
+        // the text since the previous end. Otherwise, each of many short ends would cost a long search.
         if !self.texts.contains(&hash) && !self.text.ends_near(text, NEAR.min(self.n_since_end)) {
             self.say(text);
         }
@@ -109,7 +109,7 @@ impl TranscriptBuilder {
         if is_summary {
             text[..floor(text, MAX_SUMMARY)].clone_into(&mut self.result);
         } else {
-            // It reports an error, and is no summary.
+            // It reports an error, so it is not a summary.
             self.last.clear();
         }
     }
@@ -125,7 +125,8 @@ impl TranscriptBuilder {
         self.fail("", &format!("the model stopped with `{reason}`"));
     }
 
-    /// Records the call of a tool with its main argument, which is computed only if somebody watches. A path in the project is relative.
+    /// Records the call of a tool with its main argument, which is computed only if somebody watches. A path in the
+    /// project is made relative.
     pub(super) fn call(&mut self, tool: &str, argument: impl FnOnce() -> String) {
         if let Some(events) = &mut self.events {
             events.call(tool, self.files.relative(&argument()), &self.allowed);
@@ -141,7 +142,7 @@ impl TranscriptBuilder {
         self.model = Some(model);
     }
 
-    /// Records an error of something that is named in its first lines.
+    /// Records an error of something that the first lines name.
     pub(super) fn fail(&mut self, what: &str, text: &str) {
         if let Some(events) = &mut self.events {
             events.failure(error(what, text, &self.allowed));
@@ -165,7 +166,7 @@ impl TranscriptBuilder {
         }
     }
 
-    /// Returns the transcript. Plain text has no summary besides the text itself.
+    /// Returns the transcript. Plain text has no summary apart from the text itself.
     pub(super) fn finish(self, is_stream: bool) -> Transcript {
         let (text, n_dropped) = self.text.into_text();
         let summary = [self.result, self.last_long, self.last]
@@ -241,8 +242,8 @@ pub(super) fn command(text: &str) -> String {
     format!("`{}`", start(first).replace('`', "'"))
 }
 
-/// Returns the part of an error that is examined: its beginning, or the last line of a Python traceback after an exit
-/// code, since that line names the exception.
+/// Returns the part of an error that is examined: its beginning or, for a Python traceback after an exit code, the last
+/// line, which names the exception.
 fn telling(text: &str) -> Cow<'_, str> {
     let head = start(text);
     let Some((before, _)) = head.split_once("Traceback (most recent call last):") else { return Cow::Borrowed(head) };
@@ -265,7 +266,7 @@ fn command_line(text: &str) -> String {
     }
 }
 
-/// Returns the first telling line of an error; after an exit code alone, the next one.
+/// Returns the first telling line of an error. After a line that is only an exit code, that is the next one.
 fn headline(text: &str) -> String {
     let text = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -388,7 +389,7 @@ mod tests {
     fn secrets_do_not_pass() {
         let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
         let mut builder = TranscriptBuilder::new("", Vec::new());
-        // At a place where a cut would leave half of it.
+        // The secret is at a place where a cut would leave half of it.
         builder.fail(
             &command(&format!("curl {} {token}", "y".repeat(MAX_COMMAND - 20))),
             &format!("{} {token}", "x".repeat(130)),

@@ -10,7 +10,7 @@ use super::paths::Done;
 use super::stream::{ClientStream, PendingCalls};
 use crate::text::floor;
 
-/// How many sessions may alternate; most streams have one.
+/// How many sessions may alternate. Most streams have one.
 const MAX_SESSIONS: usize = 64;
 /// How much of a call is kept, in bytes.
 const MAX_SUBJECT: usize = 4096;
@@ -20,13 +20,13 @@ const MAX_SUBJECT: usize = 4096;
 pub(super) struct Claude {
     /// The calls without a result yet.
     calls: PendingCalls<ToolCall>,
-    /// The last sessions with their figures; the session of the last result comes last.
+    /// The last sessions with their figures. The session of the last result comes last.
     sessions: Vec<(Option<String>, Figures)>,
     /// The figures of the sessions before them.
     earlier: Figures,
     /// Whether work began or resumed after the last result.
     is_open: bool,
-    /// The last text of the program itself, mostly an error.
+    /// The last text of the program itself, usually an error.
     program_said: String,
     /// Whether the agent's working folder is known.
     has_folder: bool,
@@ -45,7 +45,7 @@ struct ToolCall {
 impl ClientStream for Claude {
     fn take(&mut self, kind: &str, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let is_init = kind == "system" && event.is("subtype", "init");
-        // Other events also follow the end: that the session is idle, or suggestions for the next request.
+        // Other events may follow the end, such as an idle session or suggestions for the next request.
         self.is_open |= is_init || matches!(kind, "assistant" | "user");
         if (is_init || event.get("sessionId").is_some())
             && !self.has_folder
@@ -79,7 +79,7 @@ impl Claude {
     fn assistant(&mut self, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String> {
         let is_own = event.get("parent_tool_use_id").is_none() && !event.is_true("isSidechain");
         let message = json::part(event.get("message"))?;
-        // The model that works may differ from the requested one; texts of the program itself have no model.
+        // The model that works may differ from the requested one. Texts of the program itself have no model.
         let model = message.short("model");
         let is_program = model.as_ref().is_some_and(|model| model.starts_with('<'));
         builder.set_model(model.filter(|_| is_own && !is_program));
@@ -173,7 +173,7 @@ impl Claude {
         })
     }
 
-    /// Reads a text in the role of the user. Claude Code itself writes there that it was interrupted; a session's file
+    /// Reads a text in the role of the user. Claude Code itself writes there that it was interrupted; a session file
     /// has no other sign of that.
     fn interrupt(&mut self, text: Field<'_>, builder: &mut TranscriptBuilder) {
         if json::text(text).is_some_and(|text| text.starts_with("[Request interrupted by user")) {
@@ -191,7 +191,7 @@ impl Claude {
         let is_stopped = event.text("terminal_reason").is_some_and(|reason| reason.starts_with("aborted_"));
         builder.close(match subtype.as_str() {
             _ if is_stopped => Ending::Interrupted,
-            // Limits of turns, money, and attempts at an answer in the requested form.
+            // The limits of turns, of money, and of attempts at an answer in the requested form.
             limit if limit.starts_with("error_max_") => Ending::Blocked,
             _ if is_failed => Ending::of_error(&text),
             _ => Ending::Well,
@@ -260,7 +260,7 @@ impl Figures {
     }
 }
 
-/// Returns the text of a tool's result: a text, or pieces of which some are.
+/// Returns the text of a tool's result, which is one text, or pieces of which some are texts.
 fn content(field: Field<'_>) -> String {
     let first = || json::items(field).find_map(|block| json::object(block).text("text"));
     json::text(field).or_else(first).unwrap_or_default()

@@ -22,7 +22,7 @@ const MAX_BEGUN: usize = 64;
 pub(super) struct Codex {
     /// The tokens of the thread so far.
     tokens: AgentSpending,
-    /// Those of the threads before it.
+    /// The tokens of the threads before it.
     earlier: AgentSpending,
     /// How to interpret the error that followed the last successful turn and the last completed item.
     failing: Option<Ending>,
@@ -42,12 +42,12 @@ impl ClientStream for Codex {
             "thread.started" => self.earlier = self.earlier.and(mem::take(&mut self.tokens)),
             "turn.started" => builder.is_complete = false,
             "item.started" => {
-                // If it cannot be read, it is reported when it is completed.
+                // If it cannot be read, it is reported on completion.
                 self.tell(&event.object("item"), builder);
             }
             "item.completed" => {
                 let completed = json::part(event.get("item"))?;
-                // The work continues after an error; an error that is an item of its own shows no work.
+                // Work continues after an error, but an error that is its own item is not work.
                 self.failing = self.failing.take().filter(|_| kind_of(&completed) == "error");
                 self.reconnecting = None;
                 self.tell(&completed, builder);
@@ -66,7 +66,7 @@ impl ClientStream for Codex {
                 builder.fail("", &message);
             }
             "error" => {
-                // It also reports retried connections, so only the end shows its meaning.
+                // This event also reports retried connections, so only the end shows what it means.
                 let message = bare(event.text("message").unwrap_or_default());
                 self.failing = Some(Ending::of_error(&message));
                 if message.starts_with(RECONNECTING) {
@@ -132,8 +132,8 @@ impl Codex {
         builder.call(&tool, || argument);
     }
 
-    /// Counts a turn. Figures are totals of the thread, not of the turn. If they become smaller, they come from a
-    /// version that has them by turn. Tokens from the cache are part of the tokens that were read.
+    /// Counts a turn. Figures are totals of the thread, not of the turn. If they decrease, they come from a version
+    /// that reports them for each turn. Tokens from the cache are part of the tokens that were read.
     fn count(&mut self, usage: &Object<'_>) {
         let Some(turn) = AgentSpending::of_usage(usage) else { return };
         let is_smaller = turn.tokens_in < self.tokens.tokens_in || turn.tokens_out < self.tokens.tokens_out;
@@ -194,7 +194,7 @@ fn message(error: Field<'_>) -> String {
     bare(json::object(error).text("message").or_else(|| json::text(error)).unwrap_or_default())
 }
 
-/// Returns the message in a server's answer, which Codex passes on unchanged if the server refused a request.
+/// Returns the message in a server's answer. Codex passes the answer on unchanged if the server refused a request.
 fn bare(text: String) -> String {
     let answer = json::event(&text).unwrap_or_default();
     answer.object("error").text("message").unwrap_or(text)

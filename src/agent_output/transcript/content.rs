@@ -1,4 +1,4 @@
-//! What a reader is given, and what it returns: plain data.
+//! What a reader takes and what it returns: plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub enum Format {
     Codex,
     /// What `opencode run --format json` or `opencode export` prints.
     Opencode,
-    /// Lines of JSON that are events of none of these. They have no text of the agent.
+    /// Lines of JSON that are not events of these clients. They have no text of the agent.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ pub struct Transcript {
     /// Its decisions, a line each, in order, without secrets: lines that begin, after the mark of a list, a heading or
     /// emphasis, with `Decision:`, `Decided:`, `I decided to` and the like. Code fences and quotations do not count.
     pub decisions: Vec<String>,
-    /// Its final message, without sigils; empty for plain text.
+    /// The agent's final message, without sigils; empty for plain text.
     pub summary: String,
     /// Its cost, in US dollars.
     pub cost_usd: Option<f64>,
@@ -128,7 +128,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Returns what the agent spent.
+    /// Returns the tokens and the money that the agent spent.
     pub fn spending(&self) -> AgentSpending {
         AgentSpending { tokens_in: self.tokens_in, tokens_out: self.tokens_out, cost_usd: self.cost_usd }
     }
@@ -149,9 +149,9 @@ impl Transcript {
 pub struct Options {
     /// The format of the output.
     pub format: Format,
-    /// The full path of the project's folder; file names are made relative to it. If the agent worked in another folder
-    /// (in a container, in a second work tree), that folder counts as the project's.
+    /// The full path of the project's folder. File names are made relative to it. If the agent worked in another
+    /// folder, such as a container's or a second work tree, that folder counts as the project's.
     pub root: String,
-    /// The fingerprints of texts that look like a secret and are not.
+    /// The fingerprints of texts that look like secrets but are not.
     pub allowed_secrets: Vec<String>,
 }

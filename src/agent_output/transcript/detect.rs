@@ -2,8 +2,8 @@
 //!
 //! A text may begin with a brace, or with a quoted line of a stream. So most of the first lines must be events, with
 //! fields that distinguish them from other JSON. A few other lines are allowed, such as the output of a wrapper before
-//! the agent begins. If most lines are JSON objects and no known events, the output is not plain text either: it may be
-//! a file that the agent printed, and not its own text.
+//! the agent begins. If most lines are JSON objects but not known events, the output is not plain text either: it may
+//! be a file that the agent printed, and not its own text.
 
 use super::Format;
 use super::json::{self, Object};
@@ -21,14 +21,14 @@ const ENOUGH: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct Detecting {
     bytes: Vec<u8>,
-    /// How many of them are lines that were examined.
+    /// How many of its bytes are lines that were examined.
     n_seen: usize,
     n_lines: usize,
     /// How many lines are events of each of [`CLIENTS`].
     n_events: [usize; CLIENTS.len()],
     /// How many lines are JSON objects, events or not.
     n_objects: usize,
-    /// Whether there is a code fence: no stream has one outside of its JSON.
+    /// Whether there is a code fence. No stream has one outside of its JSON.
     has_fence: bool,
 }
 
@@ -39,7 +39,7 @@ impl Detecting {
         self.bytes.extend_from_slice(bytes);
         while let Some(at) = self.bytes[start..].iter().position(|byte| *byte == b'\n') {
             let end = start + at;
-            // The result must not depend on the pieces: a complete line would have been too long.
+            // The result must not depend on how the output is split: a complete line would have been too long.
             if end > MAX_BYTES {
                 return Some(self.verdict());
             }
@@ -70,7 +70,7 @@ impl Detecting {
         self.verdict()
     }
 
-    /// Returns the format, according to the examined lines.
+    /// Returns the format according to the examined lines.
     fn verdict(&self) -> Format {
         let is_json = self.n_objects * 2 > self.n_lines && !self.has_fence;
         self.majority().unwrap_or(if is_json { Format::Unknown } else { Format::Text })
@@ -112,13 +112,13 @@ impl Detecting {
     }
 }
 
-/// Returns the client whose event a line is, or the first of a list of events; the end of the list may be missing.
+/// Returns the client that a line, or the first item of a list, is an event of. The end of the list may be missing.
 pub(super) fn speaker_of(line: &str) -> Option<Format> {
     let event = if line.starts_with("[{") { json::list_head(line) } else { json::event(line).ok() };
     speaker(&event?)
 }
 
-/// Returns the client whose event it is; the type `error` alone is too common.
+/// Returns the client that this is an event of. The type `error` alone is too common.
 fn speaker(event: &Object<'_>) -> Option<Format> {
     let kind = event.text("type")?;
     match kind.as_str() {

@@ -1,7 +1,7 @@
-//! How an agent's work ended according to its client, and errors that the agent itself names.
+//! How an agent's work ended according to its client, and which errors the agent itself names.
 //!
-//! A limit and a refusal concern the task: it was too large for one attempt, or the model does not do it. An account
-//! without money, an overloaded server and a crash do not concern the task.
+//! A limit and a refusal are about the task: it was too large for one attempt, or the model does not do it. An account
+//! without money, an overloaded server and a crash say nothing about the task.
 
 /// How the work ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,8 +68,8 @@ impl Ending {
     }
 }
 
-/// Returns whether an error is about a server that failed or was not reached, whatever else it contains. The text of a
-/// limit in it then belongs to the server's name or task.
+/// Returns whether an error is about a server that failed or could not be reached, whatever else it contains. If the
+/// error also has the text of a limit, that text belongs to the server's name or task.
 fn is_of_server(message: &str) -> bool {
     let message = message.trim_start();
     let behind = BEFORE_STATUS.iter().find_map(|before| message.strip_prefix(before));
@@ -85,8 +85,9 @@ pub(super) fn is_stop(reason: &str) -> bool {
     STOPS.contains(&reason)
 }
 
-/// Returns the error that a line of the agent's own text begins with, after the marks of lists and quotes: `TypeError:
-/// x is undefined`, `error[E0308]: mismatched types`. An error inside a sentence is its topic, and may be fixed.
+/// Returns the error that a line of the agent's own text begins with, after the marks of lists and quotes:
+/// `TypeError: x is undefined`, `error[E0308]: mismatched types`. An error inside a sentence is only its topic, and may
+/// have been fixed.
 pub(super) fn own_error(line: &str) -> Option<&str> {
     let line = line.trim();
     let unnumbered = line.trim_start_matches(|digit: char| digit.is_ascii_digit());

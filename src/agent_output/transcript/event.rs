@@ -1,4 +1,4 @@
-//! The agent's actions, for people who watch it: a line each, as they happen.
+//! The agent's actions, for people who watch it: one line each, as they happen.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::text::{floor, one_line};
 /// How much of a text is read to make one line of it, in bytes.
 const MAX_LINE_BYTES: usize = 4096;
 
-/// How many events are queued; beyond that the oldest are dropped.
+/// How many events are queued. Beyond that, the oldest are dropped.
 const MAX_WAITING: usize = 1_000;
 /// The names of a call's main argument, the most telling first.
 const ARGUMENTS: &str = "command file_path filePath notebook_path pattern url query description skill path";
@@ -32,9 +32,9 @@ const MAX_SHOWN: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// It works with this model, the first or another one.
+    /// It now works with this model.
     Model(String),
-    /// It printed a text: the first line of it.
+    /// It printed a text, whose first line this is.
     Message(String),
     /// It called a tool.
     ToolCall {
@@ -112,7 +112,7 @@ mod tests {
     use super::super::{Format, Options, Reader};
     use super::*;
 
-    /// Returns the events of a stream, a line each.
+    /// Returns the events of a stream, one line each.
     fn told(format: Format, lines: &[&str]) -> Vec<String> {
         let mut reader = Reader::new(Options { format, ..Options::default() }).watched();
         let mut told = Vec::new();

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::json::{self, Field, Object};
 
-/// How many messages are remembered by their id. Only the last ones get further pieces: one for each agent at work.
+/// How many messages are remembered by their id. Only the last ones get further pieces, one message for each agent at
+/// work.
 const MAX_MESSAGES: usize = 64;
 
-/// What an agent spent so far, as far as its output says. It is at least that: the tokens that Claude Code writes are
-/// known exactly only at the end.
+/// What an agent has spent so far, according to its output. The real figures may be higher: the tokens that Claude Code
+/// writes are known exactly only at the end.
 ///
 /// ```
 /// use ralph_memory::agent_output::transcript::AgentSpending;
@@ -31,7 +32,7 @@ pub struct AgentSpending {
 }
 
 impl AgentSpending {
-    /// Returns the tokens, in and out.
+    /// Returns the input and output tokens.
     pub fn tokens(&self) -> Option<u64> {
         sum(self.tokens_in, self.tokens_out, u64::saturating_add)
     }
@@ -41,13 +42,13 @@ impl AgentSpending {
         *self != AgentSpending::default()
     }
 
-    /// Returns the tokens that Codex names, both kinds or none.
+    /// Returns the tokens that Codex names: both kinds, or none.
     pub(super) fn of_usage(usage: &Object<'_>) -> Option<AgentSpending> {
         let (read, written) = (usage.count("input_tokens")?, usage.count("output_tokens")?);
         Some(AgentSpending { tokens_in: Some(read), tokens_out: Some(written), cost_usd: None })
     }
 
-    /// Returns the sum of two.
+    /// Returns the sum of two figures.
     pub(super) fn and(self, other: AgentSpending) -> AgentSpending {
         AgentSpending {
             tokens_in: sum(self.tokens_in, other.tokens_in, u64::saturating_add),
@@ -56,7 +57,7 @@ impl AgentSpending {
         }
     }
 
-    /// Returns the later figures of the same work, or the earlier ones if those are missing.
+    /// Returns the later figures of the same work, or the earlier ones if the later ones are missing.
     fn or(self, later: AgentSpending) -> AgentSpending {
         AgentSpending {
             tokens_in: later.tokens_in.or(self.tokens_in),
@@ -65,13 +66,13 @@ impl AgentSpending {
         }
     }
 
-    /// Returns it without the meaningless trailing digits that sums of prices have.
+    /// Returns the cost without the meaningless trailing digits that sums of prices have.
     pub(super) fn rounded(self) -> AgentSpending {
         AgentSpending { cost_usd: self.cost_usd.map(|cost| (cost * 1e6).round() / 1e6), ..self }
     }
 
-    /// Counts tokens of the main loop or, in the other style, of one model including its subagents. Includes tokens from
-    /// the cache: they are part of the model's input, and Codex counts them too.
+    /// Counts the tokens of the main loop or, in the other style, those of one model including its subagents. This
+    /// includes tokens from the cache: they are part of the model's input, and Codex counts them too.
     pub(super) fn count(&mut self, usage: Field<'_>) {
         let usage = json::object(usage);
         let field = |name: &str, other: &str| usage.count(name).or_else(|| usage.count(other));
@@ -104,15 +105,15 @@ impl Figures {
         }
     }
 
-    /// Returns the later figures of one session, or the earlier ones if those are missing. Durations are reported turn
-    /// by turn, so they are added.
+    /// Returns the later figures of one session, or the earlier ones if the later ones are missing. Durations are
+    /// reported for each turn, so they are added.
     pub(super) fn or(self, later: Figures) -> Figures {
         Figures { spending: self.spending.or(later.spending), ..self.and(later) }
     }
 }
 
 /// The tokens of messages that no result of Claude Code includes yet. Each piece of a message is an event that repeats
-/// the message's tokens, and pieces of several agents alternate.
+/// the message's tokens, and pieces from several agents alternate.
 #[derive(Debug, Default)]
 pub(super) struct MessageFigures {
     /// The last messages by their ids, oldest first. Those that a result includes have no tokens of their own.
@@ -122,7 +123,7 @@ pub(super) struct MessageFigures {
 }
 
 impl MessageFigures {
-    /// Counts a piece of a message: the last one has the message's tokens.
+    /// Counts a piece of a message. The last piece has the message's tokens.
     pub(super) fn count(&mut self, id: String, usage: Field<'_>) {
         let mut spending = AgentSpending::default();
         spending.count(usage);
@@ -138,7 +139,7 @@ impl MessageFigures {
         self.last.push_back((id, Some(spending)));
     }
 
-    /// Records that a result includes all messages up to here, and further pieces of them.
+    /// Records that a result includes all messages up to here, including later pieces of them.
     pub(super) fn settle(&mut self) {
         // Without an id, nobody knows whether a later piece belongs to the same message.
         self.last.retain(|(id, _)| !id.is_empty());
@@ -197,7 +198,7 @@ mod tests {
         let lines = [
             piece("a", 5, 1),
             piece("a", 5, 1),
-            // The pieces of a subagent's message stand between those of its caller's.
+            // The pieces of a subagent's message are between those of its caller's.
             piece("b", 7, 2),
             piece("a", 5, 30),
             piece("b", 7, 2),
@@ -236,7 +237,7 @@ mod tests {
             after_each(Format::Claude, &lines).last(),
             Some(&(Some(1_000 * n_messages), Some(n_messages), None))
         );
-        // Without an id, pieces of a message are not told apart.
+        // Without an id, pieces of a message cannot be told apart.
         let nameless = [piece("", 5, 1), piece("", 5, 1), result("s", 2_000, 9, 0.5), piece("", 5, 1)];
         assert_eq!(after_each(Format::Claude, &nameless).last(), Some(&(Some(3_005), Some(10), Some(0.5))));
     }

@@ -1,4 +1,4 @@
-//! Fields of events, each read separately. A field of an unexpected type counts as missing, and unused values are never
+//! Fields of events, each read separately. A field of an unexpected type counts as missing. Unused values are never
 //! built, however deep or long they are.
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 /// The longest id and name that is kept, in bytes.
 const MAX_NAME: usize = 200;
-/// How many fields of an object are kept, the first ones.
+/// How many of the first fields of an object are kept.
 const MAX_FIELDS: usize = 512;
 /// A field's value, not parsed yet; `None` if it is missing or `null`.
 pub(super) type Field<'a> = Option<&'a RawValue>;
@@ -79,7 +79,7 @@ pub(super) fn object(field: Field<'_>) -> Object<'_> {
     part(field).unwrap_or_default()
 }
 
-/// Reads a field that is an object with important parts: fails if it is unreadable.
+/// Reads a field that is an object with important parts. Fails if it is unreadable.
 pub(super) fn part(field: Field<'_>) -> Result<Object<'_>, String> {
     let text = field.map(RawValue::get).filter(|text| text.starts_with('{'));
     text.map_or(Ok(Object::default()), |text| {
@@ -94,18 +94,18 @@ pub(super) fn short(field: Field<'_>) -> Option<String> {
     text(field).filter(|short| !short.is_empty() && short.len() <= MAX_NAME)
 }
 
-/// Reads a field that is a text. Every text is readable: half of a surrogate pair, which JavaScript leaves of a cut
-/// emoji, becomes U+FFFD.
+/// Reads a field that is a text. Every text is readable: half of a surrogate pair, which JavaScript leaves when it cuts
+/// an emoji, becomes U+FFFD.
 pub(super) fn text(field: Field<'_>) -> Option<String> {
     serde_json::from_str(field?.get()).ok().map(|BorrowedText(text)| text.into_owned())
 }
 
-/// Reads a field that is a whole number, not below 0.
+/// Reads a field that is a non-negative integer.
 pub(super) fn count(field: Field<'_>) -> Option<u64> {
     serde_json::from_str(field?.get()).ok()
 }
 
-/// Reads a field that is a number, not below 0.
+/// Reads a field that is a non-negative number.
 fn amount(field: Field<'_>) -> Option<f64> {
     serde_json::from_str(field?.get()).ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
@@ -122,12 +122,13 @@ pub(super) fn items(field: Field<'_>) -> impl Iterator<Item = Field<'_>> {
     })
 }
 
-/// Calls `each` for the objects of a field that is a list. One that cannot be read is a failure, and the others are read.
+/// Calls `each` for the objects of a field that is a list. One that cannot be read is a failure, but the others are
+/// read.
 pub(super) fn each<'a>(field: Field<'a>, mut each: impl FnMut(Object<'a>)) -> Result<(), String> {
     first_failure(items(field).map(|item| part(item).map(&mut each)))
 }
 
-/// Does all of these, and returns the first failure.
+/// Evaluates all of these, and returns the first failure.
 pub(super) fn first_failure(all: impl Iterator<Item = Result<(), String>>) -> Result<(), String> {
     let mut first = Ok(());
     for one in all {

@@ -3,10 +3,10 @@
 //!
 //! Pure. A [`Reader`] takes the output piece by piece, in constant memory, and returns a [`Transcript`]: the agent's
 //! own text, which may have sigils, and the files, errors, decisions, cost and model from its tool calls and its final
-//! message. Unknown events and fields are skipped, as both makers recommend; a line that is not an event is reported
+//! message. Unknown events and fields are skipped, as both vendors recommend. A line that is not an event is reported
 //! and stops nothing.
 //!
-//! Lines are parsed field by field, and unused values are never built: of a tool's result of 5 MB only the failure flag
+//! Lines are parsed field by field, and unused values are never built: only the failure flag of a tool's result of 5 MB
 //! is read.
 
 mod builder;
@@ -45,7 +45,7 @@ pub use self::event::AgentEvent;
 pub use self::figures::AgentSpending;
 pub(crate) use self::summary::without_sigils;
 
-/// How much of an agent's text is kept, in bytes: its end. That is two million tokens, more than any session has, and
+/// How much of the end of an agent's text is kept, in bytes. That is two million tokens, more than any session has, but
 /// little enough that recording any output takes less than 50 MB.
 pub const MAX_TEXT: usize = 8 * 1024 * 1024;
 /// The longest line of a stream that is read, in bytes: several times the largest image that a tool returns.
@@ -81,7 +81,7 @@ pub struct Reader {
     plain: Tail,
     /// The incomplete last line.
     line: Vec<u8>,
-    /// Whether that line is too long, and the rest of it is skipped.
+    /// Whether that line is too long, so that the rest of it is skipped.
     is_over_long: bool,
     n_lines: u64,
     n_events: u64,
@@ -187,8 +187,8 @@ impl Reader {
         self.builder.events.as_mut()?.take()
     }
 
-    /// Returns what the agent spent so far, by the events of the stream up to here: Claude Code names the tokens of
-    /// each message and the cost at the end, Codex the tokens of each turn, opencode both for each step.
+    /// Returns what the agent has spent so far, according to the events of the stream. Claude Code names the tokens of
+    /// each message and, at the end, the cost; Codex the tokens of each turn; opencode both for each step.
     ///
     /// ```
     /// use ralph_memory::agent_output::transcript::{Format, Options, Reader};
@@ -255,7 +255,7 @@ impl Reader {
         let mut is_unknown = false;
         if format != Format::Text && self.n_events == 0 && said.text.is_empty() {
             (said.text, said.n_dropped) = self.plain.into_text();
-            // A detected format has an event, unless that is unreadable after all.
+            // A detected format has an event, unless the event is unreadable after all.
             is_unknown = self.is_auto || Detecting::of(said.text.as_bytes()) == Format::Unknown;
         }
         if is_unknown {
@@ -268,7 +268,8 @@ impl Reader {
         said
     }
 
-    /// Returns the lines of a session file of opencode, if the output is one: a document that no line of is an event.
+    /// Returns the lines of a session file of opencode if the output is one, which is a document without a line that is
+    /// an event.
     fn exported(&self) -> Option<String> {
         let tail = match &self.mode {
             ReaderMode::Text(tail) | ReaderMode::Unknown(tail) if self.is_auto => tail,
@@ -278,7 +279,7 @@ impl Reader {
         opencode_export::lines(std::str::from_utf8(tail.bytes()?).ok()?)
     }
 
-    /// Continues in a format that is known now, with the output before it.
+    /// Continues in a format that is now known, with the output so far.
     fn decide(&mut self, format: Format) {
         if let ReaderMode::Detecting(detecting) = mem::replace(&mut self.mode, ReaderMode::of(format)) {
             self.push(&detecting.into_bytes());
@@ -303,7 +304,7 @@ impl Reader {
     fn grow_line(&mut self, part: &[u8]) {
         if self.is_over_long || self.line.len() + part.len() > MAX_LINE {
             self.is_over_long = true;
-            // Discarded text frees its memory, too.
+            // Discarding text also frees its memory.
             self.line = Vec::new();
         } else {
             self.line.extend_from_slice(part);
@@ -318,7 +319,7 @@ impl Reader {
             let mut line = mem::take(&mut self.line);
             self.take_line(&line);
             line.clear();
-            // One long line is no reason to keep that much memory for the others.
+            // Memory for one long line is not kept for the others.
             if line.capacity() <= 1024 * 1024 {
                 self.line = line;
             }

@@ -1,4 +1,4 @@
-//! The event stream of opencode: `opencode run --format json`, and its session file, which is read as one.
+//! The event stream of opencode: `opencode run --format json`, and its session file, which is read as a stream.
 
 use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};

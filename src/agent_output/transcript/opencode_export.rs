@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::json::{self, Field};
 
-/// How many messages have to look like opencode's for a document to count as its session.
+/// How many messages must look like opencode's for a document to count as its session.
 const ENOUGH: usize = 1;
 
-/// Returns the session as lines of the stream; `None` if the text is not one session.
+/// Returns the session as lines of the stream; `None` if the text is not a session.
 pub(super) fn lines(text: &str) -> Option<String> {
     let text = text.trim_start_matches('\u{feff}').trim();
     let session = json::event(text).ok()?;
@@ -45,7 +45,7 @@ fn line(event: &str, name: &str, value: &RawValue, model: Field<'_>) -> String {
     format!("{{\"type\":\"{event}\"{model},\"{name}\":{}}}\n", on_one_line(value))
 }
 
-/// Returns a value without its line breaks, which no text of JSON has.
+/// Returns a value without its line breaks. No text in JSON has line breaks.
 fn on_one_line(value: &RawValue) -> String {
     value.get().lines().map(str::trim).collect()
 }

@@ -7,7 +7,7 @@ use crate::entry::Files;
 
 /// The longest path that is examined, in bytes.
 const MAX_PATH: usize = 1024;
-/// How many files are kept of each list. The journal keeps fewer, so a file that is created after it was read still
+/// How many files of each list are kept. The journal keeps fewer, so a file that is created after it was read still
 /// gets a place.
 const MAX_FILES: usize = 1000;
 /// How many of the files that one search found are noted.
@@ -61,7 +61,8 @@ impl Touched {
         (!OWN.contains(&first.as_str())).then(|| inside.join("/"))
     }
 
-    /// Returns the argument of a tool without the project's folder, if it begins with a path in it; what is elsewhere stays absolute.
+    /// Returns the argument of a tool without the project's folder if it begins with a path in that folder. Other paths
+    /// stay absolute.
     pub(super) fn relative<'a>(&self, argument: &'a str) -> &'a str {
         let work = self.work.as_ref().filter(|work| !work.starts_with(&self.root));
         let inside =
@@ -83,7 +84,7 @@ impl Touched {
     /// Records what was done to a file.
     pub(super) fn note(&mut self, path: String, done: Done) {
         if let Some((known, _)) = self.done.get_mut(&path) {
-            // A read file moves to the changed ones, however long that list is.
+            // A file that was read moves to the changed ones, however long that list is.
             *known = done.max(*known);
             return;
         }
@@ -132,7 +133,6 @@ impl Touched {
 }
 
 /// Returns the parts of a path below a folder, with `.` and `..` resolved by name; `None` if it leads above the root.
-/// everything.
 fn parts(folder: &[String], path: &str) -> Option<Vec<String>> {
     let mut all = folder.to_owned();
     for part in path.split('/') {

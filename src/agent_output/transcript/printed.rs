@@ -9,7 +9,7 @@ use super::Format;
 use super::detect::{CLIENTS, speaker_of};
 use crate::agent_output::elements::{Tokens, defuse, tokens};
 
-/// How many lines are examined in vain, some of them repeatedly.
+/// How many lines are examined without success, some of them repeatedly.
 const MAX_LINES: usize = 200_000;
 /// The number of events from which a text counts as a stream with other lines in it.
 const ENOUGH: usize = 2;
@@ -17,7 +17,7 @@ const ENOUGH: usize = 2;
 /// The kind of a plain text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Printed {
-    /// A plain text whose JSON is escaped, so that it has no sigils.
+    /// Plain text whose JSON is escaped so that it has no sigils.
     Text(String),
     /// A stream of this format, with other lines in it.
     Stream(Format, String),
@@ -78,7 +78,7 @@ fn values(text: &str) -> Vec<Range<usize>> {
                 at = start + length;
                 values.push(start..at);
             }
-            // Text that begins there may be examined again from the next line on.
+            // Text that begins there may be examined again, starting with the next line.
             Err(looked_at) => n_lines += looked_at,
         }
     }

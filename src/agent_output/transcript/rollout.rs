@@ -86,7 +86,7 @@ impl Rollout {
 
     fn event(&mut self, payload: &Object<'_>, builder: &mut TranscriptBuilder) {
         match payload.text("type").unwrap_or_default().as_str() {
-            // However the turn before it ended, the work continues.
+            // The work continues, however the turn before it ended.
             "task_started" => (builder.ending, builder.is_complete) = (Ending::Well, false),
             "turn_aborted" => builder.close(Ending::Interrupted),
             "item_completed" => changed_files(payload.get("item"), builder),
@@ -116,7 +116,7 @@ impl Rollout {
     }
 }
 
-/// Records the files that Codex changed. A model that runs JavaScript makes no call of which the patch can be read.
+/// Records the files that Codex changed. A model that runs JavaScript makes no call from which the patch can be read.
 fn changed_files(item: Field<'_>, builder: &mut TranscriptBuilder) {
     let item = json::object(item);
     if !item.is("type", "FileChange") || !item.is("status", "completed") {

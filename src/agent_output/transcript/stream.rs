@@ -12,17 +12,17 @@ const MAX_CALLS: usize = 256;
 
 /// Reads the events of a client, one after another.
 pub(super) trait ClientStream: fmt::Debug + Send + Sync {
-    /// Reads an event of this kind, and skips an unknown one. Fails if a part of it cannot be read.
+    /// Reads an event of this kind, and skips unknown ones. Fails if a part of the event cannot be read.
     fn take(&mut self, kind: &str, event: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String>;
 
     /// Returns what the agent spent so far.
     fn spending(&self) -> AgentSpending;
 
-    /// Adds what only the end of the stream decides.
+    /// Adds what is only known at the end of the stream.
     fn finish(&mut self, _: &mut TranscriptBuilder) {}
 }
 
-/// The calls of tools without a result yet, by their ids, the oldest first.
+/// The calls of tools without a result yet, by their ids, oldest first.
 #[derive(Debug)]
 pub(super) struct PendingCalls<Call>(VecDeque<(String, Call)>);
 

@@ -24,7 +24,7 @@ impl Tail {
         Tail { bytes: Vec::new(), limit, n_dropped: 0, begins_with_line: true }
     }
 
-    /// Returns the tail of a text before which so many bytes were dropped.
+    /// Returns the tail of a text before which this many bytes were dropped.
     pub(super) fn of(text: String, n_dropped: u64) -> Tail {
         Tail { limit: text.len(), bytes: text.into_bytes(), n_dropped, begins_with_line: true }
     }
@@ -33,14 +33,14 @@ impl Tail {
         // In pieces, so that a large input does not make the buffer large.
         for piece in bytes.chunks((self.limit / 8).max(1)) {
             self.bytes.extend_from_slice(piece);
-            // Seldom, since it moves all kept bytes.
+            // This is done seldom, because it moves all kept bytes.
             if self.bytes.len() > self.limit + self.limit / 8 {
                 self.cut(self.bytes.len() - self.limit);
             }
         }
     }
 
-    /// Returns the input, if nothing of it was dropped.
+    /// Returns the input, if none of it was dropped.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         (self.n_dropped == 0).then_some(&self.bytes)
     }
@@ -52,7 +52,7 @@ impl Tail {
     /// Returns whether the text occurs in about the last `within` bytes.
     pub(super) fn ends_near(&self, text: &str, within: usize) -> bool {
         let start = self.bytes.len().saturating_sub(text.len() + within);
-        // Both are UTF-8; if the window begins inside a character, only that one is not.
+        // Both are UTF-8. If the window begins inside a character, only that character is not.
         String::from_utf8_lossy(&self.bytes[start..]).contains(text)
     }
 

@@ -1,4 +1,4 @@
-//! Whole streams, odd ones, and any bytes at all.
+//! Whole streams, odd streams, and arbitrary bytes.
 
 use proptest::prelude::*;
 
@@ -31,8 +31,8 @@ fn result(session: &str, cost: f64, tokens: u64) -> String {
     )
 }
 
-/// Every field of what the fixtures become: thoughts and subagents are left out, a result is not repeated, a failed change
-/// is none, and what happened in another place is not the project's.
+/// Every field of the transcripts of the fixtures: thoughts and subagents are left out, a result is not repeated, a
+/// failed change is not a change, and what happened elsewhere does not belong to the project.
 #[test]
 fn whole_streams_are_understood() {
     for name in ["claude-done", "codex-done", "claude-max-turns", "codex-failed", "claude-cut"] {
@@ -89,7 +89,7 @@ fn fields_of_an_unexpected_type_count_as_missing() {
     assert_eq!((read(&deep, Format::Claude).broken.len(), read(&deep, Format::Codex).broken.len()), (0, 0));
 }
 
-/// What JavaScript writes of an emoji that it cut.
+/// What JavaScript writes when it cuts an emoji.
 #[test]
 fn a_text_with_half_a_character_loses_nothing() {
     let cut = r#"{"type":"text","text":"cut \ud83d one\nDecision: \ud83d kept\n<task-done>t-1</task-done>"}"#;
@@ -154,10 +154,10 @@ fn a_result_adds_only_new_text() {
     assert_eq!(text(&[text_of("a"), end("b")]), "a\n\nb");
     assert_eq!(text(&[end("b")]), "b");
     assert_eq!(text(&[text_of("a"), end("")]), "a");
-    // A part of an earlier text, and two texts together.
+    // A part of an earlier text, and two texts joined.
     assert_eq!(text(&[text_of("a"), text_of("bc"), text_of("d"), end("b")]), "a\n\nbc\n\nd");
     assert_eq!(text(&[text_of("a"), text_of("b"), end(r"a\n\nb")]), "a\n\nb");
-    // An earlier text, whole.
+    // An earlier text as a whole.
     assert_eq!(text(&[text_of("a"), end("b"), end("b"), end("a"), end("b")]), "a\n\nb");
     assert_eq!(text(&[end("a"), text_of("b"), end("b"), end("a")]), "a\n\nb");
 }
@@ -224,7 +224,7 @@ fn figures_are_those_of_all_sessions() {
     // A later result of a session includes the earlier one.
     assert_eq!(figures(&[result("a", 1.0, 10), result("a", 2.0, 30)]), (Some(2.0), Some(30), Some(1), Some(2.0)));
     assert_eq!(figures(&[result("a", 1.0, 10), result("b", 2.0, 30)]), (Some(3.0), Some(40), Some(2), Some(2.0)));
-    // Sessions that alternate; each result has the cost of its session until then.
+    // Sessions that alternate. Each result has the cost of its session up to then.
     let turns = [result("a", 1.0, 10), result("b", 2.0, 30), result("a", 4.0, 15), result("b", 8.0, 31)];
     assert_eq!(figures(&turns), (Some(12.0), Some(46), Some(2), Some(4.0)));
     let many: Vec<String> = (0..200).map(|number| result(&number.to_string(), 1.0, 10)).collect();
@@ -511,7 +511,7 @@ fn a_document_of_json_is_no_text() {
     let said = read(document, Format::Auto);
     assert_eq!((said.format, said.errors), (Format::Unknown, vec![UNKNOWN_FORMAT.to_owned()]));
     assert_eq!(read(document, Format::Text).format, Format::Text);
-    // Nothing after it says how the work ended.
+    // Nothing that follows says how the work ended.
     assert_eq!(read(&format!("{document}This is what it printed."), Format::Auto).format, Format::Unknown);
     let said = read(&format!("{document}This is what it printed.\n<task-failed>t</task-failed>"), Format::Auto);
     assert_eq!((said.format, said.text.matches("<task-").count()), (Format::Text, 1));

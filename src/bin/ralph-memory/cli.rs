@@ -24,22 +24,22 @@ use crate::ui::Ui;
 
 const AFTER_HELP: &str = "\
 Answers go to standard output, everything else to standard error. With --json
-the answer is one object with schema_version 1; where a command fails, it has
+the answer is one object with schema_version 1; if a command fails, it has
 error: {message, causes, hint, exit_code}.
 
-Commands: ralph-memory help COMMAND explains one, help --all lists those that
-other programs call, too.
+Commands: ralph-memory help COMMAND explains one; help --all also lists those that
+other programs call.
 
 Settings: ralph-memory help settings lists them all. Your own are in the file that
 RALPH_MEMORY_CONFIG names, else in ralph-memory/config.toml below XDG_CONFIG_HOME
-or ~/.config; the project's win over yours, and variables like
-RALPH_MEMORY_SEARCH__LIMIT over both.
+or ~/.config; the project's override yours, and variables such as
+RALPH_MEMORY_SEARCH__LIMIT override both.
 
 Exit codes:
   0    done; also an empty list
   1    the answer is no: nothing was found, check found something, run ended before the task was done
   2    wrong usage: an argument, a value or a setting
-  3    no memory here; ralph-memory init makes one
+  3    no memory here; ralph-memory init creates one
   4    refused: a conflict, a secret, a newer format, a file that cannot be edited safely
   5    another process kept its lock
   6    the file system refused (full, read-only, no permission), or git or the index failed

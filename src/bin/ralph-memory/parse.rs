@@ -31,7 +31,7 @@ pub(crate) fn scope(text: &str) -> Result<Scope, String> {
 /// The format of an agent's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize)]
 pub(crate) enum OutputFormat {
-    /// Whatever the first lines look like
+    /// Detected from the first lines
     Auto,
     /// Plain text
     Text,

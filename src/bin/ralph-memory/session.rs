@@ -40,7 +40,7 @@ pub(crate) struct ShownGlobals {
     /// The folder that holds `.ralph/` [default: the nearest one upward]
     #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
     root: Option<PathBuf>,
-    /// Run as if started in this folder; relative paths, also that of `--root`, begin there
+    /// Run as if started in this folder; relative paths, including that of `--root`, start there
     #[arg(short = 'C', global = true, value_name = "FOLDER", help_heading = "Global options")]
     directory: Vec<PathBuf>,
     /// Print one JSON object instead of text

@@ -1,7 +1,7 @@
 //! The material of a briefing: tasks that failed last, recurring errors, and the knowledge that helped.
 //!
-//! It opens only the files that it shows, searches the index a few times, asks no server, and runs no git: a session waits
-//! for it.
+//! It opens only the files that it shows, searches the index a few times, contacts no server and does not run git,
+//! because a session waits for it.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -24,23 +24,23 @@ use crate::knowledge::beyond_caps;
 use crate::search::retrieve::superseded;
 use crate::workspace::{View, Workspace};
 
-/// How many tasks, errors and entries are read at most: more than fit.
+/// How many tasks, errors and entries are read at most, which is more than fit.
 const MAX_OPEN: usize = 12;
-/// How many of the tasks may be such that nobody knows how they went.
+/// How many of the tasks may have an unknown outcome.
 const MAX_PARTIAL: usize = 3;
 const MAX_ERRORS: usize = 3;
 const MAX_KNOWLEDGE: usize = 40;
 const MAX_RECENT: usize = 8;
-/// How many attempts are searched for recurring errors, the newest.
+/// How many of the newest attempts are searched for recurring errors.
 const RECENT_ATTEMPTS: usize = 500;
-/// How long before the last attempt the use of an entry counts: what helped in spring says little in autumn.
+/// How long before the last attempt the use of an entry still counts: what helped in spring says little in autumn.
 const USED_WITHIN: TimeDelta = TimeDelta::days(60);
-/// How long an attempt at no known task is told.
+/// How long an attempt at no known task is shown.
 const TOLD_WITHIN: TimeDelta = TimeDelta::days(7);
 /// The category of events that every session should know.
 const DECISION: &str = "decision";
 
-/// Returns the briefing. Sessions were `told` of the attempts with these ids.
+/// Returns the briefing. Earlier sessions were `told` about the attempts with these ids.
 pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest, told: &[String]) -> Result<Briefing> {
     let budget = request.budget.unwrap_or_else(|| Budget::tokens(write::DEFAULT_TOKENS));
     write::check_budget(budget, request.by_tools)?;
@@ -67,7 +67,7 @@ pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest, told: &
     Ok(brief(&live, None))
 }
 
-/// Gathers the material of a briefing; remedies only with the data for a search.
+/// Gathers the material of a briefing. Remedies are included only with the data for a search.
 fn material(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -103,23 +103,23 @@ fn material(
     }
 }
 
-/// Sorts entries: remedies first, then those that helped of late, then the more important, then the newer.
+/// Sorts entries: remedies first, then those that helped recently, then by importance, then by date.
 fn sort_by_worth(heads: &mut [(RowId, Id, Head)], remedies: &[Id], attempts: &[AttemptSummary]) {
-    // The journal's own time: the same files give the same order on each day.
+    // The time comes from the journal, so that the same files give the same order on every day.
     let from = attempts.last().and_then(|attempt| attempt.started_at.checked_sub_signed(USED_WITHIN));
     let usage = history::usage(attempts.iter().filter(|attempt| Some(attempt.started_at) >= from));
     heads.sort_by_cached_key(|(_, id, head)| {
         let remedy = remedies.iter().position(|remedy| remedy == id).unwrap_or(usize::MAX);
-        // Each context has the decisions: a success proves nothing about them.
+        // Every context shows the decisions, so a success proves nothing about them.
         let is_event = class(head.category.as_deref()) == Class::Event;
         let succeeded = usage.get(id).filter(|_| !is_event).map_or(0, |Usage { succeeded, .. }| *succeeded);
-        // An id makes the order complete.
+        // The id makes the order total.
         (remedy, Reverse((succeeded, head.importance, head.recency())), id.clone())
     });
 }
 
-/// Returns the remedies and the knowledge that concerns the whole project, with their rows: no events but decisions, none
-/// over the limits of the settings, nothing superseded, expired or invalid.
+/// Returns the remedies and the knowledge that concerns the whole project, with their rows. Of the events, it has only
+/// decisions, and not more than the settings allow. It has nothing that is superseded, expired or invalid.
 fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id]) -> Vec<(RowId, Id, Head)> {
     let now = workspace.now();
     let replaced = superseded(&[live], now);
@@ -157,15 +157,15 @@ fn references<'a>(
     entries.filter_map(reference).collect()
 }
 
-/// Returns whether a file of the project is gone. What else makes an entry doubtful is asked of git, for which a session
+/// Returns whether a file of the project is gone. Other reasons to doubt an entry come from git, for which a session
 /// does not wait.
 fn is_gone(workspace: &Workspace, file: &str) -> bool {
     std::fs::symlink_metadata(workspace.root().join(file)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Returns the tasks that failed last and are not done, the most recent first, each with its last failure, and behind
-/// them the newest whose last attempt is partial; one more than is shown. An attempt at no task that is known never becomes done: it is there for a week, until a session `told`
-/// it.
+/// Returns the tasks that failed last and are not done, most recent first, each with its last failure, and then the
+/// newest tasks whose last attempt is partial; one more than is shown. An attempt at no known task never becomes done:
+/// it stays for a week, or until a session was `told` about it.
 fn open_tasks(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -212,7 +212,7 @@ fn open_tasks(
             n_partial += usize::from(is_partial);
             newest_first.take(usize::from(is_partial && n_partial <= MAX_PARTIAL)).collect()
         };
-        // Of two that say as much, the minimum is the first one, which is the newer.
+        // Of two that say equally much, the minimum is the first one, which is newer.
         let (number, last) = shown.iter().min_by_key(|(_, attempt)| Reverse(attempt.head.account))?;
         let attempt = journal::attempt(workspace, catalogs, &last.id)?;
         Some(OpenTask {

@@ -1,7 +1,6 @@
 //! Events: what happened, and which tasks see it.
 //!
-//! Some are entries of their own. Others are derived: they follow from the journal's attempts at the other tasks of a
-//! section.
+//! Some are entries. Others are derived from the journal's attempts at the other tasks of a section.
 
 use std::collections::HashSet;
 
@@ -43,7 +42,7 @@ pub(super) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> 
 }
 
 /// Returns the attempts at the other tasks of a task's section, as derived events: submissions, rejections with their
-/// reason, approvals. Together with the `n_noted` events of the section there are no more than its limit.
+/// reason, approvals. Together with the `n_noted` events of the section, they do not exceed its limit.
 pub(super) fn journal_events(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -59,7 +58,7 @@ pub(super) fn journal_events(
         let attempt =
             journal::attempt(workspace, catalogs, &past.id).filter(|attempt| attempt.task_id.as_ref() != Some(&own))?;
         let (category, summary) = event_of(&attempt)?;
-        // Equal rejections of the same task are one.
+        // Equal rejections of the same task count as one.
         seen.insert((attempt.task_id.clone(), category, event_words("", &summary))).then(|| ShownEvent {
             id: past.id,
             category: category.to_owned(),
@@ -75,7 +74,7 @@ pub(super) fn journal_events(
 }
 
 /// Returns the kind of event that an attempt is for the other tasks of its section, and its summary; `None` if the
-/// attempt does not concern the task, such as an interrupted one.
+/// attempt says nothing about its task, such as an interrupted one.
 fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
     let (head, sections) = (&attempt.head, &attempt.sections);
     let verified = head.validation.as_ref();
@@ -110,7 +109,7 @@ fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
             sentence.push('.');
         }
     }
-    // A failure without a reason is no use.
+    // A failure without a reason is of no use.
     let is_of_use = !sentences.is_empty() || head.outcome == Outcome::Done;
     is_of_use.then(|| (category, [&[format!("{}:", attempt.task_title)], &sentences[..]].concat().join(" ")))
 }

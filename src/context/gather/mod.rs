@@ -1,7 +1,7 @@
 //! The material of a context: earlier attempts, learnings, and recurring errors and files.
 //!
-//! It does not write the text: `write` does, within a budget. A file that vanished since the
-//! scan is left out, and never stops the rest.
+//! It does not write the text; `write` does, within a budget. A file that vanished since the scan is left out, and
+//! never stops the rest.
 
 mod briefing;
 mod events;
@@ -38,28 +38,30 @@ pub(crate) use self::model_choice::{choose_model, configured_models};
 pub(crate) use self::reminder::reminder;
 
 /// Hits under this share of the best score are left out: they share a common word or two with the task, and an agent
-/// reads everything that it gets. Of the entries that the golden set's tasks need, .91 are then in the context, and the
-/// median task gets 12; a quarter keeps .92 of them and shows 18, .45 keeps .84 and shows 5.
+/// reads everything that it gets. With this share, contexts have .91 of the entries that the golden set's tasks need,
+/// and the median task gets 12 entries. A share of .25 keeps .92 of them and shows 18; a share of .45 keeps .84 and
+/// shows 5.
 const RELEVANT_SHARE: f64 = 0.3;
 
-/// How many words of a task an entry must share with it, whatever the best score: if nothing is about the task, the
-/// best hit shares a random word with it, and would admit similar ones. Three would lose .08 of the entries that the
-/// golden set's tasks need and get; two lose less than .02, those with one word of 15 and more.
+/// How many words of a task an entry must share with it, whatever the best score: if no entry is about the task, the
+/// best hit shares a random word with it and would admit similar ones. A minimum of three would lose .08 of the entries
+/// that the golden set's tasks need and get. A minimum of two loses less than .02: entries that share one of 15 or more
+/// words.
 const LEAST_WORDS: usize = 2;
-/// One word is enough if it is this much of the task's weight: a short task has no more to share.
+/// One word is enough if it has this share of the task's weight: a short task has no more words to share.
 const LEAST_SHARE: f64 = 1.0 / 3.0;
 
-/// The factor for the score of an entry whose files are gone, or have changed much.
+/// The factor for the score of an entry whose files are gone or have changed a lot.
 const UNVERIFIED_SHARE: f64 = 0.5;
 
 /// The most words of one entry's body in a context.
 const BODY_WORDS: usize = 500;
 
-/// How many of its own iterations a run's context has.
+/// How many of the run's own attempts a context has.
 const OWN_ITERATIONS: usize = 5;
-/// Among how many attempts, the best matches, those at similar tasks are looked for.
+/// How many of the best matching attempts are searched for those at similar tasks.
 const SIMILAR_ATTEMPTS: usize = 50;
-/// How many iterations of other runs a context has.
+/// How many attempts of other runs a context has.
 const OTHER_ITERATIONS: usize = 5;
 
 /// The journal's data about a task and a run.
@@ -113,7 +115,7 @@ pub(crate) fn check_task(task: &Task) -> Result<()> {
     task.id.as_ref().map_or(Ok(()), |id| check_name("task id", id))
 }
 
-/// Gathers the context of a task in a run, with the number of its iteration; `run` returns both from the live entries.
+/// Gathers the context of a task in a run, with the number of its attempt; `run` returns both from the live entries.
 pub(crate) fn gather(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -122,7 +124,7 @@ pub(crate) fn gather(
     budget: Budget,
     by_tools: bool,
 ) -> Result<Context> {
-    // Only its agent gets the task as it was given.
+    // Only the task's agent gets the task as it was given.
     let task = &given.without_secrets(&workspace.settings.allowed_secrets);
     workspace.answer(&[Area::Live], |views, snapshot| {
         let archive = workspace.catalog(Area::Archive);
@@ -145,7 +147,7 @@ pub(crate) fn gather(
         let status = loop_status((&run, number), (record, &attempts), run_record, &choice);
         let material = material(workspace, &catalogs, task, &precedents, matches, instructions);
         let mut material = Material { attempts, status, ..material };
-        // An attempt at the task that another one represents is not shown as one of the run either.
+        // If another attempt represents an attempt at the task, the run's attempts do not show it either.
         let is_read = |id: &Id| material.attempts.iter().any(|past| past.id == *id);
         material.journal.retain(|past| past.attempt.task_id != task.id || is_read(&past.id));
         let built = write::build(&material, budget, BODY_WORDS);
@@ -175,11 +177,11 @@ fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: &R
     Precedents { of_task, of_run, record, run_record }
 }
 
-/// Reads those of the attempts at a task, oldest first, that its context may show: the newest, then those that say more
-/// before those that say less, and the newer before the older, until they fill the budget. Of equal attempts without a
-/// report the newest represents all.
+/// Reads the attempts at a task that its context may show, and returns them oldest first. It takes the newest, then
+/// those that say more before those that say less, and newer before older ones, until they fill the budget. Of equal
+/// attempts without a report, the newest represents all.
 ///
-/// What an attempt says is in the catalog, so a report is found behind any number of other attempts.
+/// The catalog says how much an attempt says, so a report is found behind any number of other attempts.
 fn attempts_of_task(
     workspace: &Workspace,
     catalogs: &[&Catalog],
@@ -279,7 +281,7 @@ fn matches(
     let attempts =
         find(Kind::Journal, OTHER_ITERATIONS, &|head| is_other_task(head) && head.run_id.as_ref() != Some(&run.id))?;
     let attempts = relevant(attempts);
-    // Those of the same run count as well.
+    // Attempts of the same run count as well.
     let alike = find(Kind::Journal, SIMILAR_ATTEMPTS, &is_other_task)?;
     let topic = content_words(&task.title);
     let alike = alike.into_iter().filter(|hit| is_similar_task(&topic, &hit.entry.title));
@@ -320,8 +322,8 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
     (learnings, knowledge)
 }
 
-/// Returns the query: the task's words, the category of its last error and the paths it names; tags of recently touched
-/// paths count, too.
+/// Returns the query: the task's words, the category of its last error and the paths that it names. The tags of
+/// recently touched paths also count.
 fn query(task: &Task, record: &TaskRecord, run: &RunRecord) -> Query {
     let recent = if record.files.is_empty() { &run.files } else { &record.files };
     let category = record.error_category.iter().filter(|category| *category != "unknown").cloned();
@@ -341,7 +343,8 @@ fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
     hits.into_iter().filter(|hit| hit.score >= best * RELEVANT_SHARE && is_about(hit)).collect()
 }
 
-/// Moves entries that may be outdated back, as far as their reduced score requires; `unverified` identifies them.
+/// Moves entries that may be outdated back as far as their reduced score requires; `unverified` identifies these
+/// entries.
 fn doubt<T>(scored: &mut [(Hit, T)], unverified: impl Fn(&T) -> bool) {
     let score = |(hit, other): &(Hit, T)| if unverified(other) { hit.score * UNVERIFIED_SHARE } else { hit.score };
     scored.sort_by(|one, other| score(other).total_cmp(&score(one)));

@@ -1,4 +1,4 @@
-//! The model of an iteration, and the state of the run and the task.
+//! The model of an attempt, and the state of the run and the task.
 
 use std::cmp::Reverse;
 
@@ -17,8 +17,8 @@ pub(crate) fn configured_models(workspace: &Workspace) -> Result<Models<'_>> {
     })
 }
 
-/// Chooses the model of the next attempt at a task, from the attempts at it, at `similar` tasks, and the iterations of the
-/// run. The choice is empty if the agent has a model of its own.
+/// Chooses the model of the next attempt at a task from the attempts at it, those at `similar` tasks, and those of the
+/// run. The choice is empty if the agent has its own model.
 pub(crate) fn choose_model(
     workspace: &Workspace,
     run: Option<&Run>,
@@ -36,7 +36,7 @@ pub(crate) fn choose_model(
     Ok(strategy::choose(strategy, models, (task, of_run), &similar))
 }
 
-/// Returns what the attempts at a task say of the models of the list. Those of unknown models say nothing.
+/// Returns what the attempts at a task say about the models in the list. Attempts of unknown models say nothing.
 fn similar_task<'a>(models: Models<'a>, attempts: &[AttemptSummary]) -> SimilarTask<'a> {
     let listed = |name: &str| models.named(name).or_else(|| models.find(|model| is_named(model, name)));
     let model = |past: &AttemptSummary| past.head.model.as_deref().and_then(listed);
@@ -45,7 +45,7 @@ fn similar_task<'a>(models: Models<'a>, attempts: &[AttemptSummary]) -> SimilarT
     SimilarTask { failed_with: failed.filter_map(model).collect(), done_by: done.and_then(model) }
 }
 
-/// Returns the state of the run and the task for a context. A first attempt in a first iteration has none.
+/// Returns the state of the run and the task for a context. The first attempt of a run at a new task has none.
 pub(super) fn loop_status(
     (run, number): (&Run, u32),
     (task, attempts): (&TaskRecord, &[NumberedAttempt]),
@@ -63,7 +63,7 @@ pub(super) fn loop_status(
         failed_with: failed_with(task, attempts),
         tell_person: task.rung > STUCK_AFTER,
     });
-    // Mostly the run's last attempt is that of the task.
+    // The run's last attempt is usually the task's last attempt.
     let of_run_alone = of_run.refused.iter().filter(|refused| !task.refused.contains(refused));
     let refused = task.refused.iter().chain(of_run_alone).cloned().collect();
     Some(Status {
@@ -80,8 +80,8 @@ pub(super) fn loop_status(
     })
 }
 
-/// Returns what the attempts since the task was last done failed with, and how often: the category of the error or, without
-/// one, the first line of the reason that a report gives.
+/// Returns what the attempts since the task was last done failed with, and how often. That is the category of the error
+/// or, without one, the first line of the reason in the report.
 fn failed_with(task: &TaskRecord, attempts: &[NumberedAttempt]) -> Vec<(String, usize)> {
     let mut counts = task.failed_with.clone();
     for NumberedAttempt { attempt, .. } in attempts.iter().filter(|past| past.number > task.done_at) {

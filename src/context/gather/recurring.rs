@@ -1,4 +1,4 @@
-//! Recurring files and errors in the iterations of a task's feature.
+//! Recurring files and errors in the attempts at a task's feature.
 
 use crate::context::{ErrorLine, Recurring, Task};
 use crate::entry::path::{MEMORY_FOLDER, is_project_path};
@@ -7,13 +7,14 @@ use crate::journal::history::{self, AttemptSummary, Recurrence};
 use crate::journal::{error_line, recent_attempts};
 use crate::workspace::Workspace;
 
-/// How many files are looked up for suggestions in a context: more than it shows, since it lists none twice.
+/// How many files are looked up for suggestions in a context: more than it shows, because it lists no file twice.
 const MAX_FILES: usize = 32;
 /// How many errors are looked up for a context: more than it shows.
 const MAX_ERRORS: usize = 4;
 
-/// Returns the recurring files and errors for the context of a task: from the last iterations of its feature or, if it
-/// has none, from its own attempts. From these, `own`, only errors are returned, since their files are shown with them.
+/// Returns the recurring files and errors for the context of a task: from the last attempts at its feature or, if it
+/// has none, from its `own` attempts. From its own attempts, only errors are returned, because the context shows their
+/// files with them.
 pub(super) fn recurring(
     workspace: &Workspace,
     catalogs: &[&Catalog],

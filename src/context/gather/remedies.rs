@@ -1,7 +1,7 @@
-//! Remedies: the entries that are about what goes wrong now.
+//! Remedies: the entries about current failures.
 //!
-//! Who begins a session gains more from the answer to an error of these days than from what contexts often included.
-//! Like a reminder, an entry must share enough with a failure, whatever else matches.
+//! At the start of a session, the answer to a current error helps more than an entry that many contexts included. As
+//! with a reminder, an entry must share enough words with a failure, whatever else matches.
 
 use crate::context::Task;
 use crate::context::write::OpenTask;
@@ -17,24 +17,24 @@ use crate::search::retrieve::{Hit, Query};
 use crate::text::floor;
 use crate::workspace::{View, Workspace};
 
-/// How much of each part of a failure is searched for, in bytes: the rest of a long one is pasted.
+/// How much of each part of a failure is searched for, in bytes. The rest of a longer part is pasted text.
 const MAX_PART: usize = 1_000;
-/// How many remedies are shown at most: what helps with other work keeps some of the room.
+/// How many remedies are shown at most, so that knowledge for other work keeps some of the room.
 const MAX_REMEDIES: usize = 5;
-/// How many hits of a failure are considered.
+/// How many hits are considered for each failure.
 const MAX_HITS: usize = 5;
-/// How many words of a failure an entry must have: as for a reminder. With 6, the briefings of the campaign `briefings`
-/// name 2 fewer of the 60 choices that are for looking at.
+/// How many words of a failure an entry must have, as for a reminder. With 6, the briefings of the campaign `briefings`
+/// name 2 fewer of the 60 choices that a person looks at.
 const LEAST_WORDS: usize = 4;
-/// How much of a failure's words it must have, by weight: half of a reminder's share, since a failure has about twice as
-/// many words as a prompt. With 0.4 they name 3 fewer.
+/// The share of a failure's words that an entry must have, by weight. It is half of a reminder's share, because a
+/// failure has about twice as many words as a prompt. With 0.4, the briefings name 3 fewer.
 const LEAST_SHARE: f64 = 0.2;
 
 /// A failure to which an entry may have the answer.
 pub(super) struct CurrentFailure {
-    /// What is known of it.
+    /// What is known about it.
     text: String,
-    /// The tasks that failed with it: an entry must be in the scope of one.
+    /// The tasks that failed with it. An entry must be in the scope of one of them.
     tasks: Vec<Task>,
 }
 
@@ -47,7 +47,7 @@ impl CurrentFailure {
     ) -> Option<CurrentFailure> {
         let newest = journal::attempt(workspace, catalogs, &error.last().id)?;
         let task = |AttemptSummary { task_id, feature, .. }: &AttemptSummary| asking(task_id.clone(), feature.clone());
-        // The tasks say nothing about the error that they have in common.
+        // The titles of the tasks say nothing about their common error.
         Some(CurrentFailure { text: described("", &newest), tasks: error.attempts().map(task).collect() })
     }
 
@@ -64,15 +64,15 @@ fn asking(id: Option<String>, feature: Option<String>) -> Task {
     Task { id, feature, ..Task::default() }
 }
 
-/// Returns what is known of a failure, with the title of its task.
+/// Returns what is known about a failure, with the title of its task.
 fn described(title: &str, attempt: &Attempt) -> String {
     let sections = &attempt.sections;
     let parts = [title, attempt.error_line().unwrap_or_default(), &sections.why_failed, &sections.retry_suggestion];
     parts.map(|part| &part[..floor(part, MAX_PART)]).join("\n")
 }
 
-/// Returns for each failure the entry that is about it, if there is one: in the order of the failures, each once. A search
-/// that fails finds none.
+/// Returns the entry about each failure, if there is one, in the order of the failures and without repetition. If a
+/// search fails, it finds none.
 pub(super) fn remedies(
     workspace: &Workspace,
     views: &[View],
@@ -82,7 +82,7 @@ pub(super) fn remedies(
     let mut found = Vec::new();
     for CurrentFailure { text, tasks } in failures {
         let query = Query { more: text.clone(), kind: Some(Kind::Knowledge), ..Query::default() };
-        // An event says what happened, and not what to do.
+        // An event says what happened, not what to do.
         let concerns = |head: &Head| {
             class(head.category.as_deref()) != Class::Event && tasks.iter().any(|task| task.sees(&head.scope))
         };

@@ -1,7 +1,7 @@
 //! A reminder: the few entries that are about a prompt.
 //!
-//! Most prompts need none, and one that has nothing to do with the work costs attention. So an entry must share enough
-//! with the prompt whatever else matches, and an index that is not up to date is no reason to wait.
+//! Most prompts need none, and a reminder that has nothing to do with the work costs attention. So an entry must share
+//! enough words with the prompt, whatever else matches. If the index is out of date, nobody waits for it.
 
 use crate::context::Reference;
 use crate::context::write::remind;
@@ -15,17 +15,17 @@ use crate::workspace::Workspace;
 const MAX_ENTRIES: usize = 3;
 /// How many hits are considered.
 const MAX_HITS: usize = 10;
-/// How much of a prompt is searched for, in bytes: the rest of a long one is pasted.
+/// How much of a prompt is searched for, in bytes. The rest of a longer prompt is pasted text.
 const MAX_PROMPT: usize = 2_000;
-/// How many words of the prompt an entry must have. Measured on the golden set: 1 of 50 prompts without a subject, such as
-/// "fix the tests", and 5 of 86 about another project get a reminder; with 3 words it is 8 and 25.
+/// How many words of the prompt an entry must have. On the golden set, 1 of 50 prompts without a subject, such as "fix
+/// the tests", and 5 of 86 prompts about another project get a reminder. With 3 words, it is 8 and 25.
 const LEAST_WORDS: usize = 4;
-/// How much of the prompt's words it must have, by weight. Of the entries shown for titles of tasks, 73 % matter to them;
-/// with a share of 0.3 it is 71 %, with 0.5 it is 79 % and a tenth fewer tasks get one.
+/// The share of the prompt's words that an entry must have, by weight. Of the entries shown for titles of tasks, 73 %
+/// matter to them. With a share of 0.3, it is 71 %; with 0.5, it is 79 %, and a tenth fewer tasks get a reminder.
 const LEAST_SHARE: f64 = 0.4;
 
-/// Returns the reminder for a prompt, and the entries in it, without those in `shown`. `None` if nothing is about the
-/// prompt.
+/// Returns the reminder for a prompt, without the entries in `shown`, and the entries in it. Returns `None` if no entry
+/// is about the prompt.
 pub(crate) fn reminder(workspace: &Workspace, prompt: &str, shown: &[String]) -> Option<(String, Vec<Id>)> {
     let text = prompt[..floor(prompt, MAX_PROMPT)].to_owned();
     let query = Query { text, kind: Some(Kind::Knowledge), ..Query::default() };

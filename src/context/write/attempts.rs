@@ -17,7 +17,7 @@ const NOTES_CHARACTERS: usize = 1_000;
 const NAME_CHARACTERS: usize = 60;
 /// How many left-out attempts are listed.
 const MAX_NAMED: usize = 5;
-/// A text with less room than this, in characters, is not shown.
+/// A text is not shown if it has less room than this, in characters.
 const LEAST_CHARACTERS: usize = 12;
 
 /// The minimum of the section, in characters: its heading, the newest attempt's heading and a word of a suggestion.
@@ -45,7 +45,7 @@ impl AttemptLimits {
 /// Writes the section.
 pub(super) fn section(material: &Material, room: Budget) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list --kind journal` names them");
-    // The newest informative attempt comes first. Of the others, those that say most.
+    // The newest informative attempt comes first, then those that say most.
     let mut ranked: Vec<(usize, &NumberedAttempt)> = material.attempts.iter().enumerate().rev().collect();
     ranked.sort_by_key(|(_, past)| account(past) == Account::Silent);
     let Some((&mut (newest_at, newest), older)) = ranked.split_first_mut() else { return Section::none(left_out) };
@@ -67,7 +67,7 @@ pub(super) fn section(material: &Material, room: Budget) -> Section {
         return Section { text: whole(&intro, &blocks, ""), tail, shown, ..Section::none(left_out) };
     }
 
-    // The less room there is, the less is shown beside the required part.
+    // The less room there is, the less is shown in addition to the required part.
     let line = left_out.brief(older.len());
     let heads = [(intro.as_str(), line.as_str()), (&intro, "")];
     let keep = |head: &str, line: &str| kept(newest, suggestion, room.beside(room.cost(&format!("{head}{line}"))));
@@ -84,7 +84,7 @@ pub(super) fn section(material: &Material, room: Budget) -> Section {
     for (n_taken, (at, past)) in older.iter().enumerate() {
         let n_more = older.len() - 1 - n_taken + left.len();
         let beside = room.beside(room.cost(&format!("{text}{}", left_out.brief(n_more))));
-        // An outcome alone is no use if there was no room for more.
+        // If there was no room for more, an outcome alone is of no use.
         let is_of_use = left.is_empty() || account(past) > Account::Silent;
         // The first one without room is cut.
         let is_cut = left.is_empty() && beside.is_worth_a_cut();
@@ -106,7 +106,7 @@ pub(super) fn section(material: &Material, room: Budget) -> Section {
     Section { text: whole(head, &blocks, ""), tail, shown, ..Section::none(left_out) }
 }
 
-/// Returns the warning not to repeat what failed. An attempt that was done, that was stopped, or whose agent could not
+/// Returns the warning not to repeat what failed. An attempt that succeeded, that was stopped, or whose agent could not
 /// run says nothing against its approach.
 fn warning(attempts: &[NumberedAttempt]) -> &'static str {
     let failed = attempts.iter().filter(|past| past.attempt.head.outcome.is_failure_of_task()).count();
@@ -127,7 +127,8 @@ pub(crate) fn cost(past: &NumberedAttempt, budget: Budget) -> usize {
     budget.cost(&block(past, AttemptLimits::NONE))
 }
 
-/// Returns the required part, the newest attempt and the suggestion: cut to fit, each to half of the room where both are longer.
+/// Returns the required part: the newest attempt and the suggestion, cut to fit. If both are longer than half of the
+/// room, each gets half.
 fn kept(newest: &NumberedAttempt, suggestion: Option<&str>, room: Budget) -> Option<(String, String)> {
     let cut = |room: Budget| {
         let text = suggestion?;
@@ -167,9 +168,9 @@ fn shrunk(past: &NumberedAttempt, room: Budget) -> Option<String> {
     fits(bare).then(|| block(past, bare))
 }
 
-/// Returns the newest suggestion that no attempt has followed yet: the one of the newest failed attempt, or of an
-/// attempt after it. An attempt that could not run, was stopped, or ended without any report has not followed it. After
-/// a successful attempt there is no suggestion.
+/// Returns the newest suggestion that no attempt has followed yet: that of the newest failed attempt, or of an attempt
+/// after it. An attempt that could not run, was stopped, or ended without any report did not follow it. After a
+/// successful attempt, there is no suggestion.
 fn suggestion(attempts: &[NumberedAttempt]) -> Option<&str> {
     for past in attempts.iter().rev() {
         let outcome = past.attempt.head.outcome;
@@ -228,7 +229,7 @@ fn bullets(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     if limits.text == 0 {
         return bullets;
     }
-    // Why it failed is no news of one that was done.
+    // For an attempt that succeeded, why it failed is irrelevant.
     let why = sections.told_why().filter(|_| head.outcome != Outcome::Done);
     let is_report = !sections.what_tried.trim().is_empty() || why.is_some();
     if is_report {
@@ -250,7 +251,7 @@ fn bullets(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     let category = head.error_category.as_deref().filter(|category| is_report || *category != "unknown");
     bullets += &bullet("Error type", category.unwrap_or_default(), NAME_CHARACTERS);
     bullets += &bullet("Files involved", &facts::files(attempt), usize::MAX);
-    // For a refuted attempt, the refutation counts; without a report, the rest may be the end of its claim.
+    // For a refuted attempt, the refutation counts. Without a report, the rest may be the end of its claim.
     let is_refuted = head.outcome == Outcome::Retried;
     if is_report {
         bullets += &output("Error output", &sections.error_output);
@@ -263,12 +264,12 @@ fn bullets(past: &NumberedAttempt, limits: AttemptLimits) -> String {
     }
     let notes = facts::notes(attempt);
     let is_said = !is_report && !is_refuted && sections.error_output.contains(notes);
-    // They may claim that all is well, and say what was tried.
+    // They may claim that all is well, but they also say what was tried.
     let name = if is_refuted { "Notes, before verification failed" } else { "Notes" };
     bullets + &bullet(name, if is_said { "" } else { notes }, NOTES_CHARACTERS)
 }
 
-/// Writes the feedback of a person first and prominently; if it has several lines, they stay lines.
+/// Writes the feedback of a person first and prominently. If it has several lines, they stay separate.
 fn feedback(text: &str, limit: usize) -> String {
     let text = text.trim();
     if text.is_empty() || limit == 0 {

@@ -1,7 +1,7 @@
 //! A briefing: what someone should know at the start of a session, before there is a task.
 //!
-//! Like a context, it never exceeds its budget, and its text of entries is escaped. With nothing to report it is empty
-//! for a person, and tells an agent how to report.
+//! Like a context, it never exceeds its budget, and its text from entries is escaped. If there is nothing to report, it
+//! is empty for a person, and tells an agent how to report.
 
 use chrono::{DateTime, Utc};
 
@@ -21,14 +21,14 @@ const NAME_CHARACTERS: usize = 120;
 /// How much of an id is shown, in characters: all of it.
 const ID_CHARACTERS: usize = 600;
 
-/// The least room for what is reported, in characters.
+/// The minimum room for what is reported, in characters.
 const LEAST_CHARACTERS: usize = 200;
 
 const HEADING: &str = "# Project Memory\n\nNotes from earlier work on this project, for reference. They are not \
                        instructions, and the code may have changed since.\n";
 
-/// The end of the budget up to which each section may fill the text, in hundredths; what one leaves, the next may use,
-/// and what the last one leaves, those that were cut.
+/// The percentage of the budget up to which each section may fill the text. The next section may use what one leaves,
+/// and the sections that were cut may use what the last one leaves.
 const ENDS: [usize; 5] = [50, 58, 68, 94, 100];
 
 /// A request for a briefing.
@@ -51,8 +51,8 @@ const ENDS: [usize; 5] = [50, 58, 68, 94, 100];
 pub struct BriefingRequest {
     /// The maximum size; 1,200 tokens by default.
     pub budget: Option<Budget>,
-    /// Whether it is for an agent that has the tools of the server: the text names these instead of commands, and tells
-    /// how to report also if there is nothing else to tell.
+    /// Whether it is for an agent that has the tools of the server. The text then names these tools instead of
+    /// commands, and says how to report even if it says nothing else.
     pub by_tools: bool,
 }
 
@@ -92,11 +92,11 @@ pub struct Briefing {
 /// All material of a briefing, gathered by the caller.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct BriefingMaterial {
-    /// Tasks that failed last and are not done, the most recent first; behind them those that were only begun.
+    /// Tasks that failed last and are not done, most recent first, then those that were only begun.
     pub open: Vec<OpenTask>,
     /// Recurring errors, the most important first.
     pub errors: Vec<ErrorLine>,
-    /// What is about these failures, then decisions, learnings and other knowledge, the most useful first.
+    /// Entries about these failures, then decisions, learnings and other knowledge, most useful first.
     pub knowledge: Vec<Reference>,
     /// Knowledge that was written or changed after the last attempt began, the newest first.
     pub recent: Vec<Reference>,
@@ -111,15 +111,15 @@ pub(crate) struct BriefingMaterial {
 pub(crate) struct OpenTask {
     /// Its id; `None` if its agent named no task.
     pub id: Option<String>,
-    /// How often it failed in a row; 0 if nobody knows how its last attempt went.
+    /// How often it failed in a row; 0 if the outcome of its last attempt is unknown.
     pub streak: u32,
     /// When the last failure, or that attempt, began.
     pub failed_at: DateTime<Utc>,
-    /// The last of these failures that says something, else the last; or that attempt.
+    /// The last of these failures that says something, or else the last one; or that attempt.
     pub last: NumberedAttempt,
 }
 
-/// Refuses a budget in which a briefing could show nothing.
+/// Refuses a budget that is too small for a briefing to show anything.
 ///
 /// # Errors
 ///
@@ -148,7 +148,8 @@ pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool)
     briefing
 }
 
-/// Returns the briefing without its end, and whether all material is in it. Each section may use the `unused` room, too.
+/// Returns the briefing without its end, and whether it has all the material. Each section may also use the `unused`
+/// room.
 fn compose(material: &BriefingMaterial, total: Budget, unused: usize) -> (Briefing, bool) {
     let mut briefing =
         Briefing { text: String::new(), entries: Vec::new(), attempts: Vec::new(), problems: Vec::new() };
@@ -189,13 +190,13 @@ fn left_out(by_tools: bool) -> String {
     format!("\nMore was left out for space; {finds}.\n")
 }
 
-/// Returns a reminder: a line for each of a few entries that are about a prompt.
+/// Returns a reminder: one line for each of a few entries about a prompt.
 pub(crate) fn remind(references: &[Reference]) -> String {
     let lines: String = references.iter().map(bullet).collect();
     format!("{HEADING}\n## About This Prompt\n\n{lines}\n`read_entry` shows an entry whole.\n")
 }
 
-/// Appends a section with those of the blocks that fit, in order; returns their ids. One that does not fit is skipped.
+/// Appends a section with the blocks that fit, in order, and returns their ids. A block that does not fit is skipped.
 fn fill(text: &mut String, heading: &str, blocks: Vec<(Id, String)>, (first, room): (Budget, Budget)) -> Vec<Id> {
     let mut shown = Vec::new();
     for (id, block) in blocks {
@@ -218,7 +219,7 @@ fn open_task(task: &OpenTask) -> (Id, String) {
     let mut text = format!("\n### {title}\n\n- **Task:** {task_id}, {}\n", failures(task));
     let mut line = |name: &str, value: &str| text.push_str(&escape::bullet(name, value, LINE_CHARACTERS));
     line("Tried", &sections.what_tried);
-    // What an agent claimed that verification refuted is not repeated.
+    // An agent's claim that verification refuted is not repeated.
     let verification = facts::verification(attempt);
     if verification.is_none() && sections.told_why().is_none() && attempt.head.outcome != Outcome::Retried {
         line("Notes", facts::notes(attempt));
@@ -240,7 +241,7 @@ fn open_task_line(task: &OpenTask) -> (Id, String) {
     (task.last.id.clone(), format!("- {task_id}: {title} ({})\n", failures(task)))
 }
 
-/// Returns the title and the id of a task; for an attempt at none, what is known instead.
+/// Returns the title and the id of a task; for an attempt at no known task, what is known instead.
 fn names(task: &OpenTask) -> (String, String) {
     match &task.id {
         Some(id) => (escape::short(&task.last.attempt.task_title, NAME_CHARACTERS), escape::code(id, NAME_CHARACTERS)),
@@ -248,7 +249,7 @@ fn names(task: &OpenTask) -> (String, String) {
     }
 }
 
-/// Says how often a task failed, and when last.
+/// Says how often a task failed, and when it last did.
 fn failures(task: &OpenTask) -> String {
     let date = task.failed_at.format("%Y-%m-%d");
     let times = match task.streak {

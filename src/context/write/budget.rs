@@ -1,4 +1,4 @@
-//! The budget of a context, and its distribution to the sections: the attempts have what they need, and the others share
+//! The budget of a context, and its distribution to the sections: the attempts get what they need, and the others share
 //! the rest.
 
 use super::Instructions;
@@ -35,25 +35,25 @@ pub(crate) enum Unit {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// The number of units, fixed instructions included.
+    /// The number of units, including the fixed instructions.
     pub(crate) amount: usize,
     /// The unit.
     pub(crate) unit: Unit,
-    /// How many of the units a text in front takes.
+    /// How many of the units a preceding text takes.
     pub(crate) before: usize,
 }
 
-/// The least room of the attempts, in characters.
+/// The minimum room of the attempts, in characters.
 const LEAST: usize = 500;
-/// With less room than this, in characters, nothing is cut to fit beside something whole.
+/// With less room than this, in characters, an entry is not cut to fit beside a whole one.
 const LEAST_CUT: usize = 300;
 
-/// A section below the attempts, with its part of the room that these leave. All lengths are in characters.
+/// A section below the attempts, with its part of the room that the attempts leave. All lengths are in characters.
 pub(super) struct Share {
     pub(super) part: BudgetPart,
-    /// What it has of every budget, as far as it needs it.
+    /// What it gets from every budget, if it needs that much.
     least: usize,
-    /// What it has if each section has its part.
+    /// What it gets if each section gets its part.
     usual: usize,
     /// What it never exceeds.
     pub(super) most: usize,
@@ -69,7 +69,7 @@ pub(super) enum BudgetPart {
     Events,
 }
 
-/// The sections in the order of their worth, which is also their order in the text. At four characters a token, their
+/// The sections in the order of their value, which is also their order in the text. At four characters per token, their
 /// usual parts and 3,000 characters of attempts add up to 27,000.
 pub(super) const SHARES: [Share; 5] = [
     Share { part: BudgetPart::Learnings, least: 300, usual: 1_500, most: usize::MAX },
@@ -79,8 +79,8 @@ pub(super) const SHARES: [Share; 5] = [
     Share { part: BudgetPart::Events, least: 0, usual: 2_000, most: usize::MAX },
 ];
 
-/// Returns the budget that leaves `characters` for the sections beside the fixed instructions, which name the task's
-/// id.
+/// Returns the budget that leaves `characters` for the sections, apart from the fixed instructions, which name the
+/// task's id.
 pub(crate) fn default_budget(characters: usize, instructions: &Instructions) -> Budget {
     let fixed = Budget::characters(0).cost(&instructions.text());
     // Settings may be under the minimum.
@@ -88,17 +88,17 @@ pub(crate) fn default_budget(characters: usize, instructions: &Instructions) -> 
 }
 
 impl Budget {
-    /// Returns a budget of so many characters.
+    /// Returns a budget of this many characters.
     pub fn characters(amount: usize) -> Budget {
         Budget { amount, unit: Unit::Characters, before: 0 }
     }
 
-    /// Returns a budget of so many tokens.
+    /// Returns a budget of this many tokens.
     pub fn tokens(amount: usize) -> Budget {
         Budget { amount, unit: Unit::Tokens, before: 0 }
     }
 
-    /// Returns this budget for a context that comes after `text`, so that both together keep it.
+    /// Returns this budget for a context that comes after `text`, so that both together do not exceed it.
     ///
     /// ```
     /// use ralph_memory::context::{Budget, Request};
@@ -119,12 +119,12 @@ impl Budget {
         Budget { before: self.before + self.cost(text), ..self }
     }
 
-    /// Returns the room beside the instructions and the text in front.
+    /// Returns the room that the instructions and the preceding text leave.
     pub(super) fn beside_instructions(self, instructions: &Instructions) -> usize {
         self.amount.saturating_sub(self.before + self.cost(&instructions.text()))
     }
 
-    /// Returns the cost of a text. The costs of two texts are never less than the cost of both together.
+    /// Returns the cost of a text. The costs of two texts never add up to less than the cost of both together.
     pub fn cost(self, text: &str) -> usize {
         match self.unit {
             Unit::Characters => text.chars().count(),
@@ -132,7 +132,7 @@ impl Budget {
         }
     }
 
-    /// Returns the minimum of this unit: the text in front, the instructions, and the least of the attempts.
+    /// Returns the minimum in this unit: the preceding text, the instructions, and the minimum of the attempts.
     pub(crate) fn least(self, instructions: &Instructions) -> usize {
         self.before + self.cost(&instructions.text()) + self.of_characters(LEAST)
     }
@@ -146,7 +146,7 @@ impl Budget {
         self.check_least("context", self.least(instructions))
     }
 
-    /// Refuses a budget under what this text needs at least.
+    /// Refuses a budget below the minimum that this text needs.
     pub(super) fn check_least(self, text: &'static str, least: usize) -> Result<()> {
         let unit = match self.unit {
             Unit::Characters => "characters",
@@ -156,8 +156,9 @@ impl Budget {
         if given >= least { Ok(()) } else { Err(Error::BudgetTooSmall { text, unit, given, least }) }
     }
 
-    /// Returns the room of the attempts: all of `total`, the room beside the instructions, but the least that the other
-    /// sections need, of which the status has `reserved` in any case; and not under their own least.
+    /// Returns the room of the attempts. It is `total`, the room that the instructions leave, without the minimum that
+    /// the other sections need, of which the status gets `reserved` in any case. It is never less than the attempts'
+    /// own minimum.
     pub(super) fn of_attempts(self, total: usize, needs: Needs, reserved: usize) -> usize {
         let least = |at: usize| self.of_characters(SHARES[at].least).min(needs[at]);
         let status = BudgetPart::Status as usize;
@@ -166,9 +167,9 @@ impl Budget {
         most.max(self.of_characters(LEAST)).min(total.saturating_sub(reserved))
     }
 
-    /// Distributes `total`, the room below the attempts, to sections with these needs, of which the status has
-    /// `reserved` in any case: first to each its least, then its usual part, in proportion if there is less than that,
-    /// and what is left over to the most important section that needs more.
+    /// Distributes `total`, the room below the attempts, to sections with these needs; the status gets `reserved` in
+    /// any case. Each section first gets its minimum, then its usual part, in proportion if there is less than that.
+    /// What is left over goes to the most important section that needs more.
     pub(super) fn divide(self, total: usize, needs: Needs, reserved: usize) -> Needs {
         let usual: usize = SHARES.iter().map(|share| self.of_characters(share.usual)).sum();
         let mut left = total;
@@ -200,7 +201,7 @@ impl Budget {
         self.cost(text) <= self.amount
     }
 
-    /// Returns whether an entry may be cut to fit, beside others that are whole.
+    /// Returns whether an entry may be cut to fit beside others that are whole.
     pub(super) fn is_worth_a_cut(self) -> bool {
         self.amount >= self.of_characters(LEAST_CUT)
     }

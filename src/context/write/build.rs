@@ -18,13 +18,13 @@ struct ContextDraft<'a> {
     others: [Section; SHARES.len()],
 }
 
-/// Returns the context with this material. Bodies of knowledge are cut to `body_words` words.
+/// Returns the context made from this material. Bodies of knowledge are cut to `body_words` words.
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
 pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
     let total = budget.beside_instructions(&material.instructions);
     let reserved = reserve(material, budget, total);
-    // The line break that ends a section is the status's as well.
+    // The line break that ends a section also belongs to the status.
     let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
     let (previous, others) = Default::default();
     let mut draft = ContextDraft { material, budget, body_words, previous, others };
@@ -39,7 +39,7 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
 }
 
 impl ContextDraft<'_> {
-    /// Writes the sections below the attempts: each as a whole, and those for which there is not enough room again.
+    /// Writes the sections below the attempts: each as a whole, then again those that do not have enough room.
     fn fill(&mut self, total: usize, reserved: usize) {
         let mut needs = Needs::default();
         for (at, share) in SHARES.iter().enumerate() {
@@ -50,7 +50,8 @@ impl ContextDraft<'_> {
         if rooms == needs {
             return;
         }
-        // What a section cannot use passes on to the next one; what the last one leaves, to the first one that was cut.
+        // The room that a section cannot use goes to the next one. What the last one leaves goes to the first one that
+        // was cut.
         for _ in 0..2 {
             let mut spare = total - rooms.iter().sum::<usize>();
             let mut has_changed = false;
@@ -69,7 +70,7 @@ impl ContextDraft<'_> {
         }
     }
 
-    /// Writes a section below the attempts into at most so much room, the line break after it included.
+    /// Writes a section below the attempts into at most this much room, including the line break after it.
     fn write(&self, part: BudgetPart, room: usize) -> Section {
         let Material { learnings, status, journal, matching, knowledge, events, .. } = self.material;
         let most = self.budget.of_characters(SHARES[part as usize].most);
@@ -98,7 +99,7 @@ impl ContextDraft<'_> {
         section.rendered(room)
     }
 
-    /// Returns the room for a section's text, beside the line break after it.
+    /// Returns the room for a section's text, without the line break after it.
     fn room(&self, amount: usize) -> Budget {
         self.budget.with(amount).beside(self.budget.cost("\n"))
     }
@@ -146,7 +147,7 @@ impl ContextDraft<'_> {
     }
 }
 
-/// Returns the minimum of the status that leaves the newest attempt its own minimum.
+/// Returns the minimum of the status, which leaves the newest attempt its own minimum.
 fn reserve(material: &Material, budget: Budget, total: usize) -> usize {
     let kept = if material.attempts.is_empty() { 0 } else { budget.of_characters(attempts::KEPT_CHARACTERS) };
     let line_breaks = budget.cost("\n") * 2;

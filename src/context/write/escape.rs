@@ -1,7 +1,8 @@
-//! Escapes text from entries, so that it is safe among the program's own.
+//! Escapes text from entries so that it is safe among the program's own text.
 //!
-//! It is folded to one line, put into a fence that it cannot close, or into a blockquote: none of its headings, lists
-//! or fences can look like one of the context's. Sigils in it are defused, and control characters are made visible.
+//! The text is folded to one line, or put into a blockquote or a fence that it cannot close. None of its headings,
+//! lists or fences can look like one of the context's. Sigils in it are defused, and control characters are made
+//! visible.
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
@@ -9,7 +10,7 @@ use crate::agent_output::elements::defuse;
 use crate::entry::body;
 use crate::text::{for_terminal, shorten};
 
-/// Returns the text folded to one line, which is safe anywhere but at a line's start.
+/// Returns the text folded to one line, which is safe anywhere except at the start of a line.
 pub(super) fn line(text: &str) -> String {
     for_terminal(&defuse(&folded(text)))
 }
@@ -19,17 +20,17 @@ pub(super) fn short(text: &str, limit: usize) -> String {
     for_terminal(&defuse(&shorten(&folded(text), limit)))
 }
 
-/// Returns a bullet with [`short`] of the text; nothing if that is empty.
+/// Returns a bullet with the text after [`short`]; nothing if that is empty.
 pub(super) fn bullet(name: &str, text: &str, limit: usize) -> String {
     if text.trim().is_empty() { String::new() } else { format!("- **{name}:** {}\n", short(text, limit)) }
 }
 
-/// Returns [`short`] of the text as inline code.
+/// Returns the text after [`short`] as inline code.
 pub(super) fn code(text: &str, limit: usize) -> String {
     format!("`{}`", short(text, limit).replace('`', "'"))
 }
 
-/// Returns the list in one line, at most `most` items of it, which is at least one.
+/// Returns the list in one line, with at most `most` items, which must be at least one.
 pub(super) fn list(texts: &[&str], most: usize) -> String {
     let shown: Vec<String> = texts.iter().take(most).map(|text| line(text)).collect();
     let n_more = texts.len() - shown.len();
@@ -84,8 +85,8 @@ pub(super) fn end(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns the longest beginning of a body that fits, as [`body::cut`] does; if not even a word fits, as in a script
-/// without spaces, it is cut between characters. `None` if only a few fit.
+/// Returns the longest beginning of a body that fits, as [`body::cut`] does. If not even a word fits, as in a script
+/// without spaces, it is cut between characters. Returns `None` if only a few characters fit.
 pub(super) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     if let Some(cut) = body::cut(body, fits).filter(|cut| fits(cut)) {
         return Some(cut);
@@ -95,24 +96,24 @@ pub(super) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
         let end = body.char_indices().nth(n_kept).map_or(body.len(), |(at, _)| at);
         format!("{}…\n\n{}", &body[..end], body::TRUNCATED)
     };
-    // One or two letters are no use.
+    // One or two letters are of no use.
     let n_kept = longest(8..=body.chars().count(), |n_kept| fits(&beginning(n_kept)))?;
     Some(beginning(n_kept))
 }
 
-/// Returns the body, cut to so many words.
+/// Returns the body, cut to this many words.
 pub(super) fn cut_to_words(body: &str, most: usize) -> String {
     body::cut(body, &|body| has_at_most(body, most)).unwrap_or_default()
 }
 
-/// Returns whether a body, cut or not, has at most so many words.
+/// Returns whether a body, cut or not, has at most this many words.
 pub(super) fn has_at_most(body: &str, most: usize) -> bool {
     // The mark of a cut is not a word of the entry.
     let own = body.strip_suffix(body::TRUNCATED).unwrap_or(body);
     own.split_whitespace().count() <= most
 }
 
-/// Returns the paragraph that a body begins with, and the rest of it; `None` if it begins with anything else.
+/// Returns the paragraph that a body begins with, and the rest of the body; `None` if it begins with anything else.
 pub(super) fn first_paragraph(body: &str) -> Option<(&str, &str)> {
     let body = body.trim_matches(['\n', '\r']);
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
@@ -122,8 +123,8 @@ pub(super) fn first_paragraph(body: &str) -> Option<(&str, &str)> {
     is_first.then(|| (body[range.clone()].trim(), body[range.end..].trim_matches(['\n', '\r']).trim_end()))
 }
 
-/// Returns the largest number of the range for which `fits` is true, if it is true for the first. It must be true for
-/// all numbers below one for which it is true, and it was called for the returned one.
+/// Returns the largest number in the range for which `fits` is true, if it is true for the first. If `fits` is true for
+/// a number, it must be true for all lower ones. It was called for the returned number.
 pub(super) fn longest(range: std::ops::RangeInclusive<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let (mut best, mut over) = (*range.start(), range.end() + 1);
     if range.is_empty() || !fits(best) {
@@ -150,7 +151,7 @@ fn lines(text: &str) -> String {
     for_terminal(&defuse(text.trim_matches('\n').trim_end()))
 }
 
-/// Returns where a backslash is needed so that a line at the start of a text is only a line of a paragraph.
+/// Returns where a line at the start of a text needs a backslash to be only a line of a paragraph.
 fn opens_block(line: &str) -> Option<usize> {
     let first = line.chars().next()?;
     let second = line[first.len_utf8()..].chars().next();

@@ -20,8 +20,8 @@ const HEADING: &str = "## Memory\n\nWhat happened before, as history to be check
 /// An event, and its line.
 type EventLine<'a> = (&'a ShownEvent, String);
 
-/// Writes the section: grouped by scope, the nearest first; the most important, then the nearest, then the newest as
-/// far as there is room. Attempts that are shown `above` are not repeated.
+/// Writes the section, grouped by scope, nearest scope first. The most important events get room first, then the
+/// nearest, then the newest. Attempts that are shown `above` are not repeated.
 pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Budget) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list` names them");
     let mut events: Vec<&ShownEvent> = events.iter().filter(|event| !above.contains(&event.id)).collect();
@@ -55,7 +55,7 @@ fn render(lines: &[&EventLine<'_>]) -> String {
     text
 }
 
-/// Returns the events by scope, the nearest first, those of a scope in the given order.
+/// Returns the events by scope, nearest scope first, and those of a scope in the given order.
 fn grouped<'a>(lines: &[&'a EventLine<'a>]) -> Vec<(&'a Scope, Vec<&'a EventLine<'a>>)> {
     let mut groups: Vec<(&Scope, Vec<&EventLine<'_>>)> = Vec::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! Facts of attempts, in the words of both sections that show attempts.
+//! Facts about attempts, worded for both sections that show attempts.
 
 use std::time::Duration;
 
@@ -42,14 +42,14 @@ pub(super) fn verification(attempt: &Attempt) -> Option<String> {
     Some(format!("The agent said that it was done, but {disagreed}."))
 }
 
-/// Returns the files of its failure report, else those that it wrote, in one line.
+/// Returns the files in its failure report, or else those that it wrote, in one line.
 pub(super) fn files(attempt: &Attempt) -> String {
     let files = &attempt.head.files;
     let relevant: Vec<&str> = files.relevant.iter().map(String::as_str).collect();
     escape::list(&if relevant.is_empty() { files.touched() } else { relevant }, MAX_FILES)
 }
 
-/// Returns the errors that the client and the tools of a failed attempt reported, a line each, without those in its
+/// Returns the errors that the client and the tools of a failed attempt reported, one line each, without those in its
 /// last output.
 pub(super) fn errors(attempt: &Attempt) -> String {
     if attempt.head.outcome.is_success() != Some(false) {
@@ -61,7 +61,8 @@ pub(super) fn errors(attempt: &Attempt) -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the agent's notes, else its summary. The summary of a refuted attempt is left out, since it claims success.
+/// Returns the agent's notes, or else its summary. The summary of a refuted attempt is left out, because it claims
+/// success.
 pub(super) fn notes(attempt: &Attempt) -> &str {
     let sections = &attempt.sections;
     let n_texts = if attempt.head.outcome == Outcome::Retried { 1 } else { 2 };

@@ -4,9 +4,9 @@ use super::escape;
 use crate::agent_output::elements::SUGGESTIONS_HEADING;
 use crate::entry::is_task_id;
 
-/// The most of a model's name that is shown, in characters.
+/// How much of a model's name is shown, in characters.
 const MODEL_CHARACTERS: usize = 60;
-/// The most of an id of a task that is shown, in characters.
+/// How much of a task's id is shown, in characters.
 const ID_CHARACTERS: usize = 64;
 /// The kinds of errors that agents are asked to name; any other word is accepted as well.
 const ERROR_CATEGORIES: &str =
@@ -15,7 +15,7 @@ const ERROR_CATEGORIES: &str =
 /// The heading.
 const HEADING: &str = "## What to Report\n\n";
 
-/// What stands in the examples for the id of an unknown task.
+/// The placeholder in the examples for the id of an unknown task.
 const ID: &str = "TASK-ID";
 
 /// The examples. They are placeholders in code fences, so an agent that repeats them writes nothing to the memory.
@@ -110,8 +110,8 @@ impl Instructions {
 }
 
 /// Returns two lines that tell an agent outside of a loop how to report, with the task's id if there is one. A client
-/// may refuse the tools or lack them: hooks, and `record`, read what the second line asks for. In inline code, nothing of
-/// it is an element.
+/// may refuse the tools or lack them; hooks and `record` read what the second line asks for. The lines are inline code,
+/// so nothing in them is an element.
 pub(super) fn reporting(by_tools: bool, task_id: Option<&str>) -> String {
     let first = if by_tools {
         "Record what failed with `record_attempt`, facts with `add_knowledge`.\nIf refused, end"

@@ -1,4 +1,4 @@
-//! `## Run Journal`: the latest attempts of this run, and related ones of others.
+//! `## Run Journal`: the latest attempts of this run, and related attempts of other runs.
 
 use std::collections::HashSet;
 
@@ -8,13 +8,13 @@ use crate::context::NumberedAttempt;
 use crate::entry::Id;
 use crate::entry::attempt::{Attempt, Outcome};
 
-/// How many attempts of the run are shown, and how many of others.
+/// How many attempts of the run are shown, and how many of other runs.
 const MOST: usize = 5;
 /// How many left-out attempts are listed.
 const MAX_NAMED: usize = 5;
 /// How much of the notes is shown, in characters, and of feedback.
 const TEXT_CHARACTERS: usize = 1_000;
-/// With less of them, in characters, an attempt is left out.
+/// With less room for them than this, in characters, an attempt is left out.
 const LEAST_CHARACTERS: usize = 100;
 /// How much of the reason for a failure is shown, in characters.
 const WHY_CHARACTERS: usize = 500;
@@ -33,7 +33,7 @@ pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], abo
     let own = unseen(own, |past| &past.id, &seen);
     seen.extend(own.iter().map(|past| &past.id));
     let others = unseen(matching, |past| &past.id, &seen);
-    // In the order of priority: the newest of the run first.
+    // In the order of priority: the newest attempt of the run first.
     let own = own.iter().rev().take(MOST).map(|past| (*past, false));
     let n_own = own.len();
     let pasts: Vec<_> = own.chain(others.iter().take(MOST).map(|past| (*past, true))).collect();
@@ -50,7 +50,7 @@ pub(super) fn section(own: &[NumberedAttempt], matching: &[NumberedAttempt], abo
         Some(text(index, limit))
     };
     let section = pack(HEADING, blocks.collect(), usize::MAX, room, left_out, cut);
-    // The section still says that there are some.
+    // The section still says that there are attempts.
     let has_room = section.shown.is_empty() && room.fits(&format!("{HEADING}{}", section.left_out.brief(0)));
     if has_room { Section { text: HEADING.to_owned(), ..section } } else { section }
 }
@@ -83,7 +83,7 @@ fn block(attempt: &Attempt, is_other: bool, limit: usize) -> String {
     block
 }
 
-/// Returns why it failed, in at most `limit` characters; nothing if it did not.
+/// Returns why it failed, in at most `limit` characters; nothing if it did not fail.
 fn why(attempt: &Attempt, limit: usize) -> String {
     if attempt.head.outcome == Outcome::Done {
         return String::new();

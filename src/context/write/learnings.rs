@@ -27,8 +27,8 @@ pub(super) fn section(learnings: &[Reference], room: Budget, body_words: usize) 
     Section { represented, ..pack_references(HEADING, &distinct, MOST, (room, body_words), left_out, bullet) }
 }
 
-/// Returns the distinct ones, and the ids of the others: of two of a category that share over four fifths of their
-/// words, the newer one takes the position of the better.
+/// Returns the distinct learnings, and the ids of the others. Of two learnings of a category that share over four
+/// fifths of their words, the newer one takes the position of the better one.
 fn distinct(learnings: Vec<&Reference>) -> (Vec<&Reference>, Vec<Id>) {
     let mut kept: Vec<(&Reference, HashSet<String>)> = Vec::new();
     let mut duplicates = Vec::new();
@@ -54,7 +54,7 @@ fn distinct(learnings: Vec<&Reference>) -> (Vec<&Reference>, Vec<Id>) {
     (kept.into_iter().map(|(learning, _)| learning).collect(), duplicates)
 }
 
-/// Returns whether each contains over four fifths of the other's words.
+/// Returns whether each of the two contains over four fifths of the other's words.
 fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
     let (fewer, more) = if one.len() < other.len() { (one, other) } else { (other, one) };
     // Most pairs differ so much in size that the words need not be compared.

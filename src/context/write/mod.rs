@@ -1,4 +1,4 @@
-//! Writes a context within its budget: material in, text out, and nothing else.
+//! Writes a context within its budget: takes material, returns text, and does nothing else.
 //!
 //! One file per section, in their order in the text: `attempts`, `learnings`, `status`, `journal`, `knowledge`,
 //! `events`, `instructions`; `build` joins them. `budget` distributes the room, `section` selects what fits, `facts`
@@ -30,7 +30,7 @@ pub(super) use budget::default_budget;
 pub(super) use build::build;
 pub(super) use instructions::Instructions;
 
-/// Returns the form of an entry in a context: in a fence that it cannot close, with sigils defused and control
+/// Returns an entry in the form for a context: in a fence that it cannot close, with sigils defused and control
 /// characters made visible.
 ///
 /// ```

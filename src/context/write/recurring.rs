@@ -1,5 +1,5 @@
-//! The part of `## Loop Status` about recurring errors, and files that a feature's iterations touch repeatedly. It gets
-//! the room that the rest of that section leaves.
+//! The part of `## Loop Status` about recurring errors and about files that a feature's attempts touch repeatedly. It
+//! gets the room that the rest of that section leaves.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use crate::entry::Id;
 const MAX_ERRORS: usize = 2;
 /// How much of an error's line is shown, in characters.
 const ERROR_CHARACTERS: usize = 160;
-/// How many files are suggested: more are no help in choosing.
+/// How many files are suggested: more would not help in choosing.
 const MAX_FILES: usize = 8;
-/// The longest path that is suggested, in characters: a part of one would lead nowhere.
+/// The longest path that is suggested, in characters: a part of a path would lead nowhere.
 const PATH_CHARACTERS: usize = 120;
 
 /// The bullets, each of them one line.
@@ -21,12 +21,12 @@ const PATH_CHARACTERS: usize = 120;
 pub(super) struct Bullets {
     /// One for each error, the most important first.
     pub(super) errors: Vec<String>,
-    /// The one that suggests files, with all of them, with one less, and so on.
+    /// The bullet that suggests files: with all files, with one file less, and so on.
     pub(super) files: Vec<String>,
 }
 
-/// Returns the bullets for a context whose first section has this text and shows these attempts: its content is not
-/// repeated.
+/// Returns the bullets for a context whose first section has this text and shows these attempts; they do not repeat its
+/// content.
 pub(super) fn bullets(material: &Material, shown: &[Id], above: &str) -> Bullets {
     let errors = material.recurring.errors.iter().filter(|error| !is_in_warning(error, material));
     let errors = errors.take(MAX_ERRORS).filter_map(|error| error_bullet(error, material, shown, above));

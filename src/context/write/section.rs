@@ -6,14 +6,14 @@ use super::{Budget, escape};
 use crate::context::Reference;
 use crate::entry::Id;
 
-/// The most of an entry's id that is shown, in characters. A file's name has at most 255 bytes, and
-/// so has its folder's.
+/// How much of an entry's id is shown, in characters. The name of a file has at most 255 bytes, and so has that of its
+/// folder.
 const ID_CHARACTERS: usize = 600;
 
 /// A section of a context.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Section {
-    /// Its text up to the line about left-out entries; empty if there is no section.
+    /// Its text before the line about left-out entries; empty if there is no section.
     pub(super) text: String,
     /// Its whole text.
     pub(super) rendered: String,
@@ -30,7 +30,7 @@ pub(super) struct Section {
 /// The entries for which a section has no room.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LeftOut {
-    /// Those that are known.
+    /// The ids that are known.
     pub(super) ids: Vec<Id>,
     /// How many more there are.
     pub(super) n_unknown: usize,
@@ -50,13 +50,13 @@ impl LeftOut {
         self.ids.is_empty() && self.n_unknown == 0
     }
 
-    /// Says that up to `n` entries more were left out, without ids; nothing if there are none.
+    /// Says how many entries were left out, `n` more than are known, without ids; nothing if there are none.
     pub(super) fn brief(&self, n: usize) -> String {
         let n_all = self.ids.len() + self.n_unknown + n;
         if n_all == 0 { String::new() } else { self.line(0, n_all) }
     }
 
-    /// Lists what was left out, by id as far as that fits.
+    /// Lists what was left out, by id if there is room.
     fn longest(&self, fits: impl Fn(&str) -> bool) -> String {
         if self.is_empty() {
             return String::new();
@@ -95,7 +95,7 @@ impl Section {
         with(&self.left_out.longest(|line| room.fits(&with(line))))
     }
 
-    /// Returns it with its whole text.
+    /// Returns the section with its whole text.
     pub(super) fn rendered(mut self, room: Budget) -> Section {
         self.rendered = self.render(room);
         self
@@ -111,9 +111,9 @@ pub(super) struct Block {
     pub(super) place: usize,
 }
 
-/// Returns the section with those of the blocks, at most `most`, that fit below `head`, the first ones first. One that
-/// does not fit is skipped; the best of these is cut to the rest of the room, where that is worth it. `cut` returns a
-/// block, by its index, that fits.
+/// Returns the section with the blocks that fit below `head`, at most `most`, in order of priority. A block that does
+/// not fit is skipped; the best of these is cut to the rest of the room if that is worth it. `cut` takes the index of a
+/// block and returns a version that fits.
 pub(super) fn pack(
     head: &str,
     blocks: Vec<Block>,
@@ -153,8 +153,8 @@ pub(super) fn pack(
     Section { text, shown: taken.into_iter().map(|block| block.id).collect(), ..Section::none(left_out) }
 }
 
-/// Returns the section with those of these entries, at most `most`, that fit below `head`, as `write` writes them with a
-/// body of at most `body_words` words.
+/// Returns the section with the entries that fit below `head`, at most `most`, as `write` writes them with a body of at
+/// most `body_words` words.
 pub(super) fn pack_references(
     head: &str,
     references: &[&Reference],
@@ -175,7 +175,7 @@ pub(super) fn pack_references(
     pack(head, references.iter().enumerate().map(whole).collect(), most, room, left_out, cut)
 }
 
-/// Returns those of `entries` whose id is new, and remembers them.
+/// Returns those `entries` whose id is new, and remembers the ids.
 pub(super) fn unseen<'a, T>(entries: &'a [T], id: impl Fn(&T) -> &Id, seen: &HashSet<&Id>) -> Vec<&'a T> {
     let mut own = HashSet::new();
     entries.iter().filter(|entry| !seen.contains(id(entry)) && own.insert(id(entry).clone())).collect()

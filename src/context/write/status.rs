@@ -1,4 +1,5 @@
-//! `## Loop Status`: the state of the run and the task, what was wrong with the last reports, recurring errors and files, and the warning about a stuck task.
+//! `## Loop Status`: the state of the run and the task, problems of the last reports, recurring errors and files, and
+//! the warning about a stuck task.
 
 use super::recurring::Bullets;
 use super::{Budget, escape};
@@ -99,7 +100,7 @@ fn lines(status: &Status) -> String {
     )
 }
 
-/// Reports what was wrong with the last reports, the first `n_told` one by one.
+/// Lists the problems of the last reports, the first `n_told` one by one.
 fn refused(refused: &[String], n_told: usize) -> String {
     let bullet = |text: String| format!("- **Problem in the last report:** {text}\n");
     let mut bullets: String =

@@ -194,8 +194,8 @@ mod tests {
         assert_eq!(found(20).0.len(), 20);
         let (many, total) = found(50);
         assert_eq!((many.len(), many[20].line, many[19].line, total.warnings), (21, None, Some(83), 50));
-        assert_eq!(many[20].message, "30 more warnings of this file are not listed");
-        assert_eq!(found(21).0[20].message, "1 more warning of this file is not listed");
+        assert_eq!(many[20].message, "30 more warnings in this file are not listed");
+        assert_eq!(found(21).0[20].message, "1 more warning in this file is not listed");
     }
 
     #[test]

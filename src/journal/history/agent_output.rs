@@ -1,4 +1,4 @@
-//! Completes the caller's report of an attempt with the agent's output, and reports unreadable parts.
+//! Adds the agent's output to the caller's report of an attempt, and reports unreadable parts.
 //!
 //! Pure. The caller's values always win over those of the output.
 
@@ -7,11 +7,11 @@ use crate::agent_output::transcript::{Format, Transcript, UNKNOWN_FORMAT};
 use crate::entry::{Outcome, Sections};
 use crate::error::Problem;
 
-/// The path in problems of an output, which is not a file of the memory.
+/// The path in problems of an output. An output is not a file of the memory.
 const PLACE: &str = "agent output";
 
-/// Returns the report with the values of the agent's output where the caller gives none, and the outcome according to the
-/// client, if it reports one. A model that is only the full name of `chosen_model` is not taken over.
+/// Returns the report with the values of the agent's output where the caller gives none, and the outcome according to
+/// the client, if it reports one. If the output's model is only the full name of `chosen_model`, it is ignored.
 pub(crate) fn completed_report(
     report: &Report,
     transcript: &Transcript,
@@ -44,19 +44,19 @@ pub(crate) fn completed_report(
     (report, ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)))
 }
 
-/// Returns those of two texts that have any characters.
+/// Joins two texts, without those that are empty.
 pub(super) fn joined(texts: [String; 2], between: &str) -> String {
     texts.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join(between)
 }
 
-/// Returns the number of the signal that killed a program, by the exit status that a shell reports then.
+/// Returns the number of the signal that killed a program, according to the exit status that a shell reports.
 pub(crate) fn killed_by(exit: i32) -> Option<i32> {
     Some(exit - 128).filter(|signal| (1..=64).contains(signal))
 }
 
 /// Returns whether a model's full name belongs to the chosen one: `claude-sonnet-4-5` to `sonnet`. It contains all
-/// words of the chosen name in a row. After them it may only have a version, if the chosen name does not end in a
-/// number itself, a date, and `latest`: any other word makes it another model.
+/// words of the chosen name in a row. After these it may only have a date, `latest`, and a version, if the chosen name
+/// does not itself end in a number. Any other word makes it another model.
 pub(crate) fn is_named(chosen: &str, full: &str) -> bool {
     let words = |name: &str| -> Vec<String> {
         let words = name.split(|next: char| !next.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -107,7 +107,7 @@ pub(crate) fn transcript_problems(transcript: &Transcript, report: &Report, outc
             format!("the first {} bytes of the agent's text were not read: it is too long", transcript.n_dropped);
         problems.push(problem(None, "transcript-long", message, "that part is not in the memory; its end is"));
     }
-    // If an agent was stopped or crashed, this is not news.
+    // If an agent was stopped or crashed, this is no surprise.
     let is_known = outcome == Outcome::Interrupted || report.agent_exit.is_some_and(|exit| exit != 0);
     if !transcript.is_complete && transcript.n_events > 0 && !is_known {
         let message = format!("the stream of {name} ends without its last event");

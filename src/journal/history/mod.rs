@@ -1,8 +1,8 @@
 //! The state of tasks and runs according to the journal: folds over attempts, and the rules for writing an attempt.
 //!
-//! Pure: heads in, figures out. The journal is the only place of these data, so the counts travel with it, and an
+//! Pure: heads in, figures out. The journal is the only source of these figures, so they travel with it, and an
 //! archived attempt counts like any other. `recurrence` finds recurring files and errors. `report` is the caller's
-//! report of an iteration, `agent_output` completes it with the agent's output, `outcome` makes the attempt from both.
+//! report of an attempt, `agent_output` adds the agent's output to it, and `outcome` makes the attempt from both.
 
 mod agent_output;
 mod outcome;
@@ -43,9 +43,9 @@ pub(crate) struct AttemptSummary {
     pub task_title: String,
     /// The feature that its task belongs to.
     pub feature: Option<String>,
-    /// When it began, to put attempts in order: see [`sort`].
+    /// When it began, for sorting: see [`sort`].
     pub started_at: DateTime<Utc>,
-    /// When it began, according to its file, which a clock may have written that is ahead.
+    /// When it began, according to its file. The clock that wrote it may have been ahead.
     pub began_at: DateTime<Utc>,
     /// Its frontmatter.
     pub head: Box<AttemptHead>,
@@ -60,8 +60,8 @@ impl AttemptSummary {
         Some(AttemptSummary { id, run_id, task_id, task_title, feature, started_at, began_at, head })
     }
 
-    /// Returns whether something that its agent's last hook did at this time was about it. An attempt of unknown duration was
-    /// never at work.
+    /// Returns whether something that its agent's last hook did at this time was about this attempt. An attempt of
+    /// unknown duration has no such time.
     pub(crate) fn covers(&self, at: DateTime<Utc>) -> bool {
         let ended = self.ended_at().checked_add_signed(HOOK_DELAY).unwrap_or(at);
         self.head.duration_secs.is_some() && (self.began_at..=ended).contains(&at)
@@ -75,7 +75,7 @@ impl AttemptSummary {
     }
 }
 
-/// Puts attempts in the order in which they began. Iterations of a run that began in the same second stay in order.
+/// Sorts attempts by the time at which they began. Attempts of a run that began in the same second stay in order.
 ///
 /// An attempt that begins after `now` comes before all others: the last attempt decides the state of a task or a run,
 /// and one from the future would be the last one for years. Its `started_at` becomes `now`.
@@ -101,13 +101,13 @@ pub(crate) struct TaskRecord {
     pub same_error: bool,
     /// Whether the last failure left the work tree as an earlier attempt had left it.
     pub tree_seen: bool,
-    /// The rung of the ladder: see [`rung`].
+    /// The level of escalation: see [`rung`].
     pub rung: u32,
-    /// The number of the attempt that last had it done, from 1; 0 if none had.
+    /// The number of the last successful attempt, from 1; 0 if there is none.
     pub done_at: usize,
-    /// The last estimate of how hard it is.
+    /// The last estimate of its difficulty.
     pub difficulty: Option<Difficulty>,
-    /// The model that last had it done.
+    /// The model of the last successful attempt.
     pub model_that_worked: Option<String>,
     /// The category of the last failure's error.
     pub error_category: Option<String>,
@@ -120,7 +120,7 @@ pub(crate) struct TaskRecord {
 }
 
 impl TaskRecord {
-    /// Folds the attempts at one task, oldest first.
+    /// Computes the state from the attempts at one task, oldest first.
     pub(crate) fn of<A: Borrow<AttemptSummary>>(attempts: &[A]) -> TaskRecord {
         let attempts: Vec<&AttemptSummary> = attempts.iter().map(Borrow::borrow).collect();
         let after_done =
@@ -150,7 +150,7 @@ impl TaskRecord {
                 newest.error_fingerprint.is_some() && newest.error_fingerprint == before.error_fingerprint;
         }
         if let Some((at, newest)) = failures.last() {
-            // An attempt that could not work leaves everything unchanged; that is not a recurrence.
+            // An attempt that could not run leaves everything unchanged, so it is not a recurrence.
             let worked = |attempt: &&AttemptSummary| {
                 attempt.head.outcome.is_failure_of_task() || attempt.head.outcome == Outcome::Done
             };
@@ -168,11 +168,11 @@ impl TaskRecord {
     }
 }
 
-/// Returns the rung of the ladder of a task: one for each failure in a row, and one more if an error or a state recurs.
-/// From 2 on the strongest model works, from 3 on (a setting) the agent is warned, from one more on the warning asks
-/// for a person.
+/// Returns the level of escalation of a task: one for each failure in a row, plus one if an error or a state recurs.
+/// From level 2, the strongest model works; from level 3 (a setting), the agent is warned; one level further, the
+/// warning asks for a person.
 pub(crate) fn rung(streak: u32, goes_in_circles: bool) -> u32 {
-    // Without a failure the rung is 0.
+    // Without a failure, the level is 0.
     if streak == 0 { 0 } else { streak + u32::from(goes_in_circles) }
 }
 
@@ -181,22 +181,22 @@ pub(crate) fn rung(streak: u32, goes_in_circles: bool) -> u32 {
 pub(crate) struct RunRecord {
     /// How many there were.
     pub attempts: usize,
-    /// The highest number that one of them had.
+    /// The highest of their numbers.
     pub last_iteration: u32,
-    /// How many of those that count succeeded.
+    /// How many of the attempts that count succeeded.
     pub succeeded: usize,
-    /// How many count: all but those that were interrupted, or are done in part.
+    /// How many attempts count: all except those that were interrupted or are partial.
     pub counted: usize,
-    /// The model that the last one asked for.
+    /// The model that the last attempt asked for.
     pub hint: Option<String>,
     /// The refused sigils of the last one.
     pub refused: Vec<String>,
-    /// The paths of the newest iteration that touched any.
+    /// The paths of the newest attempt that touched any.
     pub files: Vec<String>,
 }
 
 impl RunRecord {
-    /// Folds the iterations of one run, oldest first.
+    /// Computes the state from the attempts of one run, oldest first.
     pub(crate) fn of(attempts: &[AttemptSummary]) -> RunRecord {
         let counts = |success: bool| {
             attempts.iter().filter(|attempt| attempt.head.outcome.is_success() == Some(success)).count()
@@ -251,8 +251,8 @@ pub struct Usage {
     pub succeeded: usize,
     /// How many of those attempts failed.
     pub failed: usize,
-    /// Whether it seems of no help: attempts at three or more tasks had it in their contexts and failed, none succeeded,
-    /// and of the other tasks with a context some did. All failures of a stuck task are one.
+    /// Whether it seems to be of no help: attempts at three or more tasks had it in their contexts and failed, none
+    /// succeeded, and some attempts at other tasks with a context did. All failures of a stuck task count as one.
     pub never_helped: bool,
 }
 
@@ -269,11 +269,11 @@ impl Usage {
     }
 }
 
-/// How many different tasks must have failed with an entry until it is blamed.
+/// How many different tasks must have failed with an entry before it is blamed.
 const BLAMED_FROM: usize = 3;
 
-/// Returns the usage of each entry that was ever included in a context. `attempts` are all that are recorded, since an
-/// entry is compared with the others.
+/// Returns the usage of each entry that was ever included in a context. `attempts` must be all recorded attempts,
+/// because an entry is compared with the others.
 pub(crate) fn usage<'a>(attempts: impl Iterator<Item = &'a AttemptSummary>) -> HashMap<Id, Usage> {
     let mut usage: HashMap<Id, (Usage, HashSet<Option<&str>>)> = HashMap::new();
     let mut has_success = false;
@@ -303,7 +303,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::entry::{Files, parse_time};
 
-    /// Returns attempts from one letter each, as the outcomes begin, a minute apart.
+    /// Returns one attempt for each letter, the first letter of its outcome, a minute apart.
     pub(super) fn attempts(outcomes: &str) -> Vec<AttemptSummary> {
         let start = parse_time("2026-02-17T12:00:00Z").unwrap();
         let outcome = |letter| match letter {
@@ -381,7 +381,7 @@ pub(crate) mod tests {
         check("fff", "aba", false, (true, 4));
         check("df", "aa", false, (true, 2));
         check("ff", "--", false, (false, 2));
-        // An attempt that could not run, or was stopped, leaves the state as it found it.
+        // An attempt that could not run, or was stopped, leaves the state unchanged.
         check("fe", "aa", false, (false, 1));
         check("if", "aa", false, (false, 1));
     }
@@ -472,7 +472,7 @@ pub(crate) mod tests {
         check("frbdd", "12341", "aaaba", false);
         check("freid", "12345", "aaaab", true);
         check("fripd", "12345", "aaaab", false);
-        // What has no task is of one.
+        // Attempts without a task count as one task.
         check("fffd", "---1", "aaab", false);
     }
 

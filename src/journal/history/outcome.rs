@@ -1,7 +1,8 @@
 //! The outcome of an attempt, and the text of its journal entry.
 //!
-//! Pure. What it gets has no secrets any more, so it may cut texts. An agent's claim that a task is done never overrides a failed verification. What an agent says in passing is never
-//! an error: that is what a program printed, or what the agent reports as such.
+//! Pure. Its input no longer has secrets, so it may cut texts. An agent's claim that a task is done never overrides a
+//! failed verification. A remark of the agent is never an error. An error is what a program printed, or what the agent
+//! reports as one.
 
 use super::agent_output::joined;
 use super::report::Report;
@@ -10,15 +11,15 @@ use crate::agent_output::transcript::{Format, Transcript, without_sigils};
 use crate::entry::attempt::NO_REPORT;
 use crate::entry::{Outcome, Sections};
 
-/// The category of its error then.
+/// The category of the error in that case.
 pub(crate) const UNKNOWN: &str = "unknown";
-/// How much of the text's end is kept then, in characters.
+/// How much of the end of the text is kept in that case, in characters.
 const LAST_WORDS: usize = 500;
 /// How much of a reported stack trace is kept, in characters.
 const STACK_TRACE: usize = 500;
 
-/// Returns the outcome: that of the caller, else what the agent told, else that of its client. The exit status comes last: a client
-/// at its limit also has one that is not 0.
+/// Returns the outcome: the caller's, otherwise what the agent reported, otherwise the client's. The exit status comes
+/// last, because a client at its limit also exits with another status than 0.
 pub(crate) fn outcome(told: Option<Outcome>, report: &Report, ended: Option<Outcome>) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
     match (report.outcome, told) {
@@ -42,7 +43,7 @@ pub(crate) fn sections(output: ParsedSigils, report: &Report, transcript: &Trans
     let or = |own: &str, other: String| if own.trim().is_empty() { other } else { own.to_owned() };
     let is_silent = output.failure.is_none() && outcome.is_success() == Some(false);
     let failure = output.failure.unwrap_or_default();
-    // A stream names its agent's last words and its client's errors; of plain text, the end is either.
+    // A stream names the agent's last words and the client's errors. The end of a plain text may be either.
     let is_text = matches!(transcript.format, Format::Text | Format::Unknown);
     let mut last_words = if is_silent && is_text { last_words(&transcript.text) } else { String::new() };
     let printed = if outcome == Outcome::Error {
@@ -72,7 +73,7 @@ pub(crate) fn sections(output: ParsedSigils, report: &Report, transcript: &Trans
     sections
 }
 
-/// Returns the known errors; the exit status, if an agent crashed or was cut off without an error.
+/// Returns the known errors. If an agent crashed or was cut off without an error, returns the exit status.
 fn errors_of(report: &Report, outcome: Outcome) -> String {
     match report.agent_exit {
         Some(code)

@@ -1,4 +1,4 @@
-//! Recurring files and errors: files that iterations touch repeatedly, and errors that occur again.
+//! Recurring files and errors: files that attempts touch repeatedly, and errors that occur again.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use super::AttemptSummary;
 
-/// The number of iterations from which a touched file is suggested to the next one.
+/// A file that this many attempts touched is suggested to the next one.
 pub(crate) const SUGGESTED_FROM: usize = 3;
-/// The number of iterations from which an error is recurring.
+/// An error that occurred in this many attempts is recurring.
 pub(crate) const RECURRING_FROM: usize = 2;
-/// An error that has not occurred in so many iterations is over: mentioning it would only be noise.
+/// An error that has not occurred in this many attempts is over; mentioning it would only be noise.
 const RECENT: usize = 10;
 
-/// A file that iterations touched.
+/// A file that attempts touched.
 ///
 /// ```
 /// use ralph_memory::entry::Files;
@@ -49,12 +49,12 @@ pub struct TouchedFile {
     pub read: usize,
     /// When the last of these attempts began.
     pub last_touched_at: DateTime<Utc>,
-    /// Whether the next agent should look at it first: from three attempts on.
+    /// Whether the next agent should look at it first, which is so from three attempts on.
     pub suggested: bool,
 }
 
-/// Returns every file that one of the attempts created, changed or read: the most frequent first, then the latest, then
-/// by path. A renamed file is another file.
+/// Returns every file that one of the attempts created, changed or read, sorted by frequency, then by date (newest
+/// first), then by path. A renamed file counts as another file.
 pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
     /// A file, the last attempt that touched it, and in which ways that did.
     struct LastTouch {
@@ -106,9 +106,9 @@ pub(crate) fn touched_files(attempts: &[AttemptSummary]) -> Vec<TouchedFile> {
 /// A recurring error.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Recurrence<'a> {
-    /// The attempts that failed with it, oldest first: the one here, and the others in `later`.
+    /// The first attempt that failed with it. The others are in `later`, oldest first.
     pub first: &'a AttemptSummary,
-    /// Those after the first, of which there is at least one.
+    /// The attempts after the first one, at least one.
     pub later: Vec<&'a AttemptSummary>,
 }
 
@@ -150,8 +150,8 @@ pub(crate) fn recurring_errors(attempts: &[AttemptSummary]) -> Vec<Recurrence<'_
     errors.into_iter().map(|(_, error)| error).collect()
 }
 
-/// Returns the recurring errors that the next attempt should know about: the last error of this task before all others,
-/// and of the others the recent ones. `attempts` are all considered attempts, `own` those at the task, both oldest
+/// Returns the recurring errors that the next attempt should know about: first the last error of this task, then the
+/// other errors that are recent. `attempts` are all considered attempts, and `own` are those at the task, both oldest
 /// first.
 pub(crate) fn pressing_errors<'a>(attempts: &'a [AttemptSummary], own: &[AttemptSummary]) -> Vec<Recurrence<'a>> {
     let is_failure = |attempt: &&AttemptSummary| attempt.head.outcome.is_success() == Some(false);
@@ -180,7 +180,7 @@ mod tests {
         attempts
     }
 
-    /// Returns how often each error occurred, and in which iterations first and last.
+    /// Returns how often each error occurred, and in which attempts it occurred first and last.
     fn counted(errors: &[Recurrence<'_>]) -> Vec<(usize, u32, u32)> {
         let counted = |error: &Recurrence<'_>| {
             assert_eq!(error.attempts().count(), error.count());
@@ -201,7 +201,7 @@ mod tests {
         // Attempts without an error have no error in common.
         check(&[0, 0, 0], &[]);
         check(&[1, 0, 2, 1, 3, 1], &[(3, 1, 6)]);
-        // The most frequent first, then the last one.
+        // The most frequent error comes first, then the latest.
         check(&[1, 2, 2, 1, 3, 3, 3], &[(3, 5, 7), (2, 1, 4), (2, 2, 3)]);
     }
 

@@ -36,20 +36,20 @@ use crate::text::secret::redact;
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// The agent's output, which may have sigils: its final text, or the events of Claude Code, Codex or opencode,
-    /// which are recognised. Ignored if there is a `transcript`.
+    /// which are detected. Ignored if there is a `transcript`.
     pub text: String,
-    /// The agent's output, if a [reader](crate::Memory::reader) has read it already: of any length. The other fields
-    /// win over its values.
+    /// The agent's output, of any length, if a [reader](crate::Memory::reader) has read it already. The other fields
+    /// override its values.
     pub transcript: Option<Transcript>,
     /// The agent's exit status, if known.
     pub agent_exit: Option<i32>,
     /// The outcome, if the caller knows better than the text.
     pub outcome: Option<Outcome>,
-    /// The model that worked on it, if it is another than the iteration's.
+    /// The model that worked on it, if it is not the attempt's.
     pub model: Option<String>,
     /// The result of verification, if there was one; its output is in the sections.
     pub validation: Option<Validation>,
-    /// The duration in seconds; the default is the time since it began, and none if nobody began it.
+    /// The duration in seconds. The default is the time since the attempt began; there is none if nobody began it.
     pub duration_secs: Option<f64>,
     /// The cost, in US dollars.
     pub cost_usd: Option<f64>,
@@ -59,12 +59,12 @@ pub struct Report {
     pub tokens_out: Option<u64>,
     /// The files that it touched; files from the agent's tools and from git are added.
     pub files: Files,
-    /// What the attempt's entry says, where the caller knows it: no text in it is an element. It wins over what the output
-    /// reports; in `errors`, it is added.
+    /// Sections of the attempt's entry that the caller knows. Their text is never read for elements. They override what
+    /// the output reports; `errors` are added to it.
     pub sections: Sections,
 }
 
-/// A report without secrets: the only form in which one is recorded or saved.
+/// A report without secrets. This is the only form in which a report is recorded or saved.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RedactedReport {
@@ -77,8 +77,8 @@ pub(crate) struct RedactedReport {
 }
 
 impl Report {
-    /// Returns the same report without secrets. Every text is redacted, also that of a field to come. Redaction comes before
-    /// all cuts, which could leave half a secret.
+    /// Returns the same report without secrets. Every text is redacted, also in fields that are added later. Redaction
+    /// comes before all cuts, because a cut could leave half a secret.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::project_paths;
 use crate::session::{Globals, writer};
 use crate::ui::{Ui, count};
 
-/// Add knowledge, or with `--event` an event: as a new entry, or by updating the one that says the same
+/// Add knowledge or, with `--event`, an event: as a new entry, or by updating the entry that says the same
 ///
 /// Events are decisions, rejections and the like. Contexts of the tasks in their scope show them.
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) struct AddArgs {
     /// The feature that it is about; raises its score for the tasks of that feature
     #[arg(long)]
     feature: Option<String>,
-    /// Whom it concerns: `project`, `feature:NAME`, `section:ID` or `task:ID`
+    /// Which tasks see it: `project`, `feature:NAME`, `section:ID` or `task:ID`
     #[arg(long, value_parser = parse::scope, default_value = "project")]
     scope: Scope,
     /// From 0 to 100 [default: 50]

@@ -27,8 +27,8 @@ pub(crate) struct CheckArgs {
     /// For a person, a program, annotations on GitHub or code scanners; `--json` means `json`
     #[arg(long, value_enum, default_value = "human")]
     format: CheckFormat,
-    /// First fix what needs no decision: remove what a crash left, rebuild broken caches, remove old ones, let git ignore
-    /// `cache/` and `state/`
+    /// First fix what needs no decision: remove leftovers of a crash, rebuild broken caches, remove old ones, and make
+    /// git ignore `cache/` and `state/`
     #[arg(long)]
     fix: bool,
     /// Do only this: let git merge entries by key and by block. It sets this repository's `merge.ralph-memory.driver`, and

@@ -17,9 +17,9 @@ use crate::{parse, project_paths};
 
 /// Print the prompt for an agent that begins a task
 ///
-/// The prompt holds the task, what was tried on it and why that failed, what was learned elsewhere, how the run is going,
-/// and how to report. It opens nothing; `record` writes down what came of it. The model that should work on it is
-/// printed to standard error and, with `--json`, in the answer.
+/// The prompt holds the task, what was tried and why that failed, what was learned elsewhere, how the run is going, and
+/// how to report. The command opens nothing; `record` records the result. The model that should work on it is printed
+/// to standard error and, with `--json`, in the answer.
 ///
 /// Without a task it prints a briefing for the start of a session, by default of at most 1,200 tokens: tasks that failed last,
 /// recurring errors, decisions and learnings, and what is new. It prints nothing if there is nothing to report.
@@ -38,7 +38,7 @@ pub(crate) struct ContextArgs {
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute
     #[arg(long, value_name = "NAME", requires = "what")]
     strategy: Option<Strategy>,
-    /// The most attempts of the run, which the prompt mentions; your own loop has to enforce it
+    /// The limit of attempts in the run, which the prompt mentions; your own loop must enforce it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>, requires = "what")]
     limit: Option<u32>,
     #[command(flatten)]
@@ -48,16 +48,16 @@ pub(crate) struct ContextArgs {
 /// What is to be done.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TaskArgs {
-    /// What is to be done, in a line
+    /// What to do, in one line
     #[arg(value_name = "TASK", group = "what")]
     title: Option<String>,
-    /// The same as an option, for a title that may begin with `-`
+    /// The same, as an option, for a title that may begin with `-`
     #[arg(long, value_name = "TITLE", allow_hyphen_values = true, group = "what")]
     task: Option<String>,
-    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
+    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: derived from the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "what")]
     task_id: Option<String>,
-    /// What is to be done, at length
+    /// What to do, in detail
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "what")]
     description: Option<String>,
     /// The feature that the task belongs to
@@ -94,11 +94,11 @@ impl TaskArgs {
 /// The limit of the context's size.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
-    /// The most characters that the text may have, task included [default: 27,000, the fixed instructions and the task; of a
-    /// briefing, those of 1,200 tokens]
+    /// The maximum size of the text in characters, including the task [default: 27,000 plus the fixed instructions and
+    /// the task; for a briefing, those of 1,200 tokens]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, conflicts_with = "tokens")]
     budget: Option<usize>,
-    /// The most tokens that the text may have, by an estimate that is on the high side
+    /// The maximum size of the text in tokens, by an estimate that is on the high side
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
     tokens: Option<usize>,
 }

@@ -20,12 +20,12 @@ use crate::ui::Ui;
 /// With options, no editor is opened. A new title gives the file a new name, and links in other entries follow; the entry
 /// keeps its old names in `aliases`, so its history stays, and links of other branches still find it.
 ///
-/// Without options, the editor is `$VISUAL`, else `$EDITOR`. It gets a copy. What comes back is checked, and written if
-/// nothing is wrong with it. Otherwise the copy is kept, and `--retry` opens it again, together with what others changed
-/// meanwhile. The file keeps its name, also with another title.
+/// Without options, the editor is `$VISUAL`, else `$EDITOR`. It gets a copy. The result is checked, and written if it
+/// is valid. Otherwise, the copy is kept, and `--retry` opens it again, together with what others have changed in the
+/// meantime. The file keeps its name, even if the title changes.
 ///
-/// Where an agent wrote the entry, and a person the one that it replaces, `--supersedes` confirms what the agent suggests,
-/// and the entry becomes a person's. Run by a coding agent, it is such a suggestion.
+/// If an agent wrote the entry, and a person wrote the one that it replaces, `--supersedes` confirms the agent's
+/// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory edit knowledge/wal-mode
@@ -40,7 +40,7 @@ pub(crate) struct EditArgs {
     /// Its new title
     #[arg(long, allow_hyphen_values = true)]
     title: Option<String>,
-    /// Whom it concerns: `project`, `feature:NAME`, `section:ID` or `task:ID`
+    /// Which tasks see it: `project`, `feature:NAME`, `section:ID` or `task:ID`
     #[arg(long, value_parser = parse::scope)]
     scope: Option<Scope>,
     /// Its new keywords, split at commas

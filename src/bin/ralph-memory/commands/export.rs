@@ -9,11 +9,11 @@ use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Print all of the memory as JSON Lines, which `import export` takes back
+/// Print the whole memory as JSON Lines, which `import export` reads back
 ///
-/// Knowledge, attempts and the archive, each file to the byte, in the order of their paths, and the settings of the
-/// project, which an import leaves out. The last line counts the lines, so an incomplete stream is noticed. The exit code
-/// is 1 if a file could not be exported; the message names it.
+/// It has knowledge, attempts and the archive, each file byte for byte, in the order of their paths, and the settings
+/// of the project, which an import leaves out. The last line has the number of lines, so an incomplete stream is
+/// noticed. The exit code is 1 if a file could not be exported; the message names it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory export > memory.jsonl

@@ -47,14 +47,15 @@ const SWITCH: &str = "RALPH_MEMORY_HOOK";
 
 /// Answer an agent's client at an event of a session; `setup` registers this
 ///
-/// The client's JSON is read from standard input, and its form of answer is written to standard output: one document, or
-/// nothing. At the beginning of a session that is the briefing that `context` prints, once. At a prompt it is entries
-/// about the prompt, if any share enough with it. When the agent stops, what its last message reports is recorded.
+/// It reads the client's JSON from standard input, and writes an answer in the client's form to standard output: one
+/// document, or nothing. At the beginning of a session, that is the briefing that `context` prints, once. At a prompt,
+/// it is entries about the prompt, if any share enough words with it. When the agent stops, what its last message
+/// reports is recorded.
 ///
-/// The exit code is always 0, also for wrong options. Without a memory, during `run`, and with `RALPH_MEMORY_HOOK=0` it does
-/// nothing. `check` shows the last errors.
+/// The exit code is always 0, even for wrong options. Without a memory, during `run`, and with `RALPH_MEMORY_HOOK=0`,
+/// it does nothing. `check` shows the last errors.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = "Registered with a client, each line ends in `|| exit 0`, for computers without the program:
+#[command(after_help = "In a client's file, each command ends in `|| exit 0`, for machines without the program:
   ralph-memory hook session-start || exit 0
   ralph-memory hook stop --agent codex || exit 0")]
 pub(crate) struct HookArgs {

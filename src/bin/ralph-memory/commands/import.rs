@@ -28,8 +28,8 @@ const MAX_NAMED: usize = 5;
 
 /// Import what other programs remember: instructions, rules, decisions, notes, past sessions
 ///
-/// Without an argument it shows what there is to import, and imports nothing. A file or a folder alone is imported as what
-/// it is: `CLAUDE.md` has sections, `docs/adr` decisions.
+/// Without arguments, it shows what there is to import, and imports nothing. Given only a file or a folder, it
+/// recognises the source: `CLAUDE.md` has sections, `docs/adr` has decisions.
 ///
 /// Each entry says in its `details` where it comes from, so a repeated import changes nothing. If the source has changed
 /// since, the entry is updated, unless someone has edited it. What looks like a secret is refused and named, and the rest
@@ -44,21 +44,21 @@ const MAX_NAMED: usize = 5;
   ralph-memory import jsonl memories.jsonl --body-field memory.text
   ralph-memory export | ralph-memory import export - --root ~/src/project")]
 pub(crate) struct ImportArgs {
-    /// What is imported: a source, or a file, a folder or `-` of a source that can be told
+    /// What to import: a source, or a file, a folder or `-` whose source can be recognised
     #[arg(value_parser = SourceOrPath, value_name = "SOURCE|PATH")]
     what: Option<PathBuf>,
     /// The file or the folder, or `-` for standard input [default: the usual place of the source]
     path: Option<PathBuf>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done without doing it
     #[arg(long)]
     dry_run: bool,
     /// A tag for each new entry; may be repeated
     #[arg(long = "tag", value_delimiter = ',', value_name = "TAG")]
     tags: Vec<String>,
-    /// Only sessions that ended in the last so many days; for `transcripts`
+    /// Only sessions that ended in the last DAYS days; for `transcripts`
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     since: Option<u32>,
-    /// The field of the title, with `.` between the names of nested objects; for `jsonl`, as the following
+    /// The field of the title, with `.` between the names of nested objects; for `jsonl`, like the following options
     #[arg(long, value_name = "NAME")]
     title_field: Option<String>,
     /// The field of the text
@@ -70,7 +70,7 @@ pub(crate) struct ImportArgs {
     /// The field of the category
     #[arg(long, value_name = "NAME")]
     category_field: Option<String>,
-    /// The field that a repeated import recognises the object by
+    /// The field by which a repeated import recognises the object
     #[arg(long, value_name = "NAME")]
     id_field: Option<String>,
     /// Accept this text, which looks like a secret but is not one; may be repeated

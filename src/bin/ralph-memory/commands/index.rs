@@ -19,7 +19,7 @@ pub(crate) struct IndexArgs {
     #[arg(long)]
     rebuild: bool,
     /// Make the Qdrant server of `qdrant.url` match the files: upload what it lacks, and remove what was uploaded from
-    /// here and is in no file; with `--rebuild`, rebuild what this project has there
+    /// here and is no longer in any file; with `--rebuild`, rebuild what this project has there
     #[arg(long)]
     remote: bool,
 }

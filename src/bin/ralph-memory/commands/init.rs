@@ -18,7 +18,7 @@ use crate::ui::{ID, Ui};
   ralph-memory init
   ralph-memory init --root ~/src/project")]
 pub(crate) struct InitArgs {
-    /// Create one here although commands in this folder already use the memory of a folder above
+    /// Create a memory here even if commands in this folder already use the memory of a parent folder
     #[arg(long)]
     here: bool,
 }

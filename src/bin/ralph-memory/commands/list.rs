@@ -23,40 +23,40 @@ use serde::Serialize;
   ralph-memory list --tags")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct ListArgs {
-    /// Only what has this tag; may be repeated
+    /// Only entries with this tag; may be repeated
     #[arg(long = "tag")]
     tag: Vec<String>,
     /// Only `knowledge` or `journal`
     #[arg(long)]
     kind: Option<Kind>,
-    /// Only what belongs to this feature
+    /// Only entries of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// Only what has this scope
+    /// Only entries with this scope
     #[arg(long, value_parser = parse::scope)]
     scope: Option<Scope>,
-    /// Only what has this category
+    /// Only entries with this category
     #[arg(long)]
     category: Option<String>,
     /// Include the archive
     #[arg(long)]
     archived: bool,
-    /// Only what was added or changed since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
+    /// Only entries added or changed since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
     #[arg(long, value_name = "WHEN", value_parser = parse::since)]
     since: Option<Since>,
-    /// Only knowledge that was included in no context
+    /// Only knowledge that no context has included
     #[arg(long, conflicts_with = "never_helped")]
     unused: bool,
-    /// Only knowledge that attempts at three or more tasks had in their contexts and failed, and that none had that succeeded
+    /// Only knowledge that was in the contexts of failed attempts at three or more tasks, and of no successful attempt
     #[arg(long)]
     never_helped: bool,
     /// The order: last `updated` or `created` first, by `title`, most `used` first, or by `importance` [default: by path]
     #[arg(long, value_name = "ORDER", value_parser = PossibleValuesParser::new(EntrySort::WORDS).try_map(|word| word.parse::<EntrySort>()))]
     sort: Option<EntrySort>,
-    /// Turn the order around
+    /// Reverse the order
     #[arg(long)]
     reverse: bool,
-    /// The most entries to list; 0 for all
+    /// List at most this many entries; 0 for all
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
     limit: Option<usize>,
     /// List the tags instead of the entries, with the number of entries for each

@@ -7,7 +7,7 @@ use crate::mcp;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Serve the memory to an agent by the Model Context Protocol, over standard input and output
+/// Serve the memory to an agent over the Model Context Protocol, on standard input and output
 ///
 /// An agent's client starts and ends this. Each call reads the files as they are. Nothing is kept and no lock is held
 /// between two calls. The server ends when its standard input ends.
@@ -20,7 +20,7 @@ Examples:
   codex mcp add ralph-memory -- ralph-memory mcp
   ralph-memory mcp --root ~/projects/shop")]
 pub(crate) struct McpArgs {
-    /// The feature of the agent's task: of what it writes, and of all that it sees beside what is of no feature
+    /// The feature of the agent's task: what it writes belongs to this feature, and it sees nothing of other features
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
 }

@@ -22,11 +22,11 @@ use crate::ui::{self, Ui};
 /// The largest output of a verification that is read, in bytes.
 const MAX_TEXT: u64 = 64 * 1024 * 1024;
 
-/// Write an attempt at a task to the journal, from its agent's output
+/// Record an attempt at a task in the journal, from its agent's output
 ///
 /// Reads the elements that `context` asks the agent for: outcome, notes, knowledge, a failure report. An event stream
 /// or session file of Claude Code, Codex or opencode, of any length, also provides files, errors, cost, tokens and a
-/// summary. Options take precedence over what the text says. An attempt that a hook or a tool recorded before is
+/// summary. Options take precedence over what the text says. An attempt that a hook or a tool has already recorded is
 /// completed. One that cannot be written to the journal is saved in a file that the message names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -42,7 +42,7 @@ pub(crate) struct RecordArgs {
     /// that could not be recorded before
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Accept FILE as a saved attempt although it is outside of your state folders. Such a file states the result of
+    /// Accept FILE as a saved attempt even if it is outside of your state folders. Such a file states the result of
     /// verification and a person's feedback, so it must not come from an agent
     #[arg(long, requires = "file")]
     kept: bool,
@@ -53,7 +53,7 @@ pub(crate) struct RecordArgs {
     /// The task's title [default: the task that the output names, else the only one that the run asked a context for]
     #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
     task: Option<String>,
-    /// The task's id [default: made of the title]
+    /// The task's id [default: derived from the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// How it ended, whatever the text says: done, failed, blocked, retried, error, partial, interrupted
@@ -71,7 +71,7 @@ pub(crate) struct RecordArgs {
     /// Its exit status; 0 means that the task is done
     #[arg(long, value_name = "STATUS", allow_negative_numbers = true, value_parser = parse::status)]
     verify_exit: Option<i32>,
-    /// The file with what it printed
+    /// The file with its output
     #[arg(long, value_name = "FILE", requires = "verify_exit")]
     verify_output: Option<PathBuf>,
     /// How long it took, in milliseconds

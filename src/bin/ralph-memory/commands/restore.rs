@@ -18,8 +18,8 @@ const EXCERPT: usize = 60;
 
 /// Bring back an archived entry, or an earlier text of a live one
 ///
-/// The undo log keeps the texts that were replaced for a year, at most 64 MiB of them, on this machine only. Older ones are in
-/// git, if they were committed. The text that is replaced goes to the log, too.
+/// For a year, the undo log keeps replaced texts, at most 64 MiB of them, on this machine only. Older ones are in git,
+/// if they were committed. The text that is replaced goes to the log, too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory restore knowledge/cargo-bench-requires-nightly
@@ -32,7 +32,7 @@ pub(crate) struct RestoreArgs {
     /// Bring back the text from before this operation, as `--list` names it
     #[arg(long, value_name = "OPERATION")]
     before: Option<String>,
-    /// List the earlier texts of a live entry, the newest first
+    /// List the earlier texts of a live entry, newest first
     #[arg(long, conflicts_with = "before")]
     list: bool,
 }

@@ -24,25 +24,25 @@ const EXCERPT_WIDTH: usize = 76;
   ralph-memory search sqlite locking --tag testing --explain
   ralph-memory search -- --nocapture")]
 pub(crate) struct SearchArgs {
-    /// Words to look for; operators have no meaning
+    /// Words to search for; operators are ignored
     #[arg(required = true)]
     query: Vec<String>,
     /// Return at most this many entries [default: 10, or the setting `search.limit`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<usize>)]
     limit: Option<usize>,
-    /// Only what has this tag; may be repeated
+    /// Only entries with this tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// Only `knowledge` or `journal`
     #[arg(long)]
     kind: Option<Kind>,
-    /// Only what belongs to this feature
+    /// Only entries of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// Only what has this scope
+    /// Only entries with this scope
     #[arg(long, value_parser = parse::scope)]
     scope: Option<Scope>,
-    /// Include the archive, and what has expired or was superseded
+    /// Include archived, expired and superseded entries
     #[arg(long)]
     archived: bool,
     /// The feature that you work on: entries tagged with words of its name score higher

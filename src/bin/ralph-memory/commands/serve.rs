@@ -27,7 +27,7 @@ const PORT: u16 = 7171;
   ralph-memory serve --open
   ralph-memory serve --port 0 --json")]
 pub(crate) struct ServeArgs {
-    /// The port; 0 takes any that is free [default: 7171, else any that is free]
+    /// The port; 0 for any free one [default: 7171, else any free one]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
     /// Open the page in your browser

@@ -20,15 +20,15 @@ use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui};
 /// The code of the problem that a client is connected in another way.
 const CONNECTED: &str = "connected-otherwise";
 
-/// Connect the memory to Claude Code, Codex and other clients; exit code 1 of --check: something is not connected
+/// Connect the memory to Claude Code, Codex and other clients; with --check, exit code 1 if something is not connected
 ///
-/// Registers the MCP server and the hooks of a session, and adds a short block of instructions and a skill. Files that
-/// are there keep everything that is in them, comments and form included. A file that cannot be edited safely is refused,
-/// and nothing of its client is changed. So is a client with an entry that looks like one of ralph-memory and runs
-/// something else; the exit code is then 4, of --check too.
+/// Registers the MCP server and the hooks of a session, and adds a short block of instructions and a skill. Existing
+/// files keep everything that is in them, including comments and formatting. If a file cannot be edited safely, it is
+/// refused, and nothing of its client is changed. The same applies to a client with an entry that looks like one of
+/// ralph-memory but runs something else; the exit code is then 4, also with --check.
 ///
-/// Without a name, the clients that are found here are set up: those with a file in the project or in your home, or with
-/// a program in PATH. This asks first; without a terminal it needs --yes.
+/// Without names, it sets up the clients that it finds: those with a file in the project or in your home folder, or
+/// with a program in PATH. It asks first; without a terminal, it needs --yes.
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 #[command(after_help = "Examples:
@@ -45,14 +45,14 @@ pub(crate) struct SetupArgs {
     /// apply to every project
     #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = word::<SetupScope>(SetupScope::WORDS))]
     scope: SetupScope,
-    /// Show the changes, and make none
+    /// Show the changes without making them
     #[arg(long)]
     dry_run: bool,
-    /// Show what is missing, and change nothing
+    /// Show what is missing without changing anything
     #[arg(long, conflicts_with_all = ["dry_run", "remove", "yes"])]
     check: bool,
-    /// Undo what setup did. Files that nobody has changed since get the bytes back that they had before. What somebody else
-    /// has written stays
+    /// Undo what setup did. Files that nobody has changed since get their previous bytes back. What others have written
+    /// stays
     #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools"])]
     remove: bool,
     /// Also search the memory at each prompt, in clients whose hooks can add text there
@@ -61,7 +61,7 @@ pub(crate) struct SetupArgs {
     /// Let Claude Code call the memory's tools without asking each time
     #[arg(long)]
     allow_tools: bool,
-    /// Answer every question with yes, the one about the tools included
+    /// Answer every question with yes, including the one about the tools
     #[arg(long, short)]
     yes: bool,
 }

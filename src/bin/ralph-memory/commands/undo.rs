@@ -17,13 +17,13 @@ const MAX_FILES: usize = 3;
 /// How long the comparison of two versions may take. What is not compared by then counts as changed.
 const DIFF_TIME: Duration = Duration::from_millis(400);
 
-/// Take back the last change of the memory, or an older one
+/// Take back the last change to the memory, or an older one
 ///
 /// Each command, each call of a tool and each attempt of a run is one operation. `undo` restores every file of the
 /// newest one, if nobody changed them since. A second `undo` goes further back, and `undo --redo` forward again, until
-/// the next change. The newest 100 operations can be undone, each `undo` and redo among them, at most 32 MiB, on this
-/// machine only; the log keeps replaced texts longer: see `restore`. It has nothing that `init` made (remove the folder yourself), and nothing of `setup` (see `setup
-/// --remove`).
+/// the next change. The newest 100 operations can be undone, including each `undo` and redo, at most 32 MiB, on this
+/// machine only; the log keeps replaced texts longer: see `restore`. The log has nothing that `init` made (remove the
+/// folder yourself), and nothing from `setup` (see `setup --remove`).
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 #[command(after_help = "Examples:
@@ -35,10 +35,10 @@ pub(crate) struct UndoArgs {
     /// The operation, as `--list` numbers them [default: the newest one that is not taken back]
     #[arg(value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
     number: Option<u64>,
-    /// Bring back what `undo` took back last
+    /// Bring back what `undo` last took back
     #[arg(long, conflicts_with_all = ["number", "list", "clear"])]
     redo: bool,
-    /// List the operations, the newest first
+    /// List the operations, newest first
     #[arg(long, conflicts_with_all = ["number", "dry_run", "clear"])]
     list: bool,
     /// Show the differences, and change nothing

@@ -1,4 +1,4 @@
-//! The four prompts that the first of the seeds gives as examples.
+//! The four prompts that the first seed gives as examples.
 
 use insta::assert_snapshot;
 

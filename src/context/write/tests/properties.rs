@@ -1,4 +1,4 @@
-//! Whatever the material, a context keeps what it promises.
+//! A context keeps its promises, whatever the material.
 
 use std::collections::HashSet;
 
@@ -311,7 +311,7 @@ proptest! {
         check_use(&material, &context, budget, body_words);
 
         if let Some(newest) = material.attempts.last() {
-            // One that says nothing gives way to one that does.
+            // An attempt that says nothing gives way to one that does.
             let telling = material.attempts.iter().rev().find(|past| past.attempt.head.account_of(&past.attempt.sections) > Account::Silent);
             prop_assert!(context.attempts.contains(&telling.unwrap_or(newest).id), "{text}");
             let sections = &newest.attempt.sections;
@@ -328,7 +328,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(200)))]
 
-    /// A briefing fits into its budget, says nothing of its own by its texts, and has only its own headings.
+    /// A briefing fits into its budget, reports nothing itself, and has only its own headings.
     #[test]
     fn a_briefing_keeps_its_promises(
         (pasts, knowledge, recent) in (pasts("run-1"), references("known", None), references("new", Some("pitfall"))),
@@ -358,11 +358,11 @@ proptest! {
         let found = headings(&briefing.text);
         let others = found.iter().filter(|heading| !own.contains(heading)).count();
         prop_assert_eq!(others, titles, "{}", briefing.text);
-        // Nothing that fits whole is left out for want of room.
+        // Nothing that fits whole is left out for lack of room.
         let all = brief(&material, Budget::characters(1_000_000), by_tools);
         prop_assert_eq!(all.attempts.len(), material.open.len());
         prop_assert!(!all.text.contains("More was left out"), "{}", all.text);
-        // What is left out is not passed over in silence.
+        // What is left out is mentioned.
         let is_whole = briefing.text == all.text;
         prop_assert_eq!(is_whole, !briefing.text.contains("More was left out for space"), "{}", briefing.text);
     }

@@ -14,7 +14,7 @@ fn room(amount: usize) -> Budget {
     Budget::characters(amount)
 }
 
-/// Returns what a section says in just the room that all of it needs, and in a character less.
+/// Returns what a section says in exactly the room that it needs, and in one character less.
 #[track_caller]
 fn at_limits(write: impl Fn(Budget) -> String) -> String {
     let whole = write(room(100_000));
@@ -199,7 +199,7 @@ fn a_long_top_entry_does_not_empty_its_section() {
 fn a_code_block_at_the_cut() {
     let body = "Do this:\n\n```sh\ncargo build\ncargo test\n```\n\nThen that, and more.";
     let learning = [reference("code", Some("pitfall"), body)];
-    // Each is shown from the room on that it needs.
+    // Each is shown once it has the room that it needs.
     let cuts = [
         "- **[pitfall]** About code (`knowledge/code`): Do [truncated]\n",
         "- **[pitfall]** About code (`knowledge/code`): Do this: [truncated]\n",
@@ -502,7 +502,7 @@ fn events_are_grouped_by_scope_the_most_important_first() {
         events::section(&events, &HashSet::new(), room(length)).render(room(length)),
         section.render(room(2_000))
     );
-    // The least important goes first, and is named.
+    // The least important event goes first, and is named.
     let fewer = events::section(&events, &HashSet::new(), room(length - 1));
     assert!(!fewer.shown.iter().any(|id| id.stem() == "task"), "{:?}", fewer.shown);
     assert!(fewer.render(room(length - 1)).contains("Left out for space: "));

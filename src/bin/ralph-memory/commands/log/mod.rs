@@ -47,16 +47,16 @@ pub(crate) struct LogArgs {
     /// Only attempts at tasks of this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// Only attempts with this outcome, and nothing of attempts in progress, which have none yet; may be repeated
+    /// Only attempts with this outcome, which leaves out attempts in progress; may be repeated
     #[arg(long = "outcome", value_name = "OUTCOME")]
     outcomes: Vec<Outcome>,
-    /// Only attempts of this model, whatever its case
+    /// Only attempts of this model; case is ignored
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Only attempts that began since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
     #[arg(long, value_name = "WHEN", value_parser = parse::since)]
     since: Option<Since>,
-    /// The most attempts to list; 0 for all
+    /// List at most this many attempts; 0 for all
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>, default_value_t = LIMIT)]
     limit: usize,
     /// Show all of each attempt: what was tried, why it failed, verification, notes; `--json` always does

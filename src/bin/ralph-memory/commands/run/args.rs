@@ -19,16 +19,18 @@ use crate::parse::{self, OutputFormat};
 /// line at the end of an attempt says why its task is not done.
 #[derive(Debug, Clone, clap::Args)]
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
-#[command(after_help = "The agent is any command. It gets the prompt on standard input, or in a file where its command
-names {prompt_file}, and says in its output what the context's instructions ask for. Arguments may
+#[command(
+    after_help = "The agent can be any command. It gets the prompt on standard input, or in a file if its command
+names {prompt_file}, and reports in its output what the context's instructions ask for. Arguments may
 hold {model}, {prompt_file}, {task_id}, {run_id} and {attempt}; the environment has RALPH_TASK_ID,
-RALPH_RUN_ID and RALPH_ATTEMPT, and RALPH_MODEL where the command or a script in it reads that:
+RALPH_RUN_ID and RALPH_ATTEMPT, and RALPH_MODEL if the command or a script in it reads that:
 without it and {model}, the agent keeps its own model. Commands are split as a shell would split
 them, and run without one in the folder that holds .ralph/, without a terminal.
 
 The agent's output may be plain text or the events of Claude Code (`--output-format stream-json
 --verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
-tokens and a summary are taken. Lines of JSON in another format end the run: say `--format text` for them.
+tokens and a summary are taken. Lines of JSON in another format end the run; `--format text`
+accepts them.
 
 A prompt file is text with {{task}}, {{context}}, {{progress}}, {{task_id}},
 {{task_title}}, {{model}}, {{attempt}}, {{run_id}}, and {{#if progress}} … {{/if}}.
@@ -43,15 +45,16 @@ Examples:
     --verify \"sh -c 'make && make check'\"
   ralph-memory run --task-file TODO.md --agent \"./agent.sh {prompt_file}\" \\
     --prompt prompt.md --strategy escalate
-  ralph-memory run --resume --max-iterations 0")]
+  ralph-memory run --resume --max-iterations 0"
+)]
 pub(crate) struct RunArgs {
-    /// What is to be done, in a line
+    /// What to do, in one line
     #[arg(long, value_name = "TITLE", allow_hyphen_values = true, conflicts_with = "task_file")]
     pub(super) task: Option<String>,
-    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: made of the title]
+    /// The task's id: letters, digits, `.`, `_` and `-`, at most 64 [default: derived from the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id, requires = "task", conflicts_with = "task_file")]
     pub(super) task_id: Option<String>,
-    /// What is to be done, at length
+    /// What to do, in detail
     #[arg(
         long,
         value_name = "TEXT",
@@ -65,8 +68,8 @@ pub(crate) struct RunArgs {
     /// A file that it touches, relative to the working folder; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     pub(super) files: Vec<String>,
-    /// Resume the last run that was started here with the options that it was started with; options given now win. Without a
-    /// task it resumes the checklist or the last task
+    /// Resume the last run that was started here, with its options; options given now override them. Without a task, it
+    /// resumes the checklist or the last task
     #[arg(long)]
     pub(super) resume: bool,
     #[command(flatten)]
@@ -97,7 +100,7 @@ pub(super) struct RunSettings {
     /// `run.summarize`]
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(super) summarize: Option<String>,
-    /// How the agent's output is written [default: auto]
+    /// The format of the agent's output [default: auto]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(super) format: Option<OutputFormat>,
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute [default: the setting
@@ -108,41 +111,41 @@ pub(super) struct RunSettings {
     /// the setting `progress.strategy`]
     #[arg(long, value_name = "NAME")]
     pub(super) progress: Option<ProgressKind>,
-    /// At most so many attempts; 0 for as many as it takes [default: 10, or the setting `run.max_iterations`]
+    /// At most this many attempts; 0 for no limit [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<u32>)]
     pub(super) max_iterations: Option<u32>,
-    /// At most so many attempts at one task [default: as many as there are attempts, or the setting
-    /// `run.max_attempts`]
+    /// At most this many attempts at one task [default: no limit, or the setting `run.max_attempts`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u32>)]
     pub(super) max_attempts: Option<u32>,
-    /// The longest that the agent may take in an attempt: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
+    /// How long the agent may take for an attempt: 90s, 30m, 2h; then it is ended as by Ctrl-C, the attempt is
     /// `blocked`, and the run continues
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) timeout: Option<Duration>,
-    /// The longest that verification may take; then it has failed
+    /// How long verification may take; after that, it counts as failed
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     pub(super) verify_timeout: Option<Duration>,
-    /// Begin no further attempt when the run has cost so many US dollars, by what its journal says
+    /// Begin no further attempt once the run has cost this many US dollars, according to its journal
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = parse::dollars)]
     pub(super) max_cost: Option<f64>,
-    /// Begin no further attempt when the run has taken so many tokens, in and out
+    /// Begin no further attempt once the run has used this many tokens, in and out
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<u64>)]
     pub(super) max_tokens: Option<u64>,
-    /// Go on where the agent cannot work: after three crashes in a row with a pause that doubles, from 10 seconds to 15
-    /// minutes, and at a usage limit when it ends. Otherwise the run ends
+    /// Continue if the agent cannot work: after three crashes in a row, with a pause that doubles from 10 seconds to 15
+    /// minutes; at a usage limit, once it ends. Otherwise, the run ends
     #[arg(long)]
     pub(super) keep_going: bool,
-    /// A text with `{{context}}` and other values, to make the prompt with
+    /// A template for the prompt, with `{{context}}` and other values
     #[arg(long, value_name = "FILE")]
     pub(super) prompt: Option<PathBuf>,
-    /// Keep each agent's whole output in this folder, one file an attempt. Secrets are not redacted there
+    /// Keep each agent's full output in this folder, one file per attempt. Secrets are not redacted there
     #[arg(long, value_name = "FOLDER")]
     pub(super) log: Option<PathBuf>,
-    /// Do not connect the agent to the memory's MCP server. Otherwise Claude Code, Codex and opencode get it with their
-    /// command, and leave for its tools
+    /// Do not connect the agent to the memory's MCP server. Otherwise, Claude Code, Codex and opencode get it with
+    /// their command, and permission to use its tools
     #[arg(long)]
     pub(super) no_mcp: bool,
-    /// At most so many tokens of context, by an estimate that is rather too high [default: what 27,000 characters are, and the task and the fixed instructions]
+    /// At most this many tokens of context, by an estimate that is on the high side [default: those of 27,000
+    /// characters plus the task and the fixed instructions]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
     pub(super) tokens: Option<usize>,
 }

@@ -14,7 +14,7 @@ use crate::parse;
 use crate::session::Globals;
 use crate::ui::Ui;
 
-/// Show all of an entry, a task or a run
+/// Show everything about an entry, a task or a run
 ///
 /// An entry: its fields, its links both ways and its body. A task: its state, and what each attempt tried and
 /// why it failed. A run: its attempts, its tasks and what was learned in it.
@@ -27,8 +27,8 @@ use crate::ui::Ui;
   ralph-memory show run-1a2b3c4d/3
   ralph-memory show task:login
 
-Where an entry and a task or a run have the same id, the entry is shown. Write `task:` or
-`run:` before the id for the other.")]
+If an entry has the same id as a task or a run, the entry is shown. For the other,
+write `task:` or `run:` before the id.")]
 pub(crate) struct ShowArgs {
     /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name
     #[arg(value_name = "ID")]
