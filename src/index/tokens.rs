@@ -176,42 +176,8 @@ fn is_unspaced(character: char) -> bool {
 }
 
 /// Returns the runs of letters and digits.
-fn runs(text: &str) -> Runs<'_> {
-    Runs { text, at: 0 }
-}
-
-/// What [`runs`] returns. Most text is ASCII, and is looked at byte by byte.
-struct Runs<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Iterator for Runs<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        let bytes = self.text.as_bytes();
-        let mut start = None;
-        while let Some(byte) = bytes.get(self.at) {
-            let (is_part, len) = if byte.is_ascii() {
-                (byte.is_ascii_alphanumeric(), 1)
-            } else {
-                let character = self.text[self.at..].chars().next()?;
-                (character.is_alphanumeric(), character.len_utf8())
-            };
-            match (is_part, start) {
-                (true, None) => start = Some(self.at),
-                (false, Some(start)) => {
-                    let run = &self.text[start..self.at];
-                    self.at += len;
-                    return Some(run);
-                }
-                _ => {}
-            }
-            self.at += len;
-        }
-        start.map(|start| &self.text[start..])
-    }
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric()).filter(|run| !run.is_empty())
 }
 
 fn lower_case(word: &str, lower: &mut String) {
