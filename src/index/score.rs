@@ -91,12 +91,8 @@ pub(crate) struct Scores<'a> {
 impl<'a> Scores<'a> {
     /// Scores every live document of the snapshot.
     pub(crate) fn new(snapshot: &'a Snapshot, query: &TextQuery) -> tantivy::Result<Scores<'a>> {
-        let mut scores = Scores {
-            snapshot,
-            plan: QueryPlan::new(snapshot, query)?,
-            candidates: Vec::new(),
-            extra: Extra::new(),
-        };
+        let mut scores =
+            Scores { snapshot, plan: QueryPlan::new(snapshot, query)?, candidates: Vec::new(), extra: Extra::new() };
         let norms = scores.norms();
         for segment in 0..snapshot.segments.len() {
             scores.score_segment(segment, &norms, query)?;
