@@ -9,10 +9,9 @@
 //! characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
 //! characters is found. A character that stands alone is a token of its own.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use hashbrown::HashTable;
 use tantivy::tokenizer::{
     Language, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager,
 };
@@ -212,7 +211,7 @@ fn camel_end(word: &str) -> usize {
 pub(super) struct Stems {
     stemmer: TextAnalyzer,
     /// Words and their stems, under a hash of the word.
-    known: HashMap<u64, (String, String), BuildHasherDefault<IsHash>>,
+    known: HashTable<(String, String)>,
 }
 
 /// A project's vocabulary fits; a stream of random words does not grow without limit.
@@ -221,38 +220,23 @@ const MAX_KNOWN_STEMS: usize = 50_000;
 impl Default for Stems {
     fn default() -> Stems {
         let stemmer = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build();
-        Stems { stemmer, known: HashMap::default() }
+        Stems { stemmer, known: HashTable::new() }
     }
 }
 
 impl Stems {
     fn stem(&mut self, word: &str) -> &str {
-        let hash = xxh3_64(word.as_bytes());
-        if self.known.get(&hash).is_none_or(|(known, _)| known != word) {
-            if self.known.len() >= MAX_KNOWN_STEMS {
-                self.known.clear();
-            }
+        if self.known.len() >= MAX_KNOWN_STEMS {
+            self.known.clear();
+        }
+        let hash = |word: &str| xxh3_64(word.as_bytes());
+        let place = self.known.entry(hash(word), |(known, _)| known == word, |(known, _)| hash(known));
+        let known = place.or_insert_with(|| {
             let mut stem = word.to_owned();
             self.stemmer.token_stream(word).process(&mut |token| stem.clone_from(&token.text));
-            self.known.insert(hash, (word.to_owned(), stem));
-        }
-        &self.known[&hash].1
-    }
-}
-
-/// A hasher for values that are hashes already.
-#[derive(Default)]
-struct IsHash(u64);
-
-impl Hasher for IsHash {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = xxh3_64(bytes);
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+            (word.to_owned(), stem)
+        });
+        &known.into_mut().1
     }
 }
 

@@ -36,7 +36,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
-use crate::store::{Anchor, Store};
+use crate::store::Store;
 
 use self::heads::Heads;
 use self::manifest::{ManifestFile, StaleDocuments};
@@ -318,7 +318,7 @@ impl Catalog {
         if is_same_index && !is_news && !self.changed_since_manifest() {
             return Ok(());
         }
-        let (old_heads, key) = (self.heads.number, store.make_anchor()?.key());
+        let (old_heads, key) = (self.heads.number, store.make_cache_key()?);
         self.heads.save(store, self.area, &mut self.table, key)?;
         self.table.compact_names();
         let flags = |row: &Row| {
@@ -352,7 +352,7 @@ impl Catalog {
             index_is_known: index_id.is_none(),
             ..Catalog::default()
         };
-        let Some(key) = store.anchor().map(Anchor::key) else { return catalog };
+        let Some(key) = store.cache_key() else { return catalog };
         let load = |index_id| ManifestFile { store, area, index_id, key }.load();
         let Some((header, table, stale)) = index_id.and_then(load) else { return catalog };
         (catalog.table, catalog.stale) = (table, stale);
