@@ -96,7 +96,7 @@ where
 }
 
 /// The fingerprints of files, by path.
-type Files = BTreeMap<String, u64>;
+type Fingerprints = BTreeMap<String, u64>;
 
 /// The state of the thread.
 struct WatchLoop<W> {
@@ -104,9 +104,9 @@ struct WatchLoop<W> {
     watcher: Watcher,
     sender: SyncSender<WatchEvent>,
     /// The files that the receiver knows.
-    told: Files,
+    told: Fingerprints,
     /// The files at the last scan, and how they differ from those; `None` where they do not.
-    unsent: Option<(Files, FileChanges)>,
+    unsent: Option<(Fingerprints, FileChanges)>,
     notices: Vec<String>,
     /// The last reason why the index could not be kept up to date, which is reported once.
     index_failure: Option<String>,
@@ -119,7 +119,7 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
             workspace,
             watcher,
             sender,
-            told: Files::new(),
+            told: Fingerprints::new(),
             unsent: None,
             notices: Vec::new(),
             index_failure: None,
@@ -196,8 +196,8 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
     }
 
     /// Returns the files of a scan, and how they differ from those that the receiver knows; `None` where they do not.
-    fn compare(&self, catalogs: &[Catalog]) -> Option<(Files, FileChanges)> {
-        let (mut now, mut changes) = (Files::new(), FileChanges::default());
+    fn compare(&self, catalogs: &[Catalog]) -> Option<(Fingerprints, FileChanges)> {
+        let (mut now, mut changes) = (Fingerprints::new(), FileChanges::default());
         for catalog in catalogs {
             for row in catalog.rows() {
                 let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
