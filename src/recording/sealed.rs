@@ -30,6 +30,7 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// stand still meanwhile: a note that is lost makes two attempts of one.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait with what is written again soon.
+#[cfg(feature = "runner")]
 const SHORT_TIMEOUT: Duration = Duration::from_millis(25);
 /// How long to wait before the next try.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -81,6 +82,7 @@ impl OpenSealed {
     }
 
     /// Replaces the content. Nothing is created, also where the file was removed.
+    #[cfg(feature = "runner")]
     pub(super) fn replace(&self, content: &impl Serialize) -> io::Result<()> {
         lock(&self.file, File::try_lock, SHORT_TIMEOUT)?;
         let written = self.rewrite(content);
