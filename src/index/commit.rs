@@ -11,7 +11,7 @@ use super::directory::CacheDirectory;
 use super::document::{Document, IndexFields};
 use super::guard::guarded;
 use super::tokens::{self, Stems};
-use crate::store::{Anchor, FileKind, Folder};
+use crate::store::{FileKind, Folder};
 
 /// Names the file which records that every checksum was verified since the machine was started.
 const SEAL: &str = "seal";
@@ -30,17 +30,17 @@ impl Committed {
     /// Opens the index in `folder`, if there is one that can be trusted.
     ///
     /// Anyone can put files into its folder, and a repository can contain them. So a file counts only if it was written
-    /// here, with this `anchor`, and if its stat is the same as after the commit. Nothing is synced when the index is
+    /// here, with this key of the cache, and if its stat is the same as after the commit. Nothing is synced when the index is
     /// written, so after a restart of the machine (`boot` identifies the start) every checksum is verified once.
     ///
     /// # Errors
     ///
     /// Those of the file system, and other problems of the files.
-    pub fn open(folder: Folder, anchor: Anchor, boot: &str) -> tantivy::Result<Committed> {
+    pub fn open(folder: Folder, key: u64, boot: &str) -> tantivy::Result<Committed> {
         let folder = Arc::new(folder);
         let mut attempt = 1;
         loop {
-            let opened = guarded(|| Committed::try_open(&folder, anchor, boot));
+            let opened = guarded(|| Committed::try_open(&folder, key, boot));
             match opened.unwrap_or_else(|_| Err(TantivyError::SystemError("a file of the index is damaged".to_owned())))
             {
                 // A segment that was merged away after its list was read: read the list again.
@@ -54,11 +54,11 @@ impl Committed {
         }
     }
 
-    fn try_open(folder: &Arc<Folder>, anchor: Anchor, boot: &str) -> tantivy::Result<Committed> {
+    fn try_open(folder: &Arc<Folder>, key: u64, boot: &str) -> tantivy::Result<Committed> {
         if folder.stat_of("meta.json")?.kind != FileKind::File {
             return Err(OpenReadError::FileDoesNotExist("meta.json".into()).into());
         }
-        let directory = CacheDirectory::new(folder, anchor, boot);
+        let directory = CacheDirectory::new(folder, key, boot);
         Committed::open_in(&directory, folder).map_err(|error| directory.explain(error))
     }
 
@@ -133,13 +133,13 @@ impl Writer {
     /// Those of opening an index that is broken, and of the file system.
     pub(crate) fn begin(
         folder: Folder,
-        anchor: Anchor,
+        key: u64,
         boot: &str,
         fresh: bool,
         n_expected: usize,
     ) -> tantivy::Result<Writer> {
         let folder = Arc::new(folder);
-        let directory = CacheDirectory::new(&folder, anchor, boot);
+        let directory = CacheDirectory::new(&folder, key, boot);
         Writer::begin_in(directory.clone(), &folder, fresh, n_expected).map_err(|error| directory.explain(error))
     }
 
@@ -212,7 +212,7 @@ pub(crate) fn reseal(store: &crate::store::Store, index: &str) {
     use std::path::Path;
     use tantivy::directory::Directory as _;
     let folder = Arc::new(store.make_cache_folder(index).unwrap());
-    let directory = CacheDirectory::new(&folder, store.anchor().unwrap(), "");
+    let directory = CacheDirectory::new(&folder, store.cache_key().unwrap(), "");
     let list = directory.atomic_read(Path::new("meta.json")).unwrap();
     directory.reseal(&list);
 }
@@ -242,14 +242,14 @@ mod tests {
         fn write(&self, boot: &str) {
             let text = "---\ntitle: \"A title of several words\"\n---\n\nA body of several words.\n";
             let entry = crate::entry::read(".ralph/knowledge/a.md", text.as_bytes());
-            let mut writer = Writer::begin(self.folder(), self.store.make_anchor().unwrap(), boot, true, 1).unwrap();
+            let mut writer = Writer::begin(self.folder(), self.store.make_cache_key().unwrap(), boot, true, 1).unwrap();
             let path = ".ralph/knowledge/a.md";
             writer.add(Document { path, head: &entry.head, body: &entry.body, text: &entry.text });
             writer.commit("one").unwrap();
         }
 
         fn opens(&self, boot: &str) -> bool {
-            Committed::open(self.folder(), self.store.anchor().unwrap(), boot).is_ok()
+            Committed::open(self.folder(), self.store.cache_key().unwrap(), boot).is_ok()
         }
 
         /// The names of the segment's files.

@@ -17,7 +17,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tantivy::TantivyError;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -28,7 +28,7 @@ use tantivy::directory::{
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::io_cause;
-use crate::store::{Anchor, FileStat, Folder};
+use crate::store::{FileStat, Folder};
 
 /// Where a process finds its open files, by number.
 const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
@@ -66,7 +66,7 @@ struct IndexFiles {
 
 /// The first error of the file system, if there was one.
 #[derive(Debug, Clone, Default)]
-struct RefusedFile(Arc<Mutex<Option<i32>>>);
+struct RefusedFile(Arc<OnceLock<i32>>);
 
 impl RefusedFile {
     fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
@@ -74,18 +74,18 @@ impl RefusedFile {
             // A name that is taken, or missing, is not a fault of the disk.
             let is_fault = !matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound);
             if let Some(number) = error.raw_os_error().filter(|_| is_fault) {
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(number);
+                let _ = self.0.set(number);
             }
         })
     }
 }
 
 impl CacheDirectory {
-    pub(super) fn new(folder: &Arc<Folder>, anchor: Anchor, boot: &str) -> CacheDirectory {
+    pub(super) fn new(folder: &Arc<Folder>, key: u64, boot: &str) -> CacheDirectory {
         CacheDirectory {
             folder: Arc::clone(folder),
             refused: RefusedFile::default(),
-            key: anchor.key(),
+            key,
             boot: boot.to_owned(),
             files: Arc::default(),
         }
@@ -147,8 +147,8 @@ impl CacheDirectory {
     /// Replaces an unhelpful error with that of the file system.
     pub(super) fn explain(&self, error: TantivyError) -> TantivyError {
         let tells = io_cause(&error).is_some_and(|cause| cause.raw_os_error().is_some());
-        match *self.refused.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(number) if !tells => io::Error::from_raw_os_error(number).into(),
+        match self.refused.0.get() {
+            Some(number) if !tells => io::Error::from_raw_os_error(*number).into(),
             _ => error,
         }
     }

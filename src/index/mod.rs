@@ -35,7 +35,7 @@ pub(crate) use guard::guarded;
 pub use guard::is_guarded;
 pub(crate) use highlights::highlights;
 pub use overlay::OverlayBuilder;
-pub(crate) use query::{Part, TextQuery, Weights};
+pub(crate) use query::{Part, TEXT as TEXT_WEIGHT, TextQuery};
 pub(crate) use score::{Candidate, Match, Scores, TermEvidence};
 pub use snapshot::Snapshot;
 

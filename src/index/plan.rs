@@ -12,7 +12,7 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
 use super::document::{N_OF_STREAM, TAG_SEPARATOR};
-use super::query::{TextQuery, Weights};
+use super::query::{COVERAGE_TERMS, FIELDS, FIRST_LINE, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS, TextQuery};
 use super::snapshot::Snapshot;
 use super::tokens::{self, Stems};
 
@@ -20,8 +20,6 @@ use super::tokens::{self, Stems};
 pub(super) const K1: f32 = 1.2;
 /// Scores are counted in millionths.
 pub(super) const UNIT: f64 = 1_000_000.0;
-/// A document's matched terms are bits of a `u16` while coverage is counted.
-const MAX_COVERAGE_TERMS: usize = 16;
 
 /// What a query looks for in a snapshot.
 #[derive(Default)]
@@ -60,106 +58,69 @@ pub(super) struct TagPoints {
     pub(super) points: [i64; 3],
 }
 
-/// Builds the plan of a query.
-struct Planner<'a> {
-    snapshot: &'a Snapshot,
-    weights: Weights,
-    plan: QueryPlan,
-}
-
 impl QueryPlan {
     /// Returns the plan of a query.
-    pub(super) fn new(snapshot: &Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<QueryPlan> {
-        let mut planner = Planner { snapshot, weights, plan: QueryPlan::default() };
+    pub(super) fn new(snapshot: &Snapshot, query: &TextQuery) -> tantivy::Result<QueryPlan> {
+        let mut plan = QueryPlan::default();
         let mut stems = Stems::default();
-        if weights.text > 0.0 {
-            planner.plan_text(query, &mut stems)?;
+        if query.text_weight > 0.0 {
+            plan.plan_text(snapshot, query, &mut stems)?;
         }
-        planner.plan_tags(query, &mut stems)?;
-        Ok(planner.plan)
+        plan.plan_tags(snapshot, query, &mut stems)?;
+        Ok(plan)
     }
-}
 
-impl Planner<'_> {
-    fn plan_text(&mut self, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
-        let weights = self.weights;
-        let field_weights = [weights.title, weights.tags, weights.body, weights.questions];
-        for stream in 0..2 {
-            let share = if stream == 0 { 1.0 - weights.parts_share } else { weights.parts_share };
+    fn plan_text(&mut self, snapshot: &Snapshot, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
+        for (stream, share) in STREAMS.into_iter().enumerate() {
             let mut terms = Vec::new();
-            for (text, query_weight) in query_terms(&query.text, stream, weights.first_line, stems) {
+            for (text, query_weight) in query_terms(&query.text, stream, stems) {
                 let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0, says: 0.0 };
                 let fields = stream * N_OF_STREAM..(stream + 1) * N_OF_STREAM;
                 let places =
-                    fields.map(|field| self.look_up(field, &term.text)).collect::<tantivy::Result<Vec<_>>>()?;
+                    fields.map(|field| look_up(snapshot, field, &term.text)).collect::<tantivy::Result<Vec<_>>>()?;
                 let most_frequent = places.iter().map(|(_, frequency)| *frequency).max().unwrap_or(0);
                 // A word is as rare as in the field that has it most often. By the field's own count, an everyday word
                 // that few titles have would weigh like a name.
-                let rarity = self.idf(most_frequent) * f64::from(K1 + 1.0) * query_weight * share * weights.text;
+                let rarity =
+                    idf(snapshot, most_frequent) * f64::from(K1 + 1.0) * query_weight * share * query.text_weight;
                 for (within, (postings, frequency)) in places.into_iter().enumerate() {
                     if frequency > 0 {
-                        let factor = (rarity * field_weights[within]) as f32;
+                        let factor = (rarity * FIELDS[within]) as f32;
                         term.fields.push(PlannedField { field: stream * N_OF_STREAM + within, factor, postings });
                     }
                 }
-                term.coverage = self.idf(most_frequent);
+                term.coverage = idf(snapshot, most_frequent);
                 // An unknown term counts no more than a known one: in a small memory most words of a task are unknown.
-                term.says = self.idf(most_frequent.max(1)) * query_weight;
+                term.says = idf(snapshot, most_frequent.max(1)) * query_weight;
                 term.worth = if most_frequent == 0 { 0.0 } else { term.coverage * query_weight };
                 terms.push(term);
             }
-            if stream == 0 && terms.len() <= weights.coverage_terms.min(MAX_COVERAGE_TERMS) && weights.coverage > 0.0 {
-                self.plan.coverage_total = terms.iter().map(|term| term.coverage).sum();
+            if stream == 0 && terms.len() <= COVERAGE_TERMS {
+                self.coverage_total = terms.iter().map(|term| term.coverage).sum();
                 for (index, term) in terms.iter_mut().enumerate() {
                     term.bit = 1 << index;
                 }
             }
-            self.plan.asked[stream] = heaviest(&terms, weights.max_terms);
+            self.asked[stream] = heaviest(&terms);
             terms.retain(|term| !term.fields.is_empty());
-            if terms.len() > weights.max_terms {
+            if terms.len() > MAX_TERMS {
                 terms.sort_by(|one, other| other.worth.total_cmp(&one.worth).then_with(|| one.text.cmp(&other.text)));
-                terms.truncate(weights.max_terms);
+                terms.truncate(MAX_TERMS);
             }
-            self.plan.terms.extend(terms);
+            self.terms.extend(terms);
         }
         Ok(())
     }
 
-    /// Returns where the segments have a term, and how many live documents do.
-    fn look_up(&self, field: usize, term: &str) -> tantivy::Result<(Vec<Option<TermInfo>>, u64)> {
-        let field = self.snapshot.fields.text[field];
-        let mut frequency = 0;
-        let mut infos = Vec::with_capacity(self.snapshot.segments.len());
-        for segment in &self.snapshot.segments {
-            let inverted = segment.reader.inverted_index(field)?;
-            let info = inverted.get_term_info(&tantivy::Term::from_field_text(field, term))?;
-            if let Some(info) = &info {
-                frequency += if segment.dead.is_empty() {
-                    u64::from(info.doc_freq)
-                } else {
-                    segment.live_frequency(&inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?)
-                };
-            }
-            infos.push(info);
-        }
-        Ok((infos, frequency))
-    }
-
-    fn idf(&self, frequency: u64) -> f64 {
-        let (all, frequency) = (self.snapshot.n_live as f64, frequency as f64);
-        (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln()
-    }
-
     /// Finds the tags whose words are all in the task's text, in the feature's name or in a path.
-    fn plan_tags(&mut self, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
+    fn plan_tags(&mut self, snapshot: &Snapshot, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
         let text = if query.tag_text.is_empty() { &query.text } else { &query.tag_text };
         let task = tokens::tag_words(text, stems);
         let feature = query.feature.as_deref().map(|feature| tokens::tag_words(feature, stems)).unwrap_or_default();
-        let short = self.weights.short_path_part;
         let path_words = |path: &String| {
             let parts: Vec<&str> = path
                 .split(|character: char| !character.is_alphanumeric())
-                .filter(|part| part.chars().count() > short)
+                .filter(|part| part.chars().count() > SHORT_PATH_PART)
                 .collect();
             parts.join(" ")
         };
@@ -168,10 +129,9 @@ impl Planner<'_> {
         let mut first_words: Vec<&String> = task.iter().chain(&feature).chain(paths.iter().flatten()).collect();
         first_words.sort_unstable();
         first_words.dedup();
-        let points = [self.weights.task_tag, self.weights.feature_tag, self.weights.path_tag]
-            .map(|points| (points * UNIT).round() as i64);
-        for (index, segment) in self.snapshot.segments.iter().enumerate() {
-            let inverted = segment.reader.inverted_index(self.snapshot.fields.tag)?;
+        let points = TAG_POINTS.map(|points| (points * UNIT).round() as i64);
+        for (index, segment) in snapshot.segments.iter().enumerate() {
+            let inverted = segment.reader.inverted_index(snapshot.fields.tag)?;
             for first in &first_words {
                 // Every tag whose first word this is: the word alone, or the word and a separator.
                 let end = format!("{first}{}", char::from(TAG_SEPARATOR as u8 + 1));
@@ -185,7 +145,7 @@ impl Planner<'_> {
                     let matches = [is_in(&task), is_in(&feature), paths.iter().any(is_in)];
                     if matches.contains(&true) {
                         let points = std::array::from_fn(|part| if matches[part] { points[part] } else { 0 });
-                        self.plan.tags.push(TagPoints { segment: index, postings: info.clone(), points });
+                        self.tags.push(TagPoints { segment: index, postings: info.clone(), points });
                     }
                 }
             }
@@ -194,16 +154,41 @@ impl Planner<'_> {
     }
 }
 
+/// Returns where the segments have a term, and how many live documents do.
+fn look_up(snapshot: &Snapshot, field: usize, term: &str) -> tantivy::Result<(Vec<Option<TermInfo>>, u64)> {
+    let field = snapshot.fields.text[field];
+    let mut frequency = 0;
+    let mut infos = Vec::with_capacity(snapshot.segments.len());
+    for segment in &snapshot.segments {
+        let inverted = segment.reader.inverted_index(field)?;
+        let info = inverted.get_term_info(&tantivy::Term::from_field_text(field, term))?;
+        if let Some(info) = &info {
+            frequency += if segment.dead.is_empty() {
+                u64::from(info.doc_freq)
+            } else {
+                segment.live_frequency(&inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?)
+            };
+        }
+        infos.push(info);
+    }
+    Ok((infos, frequency))
+}
+
+fn idf(snapshot: &Snapshot, frequency: u64) -> f64 {
+    let (all, frequency) = (snapshot.n_live as f64, frequency as f64);
+    (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln()
+}
+
 /// Returns the total weight of the `n` most telling terms.
-fn heaviest(terms: &[PlannedTerm], n: usize) -> f64 {
+fn heaviest(terms: &[PlannedTerm]) -> f64 {
     let mut says: Vec<f64> = terms.iter().map(|term| term.says).collect();
     says.sort_unstable_by(|one, other| other.total_cmp(one));
-    says.iter().take(n).sum()
+    says.iter().take(MAX_TERMS).sum()
 }
 
 /// Returns the distinct terms of a query in one stream, each with its weight: more for a term that
 /// occurs often, and for one in the first of several lines.
-fn query_terms(text: &str, stream: usize, first_line: f64, stems: &mut Stems) -> Vec<(String, f64)> {
+fn query_terms(text: &str, stream: usize, stems: &mut Stems) -> Vec<(String, f64)> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let title = lines.next().unwrap_or_default();
     let has_title = lines.next().is_some();
@@ -226,7 +211,7 @@ fn query_terms(text: &str, stream: usize, first_line: f64, stems: &mut Stems) ->
         each(title, stems, &mut |token| in_title[places[token]] = true);
         for ((_, weight), in_title) in weights.iter_mut().zip(in_title) {
             if in_title {
-                *weight *= first_line;
+                *weight *= FIRST_LINE;
             }
         }
     }

@@ -19,7 +19,7 @@ use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::document::{Filter, N_OF_STREAM, N_TEXTS};
 use super::plan::{K1, QueryPlan, TagPoints, UNIT};
-use super::query::{Part, TextQuery, Weights};
+use super::query::{COVERAGE, Part, TextQuery};
 use super::snapshot::{Segment, Snapshot, documents};
 
 /// BM25's length normalisation, at the value of Robertson and of every engine.
@@ -84,21 +84,15 @@ impl TermList<'_> {
 pub(crate) struct Scores<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) plan: QueryPlan,
-    weights: Weights,
     pub(super) candidates: Vec<Candidate>,
     pub(super) extra: Extra,
 }
 
 impl<'a> Scores<'a> {
     /// Scores every live document of the snapshot.
-    pub(crate) fn new(snapshot: &'a Snapshot, query: &TextQuery, weights: Weights) -> tantivy::Result<Scores<'a>> {
-        let mut scores = Scores {
-            snapshot,
-            plan: QueryPlan::new(snapshot, query, weights)?,
-            weights,
-            candidates: Vec::new(),
-            extra: Extra::new(),
-        };
+    pub(crate) fn new(snapshot: &'a Snapshot, query: &TextQuery) -> tantivy::Result<Scores<'a>> {
+        let mut scores =
+            Scores { snapshot, plan: QueryPlan::new(snapshot, query)?, candidates: Vec::new(), extra: Extra::new() };
         let norms = scores.norms();
         for segment in 0..snapshot.segments.len() {
             scores.score_segment(segment, &norms, query)?;
@@ -299,7 +293,7 @@ impl<'a> Scores<'a> {
             return 0;
         }
         let covered: f64 = self.plan.terms.iter().filter(|term| term.bit & mask != 0).map(|term| term.coverage).sum();
-        (text as f64 * self.weights.coverage * covered / self.plan.coverage_total).round() as i64
+        (text as f64 * COVERAGE * covered / self.plan.coverage_total).round() as i64
     }
 }
 

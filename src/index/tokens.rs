@@ -9,10 +9,9 @@
 //! characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
 //! characters is found. A character that stands alone is a token of its own.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use hashbrown::HashTable;
 use tantivy::tokenizer::{
     Language, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager,
 };
@@ -176,42 +175,8 @@ fn is_unspaced(character: char) -> bool {
 }
 
 /// Returns the runs of letters and digits.
-fn runs(text: &str) -> Runs<'_> {
-    Runs { text, at: 0 }
-}
-
-/// What [`runs`] returns. Most text is ASCII, and is looked at byte by byte.
-struct Runs<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Iterator for Runs<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        let bytes = self.text.as_bytes();
-        let mut start = None;
-        while let Some(byte) = bytes.get(self.at) {
-            let (is_part, len) = if byte.is_ascii() {
-                (byte.is_ascii_alphanumeric(), 1)
-            } else {
-                let character = self.text[self.at..].chars().next()?;
-                (character.is_alphanumeric(), character.len_utf8())
-            };
-            match (is_part, start) {
-                (true, None) => start = Some(self.at),
-                (false, Some(start)) => {
-                    let run = &self.text[start..self.at];
-                    self.at += len;
-                    return Some(run);
-                }
-                _ => {}
-            }
-            self.at += len;
-        }
-        start.map(|start| &self.text[start..])
-    }
+fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric()).filter(|run| !run.is_empty())
 }
 
 fn lower_case(word: &str, lower: &mut String) {
@@ -246,7 +211,7 @@ fn camel_end(word: &str) -> usize {
 pub(super) struct Stems {
     stemmer: TextAnalyzer,
     /// Words and their stems, under a hash of the word.
-    known: HashMap<u64, (String, String), BuildHasherDefault<IsHash>>,
+    known: HashTable<(String, String)>,
 }
 
 /// A project's vocabulary fits; a stream of random words does not grow without limit.
@@ -255,38 +220,23 @@ const MAX_KNOWN_STEMS: usize = 50_000;
 impl Default for Stems {
     fn default() -> Stems {
         let stemmer = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build();
-        Stems { stemmer, known: HashMap::default() }
+        Stems { stemmer, known: HashTable::new() }
     }
 }
 
 impl Stems {
     fn stem(&mut self, word: &str) -> &str {
-        let hash = xxh3_64(word.as_bytes());
-        if self.known.get(&hash).is_none_or(|(known, _)| known != word) {
-            if self.known.len() >= MAX_KNOWN_STEMS {
-                self.known.clear();
-            }
+        if self.known.len() >= MAX_KNOWN_STEMS {
+            self.known.clear();
+        }
+        let hash = |word: &str| xxh3_64(word.as_bytes());
+        let place = self.known.entry(hash(word), |(known, _)| known == word, |(known, _)| hash(known));
+        let known = place.or_insert_with(|| {
             let mut stem = word.to_owned();
             self.stemmer.token_stream(word).process(&mut |token| stem.clone_from(&token.text));
-            self.known.insert(hash, (word.to_owned(), stem));
-        }
-        &self.known[&hash].1
-    }
-}
-
-/// A hasher for values that are hashes already.
-#[derive(Default)]
-struct IsHash(u64);
-
-impl Hasher for IsHash {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = xxh3_64(bytes);
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+            (word.to_owned(), stem)
+        });
+        &known.into_mut().1
     }
 }
 

@@ -26,8 +26,12 @@ pub(crate) const SESSIONS: &str = "sessions";
 const OPTIONS: &str = "run.json";
 /// The largest file in that folder that is read, in bytes.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
-/// How long to wait for another process, which has the lock for less than a millisecond.
-const TIMEOUT: Duration = Duration::from_millis(25);
+/// How long to wait at most for another process. It has the lock for less than a millisecond, unless the machine lets it
+/// stand still meanwhile: a note that is lost makes two attempts of one.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// How long to wait with what is written again soon.
+#[cfg(feature = "runner")]
+const SHORT_TIMEOUT: Duration = Duration::from_millis(25);
 /// How long to wait before the next try.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -56,7 +60,7 @@ pub(crate) fn update<Content: Default + Serialize + DeserializeOwned, T>(
     change: impl FnOnce(&mut Content, bool) -> T,
 ) -> io::Result<T> {
     let open = OpenSealed::open(workspace, SESSIONS, name)?;
-    lock(&open.file, File::try_lock)?;
+    lock(&open.file, File::try_lock, timeout(workspace))?;
     let bytes = bytes_of(&open.file)?;
     let mut content = content(&bytes, Some(open.key)).unwrap_or_default();
     let result = change(&mut content, bytes.is_empty());
@@ -78,8 +82,9 @@ impl OpenSealed {
     }
 
     /// Replaces the content. Nothing is created, also where the file was removed.
+    #[cfg(feature = "runner")]
     pub(super) fn replace(&self, content: &impl Serialize) -> io::Result<()> {
-        lock(&self.file, File::try_lock)?;
+        lock(&self.file, File::try_lock, SHORT_TIMEOUT)?;
         let written = self.rewrite(content);
         self.file.unlock()?;
         written
@@ -106,7 +111,7 @@ pub(crate) fn read_locked<Content: Default + DeserializeOwned>(workspace: &Works
 pub(super) fn bytes_locked(workspace: &Workspace, folder: &str, name: &str) -> io::Result<Vec<u8>> {
     let file = workspace.store.folder(&format!("state/{folder}"))?.open_file(name)?;
     // Whoever writes it empties it first.
-    lock(&file, File::try_lock_shared)?;
+    lock(&file, File::try_lock_shared, timeout(workspace))?;
     bytes_of(&file)
 }
 
@@ -153,12 +158,21 @@ pub(crate) fn kept_options(workspace: &Workspace) -> Option<String> {
     read::<Box<RawValue>>(workspace, OPTIONS).map(|options| options.get().to_owned())
 }
 
-fn lock(file: &File, try_lock: fn(&File) -> std::result::Result<(), TryLockError>) -> io::Result<()> {
+/// Returns how long this caller waits for a lock; a hook waits a shorter time.
+fn timeout(workspace: &Workspace) -> Duration {
+    TIMEOUT.min(workspace.lock_timeout())
+}
+
+fn lock(
+    file: &File,
+    try_lock: fn(&File) -> std::result::Result<(), TryLockError>,
+    timeout: Duration,
+) -> io::Result<()> {
     let started = Instant::now();
     loop {
         match try_lock(file) {
             Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if started.elapsed() < TIMEOUT => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if started.elapsed() < timeout => std::thread::sleep(PAUSE),
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => return Err(error),
         }

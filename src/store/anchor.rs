@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use rustix::fs::OFlags;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{FileKind, FileStat, is_missing, is_outside};
 use super::layout::Store;
@@ -26,29 +26,6 @@ use super::user_key::UserKey;
 
 /// The name of the file, in `cache/`.
 const ANCHOR: &str = "anchor";
-
-/// The key of the cache's files, which were written here. It is short, as fast as the checksums that it is for, and good as
-/// long as nobody else reads the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Anchor(u64);
-
-impl Anchor {
-    /// Returns the key.
-    pub fn key(self) -> u64 {
-        self.0
-    }
-
-    /// Returns a line for a list in the cache, with its line end and a proof that it was written here.
-    pub fn sealed_line(self, line: &str) -> String {
-        format!("{line}\t{:016x}\n", xxh3_64_with_seed(line.as_bytes(), self.0))
-    }
-
-    /// Returns the content of a line of such a list, if it was written here.
-    pub fn unsealed_line(self, line: &str) -> Option<&str> {
-        let (line, sum) = line.rsplit_once('\t')?;
-        (u64::from_str_radix(sum, 16).ok()? == xxh3_64_with_seed(line.as_bytes(), self.0)).then_some(line)
-    }
-}
 
 /// Returns what tells the folder with this lock file from every other one: the file's numbers, which a copy does not keep,
 /// or, if the file system has no birth times, the folder's path too.
@@ -112,25 +89,26 @@ impl Store {
         Ok(user_key.derive("state", &place_of(stat.ino(), born.map(|born| born.as_nanos()), memory)))
     }
 
-    /// Returns the anchor of the cache; without one, nothing in the cache was made here.
-    pub fn anchor(&self) -> Option<Anchor> {
+    /// Returns the key of the cache's files, which were written here; without one, nothing in the cache was. It is short, as
+    /// fast as the checksums that it is for, and good as long as nobody else reads the cache.
+    pub fn cache_key(&self) -> Option<u64> {
         let FileStat { kind, ino, ctime, .. } = self.folder("cache").ok()?.stat_of(ANCHOR).ok()?;
         let user_key = self.user_key.kept();
         if kind != FileKind::File || user_key.is_none() && self.user_key.has_folders() {
             return None;
         }
         let user_key = user_key.unwrap_or(SealKey::new([0; SUM_BYTES]));
-        Some(Anchor(xxh3_64(&user_key.sum(&[b"cache\0", format!("{ino} {ctime}").as_bytes()]))))
+        Some(xxh3_64(&user_key.sum(&[b"cache\0", format!("{ino} {ctime}").as_bytes()])))
     }
 
-    /// Returns the anchor of the cache, and creates it if it is missing.
+    /// Returns the key of the cache's files, and creates the anchor if it is missing.
     ///
     /// # Errors
     ///
     /// Those of the file system.
-    pub fn make_anchor(&self) -> io::Result<Anchor> {
-        if let Some(anchor) = self.anchor() {
-            return Ok(anchor);
+    pub fn make_cache_key(&self) -> io::Result<u64> {
+        if let Some(key) = self.cache_key() {
+            return Ok(key);
         }
         if self.user_key.has_folders() {
             self.user_key.make_kept()?;
@@ -142,7 +120,7 @@ impl Store {
             Ok(FileKind::Folder | FileKind::Link | FileKind::Other) => cache.remove_any(ANCHOR)?,
         }
         cache.open_private(ANCHOR, OFlags::WRONLY)?;
-        self.anchor().ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.cache_key().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -154,16 +132,10 @@ mod tests {
     fn files_from_elsewhere_are_recognised() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let [here, there] = [&one, &other].map(|place| Store::create_root(place.path()).unwrap());
-        assert_eq!(here.anchor(), None);
-        let (own, foreign) = (here.make_anchor().unwrap(), there.make_anchor().unwrap());
-        assert_eq!((here.make_anchor().unwrap(), here.anchor()), (own, Some(own)));
-        assert!(own.key() != foreign.key());
-        let line = own.sealed_line("knowledge/a\t0001");
-        assert_eq!(own.unsealed_line(line.trim_end()), Some("knowledge/a\t0001"));
-        for line in [line.trim_end(), "knowledge/a\t0001", "", "\t", "x\tzz"] {
-            assert_eq!(foreign.unsealed_line(line), None, "{line:?}");
-        }
-        assert_eq!(own.unsealed_line(&line.trim_end().replace("0001", "0002")), None);
+        assert_eq!(here.cache_key(), None);
+        let (own, foreign) = (here.make_cache_key().unwrap(), there.make_cache_key().unwrap());
+        assert_eq!((here.make_cache_key().unwrap(), here.cache_key()), (own, Some(own)));
+        assert!(own != foreign);
     }
 
     #[test]
@@ -175,19 +147,19 @@ mod tests {
             store
         };
         let (one, other) = (store("one"), store("other"));
-        assert_eq!((one.anchor(), one.state_key().unwrap()), (None, None), "nothing was locked");
-        let (anchor, state) = (one.make_anchor().unwrap(), one.make_state_key().unwrap());
+        assert_eq!((one.cache_key(), one.state_key().unwrap()), (None, None), "nothing was locked");
+        let (anchor, state) = (one.make_cache_key().unwrap(), one.make_state_key().unwrap());
         let again = store("one");
-        assert_eq!((again.anchor(), again.state_key().unwrap()), (Some(anchor), Some(state)));
-        assert!(other.anchor().is_none() && other.state_key().unwrap() != Some(state));
-        let (of_other, state_of_other) = (other.make_anchor().unwrap(), other.make_state_key().unwrap());
-        assert!(of_other.key() != anchor.key());
+        assert_eq!((again.cache_key(), again.state_key().unwrap()), (Some(anchor), Some(state)));
+        assert!(other.cache_key().is_none() && other.state_key().unwrap() != Some(state));
+        let (of_other, state_of_other) = (other.make_cache_key().unwrap(), other.make_state_key().unwrap());
+        assert!(of_other != anchor);
         assert_ne!(state_of_other, state);
         let unkeyed = Store::open(place.path()).unwrap();
-        assert!(unkeyed.anchor().is_some_and(|unkeyed| unkeyed.key() != anchor.key()));
+        assert!(unkeyed.cache_key().is_some_and(|unkeyed| unkeyed != anchor));
         // A cache whose key cannot be kept would be rebuilt by every process.
         std::fs::write(place.path().join("file"), "in the way").unwrap();
-        assert!(store("file").make_anchor().is_err() && store("file").key_problem().is_some());
+        assert!(store("file").make_cache_key().is_err() && store("file").key_problem().is_some());
         assert!(one.key_problem().is_none() && unkeyed.key_problem().is_none());
     }
 
@@ -214,8 +186,8 @@ mod tests {
                 _ => rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
                     .unwrap(),
             }
-            assert_eq!(store.anchor(), None, "{kind}");
-            assert_eq!(store.make_anchor().ok(), store.anchor(), "{kind}");
+            assert_eq!(store.cache_key(), None, "{kind}");
+            assert_eq!(store.make_cache_key().ok(), store.cache_key(), "{kind}");
             assert!(std::fs::symlink_metadata(path).unwrap().is_file(), "{kind}");
         }
     }

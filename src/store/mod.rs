@@ -34,7 +34,6 @@ mod visit;
 mod write;
 
 pub use crate::entry::path::version_of;
-pub(crate) use anchor::Anchor;
 #[cfg(feature = "runner")]
 pub(crate) use folder::parent_of;
 pub(crate) use folder::{FileKind, FileStat, Folder};

@@ -4,7 +4,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::text::nfc;
+use crate::text::{floor, nfc};
 
 /// The longest name that file systems take, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 255;
@@ -26,18 +26,16 @@ pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
         base = format!("{base}-{NAMELESS}");
     }
     let first = cut_at_word(&base, MAX_STEM_BYTES);
-    if !taken(first) {
-        return first.to_owned();
-    }
-    let mut number = 2_u64;
-    loop {
+    let numbered = (2_u64..).map(|number| {
         let suffix = format!("-{number}");
-        let stem = format!("{}{suffix}", cut_at_word(&base, MAX_STEM_BYTES - suffix.len()));
-        if !taken(&stem) {
-            return stem;
-        }
-        number += 1;
-    }
+        format!("{}{suffix}", cut_at_word(&base, MAX_STEM_BYTES - suffix.len()))
+    });
+    first_free([first.to_owned()].into_iter().chain(numbered), taken)
+}
+
+/// Returns the first of endlessly many names that is not taken.
+fn first_free(mut names: impl Iterator<Item = String>, taken: &dyn Fn(&str) -> bool) -> String {
+    names.find(|name| !taken(name)).unwrap_or_default()
 }
 
 /// Cuts a slug between two words, or inside a word that is longer than half of the limit. A slug is ASCII, so no cut
@@ -91,7 +89,7 @@ fn stamped_name(name: &str, label: &str, at: DateTime<Utc>, number: u32) -> Stri
     let number = if number > 1 { format!("-{number}") } else { String::new() };
     let end = format!(".{label}{time}{number}{extension}");
     let room = MAX_NAME_BYTES.saturating_sub(end.len());
-    format!("{}{end}", cut(stem, room))
+    format!("{}{end}", &stem[..floor(stem, room)])
 }
 
 /// Returns whether a file's name is one of a conflict version.
@@ -106,27 +104,8 @@ pub(super) fn is_conflict(name: &str) -> bool {
 /// name. Both are relative to `.ralph/`.
 pub(crate) fn archived_path(path: &str, at: DateTime<Utc>, taken: &dyn Fn(&str) -> bool) -> String {
     let (folder, name) = archive_folder(path);
-    let plain = format!("{folder}/{name}");
-    if !taken(&plain) {
-        return plain;
-    }
-    let mut number = 1;
-    loop {
-        let stamped = format!("{folder}/{}", stamped_name(name, "", at, number));
-        if !taken(&stamped) {
-            return stamped;
-        }
-        number += 1;
-    }
-}
-
-/// Returns the longest beginning of at most `limit` bytes that ends between two characters.
-pub(super) fn cut(text: &str, limit: usize) -> &str {
-    let mut end = limit.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    let stamped = (1..).map(|number| format!("{folder}/{}", stamped_name(name, "", at, number)));
+    first_free([format!("{folder}/{name}")].into_iter().chain(stamped), taken)
 }
 
 #[cfg(test)]

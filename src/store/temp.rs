@@ -15,7 +15,8 @@ use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{Folder, is_errno, is_unsupported};
-use super::name::{MAX_NAME_BYTES, cut};
+use super::name::MAX_NAME_BYTES;
+use crate::text::floor;
 
 /// How every temporary name begins.
 const PREFIX: &str = ".tmp-";
@@ -151,7 +152,7 @@ pub(super) fn temporary_name() -> String {
 pub(super) fn exchange_name(temporary: &str, target: &str, expected: &[u8], new: &[u8]) -> String {
     let start = format!("{temporary}-{:016x}-{:016x}-", xxh3_64(expected), xxh3_64(new));
     let room = MAX_NAME_BYTES - start.len();
-    format!("{start}{}", cut(target, room))
+    format!("{start}{}", &target[..floor(target, room)])
 }
 
 /// The content of a temporary file's name.

@@ -302,7 +302,7 @@ impl Workspace {
     ) -> std::result::Result<Catalog, Failure> {
         let fresh = committed.is_none();
         let folder = self.store.make_cache_folder(&index_name(area))?;
-        let mut writer = Writer::begin(folder, self.store.make_anchor()?, &boot(), fresh, scan.n_pending())?;
+        let mut writer = Writer::begin(folder, self.store.make_cache_key()?, &boot(), fresh, scan.n_pending())?;
         let mut added = Vec::new();
         let mut catalog = self.read(Work::Indexing, scan, is_over, &mut |path, entry| {
             if !fresh {
@@ -335,8 +335,8 @@ impl Workspace {
     fn committed_or_why(&self, area: Area) -> std::result::Result<Committed, Failure> {
         // A repository can contain `cache` as a link to anywhere; the store checks every part.
         let folder = self.store.folder(&format!("cache/{}", index_name(area)))?;
-        let anchor = self.store.anchor().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
-        Committed::open(folder, anchor, &boot())
+        let key = self.store.cache_key().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
+        Committed::open(folder, key, &boot())
     }
 
     pub(crate) fn index_folder(&self, area: Area) -> PathBuf {

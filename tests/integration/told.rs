@@ -406,6 +406,30 @@ fn a_context_that_is_noted_at_the_same_time_hides_no_attempt() {
     assert_eq!(memory.attempts_of_run(&run).len(), 30);
 }
 
+/// On a busy machine a process may stand still while it has the lock of the notes.
+#[test]
+fn a_record_waits_for_the_notes_of_another_process() {
+    let base = TestBase::new();
+    let memory = base.memory();
+    let (run, task) = (memory.new_run().id, Task::new("Look around"));
+    let by_tool = Report { outcome: Some(Outcome::Done), ..Report::default() };
+    memory.record(Some(&task), Some(&run), &by_tool).unwrap();
+    let notes = std::fs::File::open(base.at(".ralph/state/sessions/attempts.json")).unwrap();
+    notes.lock().unwrap();
+    let text = format!("<task-done>{}</task-done>", task.own_id());
+    let again = Report { text, ..Report::default() };
+    std::thread::scope(|scope| {
+        let telling = scope.spawn(|| memory.record(Some(&task), Some(&run), &again).map(drop));
+        let started = std::time::Instant::now();
+        while started.elapsed().as_millis() < 100 {
+            std::thread::yield_now();
+        }
+        notes.unlock().unwrap();
+        telling.join().unwrap().unwrap();
+    });
+    assert_eq!(memory.attempts_of_run(&run).len(), 1);
+}
+
 #[test]
 fn a_failure_without_an_id_among_several_open_tasks_is_at_no_task() {
     let base = TestBase::new();

@@ -2,7 +2,7 @@
 //!
 //! The rows lie in the file as they do in memory: the file belongs to this machine. Its name ends in the id of the index
 //! commit that it describes, so the commit switches from the old manifest to the new one. A checksum with the key of the
-//! cache's [anchor](crate::store::Anchor) covers all of it: a manifest that is torn, was changed or was written elsewhere
+//! cache's [anchor](crate::store::Store::cache_key) covers all of it: a manifest that is torn, was changed or was written elsewhere
 //! does not count, and the caller examines every file. This file knows nothing about entries.
 
 use std::collections::BTreeMap;

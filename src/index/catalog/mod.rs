@@ -36,7 +36,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
-use crate::store::{Anchor, Store};
+use crate::store::Store;
 
 use self::heads::Heads;
 use self::manifest::{ManifestFile, StaleDocuments};
@@ -50,9 +50,10 @@ pub(crate) use self::scan::Scan;
 pub(crate) use self::table::RowId;
 
 /// Which files a catalog lists. Each area has a manifest, heads and an index of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Area {
     /// `knowledge/` and `journal/`.
+    #[default]
     Live,
     /// The same folders below `archive/`.
     Archive,
@@ -92,7 +93,7 @@ impl Area {
 /// All entries of one [`Area`].
 ///
 /// Functions that take a `RowId` panic if it is not below [`Catalog::len`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Catalog {
     area: Area,
     /// The folder that holds `.ralph/`.
@@ -317,7 +318,7 @@ impl Catalog {
         if is_same_index && !is_news && !self.changed_since_manifest() {
             return Ok(());
         }
-        let (old_heads, key) = (self.heads.number, store.make_anchor()?.key());
+        let (old_heads, key) = (self.heads.number, store.make_cache_key()?);
         self.heads.save(store, self.area, &mut self.table, key)?;
         self.table.compact_names();
         let flags = |row: &Row| {
@@ -346,21 +347,12 @@ impl Catalog {
         let mut catalog = Catalog {
             area,
             root: store.root().to_owned(),
-            table: Table::default(),
-            heads: Heads::default(),
-            stale: StaleDocuments::new(),
             index_id: index_id.map(str::to_owned),
             // Without an index, it is known to be empty.
             index_is_known: index_id.is_none(),
-            is_saved: false,
-            changed: false,
-            n_reread: 0,
-            n_left: 0,
-            root_problems: Vec::new(),
-            shortage: 0,
-            by_id: OnceLock::new(),
+            ..Catalog::default()
         };
-        let Some(key) = store.anchor().map(Anchor::key) else { return catalog };
+        let Some(key) = store.cache_key() else { return catalog };
         let load = |index_id| ManifestFile { store, area, index_id, key }.load();
         let Some((header, table, stale)) = index_id.and_then(load) else { return catalog };
         (catalog.table, catalog.stale) = (table, stale);

@@ -1,6 +1,6 @@
 //! Retrieval: entries that match a query, scored and explained.
 //!
-//! The index scores; this module defines the query and the weights, and leaves out expired and superseded entries.
+//! The index scores; this module defines the query, and leaves out expired and superseded entries.
 
 mod event_caps;
 mod supersede;
@@ -14,47 +14,12 @@ use serde::Serialize;
 
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::index::catalog::{Catalog, RowId};
-use crate::index::{Bonus, Candidate, Failure, Filter, Match, Part, Scores, Snapshot, TextQuery, Weights};
+use crate::index::{Bonus, Candidate, Failure, Filter, Match, Part, Scores, Snapshot, TEXT_WEIGHT, TextQuery};
 use crate::text::{fold_tag, is_same_name};
 
 pub(crate) use crate::index::TermEvidence;
 pub(crate) use event_caps::beyond_caps;
 pub(crate) use supersede::{Replacements, circles};
-
-/// The weights, each with the measurement that chose it. nDCG@10 on 92 duplicate bug reports ("bugs") and 2,446 short
-/// notes ("notes"); differences are relative to the score without it.
-pub(crate) const WEIGHTS: Weights = Weights {
-    // Points for tags are the seeds' whole score. Beside words, 0.25 to 2 made no difference beyond
-    // noise on notes (-.011 to -.001).
-    text: 1.0,
-    // 1 instead of 2 lost .032 on bugs, 3 lost .009.
-    title: 2.0,
-    // As much as the body: .5 lost .017 on reports that no weight was chosen by, .016 on questions over abstracts
-    // (CACM) and .006 on the golden set, and gained .002 on notes.
-    tags: 1.0,
-    body: 1.0,
-    // As much as a title: people ask in the words of the problem, and questions are written in these words.
-    questions: 2.0,
-    // Identifiers' parts: without them, -.005 on bugs and -.007 on notes; half instead of a third,
-    // -.006 and -.003.
-    parts_share: 1.0 / 3.0,
-    // A report's first line is its title: 1.5 gained .034 on bugs. 2 gained as much there and lost
-    // .015 on texts whose first line is not a title.
-    first_line: 1.5,
-    // How much of a short query a document covers: within noise on both sets, +.003±.002 on titles
-    // of bugs against their bodies.
-    coverage: 0.3,
-    // Longer queries lost by it, .003 to .010.
-    coverage_terms: 12,
-    // The rarest words: without a cap, -.003 on bugs and -.018 on reports cut in two; and it bounds
-    // the time.
-    max_terms: 24,
-    // The seeds' points.
-    task_tag: 2.0,
-    feature_tag: 2.0,
-    path_tag: 1.0,
-    short_path_part: 2,
-};
 
 /// The largest share of meaning in a score: with a share of 1, words would find nothing.
 const MOST_MEANING: f64 = 0.99;
@@ -197,8 +162,7 @@ pub fn search(
     now: DateTime<Utc>,
     keep: &dyn Fn(&Id, &Head) -> bool,
 ) -> Result<Vec<Hit>, Failure> {
-    let weights = Weights { text: query.text_weight.unwrap_or(WEIGHTS.text), ..WEIGHTS };
-    let mut scores = Scores::new(snapshot, &text_query(query), weights)?;
+    let mut scores = Scores::new(snapshot, &text_query(query))?;
     // An archived entry replaces nothing any more.
     let superseded = superseded(&catalogs[..catalogs.len().min(1)], now);
     let is_wanted = |id: &Id, head: &Head| {
@@ -267,8 +231,7 @@ pub(crate) fn by_words(
     limit: usize,
     now: DateTime<Utc>,
 ) -> Result<Vec<(usize, RowId)>, Failure> {
-    let weights = Weights { text: query.text_weight.unwrap_or(WEIGHTS.text), ..WEIGHTS };
-    let mut scores = Scores::new(snapshot, &text_query(query), weights)?;
+    let mut scores = Scores::new(snapshot, &text_query(query))?;
     let candidates = scores.top(limit).to_vec();
     let found = located(catalogs, &scores, &candidates, now)?;
     Ok(found.into_iter().take(limit).map(|found| (found.catalog, found.row)).collect())
@@ -360,6 +323,7 @@ fn text_query(query: &Query) -> TextQuery {
         tag_text: query.text.clone(),
         feature: query.feature.clone(),
         paths: query.files.clone(),
+        text_weight: query.text_weight.unwrap_or(TEXT_WEIGHT),
         filters,
     }
 }

@@ -26,13 +26,16 @@ const MAX_TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// Nothing answers at the address; with the system's reason.
+    #[error("it cannot be reached: {0}")]
     Unreachable(String),
     /// It took longer than this many milliseconds.
+    #[error("it did not answer within {0} ms")]
     TimedOut(u64),
     /// The server answered with an error.
+    #[error("it answered {status}: {message}")]
     Refused {
         /// The HTTP status.
         status: u16,
@@ -40,21 +43,9 @@ pub enum RequestError {
         message: String,
     },
     /// The response is not one that this server should give, for this reason.
+    #[error("its answer cannot be used: {0}")]
     Broken(String),
 }
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RequestError::Unreachable(reason) => write!(formatter, "it cannot be reached: {reason}"),
-            RequestError::TimedOut(waited) => write!(formatter, "it did not answer within {waited} ms"),
-            RequestError::Refused { status, message } => write!(formatter, "it answered {status}: {message}"),
-            RequestError::Broken(reason) => write!(formatter, "its answer cannot be used: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for RequestError {}
 
 impl RequestError {
     /// Returns whether the same request may succeed a moment later: the server is busy or fails now and then.

@@ -7,6 +7,7 @@ use std::io::{self, Read as _, Write as _};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::workspace::Workspace;
 
@@ -31,8 +32,8 @@ impl SealedList {
             // A file that is not text counts as empty.
             let _ = file.take(self.max_bytes).read_to_string(&mut text);
         }
-        let Some(anchor) = workspace.store.anchor() else { return Vec::new() };
-        text.lines().filter_map(|line| serde_json::from_str(anchor.unsealed_line(line)?).ok()).collect()
+        let Some(key) = workspace.store.cache_key() else { return Vec::new() };
+        text.lines().filter_map(|line| serde_json::from_str(unsealed(line, key)?).ok()).collect()
     }
 
     /// Adds items.
@@ -55,10 +56,36 @@ impl SealedList {
 }
 
 fn sealed<T: Serialize>(workspace: &Workspace, items: &[T]) -> io::Result<Vec<u8>> {
-    let anchor = workspace.store.make_anchor()?;
+    let key = workspace.store.make_cache_key()?;
     let mut bytes = Vec::new();
     for item in items {
-        bytes.extend(anchor.sealed_line(&serde_json::to_string(item)?).into_bytes());
+        let line = serde_json::to_string(item)?;
+        writeln!(bytes, "{line}\t{:016x}", sum(&line, key))?;
     }
     Ok(bytes)
+}
+
+/// Returns the content of a line if it was written here.
+fn unsealed(line: &str, key: u64) -> Option<&str> {
+    let (line, end) = line.rsplit_once('\t')?;
+    (u64::from_str_radix(end, 16).ok()? == sum(line, key)).then_some(line)
+}
+
+fn sum(line: &str, key: u64) -> u64 {
+    xxh3_64_with_seed(line.as_bytes(), key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_from_elsewhere_are_recognised() {
+        let line = format!("knowledge/a\t0001\t{:016x}", sum("knowledge/a\t0001", 1));
+        assert_eq!(unsealed(&line, 1), Some("knowledge/a\t0001"));
+        for line in [&line, "knowledge/a\t0001", "", "\t", "x\tzz"] {
+            assert_eq!(unsealed(line, 2), None, "{line:?}");
+        }
+        assert_eq!(unsealed(&line.replace("0001", "0002"), 1), None);
+    }
 }

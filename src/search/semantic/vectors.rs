@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Numbers are as this machine has them. Records are only ever appended, those of an entry together; torn and flipped ones are
-//! skipped. Checksums have the key of the cache's [anchor](crate::store::Anchor), so that vectors which came with a
+//! skipped. Checksums have the key of the cache's [anchor](crate::store::Store::cache_key), so that vectors which came with a
 //! repository do not count. The file holds no text.
 
 use std::collections::{HashMap, HashSet};
@@ -154,7 +154,7 @@ impl VectorCache {
 
     /// Returns how many dimensions they have; `None` if no vectors can be read.
     pub fn dimensions(&self, store: &Store) -> Option<usize> {
-        read_header(&mut store.open_cache(&self.name).ok()?, store.anchor()?.key())
+        read_header(&mut store.open_cache(&self.name).ok()?, store.cache_key()?)
     }
 
     /// Scans every vector; without a query all cosines are 0. A record that cannot be read does not count: its file is
@@ -208,7 +208,7 @@ impl VectorCache {
     /// Those of the file system. Existing records stay.
     pub fn add(&self, store: &Store, _lock: &Lock, records: &[VectorRecord]) -> io::Result<()> {
         let Some(first) = records.first() else { return Ok(()) };
-        let (dimensions, key) = (first.numbers.len(), store.make_anchor()?.key());
+        let (dimensions, key) = (first.numbers.len(), store.make_cache_key()?);
         let mut bytes = Vec::with_capacity(records.len() * (OVERHEAD + dimensions) + HEADER);
         let is_new = self.dimensions(store) != Some(dimensions);
         if is_new {
@@ -246,7 +246,7 @@ impl VectorCache {
     /// Those of the file system; the old file is then unchanged.
     pub fn compact(&self, store: &Store, _lock: &Lock, keeps: &dyn Fn(u64) -> bool) -> io::Result<()> {
         let Some(dimensions) = self.dimensions(store) else { return Ok(()) };
-        let key = store.make_anchor()?.key();
+        let key = store.make_cache_key()?;
         let mut bytes = header(dimensions, key);
         let mut kept: HashSet<(u64, u16)> = HashSet::new();
         self.each(store, Some(dimensions), &mut |head, numbers| {
@@ -259,8 +259,7 @@ impl VectorCache {
 
     /// Passes every intact record to `visit`, if the file has the wanted dimensions or none are wanted.
     fn each(&self, store: &Store, wanted: Option<usize>, visit: &mut dyn FnMut(&RecordHead, &[i8])) {
-        let (Some(anchor), Ok(mut file)) = (store.anchor(), store.open_cache(&self.name)) else { return };
-        let key = anchor.key();
+        let (Some(key), Ok(mut file)) = (store.cache_key(), store.open_cache(&self.name)) else { return };
         let Some(dimensions) = read_header(&mut file, key) else { return };
         if wanted.is_some_and(|wanted| wanted != dimensions) {
             return;
@@ -423,11 +422,11 @@ mod tests {
         vectors.add(&there, &lock, std::slice::from_ref(&record)).unwrap();
         let bytes = std::fs::read(there.cache().join(vectors.path())).unwrap();
         let lock = here.cache_lock().unwrap();
-        here.make_anchor().unwrap();
+        here.make_cache_key().unwrap();
         here.write_cache(vectors.path(), &bytes).unwrap();
         assert_eq!((vectors.scan(&here, None).records, vectors.dimensions(&here)), (0, None));
         // Nor behind a header of here.
-        let key = here.anchor().unwrap().key();
+        let key = here.cache_key().unwrap();
         here.write_cache(vectors.path(), &[&header(8, key)[..], &bytes[HEADER..]].concat()).unwrap();
         assert_eq!((vectors.scan(&here, None).records, vectors.dimensions(&here)), (0, Some(8)));
         here.write_cache(vectors.path(), &bytes).unwrap();

@@ -13,10 +13,10 @@ use rustix::fs::{Mode, OFlags};
 
 use self::record::{FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head};
 use super::folder::Folder;
-use super::name::cut;
 use super::read::Unreadable;
 use super::seal::{SUM_BYTES, SealKey, hex_digits};
 use super::temp::{Durability, rename_new};
+use crate::text::floor;
 
 /// How many operations can be taken back.
 pub(super) const MAX_OPERATIONS: usize = 100;
@@ -92,7 +92,7 @@ impl UndoLog {
     /// Begins an operation of this thread, unless one has begun.
     pub(super) fn enter(self: &Arc<UndoLog>, command: &str, at: Option<DateTime<Utc>>) -> OperationScope {
         let thread = thread::current().id();
-        let command = cut(command, MAX_COMMAND).to_owned();
+        let command = command[..floor(command, MAX_COMMAND)].to_owned();
         let mut threads = self.threads();
         threads
             .entry(thread)

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SendError, SyncSender, TrySendError, sync_channe
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::changes::{PendingChanges, WatchEvent};
+use super::changes::{FileChanges, WatchEvent};
 use super::notifications::{RECONCILE, SharedHints, WakeReason, WatchMode, Watcher};
 use crate::entry::path::display_path;
 use crate::error::{Error, Result};
@@ -95,14 +95,18 @@ where
     Ok(WatchHandle { events, hints, thread: Some(thread) })
 }
 
+/// The fingerprints of files, by path.
+type Fingerprints = BTreeMap<String, u64>;
+
 /// The state of the thread.
 struct WatchLoop<W> {
     workspace: W,
     watcher: Watcher,
     sender: SyncSender<WatchEvent>,
-    /// The fingerprints of the files at the last scan, by path.
-    known: BTreeMap<String, u64>,
-    pending: PendingChanges,
+    /// The files that the receiver knows.
+    told: Fingerprints,
+    /// The files at the last scan, and how they differ from those; `None` where they do not.
+    unsent: Option<(Fingerprints, FileChanges)>,
     notices: Vec<String>,
     /// The last reason why the index could not be kept up to date, which is reported once.
     index_failure: Option<String>,
@@ -115,8 +119,8 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
             workspace,
             watcher,
             sender,
-            known: BTreeMap::new(),
-            pending: PendingChanges::default(),
+            told: Fingerprints::new(),
+            unsent: None,
             notices: Vec::new(),
             index_failure: None,
             is_ready: false,
@@ -166,12 +170,12 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
         if let Some(reason) = self.watcher.take_failure() {
             self.notices.push(format!("the files are checked every second: {reason}"));
         }
-        self.note_changes(&catalogs);
+        self.unsent = self.compare(&catalogs);
         if !self.is_ready {
             self.is_ready = true;
-            self.pending = PendingChanges::default();
+            self.told = self.unsent.take().unwrap_or_default().0;
             let folders = catalogs.iter().map(|catalog| catalog.folders().count()).sum();
-            let entries = self.known.len();
+            let entries = self.told.len();
             let polling = self.watcher.mode() == WatchMode::Poll;
             // The channel is empty.
             let _ = self.sender.try_send(WatchEvent::Ready { entries, folders, polling });
@@ -191,24 +195,27 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
         above.into_iter().chain(folders).collect()
     }
 
-    /// Notes what changed since the last scan, and remembers this one.
-    fn note_changes(&mut self, catalogs: &[Catalog]) {
-        let mut now = BTreeMap::new();
+    /// Returns the files of a scan, and how they differ from those that the receiver knows; `None` where they do not.
+    fn compare(&self, catalogs: &[Catalog]) -> Option<(Fingerprints, FileChanges)> {
+        let (mut now, mut changes) = (Fingerprints::new(), FileChanges::default());
         for catalog in catalogs {
             for row in catalog.rows() {
                 let (path, fingerprint) = (catalog.path(row), catalog.fingerprint(row));
-                let before = self.known.get(&path);
-                if before != Some(&fingerprint) {
-                    let problems = if catalog.has_problem(row) { catalog.head(row).problems } else { Vec::new() };
-                    self.pending.put(display_path(&path), before.is_some(), Some(problems));
+                if self.told.get(&path) != Some(&fingerprint) {
+                    changes.indexed.push(display_path(&path));
+                    if catalog.has_problem(row) {
+                        changes.problems.extend(catalog.head(row).problems);
+                    }
                 }
                 now.insert(path, fingerprint);
             }
         }
-        for path in self.known.keys().filter(|path| !now.contains_key(*path)) {
-            self.pending.put(display_path(path), true, None);
-        }
-        self.known = now;
+        let gone = self.told.keys().filter(|path| !now.contains_key(*path));
+        changes.removed = gone.map(|path| display_path(path)).collect();
+        changes.entries = now.len();
+        changes.indexed.sort();
+        changes.problems.sort();
+        Some((now, changes)).filter(|(_, changes)| !changes.indexed.is_empty() || !changes.removed.is_empty())
     }
 
     /// Updates the index, and returns whether no further attempt is needed.
@@ -259,12 +266,13 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
             }
             self.notices.remove(0);
         }
-        if let Some(changes) = self.pending.combined(self.known.len())
-            && !self.offer(WatchEvent::Changed(changes))?
-        {
-            return Ok(false);
+        if let Some((files, changes)) = self.unsent.take() {
+            if !self.offer(WatchEvent::Changed(changes.clone()))? {
+                self.unsent = Some((files, changes));
+                return Ok(false);
+            }
+            self.told = files;
         }
-        self.pending = PendingChanges::default();
         Ok(true)
     }
 
