@@ -184,9 +184,9 @@ pub(super) fn add_agent(workspace: &Workspace, iteration: &OpenAttempt) -> io::R
 fn read_begun(bytes: &[u8], key: Option<SealKey>) -> std::result::Result<OpenAttempt, String> {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     // Each part is a line, and one with its checksum.
-    let mut parts = lines.chunks(2).map(|part| part.concat());
+    let mut parts = lines.chunks(2).map(<[&[u8]]>::concat);
     let mut iteration: OpenAttempt = content(&parts.next().unwrap_or_default(), key)?;
-    if let Some(agent) = parts.filter_map(|part| content(&part, key).ok()).last() {
+    for agent in parts.filter_map(|part| content(&part, key).ok()) {
         iteration.agent = agent;
     }
     Ok(iteration)

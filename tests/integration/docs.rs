@@ -174,11 +174,8 @@ fn what_a_recipe_names_exists() {
         let texts = files.iter().filter(|(file, _)| *file == path || file.ends_with(&format!("/{path}")));
         texts.map(|(_, text)| text.as_str()).collect()
     };
-    let code: Vec<&String> = files
-        .iter()
-        .filter(|(path, _)| path.ends_with(".rs") || path.ends_with(".mjs"))
-        .map(|(_, text)| text)
-        .collect();
+    let is_code = |path: &str| Path::new(path).extension().is_some_and(|kind| kind == "rs" || kind == "mjs");
+    let code: Vec<&String> = files.iter().filter(|(path, _)| is_code(path)).map(|(_, text)| text).collect();
     let is_word =
         |name: &str| name.len() > 2 && name.chars().all(|character| character.is_alphanumeric() || character == '_');
     let mut wrong = Vec::new();

@@ -269,7 +269,10 @@ fn an_agent_in_a_loop_cannot_record_an_attempt() {
         attempt["task_id"] = id.into();
         let answer = agent.call("record_attempt", &attempt);
         let message = refused(&answer);
-        assert!(message.contains("a run is working on this task") && message.contains("attempt 1 of run-2"), "{message}");
+        assert!(
+            message.contains("a run is working on this task") && message.contains("attempt 1 of run-2"),
+            "{message}"
+        );
     }
     assert_eq!(base.files(".ralph/journal").len(), 1, "the sample's attempt");
 }
