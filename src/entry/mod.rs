@@ -32,6 +32,7 @@ use crate::text::{choice, nfc};
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
+#[doc(hidden)]
 pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::EntryPath;
