@@ -206,9 +206,8 @@ fn id_or_stem(id: &Id) -> String {
 
 /// Returns the items of `supersedes` as they are in the file, each once.
 fn supersedes_as_written(text: &str) -> Vec<String> {
-    let fields = frontmatter::split(text).ok().and_then(|split| frontmatter::parse(&text[split.head]).ok());
-    let value = fields.and_then(|mut fields| fields.remove("supersedes"));
-    let mut items = edit::list_items(value.as_ref());
+    let fields = frontmatter::fields_of(text).unwrap_or_default();
+    let mut items = edit::list_items(fields.get("supersedes"));
     items.sort();
     items.dedup();
     items
