@@ -78,7 +78,7 @@ pub(crate) fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
 ///
 /// It does not change when a file moves to a subfolder or to the archive, and is in the composed form (NFC),
 /// whichever form the file's name has.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Id(String);
 
