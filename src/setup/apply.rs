@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
