@@ -26,6 +26,10 @@ pub mod qdrant {
     };
     pub use crate::search::semantic::{RequestError, Timeouts};
 }
+/// See `crate::settings`.
+pub mod settings {
+    pub use crate::settings::table::{CollectionSettings, HnswSettings, QdrantSettings};
+}
 /// See `crate::agent_output::elements`.
 pub mod sigil {
     pub use crate::agent_output::elements::{Tokens, read, tokens};

@@ -90,7 +90,7 @@
 //! * Equal input gives equal bytes. A context never exceeds its budget.
 //! * Text of an entry reaches a path only as a slug, a terminal only sanitised, a prompt only folded to a line, quoted
 //!   or fenced, and with sigils defused.
-//! * Text that looks like a [secret](text::secret) reaches no entry: knowledge with one is refused, and the journal has
+//! * Text that looks like a secret reaches no entry: knowledge with one is refused, and the journal has
 //!   `[redacted: PATTERN]` in its place.
 //! * Invisible characters are refused from agents, and made visible wherever text is shown.
 //! * A memory of another user is used only when it is named.
@@ -125,9 +125,13 @@ pub mod runner;
 mod search;
 mod sessions;
 pub mod settings;
+// What the program needs, and no loop does. It is no part of the interface.
 #[cfg(feature = "setup")]
+#[doc(hidden)]
 pub mod setup;
 mod store;
+// As `setup`.
+#[doc(hidden)]
 pub mod text;
 mod timeline;
 mod workspace;
@@ -148,6 +152,7 @@ mod pages {
 }
 
 pub use context::{Budget, Context, Request, Task};
+#[doc(no_inline)]
 pub use entry::knowledge::Knowledge;
 pub use entry::{Id, Kind, Scope, Source};
 pub use error::{Error, Problem, Result};

@@ -335,6 +335,7 @@ pub(crate) struct Stuck {
 
 /// How many attempts of a run succeeded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[doc(hidden)]
 pub struct SuccessRate {
     /// How many succeeded.
     pub succeeded: usize,

@@ -12,7 +12,6 @@ use crate::index;
 use crate::index::catalog::{self, Area};
 use crate::search::semantic::{self, SemanticStatus};
 use crate::sessions::hook_log;
-use crate::settings::FORMAT;
 use crate::workspace::{CONFIG, Workspace};
 
 /// Where Linux says how much may be watched.
@@ -30,7 +29,6 @@ pub(super) fn facts(workspace: &Workspace, semantic: SemanticStatus) -> MemoryFa
     let store = &workspace.store;
     let indexes = [("live", Area::Live), ("archive", Area::Archive)];
     MemoryFacts {
-        format: FORMAT,
         has_settings: store.read(CONFIG).is_ok(),
         settings_are_clear: workspace.settings_problems.is_empty(),
         memory: store.folder_state(""),

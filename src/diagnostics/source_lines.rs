@@ -83,10 +83,7 @@ impl<'a> SourceLines<'a> {
         let last = self.last.take().filter(|source| source.path == path);
         self.last.insert(last.unwrap_or_else(|| {
             let file = path.strip_prefix(MEMORY_FOLDER).and_then(|path| self.workspace.store.read(path).ok());
-            let text = file.map(|file| match String::from_utf8(file.bytes) {
-                Ok(text) => text,
-                Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-            });
+            let text = file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
             SourceFile { path: path.to_owned(), text, secrets: None }
         }))
     }

@@ -468,14 +468,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn an_edit_keeps_comments_and_quoting() {
-        let file = "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b]\n---\nbody\n";
-        let changes = [Change::AddItems("tags", vec!["c".into()]), Change::Set("feature", "x".into())];
-        assert_eq!(
-            apply(file, &changes).unwrap(),
-            "---\n# ours\ntitle: 'A'   # odd quoting\ntags: [a,b, c]\nfeature: \"x\"\n---\nbody\n",
-        );
-    }
 }

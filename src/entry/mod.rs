@@ -32,6 +32,7 @@ use crate::text::{choice, nfc};
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
+#[doc(hidden)]
 pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::EntryPath;
@@ -77,7 +78,7 @@ pub(crate) fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
 ///
 /// It does not change when a file moves to a subfolder or to the archive, and is in the composed form (NFC),
 /// whichever form the file's name has.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Id(String);
 

@@ -29,7 +29,7 @@ pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
 /// assert!(memory.root().join(&path).is_file());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct EntryPath(String);
 
@@ -46,7 +46,7 @@ impl EntryPath {
 
     /// Returns the path relative to `.ralph/`.
     pub fn as_relative(&self) -> &str {
-        &self.0[MEMORY_FOLDER.len()..]
+        self.0.strip_prefix(MEMORY_FOLDER).unwrap_or_default()
     }
 }
 

@@ -1,18 +1,7 @@
 //! Places in the text of an entry file, counted as editors do.
 
 use super::{frontmatter, guard};
-
-/// Returns the line and the column of an offset, both counted from 1, the column in characters.
-pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
-    let mut offset = offset.min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    let before = &text[..offset];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
-    (count(before.matches('\n').count()), count(before[line_start..].chars().count()))
-}
+pub(crate) use crate::text::lines::place;
 
 /// Returns the line and the column at which the value of a top-level key begins in the text of an entry file; `None` if
 /// there is no such key, or the frontmatter cannot be scanned.

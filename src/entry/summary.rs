@@ -24,7 +24,7 @@ use super::{EntryPath, Head, Id, Kind, Outcome, Scope, Source};
 /// assert!(!summary.archived && !summary.superseded);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EntrySummary {
     /// Its id.
     pub id: Id,

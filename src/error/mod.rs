@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 pub use self::argument::Argument;
 pub(crate) use self::findings::Findings;
-pub use self::findings::{MAX_IN_ALL, MAX_OF_FILE, Tally};
+#[doc(hidden)]
+pub use self::findings::Tally;
+pub use self::findings::{MAX_IN_ALL, MAX_OF_FILE};
 pub use self::kind::ErrorKind;
 pub use self::problem::{INCOMPLETE, Message, Problem, Severity};
 

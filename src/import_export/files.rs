@@ -3,13 +3,13 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::gathered::SourceContent;
 use super::report::{ImportOrigin, ImportReport};
 use super::request::{ImportInput, ImportRequest};
 use super::sources::{ImportSource, file_name};
+use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{Folder, SourceFiles, Unreadable};
@@ -65,13 +65,8 @@ impl ImportFile {
 
     /// Returns the items of a field of the frontmatter: of a list, or of a text between commas.
     pub(super) fn list(&self, key: &str) -> Vec<String> {
-        let items: Vec<&str> = match self.fields.get(key) {
-            Some(Value::String(text)) => text.split(',').collect(),
-            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
-            _ => Vec::new(),
-        };
-        let trimmed = items.iter().map(|item| item.trim().trim_matches(['"', '\'']).to_owned());
-        trimmed.filter(|item| !item.is_empty()).collect()
+        let items = list_items(self.fields.get(key));
+        items.iter().map(|item| item.trim_matches(['"', '\'']).to_owned()).filter(|item| !item.is_empty()).collect()
     }
 
     /// Splits the frontmatter off, and blanks the block that set-up writes: it is about the memory, and no part of it.

@@ -7,6 +7,7 @@ use super::gathered::{Fact, SourceContent};
 use super::provenance::hash_of;
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
+use crate::entry::edit::list_items;
 use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::parse_time;
 use crate::error::Result;
@@ -93,18 +94,9 @@ fn list(object: &Value, named: Option<&String>) -> Vec<String> {
         None => TAGS.iter().find_map(|name| at(object, name).filter(|value| !value.is_null())),
     };
     let inner = value.and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let items: Vec<String> = match inner.as_ref().filter(|inner| inner.is_array()).or(value) {
-        Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
-        Some(Value::String(text)) => text.split(',').map(str::to_owned).collect(),
-        _ => Vec::new(),
-    };
+    let items = list_items(inner.as_ref().filter(|inner| inner.is_array()).or(value));
     // A tag cannot have a comma.
-    items
-        .iter()
-        .flat_map(|item| item.split(','))
-        .map(|tag| tag.trim().to_owned())
-        .filter(|tag| !tag.is_empty())
-        .collect()
+    list_items(Some(&Value::from(items.join(","))))
 }
 
 #[cfg(test)]

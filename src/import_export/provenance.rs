@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::gathered::Fact;
 use super::sources::ImportSource;
 use super::write::ImportWrite;
+use crate::entry::edit::list_items;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Id, frontmatter, timestamp};
 use crate::index::catalog::RowId;
@@ -40,8 +41,7 @@ pub(super) fn hash_of(body: &str) -> String {
 impl ImportedBefore {
     /// Returns the items of a list that was imported.
     pub(super) fn list(&self, name: &str) -> Vec<String> {
-        let items = self.imported.get(name).and_then(Value::as_array).into_iter().flatten();
-        items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
+        list_items(self.imported.get(name))
     }
 
     /// Returns a text that was imported.

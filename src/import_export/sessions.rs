@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::files;
@@ -16,7 +15,9 @@ use crate::agent_output::transcript::{Format, MAX_LINE};
 use crate::entry::parse_time;
 use crate::error::{IoContext as _, Result};
 use crate::recording::session_run;
+use crate::sessions::prompt_in;
 use crate::store::Folder;
+use crate::text::floor;
 use crate::workspace::Workspace;
 
 /// How many sessions are looked at: the newest by the names of their files.
@@ -35,21 +36,6 @@ pub(super) struct ClientSession {
     pub(super) ended: DateTime<Utc>,
     /// The first thing that a person asked for.
     pub(super) prompt: Option<String>,
-}
-
-/// The parts of a line that matter here, in both formats.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-struct SessionLine {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    timestamp: Option<String>,
-    cwd: Option<String>,
-    session_id: Option<String>,
-    is_sidechain: bool,
-    is_meta: bool,
-    message: Value,
-    payload: Value,
 }
 
 /// A file that may have a session.
@@ -159,20 +145,21 @@ pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<O
     let (mut prompt, mut cwd) = (None, None);
     let mut line = Vec::new();
     while next_line(&mut from, &mut line).map_err(|error| format!("it cannot be read: {error}"))? {
-        let Ok(parsed) = serde_json::from_slice::<SessionLine>(&line) else { continue };
-        let at = parsed.timestamp.as_deref().and_then(parse_time);
+        let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let at = event["timestamp"].as_str().and_then(parse_time);
         started = started.or(at);
         ended = at.or(ended);
-        cwd = cwd.or_else(|| parsed.cwd.clone().or_else(|| text(&parsed.payload, "cwd")));
+        cwd = cwd.or_else(|| text(&event["cwd"]).or_else(|| text(&event["payload"]["cwd"])));
         if cwd.as_ref().is_some_and(|cwd| !roots.iter().any(|root| Path::new(cwd).starts_with(root))) {
             return Ok(None);
         }
-        if parsed.kind.as_deref() == Some("session_meta") {
-            session = session.or_else(|| Some((Format::Codex, text(&parsed.payload, "id")?)));
-        } else if let Some(id) = &parsed.session_id {
-            session = session.or_else(|| Some((Format::Claude, id.clone())));
-        }
-        prompt = prompt.or_else(|| asked(&parsed));
+        let id = match event["type"] == "session_meta" {
+            true => text(&event["payload"]["id"]).map(|id| (Format::Codex, id)),
+            false => text(&event["sessionId"]).map(|id| (Format::Claude, id)),
+        };
+        session = session.or(id);
+        prompt = prompt.or_else(|| prompt_in(&event).map(|said| said[..floor(said, MAX_PROMPT)].to_owned()));
     }
     let Some(((format, id), (started, ended))) = session.zip(started.zip(ended)) else {
         return Err("it is not a session of Claude Code or Codex".to_owned());
@@ -200,29 +187,4 @@ impl ClientSession {
     pub(super) fn run_id(&self) -> String {
         session_run(if self.format == Format::Codex { "codex" } else { "claude" }, &self.id)
     }
-}
-
-/// Returns what a person asked for in this line, if it is that.
-fn asked(line: &SessionLine) -> Option<String> {
-    let said = match line.kind.as_deref()? {
-        "user" if !line.is_sidechain && !line.is_meta => match line.message.get("content")? {
-            Value::String(text) => text.clone(),
-            Value::Array(parts) => parts.iter().find_map(|part| text(part, "text"))?,
-            _ => return None,
-        },
-        "event_msg" if text(&line.payload, "type")? == "user_message" => text(&line.payload, "message")?,
-        "response_item" if text(&line.payload, "role")? == "user" => {
-            line.payload.get("content")?.as_array()?.iter().find_map(|part| text(part, "text"))?
-        }
-        _ => return None,
-    };
-    // What a client puts before a prompt is in an element, or is the project's instructions.
-    let said = said.trim();
-    let is_own =
-        !said.is_empty() && !said.starts_with('<') && !said.starts_with("# AGENTS.md") && !said.starts_with("Caveat:");
-    is_own.then(|| said[..crate::text::floor(said, MAX_PROMPT)].to_owned())
-}
-
-fn text(value: &Value, name: &str) -> Option<String> {
-    value.get(name)?.as_str().map(str::to_owned)
 }

@@ -139,17 +139,12 @@ impl PastSession {
     /// that began during it.
     fn is_among(&self, attempts: &[AttemptSummary]) -> bool {
         let ClientSession { started, ended, .. } = self.session;
-        attempts.iter().any(|attempt| {
-            let seconds = attempt.head.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds)).unwrap_or_default();
-            #[expect(clippy::cast_possible_truncation, reason = "whole seconds are enough")]
-            let attempt_ended = attempt.started_at + TimeDelta::seconds(seconds as i64);
-            match &self.named {
-                Some(id) => {
-                    attempt.task_id.as_ref() == Some(id)
-                        && (attempt.started_at - APART..=attempt_ended + APART).contains(&started)
-                }
-                None => (started..=ended + APART).contains(&attempt.started_at),
+        attempts.iter().any(|attempt| match &self.named {
+            Some(id) => {
+                attempt.task_id.as_ref() == Some(id)
+                    && (attempt.started_at - APART..=attempt.ended_at() + APART).contains(&started)
             }
+            None => (started..=ended + APART).contains(&attempt.started_at),
         })
     }
 

@@ -87,13 +87,13 @@ pub(crate) fn complete_attempt(
     path: &str,
     (told, is_claimed): (Attempt, bool),
 ) -> Result<Attempt> {
-    let file = workspace.store.read(path).map_err(|error| error.into_error(workspace.store.memory().join(path)))?;
-    let Some(known) = Attempt::of(&entry::read(path, &file.bytes)) else {
+    let bytes = workspace.read_bytes(path)?;
+    let Some(known) = Attempt::of(&entry::read(path, &bytes)) else {
         return Err(Error::Uneditable { path: path.into(), reason: "it is not an attempt".to_owned() });
     };
     let completed = completed(known.clone(), told, is_claimed).prepared(&workspace.settings.allowed_secrets);
     if completed != known {
-        workspace.store.replace(lock, path, &file.bytes, completed.to_file().as_bytes(), workspace.now())?;
+        workspace.store.replace(lock, path, &bytes, completed.to_file().as_bytes(), workspace.now())?;
     }
     Ok(completed)
 }

@@ -1,6 +1,6 @@
 //! Changing an entry by its keys: its title, its scope, its tags and what it replaces.
 
-use super::entry_changes::{EntryChanges, PlannedChanges};
+use super::entry_changes::EntryChanges;
 use super::rename::rename;
 use super::write::{edited, refuse_attempt, write_entry};
 use super::written::{WriteAction, Written};
@@ -20,7 +20,7 @@ pub(crate) fn change(workspace: &Workspace, id: &Id, changes: &EntryChanges) -> 
         let (row, id) = live_entry(workspace, catalog, id)?;
         let path = catalog.path(row);
         let (text, entry) = workspace.read_entry(&path)?;
-        let PlannedChanges { changes, suggested } = changes.planned(workspace, catalog, &id, (&text, &entry))?;
+        let (changes, suggested) = changes.planned(workspace, catalog, &id, (&text, &entry))?;
         let mut written = Written { suggested, ..Written::new(WriteAction::Unchanged, id, entry.head.title, &path) };
         if changes.is_empty() {
             return Ok((written, None));

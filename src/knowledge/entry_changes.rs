@@ -78,14 +78,14 @@ impl EntryChanges {
         })
     }
 
-    /// Returns the changes of an entry's file besides those of its title.
+    /// Returns the changes of an entry's file besides those of its title, and what it replaces once a person confirms it.
     pub(super) fn planned(
         &self,
         workspace: &Workspace,
         catalog: &Catalog,
         id: &Id,
         (text, entry): (&str, &Entry),
-    ) -> Result<PlannedChanges> {
+    ) -> Result<(Vec<Change>, Vec<Id>)> {
         let mut changes = Vec::new();
         match &self.scope {
             Some(scope) if *scope == entry.head.scope => {}
@@ -100,13 +100,6 @@ impl EntryChanges {
             changes.push(Change::Set(edit::updated_key(text), timestamp(workspace.now()).into()));
         }
         let suggested = supersede::plan(workspace, catalog, (id, entry), (&self.supersedes, self.by), &mut changes)?;
-        Ok(PlannedChanges { changes, suggested })
+        Ok((changes, suggested))
     }
-}
-
-/// The changes of an entry's file.
-pub(super) struct PlannedChanges {
-    pub(super) changes: Vec<Change>,
-    /// What it replaces once a person confirms it.
-    pub(super) suggested: Vec<Id>,
 }

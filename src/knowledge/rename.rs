@@ -3,7 +3,7 @@
 //! The entry keeps its old id and title as aliases, which links, contexts in the journal and other branches may still
 //! use. It gets them first, so a crash at any point leaves names that are understood; a second call completes the rest.
 
-use super::entry_changes::{EntryChanges, PlannedChanges};
+use super::entry_changes::EntryChanges;
 use super::write::{archived_stems, edited, located, other_titled, refuse_unlisted, settle, signed};
 use super::written::{WriteAction, Written};
 use crate::entry::body::MAX_LINKS;
@@ -75,8 +75,7 @@ impl<'a> Renaming<'a> {
     fn entry(&self, wanted: &EntryChanges) -> Result<Written> {
         let from_path = self.live.path(self.row);
         let (text, entry) = self.workspace.read_entry(&from_path)?;
-        let PlannedChanges { mut changes, suggested } =
-            wanted.planned(self.workspace, self.live, &self.from, (&text, &entry))?;
+        let (mut changes, suggested) = wanted.planned(self.workspace, self.live, &self.from, (&text, &entry))?;
         if entry.head.title != self.title {
             changes.push(Change::Set("title", self.title.into()));
         }
@@ -206,9 +205,8 @@ fn id_or_stem(id: &Id) -> String {
 
 /// Returns the items of `supersedes` as they are in the file, each once.
 fn supersedes_as_written(text: &str) -> Vec<String> {
-    let fields = frontmatter::split(text).ok().and_then(|split| frontmatter::parse(&text[split.head]).ok());
-    let value = fields.and_then(|mut fields| fields.remove("supersedes"));
-    let mut items = edit::list_items(value.as_ref());
+    let fields = frontmatter::fields_of(text).unwrap_or_default();
+    let mut items = edit::list_items(fields.get("supersedes"));
     items.sort();
     items.dedup();
     items

@@ -67,7 +67,7 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
             let to = live_path(&from);
             let target = Id::of_path(&to).ok_or_else(missing)?;
             if let Some(row) = live.row_of_id(&target).or_else(|| owner(workspace, (&live, &archive), &target, &from)) {
-                put_back(workspace, &lock, (&live, row), &read(workspace, &from)?)?
+                put_back(workspace, &lock, (&live, row), &workspace.read_bytes(&from)?)?
             } else {
                 workspace.store.move_to(&lock, &from, &to)?;
                 Written::new(WriteAction::Restored, target, archive.head(row).title, &to)
@@ -91,12 +91,6 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
     Ok(restored)
 }
 
-/// Returns the bytes of the file at `path`, relative to `.ralph/`.
-fn read(workspace: &Workspace, path: &str) -> Result<Vec<u8>> {
-    let file = workspace.store.read(path).map_err(|error| error.into_error(workspace.store.memory().join(path)))?;
-    Ok(file.bytes)
-}
-
 /// Returns the texts that the undo log has of the entry in a row of the live catalog, the newest first and each once.
 fn logged_versions(
     workspace: &Workspace,
@@ -104,7 +98,7 @@ fn logged_versions(
     row: RowId,
 ) -> Result<Vec<EntryVersion>> {
     let (path, own) = located(live, row)?;
-    let current = read(workspace, &path)?;
+    let current = workspace.read_bytes(&path)?;
     let head = live.head(row);
     // A name that another entry has, or had, too tells nothing.
     let is_free = |old: &Id| live.ids_of_name(old) == [own.clone()] && archive.rows_of_name(old).is_empty();
@@ -174,7 +168,7 @@ fn owner(workspace: &Workspace, (live, archive): (&Catalog, &Catalog), target: &
 /// Gives a live entry an earlier text of it, with the names that it got since.
 fn put_back(workspace: &Workspace, lock: &Lock, (live, row): (&Catalog, RowId), text: &[u8]) -> Result<Written> {
     let (path, id) = located(live, row)?;
-    let current = read(workspace, &path)?;
+    let current = workspace.read_bytes(&path)?;
     let (new, problem) = with_later_names(&path, &live.head(row), &current, text);
     let mut problems = workspace.replace(lock, &path, current.as_slice(), new.as_slice())?;
     problems.extend(problem);

@@ -24,12 +24,14 @@ choice! {
     /// assert_eq!(memory.add(&knowledge)?.action.as_str(), "updated");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[derive(Default)]
     pub enum WriteAction {
         /// There is a new entry.
         Created = "created",
         /// An entry was changed; the undo log has its old text.
         Updated = "updated",
         /// Nothing had to be written.
+        #[default]
         Unchanged = "unchanged",
         /// An archived entry is live again, or an entry has an earlier text again.
         Restored = "restored",
@@ -52,7 +54,7 @@ choice! {
 /// assert!(memory.versions(&written.id)?[0].text.contains("Every 90 days"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Written {
     /// What was done.
     pub action: WriteAction,
@@ -85,19 +87,6 @@ pub struct Written {
 impl Written {
     /// Returns the result for an entry of which there is nothing else to say.
     pub(crate) fn new(action: WriteAction, id: Id, title: String, path: &str) -> Written {
-        Written {
-            action,
-            id,
-            title,
-            path: EntryPath::new(path),
-            previous_id: None,
-            derived_tags: Vec::new(),
-            removed: Vec::new(),
-            similar: Vec::new(),
-            suggested: Vec::new(),
-            links: 0,
-            linking: Vec::new(),
-            problems: Vec::new(),
-        }
+        Written { action, id, title, path: EntryPath::new(path), ..Written::default() }
     }
 }

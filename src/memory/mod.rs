@@ -27,10 +27,10 @@ use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
 pub use crate::context::Run;
 pub use crate::diagnostics::{CheckReport, FixReport};
 pub use crate::index::is_guarded;
-pub use crate::journal::history::{Report, TouchedFile, Usage};
-pub use crate::journal::{AttemptView, Found, RecurringError};
+pub use crate::journal::history::Report;
+pub use crate::journal::{AttemptView, Found};
 pub use crate::knowledge::queries::{EntryFilter, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult};
-pub use crate::knowledge::tidy::{ArchivedEntry, TidyReport};
+pub use crate::knowledge::tidy::TidyReport;
 pub use crate::knowledge::{EntryChanges, EntryVersion, WriteAction, Written};
 pub use crate::recording::{KeptAttempt, OpenAttempt, Recorded, StateFolders, record_command};
 pub use crate::store::write_file;
@@ -46,11 +46,13 @@ pub use crate::import_export::{
     ImportedItem, JsonlFields,
 };
 #[doc(hidden)]
-pub use crate::journal::Occurrence;
+pub use crate::journal::history::{TouchedFile, Usage};
+#[doc(hidden)]
+pub use crate::journal::{Occurrence, RecurringError};
 #[doc(hidden)]
 pub use crate::knowledge::queries::{EntryCounts, EntryLink, EntrySort, Useless};
 #[doc(hidden)]
-pub use crate::knowledge::tidy::{MergedLearnings, plan::ArchiveReason};
+pub use crate::knowledge::tidy::{ArchivedEntry, MergedLearnings, plan::ArchiveReason};
 #[doc(hidden)]
 pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
 #[doc(hidden)]

@@ -58,14 +58,15 @@ use self::run_loop::RunLoop;
 use crate::error::Result;
 use crate::memory::Memory;
 
-pub use self::agent_log::AgentLog;
 pub use self::command::CommandLine;
 pub use self::interrupt::Interrupt;
 pub use self::io::{RunEvent, RunIo};
-pub use self::options::{Assignment, RunEnd, RunLimit, RunOptions};
+pub use self::options::{Assignment, RunEnd, RunOptions};
 pub use self::progress::{RunAttempt, RunProgress, RunTask};
-pub use self::resume::ResumedRun;
 pub use self::template::PromptTemplate;
+// What the program needs besides. It is no part of the interface.
+#[doc(hidden)]
+pub use self::{agent_log::AgentLog, options::RunLimit, resume::ResumedRun};
 
 /// Lets an agent work on tasks, and keeps the journal.
 ///

@@ -38,6 +38,7 @@ use crate::workspace::Workspace;
 
 pub use self::call::{HookCall, HookEvent};
 pub(crate) use self::log::{HookLog, hook_log};
+pub(crate) use self::transcript::prompt_in;
 
 /// The sizes of a briefing, in tokens. The first is the usual one; a smaller one is taken if the document is too long.
 const BRIEFINGS: [usize; 4] = [1_200, 800, 500, 300];

@@ -89,20 +89,28 @@ fn work_in(transcript: Transcript, title: Option<String>) -> TranscribedWork {
 /// Returns the first line that a person wrote in a session of Claude Code or Codex.
 fn first_prompt(file: &File) -> io::Result<Option<String>> {
     for line in BufReader::new(file.take(MAX_BEGINNING)).split(b'\n') {
-        let line = line?;
-        let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
-        let item = &event["payload"]["item"];
-        let content = match (event["type"].as_str(), item["type"].as_str()) {
-            (Some("user"), _) => &event["message"]["content"],
-            (_, Some("UserMessage")) => &item["content"],
-            _ => continue,
-        };
-        let text = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default();
-        // Text that the client itself adds is in elements.
-        let title = first_sentence(text, MAX_TITLE);
-        if !title.is_empty() && !title.starts_with('<') {
-            return Ok(Some(title));
+        let Ok(event) = serde_json::from_slice::<Value>(&line?) else { continue };
+        if let Some(said) = prompt_in(&event) {
+            return Ok(Some(first_sentence(said, MAX_TITLE)));
         }
     }
     Ok(None)
+}
+
+/// Returns what a person asked for in an event of a session of Claude Code or Codex, if it is that.
+pub(crate) fn prompt_in(event: &Value) -> Option<&str> {
+    fn text(content: &Value) -> Option<&str> {
+        content.as_str().or_else(|| content.as_array()?.iter().find_map(|part| part["text"].as_str()))
+    }
+    let payload = &event["payload"];
+    let said = match event["type"].as_str()? {
+        "user" if event["isSidechain"] != true && event["isMeta"] != true => text(&event["message"]["content"]),
+        "event_msg" if payload["type"] == "user_message" => text(&payload["message"]),
+        "response_item" if payload["role"] == "user" => text(&payload["content"]),
+        _ if payload["item"]["type"] == "UserMessage" => text(&payload["item"]["content"]),
+        _ => None,
+    };
+    // What a client puts before a prompt is in an element, or is the project's instructions.
+    let said = said?.trim();
+    (!said.is_empty() && !["<", "# AGENTS.md", "Caveat:"].iter().any(|own| said.starts_with(own))).then_some(said)
 }

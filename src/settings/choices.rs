@@ -49,21 +49,8 @@ choice! {
 
 choice! {
     /// When the files of the memory are committed to git.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    /// use ralph_memory::settings::CommitPolicy;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// let variables = [("RALPH_MEMORY_GIT__COMMIT", "each-iteration")];
-    /// let memory = Memory::open_for_user(Some(root), root, None, variables.into_iter())?;
-    /// assert_eq!(memory.settings().git_commit, CommitPolicy::EachIteration);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[derive(Default)]
-    pub enum CommitPolicy {
+    pub(crate) enum CommitPolicy {
         /// The user commits them.
         #[default]
         Never = "never",
@@ -74,21 +61,8 @@ choice! {
 
 choice! {
     /// What is recorded of a person's session with an agent whose client calls the program's hooks.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    /// use ralph_memory::settings::SessionRecording;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// let variables = [("RALPH_MEMORY_SESSIONS__RECORD", "changes")];
-    /// let memory = Memory::open_for_user(Some(root), root, None, variables.into_iter())?;
-    /// assert_eq!(memory.settings().sessions_record, SessionRecording::Changes);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[derive(Default)]
-    pub enum SessionRecording {
+    pub(crate) enum SessionRecording {
         /// Nothing.
         Nothing = "nothing",
         /// What the agent reports in its messages: knowledge, and the ends of tasks.

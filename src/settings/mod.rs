@@ -6,16 +6,16 @@
 mod choices;
 mod read;
 mod setting;
-mod table;
+pub(crate) mod table;
 mod value;
 
-pub use self::choices::{CommitPolicy, ProgressKind, SessionRecording, Strategy};
+pub(crate) use self::choices::{CommitPolicy, SessionRecording};
+pub use self::choices::{ProgressKind, Strategy};
 use self::setting::Setting;
-pub(crate) use self::table::all;
-pub use self::table::{
-    CollectionSettings, EventCaps, HnswSettings, MaintenanceSettings, OllamaSettings, QdrantSettings, SemanticSettings,
-    Settings,
-};
+pub use self::table::Settings;
+#[cfg(feature = "semantic")]
+pub(crate) use self::table::{CollectionSettings, OllamaSettings, QdrantSettings};
+pub(crate) use self::table::{EventCaps, all};
 pub(crate) use self::value::is_model;
 
 /// The newest format of a memory folder that this program reads and writes.
@@ -64,6 +64,7 @@ mod tests {
     use toml::de::DeTable;
 
     use super::read::{LONG_KEY, flatten};
+    use super::table::HnswSettings;
     use super::value::MODEL;
     use super::*;
     use crate::error::{Error, Problem};

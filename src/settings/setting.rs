@@ -59,14 +59,14 @@ impl Setting {
 macro_rules! settings {
     (
         $(#[$meta:meta])* $visibility:vis struct $name:ident, at $place:expr;
-        $($field:ident: $type:ty = $default:expr, $key:literal, $rule:expr, $own:expr, $help:literal;)*
+        $($field_visibility:vis $field:ident: $type:ty = $default:expr, $key:literal, $rule:expr, $own:expr, $help:literal;)*
         $(@group $group:ident: $group_type:ident, $about:literal;)*
     ) => {
         $(#[$meta])*
         #[derive(Clone, PartialEq)]
         $visibility struct $name {
-            $(#[doc = concat!("`", $key, "`: ", $help, ".")] pub $field: $type,)*
-            $(#[doc = $about] pub $group: $group_type,)*
+            $(#[doc = concat!("`", $key, "`: ", $help, ".")] $field_visibility $field: $type,)*
+            $(#[doc = $about] pub(crate) $group: $group_type,)*
         }
 
         impl $name {
@@ -113,7 +113,7 @@ macro_rules! inline_table {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         $visibility struct $name {
-            $($(#[$of_field])* pub $field: $type,)+
+            $($(#[$of_field])* $visibility $field: $type,)+
         }
 
         impl Default for $name {

@@ -41,41 +41,41 @@ settings! {
     #[non_exhaustive]
     pub struct Settings, at |settings| settings;
 
-    search_limit: usize = 10, "search.limit", Within(1.0, 1_000.0), ANYONE,
+    pub search_limit: usize = 10, "search.limit", Within(1.0, 1_000.0), ANYONE,
         "the most entries that a search returns";
-    context_budget: usize = 27_000, "context.budget", Within(0.0, 10_000_000.0), ANYONE,
+    pub context_budget: usize = 27_000, "context.budget", Within(0.0, 10_000_000.0), ANYONE,
         "the most characters of a context, its fixed instructions not counted";
-    strategy: Strategy = Strategy::default(), "strategy.name", OfType, ANYONE,
+    pub strategy: Strategy = Strategy::default(), "strategy.name", OfType, ANYONE,
         "how a model is chosen: fixed (the middle one), cost-optimized, escalate or plan-then-execute";
-    models: Vec<String> = ["haiku", "sonnet", "opus"].map(str::to_owned).into(), "strategy.models", MODELS, ANYONE,
+    pub models: Vec<String> = ["haiku", "sonnet", "opus"].map(str::to_owned).into(), "strategy.models", MODELS, ANYONE,
         "the models to choose from, the cheapest first";
-    max_iterations: u32 = 10, "run.max_iterations", Within(0.0, 1_000_000.0), ANYONE,
+    pub max_iterations: u32 = 10, "run.max_iterations", Within(0.0, 1_000_000.0), ANYONE,
         "the most iterations of a run; 0 for no limit";
-    max_attempts: u32 = 0, "run.max_attempts", Within(0.0, 1_000_000.0), ANYONE,
+    pub max_attempts: u32 = 0, "run.max_attempts", Within(0.0, 1_000_000.0), ANYONE,
         "the most attempts of a run at one task; 0 for no limit";
-    agent: String = String::new(), "run.agent", COMMAND_LINE, COMMAND,
+    pub agent: String = String::new(), "run.agent", COMMAND_LINE, COMMAND,
         "the command line of the agent";
-    verify: String = String::new(), "run.verify", COMMAND_LINE, COMMAND,
+    pub verify: String = String::new(), "run.verify", COMMAND_LINE, COMMAND,
         "the command line that says whether a task is done";
-    summarize: String = String::new(), "run.summarize", COMMAND_LINE, COMMAND,
+    pub summarize: String = String::new(), "run.summarize", COMMAND_LINE, COMMAND,
         "the command line that summarises an attempt";
-    progress: ProgressKind = ProgressKind::default(), "progress.strategy", OfType, ANYONE,
+    pub progress: ProgressKind = ProgressKind::default(), "progress.strategy", OfType, ANYONE,
         "how a prompt describes the progress of a run: system-captured, structured-log, llm-summarized or hybrid";
-    progress_entries: usize = 5, "progress.entries", Within(1.0, 1_000.0), ANYONE,
+    pub progress_entries: usize = 5, "progress.entries", Within(1.0, 1_000.0), ANYONE,
         "the newest attempts that the progress covers";
-    progress_characters: usize = 500, "progress.characters", Within(0.0, 16_384.0), ANYONE,
+    pub progress_characters: usize = 500, "progress.characters", Within(0.0, 16_384.0), ANYONE,
         "the characters of each attempt's output that the progress shows";
-    events_from_output: bool = false, "events.from_output", OfType, ANYONE,
+    pub events_from_output: bool = false, "events.from_output", OfType, ANYONE,
         "whether agents may suggest events under `## MEMORY_SUGGESTIONS`";
-    events: EventCaps = EventCaps::default(), "events.limits", OfType, ANYONE,
+    pub(crate) events: EventCaps = EventCaps::default(), "events.limits", OfType, ANYONE,
         "the most events that are shown and found, the most important first, then the newest";
-    git_commit: CommitPolicy = CommitPolicy::default(), "git.commit", OfType, COMMITS,
+    pub(crate) git_commit: CommitPolicy = CommitPolicy::default(), "git.commit", OfType, COMMITS,
         "when the program commits the memory's own files: never or each-iteration";
-    sessions_record: SessionRecording = SessionRecording::default(), "sessions.record", OfType, RECORDS,
+    pub(crate) sessions_record: SessionRecording = SessionRecording::default(), "sessions.record", OfType, RECORDS,
         "what hooks record of a session: nothing, reported (what the agent reports) or changes (also one attempt, if files changed)";
-    allowed_secrets: Vec<String> = Vec::new(), "secrets.allowed", FINGERPRINTS, ANYONE,
+    pub allowed_secrets: Vec<String> = Vec::new(), "secrets.allowed", FINGERPRINTS, ANYONE,
         "fingerprints of texts that look like secrets but are not";
-    safe_directories: Vec<String> = Vec::new(), "safe.directories", FOLDERS, TRUST,
+    pub safe_directories: Vec<String> = Vec::new(), "safe.directories", FOLDERS, TRUST,
         "folders whose `.ralph/` may belong to another user; `/path/*` for all folders below one, `*` for all";
 
     @group maintenance: MaintenanceSettings, "`maintenance.learnings` and so on: when the memory is tidied.";
@@ -86,21 +86,8 @@ settings! {
 
 inline_table! {
     /// The limits of events. A feature has the same limit as a section.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\n[events]\nlimits = { per_task = 5 }\n")?;
-    /// let caps = Memory::open(root)?.settings().events;
-    /// assert_eq!((caps.per_task, caps.per_project), (5, 30));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[derive(Copy)]
-    #[expect(missing_docs, reason = "the names say it")]
-    pub struct EventCaps {
+    pub(crate) struct EventCaps {
         per_task: usize = 12, Within(0.0, 1_000_000.0);
         per_section: usize = 20, Within(0.0, 1_000_000.0);
         per_feature: usize = 20, Within(0.0, 1_000_000.0);
@@ -111,48 +98,23 @@ inline_table! {
 
 settings! {
     /// When the memory is tidied up.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.automatic = true\n")?;
-    /// assert!(Memory::open(root)?.settings().maintenance.automatic, "a run ends with maintenance");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub struct MaintenanceSettings, at |settings| &mut settings.maintenance;
+    pub(crate) struct MaintenanceSettings, at |settings| &mut settings.maintenance;
 
-    learnings: usize = 200, "maintenance.learnings", Within(0.0, 1_000_000.0), ANYONE,
+    pub(crate) learnings: usize = 200, "maintenance.learnings", Within(0.0, 1_000_000.0), ANYONE,
         "the number of learnings above which similar ones are merged";
-    automatic: bool = false, "maintenance.automatic", OfType, ANYONE,
+    pub(crate) automatic: bool = false, "maintenance.automatic", OfType, ANYONE,
         "whether maintenance follows every `run`";
 }
 
 settings! {
-    /// How much semantic search counts in comparison with words.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nsemantic.weight = 0\n")?;
-    /// let memory = Memory::open(root)?;
-    /// assert_eq!(memory.settings().semantic.weight, 0.0, "only words count");
-    /// assert!(memory.settings().semantic.min_score < 0.0, "it is not set");
-    /// assert_eq!(memory.min_similarity(), 0.4, "the default of the model");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub struct SemanticSettings, at |settings| &mut settings.semantic;
+    /// How much semantic search counts beside words.
+    pub(crate) struct SemanticSettings, at |settings| &mut settings.semantic;
 
-    weight: f64 = 0.5, "semantic.weight", Within(0.0, 0.99), ANYONE,
+    pub(crate) weight: f64 = 0.5, "semantic.weight", Within(0.0, 0.99), ANYONE,
         "the share of meaning in a score; with 0, only words count and no server is asked";
-    min_score: f64 = -1.0, "semantic.min_score", Within(-1.0, 1.0), ANYONE,
+    pub(crate) min_score: f64 = -1.0, "semantic.min_score", Within(-1.0, 1.0), ANYONE,
         "the lowest similarity (cosine) at which meaning alone finds an entry; below 0 for the model's own value";
-    limit: usize = 20, "semantic.limit", Within(1.0, 10_000.0), ANYONE,
+    pub(crate) limit: usize = 20, "semantic.limit", Within(1.0, 10_000.0), ANYONE,
         "the most entries that meaning alone finds";
 }
 
@@ -160,53 +122,31 @@ settings! {
     /// The Ollama server that embeds texts.
     ///
     /// Its address has no default: any program that listens at that port would get the texts of the memory.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// let own = "[ollama]\nurl = \"http://localhost:11434\"\nmodel = \"all-minilm:33m\"\n";
-    /// let memory = Memory::open_for_user(Some(root), root, Some((own, "config.toml")), [].into_iter())?;
-    /// let ollama = &memory.settings().ollama;
-    /// assert_eq!((ollama.url.as_str(), ollama.model.as_str()), ("http://localhost:11434", "all-minilm:33m"));
-    /// assert_eq!(ollama.timeout_ms, 5_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub struct OllamaSettings, at |settings| &mut settings.ollama;
+    pub(crate) struct OllamaSettings, at |settings| &mut settings.ollama;
 
-    url: String = String::new(), "ollama.url", ADDRESS, SENDS,
+    pub(crate) url: String = String::new(), "ollama.url", ADDRESS, SENDS,
         "the address of the Ollama server that computes vectors, usually `http://localhost:11434`";
-    model: String = "nomic-embed-text".to_owned(), "ollama.model", NAME, SERVER,
+    pub(crate) model: String = "nomic-embed-text".to_owned(), "ollama.model", NAME, SERVER,
         "the model that computes vectors";
-    timeout_ms: u64 = 5_000, "ollama.timeout_ms", Within(1.0, 600_000.0), SERVER,
+    pub(crate) timeout_ms: u64 = 5_000, "ollama.timeout_ms", Within(1.0, 600_000.0), SERVER,
         "the time-out for embedding a query, in milliseconds; a check has at least 2 s, and a batch of texts 60 s";
 }
 
 settings! {
     /// The Qdrant server on which a team shares vectors.
-    ///
-    /// ```
-    /// use ralph_memory::settings::QdrantSettings;
-    /// let url = "https://qdrant.example".to_owned();
-    /// let qdrant = QdrantSettings { url, api_key: "sesame".into(), ..QdrantSettings::default() };
-    /// assert_eq!((qdrant.collection.name.as_str(), qdrant.timeout_ms), ("ralph-memory", 5_000));
-    /// assert!(!format!("{qdrant:?}").contains("sesame"), "the key reaches no log");
-    /// ```
     pub struct QdrantSettings, at |settings| &mut settings.qdrant;
 
-    url: String = String::new(), "qdrant.url", ADDRESS, SENDS,
+    pub url: String = String::new(), "qdrant.url", ADDRESS, SENDS,
         "the address of the Qdrant server that a team shares";
-    api_key: String = String::new(), "qdrant.api_key", KEY, SECRET,
+    pub api_key: String = String::new(), "qdrant.api_key", KEY, SECRET,
         "the API key of that server";
-    collection: CollectionSettings = CollectionSettings::default(), "qdrant.collection", OfType, PLACE,
+    pub collection: CollectionSettings = CollectionSettings::default(), "qdrant.collection", OfType, PLACE,
         "the name of the collection; with `per_feature`, each feature has one of its own beside it";
-    project: String = String::new(), "qdrant.project", NAME, PLACE,
+    pub project: String = String::new(), "qdrant.project", NAME, PLACE,
         "the name of this project on that server; without one, the name of the folder that holds `.ralph/`";
-    timeout_ms: u64 = 5_000, "qdrant.timeout_ms", Within(1.0, 600_000.0), SERVER,
+    pub timeout_ms: u64 = 5_000, "qdrant.timeout_ms", Within(1.0, 600_000.0), SERVER,
         "the time-out for a call to that server, in milliseconds";
-    hnsw: HnswSettings = HnswSettings::default(), "qdrant.hnsw", OfType, SERVER,
+    pub hnsw: HnswSettings = HnswSettings::default(), "qdrant.hnsw", OfType, SERVER,
         "the search graph: neighbours of a vector, candidates for them, whether it is on disk, and candidates of a search";
 }
 
@@ -236,8 +176,18 @@ inline_table! {
 }
 
 impl Settings {
-    /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: `semantic.min_score`
-    /// if it is set, otherwise the default of the model.
+    /// Returns whether maintenance follows every run.
+    pub fn tidies_after_runs(&self) -> bool {
+        self.maintenance.automatic
+    }
+
+    /// Returns whether texts are embedded for this machine alone: no server shares their vectors.
+    pub fn embeds_alone(&self) -> bool {
+        !self.ollama.url.is_empty() && self.qdrant.url.is_empty() && self.semantic.weight > 0.0
+    }
+
+    /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
+    /// `semantic.min_score`, else the default of the model.
     pub(crate) fn min_similarity(&self) -> f64 {
         let set = self.semantic.min_score;
         if set < 0.0 { self.ollama.min_score() } else { set }

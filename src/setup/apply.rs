@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -106,13 +105,9 @@ fn lock(folder: &Path) -> Result<Option<File>> {
 }
 
 fn write(file: &PlannedFile) -> Result<()> {
-    let path = file.place.full();
-    let failed = |action: &'static str| move |source: io::Error| Error::Io { action, path, source };
+    let failed = |action| move |source| Error::Io { action, path: file.place.full(), source };
     let open = if file.before.is_none() { Folder::make } else { Folder::open };
-    let folder = match open(&file.place.root) {
-        Ok(folder) => folder,
-        Err(source) => return Err(failed("open")(source)),
-    };
+    let folder = open(&file.place.root).map_err(failed("open"))?;
     let at = &file.place.path;
     let is_done = match (&file.before, &file.after) {
         (None, Some(after)) => folder.create(at, after.as_bytes()).map(|_| true).map_err(failed("create"))?,

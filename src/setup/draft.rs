@@ -10,6 +10,7 @@ use super::client::SetupClient;
 use super::format::ConfigFormat;
 use super::lines::{line_end, split_mark};
 use super::locate::{Base, Bases, ClientPlace};
+use super::planned::PlannedFile;
 use super::recognised::{Recognition, presence};
 use super::record::{Edit, FileRecord, SetupRecord, fingerprint};
 use super::seal::is_of_setup;
@@ -23,28 +24,10 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// They distinguish a file that set-up has written from another one of the same name.
 const OWN_MARKS: [&str; 2] = ["ralph-memory setup writes this file", "\"name\": \"ralph-memory\""];
 
-/// A file that is being planned.
-#[derive(Debug, Clone, Default)]
-pub(super) struct DraftFile {
-    /// Its path as it is shown.
-    pub(super) shown: PathBuf,
-    /// What it contains now.
-    pub(super) original: Option<String>,
-    /// What it will contain.
-    pub(super) current: Option<String>,
-    pub(super) clients: BTreeSet<SetupClient>,
-    /// What the file lacks, in words.
-    pub(super) lacks: Vec<String>,
-    /// Programs that entries of set-up's run.
-    pub(super) programs: BTreeSet<String>,
-    /// Whether it has its old bytes back, so that whatever is in it is somebody's own.
-    pub(super) is_restored: bool,
-}
-
 /// All files that are being planned, and the record as it will be.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Draft {
-    pub(super) files: BTreeMap<ClientPlace, DraftFile>,
+    pub(super) files: BTreeMap<ClientPlace, PlannedFile>,
     pub(super) record: SetupRecord,
     /// The record as it is.
     pub(super) known: SetupRecord,
@@ -68,13 +51,13 @@ impl Draft {
     /// # Errors
     ///
     /// Why it cannot be used.
-    pub(super) fn file(&mut self, place: &ClientPlace, shown: &Path) -> Result<&mut DraftFile, String> {
+    pub(super) fn file(&mut self, place: &ClientPlace, path: &Path) -> Result<&mut PlannedFile, String> {
         match self.files.entry(place.clone()) {
             Entry::Occupied(file) => Ok(file.into_mut()),
             Entry::Vacant(vacant) => {
-                let original = read_at(place)?;
-                let current = original.clone();
-                Ok(vacant.insert(DraftFile { shown: shown.to_owned(), original, current, ..DraftFile::default() }))
+                let before = read_at(place)?;
+                let (path, place, after) = (path.to_owned(), place.clone(), before.clone());
+                Ok(vacant.insert(PlannedFile { path, place, before, after, ..PlannedFile::default() }))
             }
         }
     }
@@ -87,14 +70,14 @@ impl Draft {
     pub(super) fn add(
         &mut self,
         place: &ClientPlace,
-        shown: &Path,
+        path: &Path,
         client: SetupClient,
         content: &Content,
     ) -> Result<(), String> {
         let recorded = self.record.of(place).cloned();
-        let file = self.file(place, shown)?;
+        let file = self.file(place, path)?;
         let is_as_left = file.is_as_recorded(recorded.as_ref());
-        file.clients.insert(client);
+        file.is_of(client);
         let n_lacks = file.lacks.len();
         let mut edits = Vec::new();
         // Whether it has set-up's part before, or is set-up's as a whole.
@@ -111,20 +94,20 @@ impl Draft {
             }
             Content::Owned(text) | Content::Script(text) => {
                 if !file.add_whole(text, is_as_left)? {
-                    self.edited.insert(shown.to_owned());
+                    self.edited.insert(path.to_owned());
                     return Ok(());
                 }
                 true
             }
         };
         let is_changed = file.lacks.len() > n_lacks || !edits.is_empty();
-        if is_changed && file.original.is_some() {
+        if is_changed && file.before.is_some() {
             check_writable(place)?;
         }
         let new = || FileRecord { place: place.clone(), ..FileRecord::default() };
         let Some(mut record) = recorded.or_else(|| is_changed.then(new)) else { return Ok(()) };
         if is_changed {
-            record.created |= file.original.is_none();
+            record.created |= file.before.is_none();
             // Undone, the edits must leave a file without set-up's part.
             let goes_on = if is_as_left { !record.edits.is_empty() } else { record.added.is_empty() && !had_own };
             if !is_as_left || !goes_on {
@@ -136,7 +119,7 @@ impl Draft {
             if !had_own {
                 record.added.extend(file.lacks[n_lacks..].iter().cloned());
             }
-            record.after = fingerprint(file.current.as_deref().unwrap_or_default());
+            record.after = fingerprint(file.after.as_deref().unwrap_or_default());
         }
         record.clients.insert(client);
         self.record.put(record);
@@ -144,24 +127,24 @@ impl Draft {
     }
 }
 
-impl DraftFile {
+impl PlannedFile {
     /// Returns whether the file is as set-up has left it, or is being changed by this plan.
     pub(super) fn is_as_recorded(&self, recorded: Option<&FileRecord>) -> bool {
-        recorded.zip(self.current.as_deref()).is_some_and(|(record, text)| record.has_left(text))
+        recorded.zip(self.after.as_deref()).is_some_and(|(record, text)| record.has_left(text))
     }
 
     /// Returns the text behind a byte order mark.
     fn text(&self) -> &str {
-        split_mark(self.current.as_deref().unwrap_or_default()).1
+        split_mark(self.after.as_deref().unwrap_or_default()).1
     }
 
     /// Puts a text behind the byte order mark, with which the file no longer lacks this; returns the edit if it differs.
     fn put(&mut self, text: &str, lack: Option<&str>) -> Option<Edit> {
-        let before = self.current.take().unwrap_or_default();
+        let before = self.after.take().unwrap_or_default();
         let after = format!("{}{text}", split_mark(&before).0);
         let edit = (before != after).then(|| Edit::between(&before, &after));
         self.lacks.extend(lack.filter(|_| edit.is_some()).map(str::to_owned));
-        self.current = Some(after);
+        self.after = Some(after);
         edit
     }
 
@@ -184,7 +167,7 @@ impl DraftFile {
 
     /// Writes all of a file; returns false if a person has edited it.
     fn add_whole(&mut self, text: &str, is_as_left: bool) -> Result<bool, String> {
-        let lack = match self.current.as_deref() {
+        let lack = match self.after.as_deref() {
             // Git may have changed the line ends of a clone.
             Some(there) if there.replace("\r\n", "\n") == text => return Ok(true),
             None => "the file",
@@ -192,9 +175,9 @@ impl DraftFile {
             Some(there) if is_own_file(there) => return Ok(false),
             Some(_) => return Err("there is another file of this name".to_owned()),
         };
-        let line_end = line_end(self.current.as_deref().unwrap_or_default());
+        let line_end = line_end(self.after.as_deref().unwrap_or_default());
         self.lacks.push(lack.to_owned());
-        self.current = Some(text.replace('\n', line_end));
+        self.after = Some(text.replace('\n', line_end));
         Ok(true)
     }
 }

@@ -71,15 +71,15 @@ mod tests {
     /// Never change these: see the top of this file.
     #[test]
     fn the_registered_lines_are_frozen() {
-        let line = |event, agent| hook_line("ralph-memory", event, agent);
-        assert_eq!(line(HookEvent::SessionStart, None), "ralph-memory hook session-start || exit 0");
-        assert_eq!(line(HookEvent::Prompt, None), "ralph-memory hook prompt || exit 0");
-        assert_eq!(line(HookEvent::Stop, None), "ralph-memory hook stop || exit 0");
-        assert_eq!(line(HookEvent::SessionEnd, None), "ralph-memory hook session-end || exit 0");
-        assert_eq!(
-            line(HookEvent::SessionStart, Some("codex")),
-            "ralph-memory hook session-start --agent codex || exit 0"
-        );
+        for (event, agent, line) in [
+            (HookEvent::SessionStart, None, "ralph-memory hook session-start || exit 0"),
+            (HookEvent::Prompt, None, "ralph-memory hook prompt || exit 0"),
+            (HookEvent::Stop, None, "ralph-memory hook stop || exit 0"),
+            (HookEvent::SessionEnd, None, "ralph-memory hook session-end || exit 0"),
+            (HookEvent::SessionStart, Some("codex"), "ralph-memory hook session-start --agent codex || exit 0"),
+        ] {
+            assert_eq!(hook_line("ralph-memory", event, agent), line);
+        }
     }
 
     #[test]

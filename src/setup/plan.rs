@@ -11,13 +11,13 @@ use super::draft::Draft;
 use super::hook_line::{PROGRAM, is_own_program};
 use super::locate::{Base, ClientPlace};
 use super::look_alike::has_look_alike;
-use super::planned::{CONNECTED, PlannedAction, PlannedFile, SetupPlan, SetupStep};
+use super::planned::{CONNECTED, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
 use super::record::SetupRecord;
 use super::registered::programs;
 use super::status::ClaudeSettings;
 use super::table::{ClientFile, PLUGIN_MANIFEST, files};
-use super::{Setup, SetupOptions, SetupScope, planned};
+use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::printed_command;
 
@@ -112,8 +112,8 @@ impl Setup {
         }
         // The block and the skill are also those of other clients.
         let was_connected = draft.files.values().any(|file| {
-            let is_of_hooks = file.clients.contains(&SetupClient::Codex) && file.shown.ends_with("hooks.json");
-            is_of_hooks && file.current != file.original
+            let is_of_hooks = file.clients.contains(&SetupClient::Codex) && file.path.ends_with("hooks.json");
+            is_of_hooks && file.after != file.before
         });
         let codex = SetupStep {
             client: SetupClient::Codex,
@@ -148,7 +148,7 @@ impl Setup {
             let path = self.chosen(file);
             let shown = self.bases.shown(file.base, path);
             let added = self.bases.locate(file.base, path).and_then(|place| {
-                draft.add(&place, &shown, client, &file.content)?;
+                draft.add(&place, self.bases.relative(&shown), client, &file.content)?;
                 Self::remember_folders(draft, &place);
                 Ok(())
             });
@@ -173,7 +173,7 @@ impl Setup {
                 continue;
             }
             let shown = self.bases.shown(file.base, path);
-            let removed = draft.remove(&place, &shown, client, &file.content);
+            let removed = draft.remove(&place, self.bases.relative(&shown), client, &file.content);
             removed.map_err(|reason| self.unusable(client, &shown, &reason))?;
             Self::remember_own_folders(draft, &place, file.base);
             done.insert(place);
@@ -243,7 +243,7 @@ impl Setup {
     /// Lets folders go with a file of which there is no record: those of set-up's own name, and in a project also those
     /// that are empty without the file, since git keeps no empty folder of a clone.
     fn remember_own_folders(draft: &mut Draft, place: &ClientPlace, base: Base) {
-        let is_deleted = draft.files.get(place).is_some_and(|file| file.original.is_some() && file.current.is_none());
+        let is_deleted = draft.files.get(place).is_some_and(|file| file.before.is_some() && file.after.is_none());
         let is_of_clone = base == Base::Project && is_deleted && draft.known.of(place).is_none();
         let is_own = |folder: &&str| is_of_clone || folder.split('/').any(|part| part == "ralph-memory");
         let own = place.folders().filter(is_own);
@@ -257,7 +257,7 @@ impl Setup {
 
     /// Warns of entries whose program is not there.
     fn stale(&self, draft: &Draft) -> Vec<Problem> {
-        let entries = draft.files.values().flat_map(|file| file.programs.iter().map(|program| (&file.shown, program)));
+        let entries = draft.files.values().flat_map(|file| file.programs.iter().map(|program| (&file.path, program)));
         let gone = entries.filter(|(_, program)| program.contains('/') && !runs(program, self.path.as_deref()));
         let hint = "`ralph-memory setup --remove` for this client, and then set it up again";
         let warning = |(shown, program): (&PathBuf, &String)| {
@@ -284,7 +284,7 @@ impl Setup {
         let paths = table.iter().flat_map(|file| file.paths.iter().map(move |path| (file, path)));
         let left = paths.filter_map(|(file, path)| {
             let draft = draft.files.get(&self.bases.locate(file.base, path).ok()?)?;
-            draft.current.as_ref().is_some_and(|text| is_left(text, file)).then_some(&draft.shown)
+            draft.after.as_ref().is_some_and(|text| is_left(text, file)).then_some(&draft.path)
         });
         let left: BTreeSet<&PathBuf> = left.collect();
         let reason = "it has an entry of ralph-memory that set-up did not write here, so the entry stays";
@@ -318,20 +318,8 @@ impl Setup {
         let edited = draft.edited.iter();
         problems
             .extend(edited.map(|path| self.warning(path, "edited-by-hand", reason, "delete it if it is not needed")));
-        let planned = draft.files.into_iter().map(|(place, file)| {
-            let action = match (&file.original, &file.current) {
-                (None, Some(_)) => PlannedAction::Create,
-                (Some(_), None) => PlannedAction::Delete,
-                (before, after) if before == after => PlannedAction::Keep,
-                _ => PlannedAction::Edit,
-            };
-            let path = self.bases.relative(&file.shown).to_owned();
-            let (before, after) = (file.original, file.current);
-            let diff = planned::diff(&path, before.as_deref(), after.as_deref());
-            let clients = file.clients.into_iter().collect();
-            PlannedFile { path, clients, action, lacks: file.lacks, diff, place, before, after }
-        });
-        let mut files: Vec<PlannedFile> = planned.filter(|file| !file.clients.is_empty()).collect();
+        let used = draft.files.into_values().filter(|file| !file.clients.is_empty());
+        let mut files: Vec<PlannedFile> = used.map(PlannedFile::decided).collect();
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let (record, known, asked) = (draft.record, draft.known, asked.to_vec());
         SetupPlan { files, clients, problems, steps, scope, asked, options, record, known }

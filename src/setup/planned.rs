@@ -1,5 +1,6 @@
 //! What a plan says of itself: files with their changes, steps for a person, problems.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -18,7 +19,7 @@ use crate::error::{Problem, Severity};
 /// assert_eq!(serde_json::to_string(&PlannedAction::Create)?, "\"create\"");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlannedAction {
     /// It is created.
@@ -28,6 +29,7 @@ pub enum PlannedAction {
     /// It is deleted: nothing but set-up's own is in it.
     Delete,
     /// It is as it should be.
+    #[default]
     Keep,
 }
 
@@ -47,7 +49,7 @@ pub enum PlannedAction {
 /// assert!(file.diff.starts_with("--- /dev/null\n+++ b/AGENTS.md\n"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PlannedFile {
     /// The file: relative to the project if it is in there.
     pub path: PathBuf,
@@ -61,10 +63,39 @@ pub struct PlannedFile {
     pub diff: String,
     #[serde(skip)]
     pub(super) place: ClientPlace,
+    /// What it contains now.
     #[serde(skip)]
     pub(super) before: Option<String>,
+    /// What it will contain.
     #[serde(skip)]
     pub(super) after: Option<String>,
+    /// Programs that entries of set-up's run.
+    #[serde(skip)]
+    pub(super) programs: BTreeSet<String>,
+    /// Whether it has its old bytes back, so that whatever is in it is somebody's own.
+    #[serde(skip)]
+    pub(super) is_restored: bool,
+}
+
+impl PlannedFile {
+    /// Notes that a client uses it.
+    pub(super) fn is_of(&mut self, client: SetupClient) {
+        if !self.clients.contains(&client) {
+            self.clients.push(client);
+        }
+    }
+
+    /// Returns the file with what happens to it, now that this is known.
+    pub(super) fn decided(mut self) -> PlannedFile {
+        self.action = match (&self.before, &self.after) {
+            (None, Some(_)) => PlannedAction::Create,
+            (Some(_), None) => PlannedAction::Delete,
+            (before, after) if before == after => PlannedAction::Keep,
+            _ => PlannedAction::Edit,
+        };
+        self.diff = diff(&self.path, self.before.as_deref(), self.after.as_deref());
+        self
+    }
 }
 
 /// Something that only a person can do.
@@ -150,7 +181,7 @@ pub(super) const CONNECTED: &str = "connected-otherwise";
 pub(super) const LOOK_ALIKE: &str = "look-alike";
 
 /// Returns the change as a unified diff.
-pub(super) fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
     }

@@ -6,10 +6,11 @@
 use std::path::Path;
 
 use super::client::SetupClient;
-use super::draft::{Draft, DraftFile, check_writable, is_own_file};
+use super::draft::{Draft, check_writable, is_own_file};
 use super::format::ConfigFormat;
 use super::lines::split_mark;
 use super::locate::ClientPlace;
+use super::planned::PlannedFile;
 use super::recognised::{Recognition, presence};
 use super::record::FileRecord;
 use super::seal::is_of_setup;
@@ -27,7 +28,7 @@ impl Draft {
     pub(super) fn remove(
         &mut self,
         place: &ClientPlace,
-        shown: &Path,
+        path: &Path,
         client: SetupClient,
         content: &Content,
     ) -> Result<(), String> {
@@ -35,19 +36,19 @@ impl Draft {
         // The record of a client names every file that was changed for it.
         let is_of_others = recorded.is_none() && self.known.has(client);
         self.record.forget(place);
-        let file = self.file(place, shown)?;
-        let Some(text) = file.current.clone() else { return Ok(()) };
+        let file = self.file(place, path)?;
+        let Some(text) = file.after.clone() else { return Ok(()) };
         if is_of_others || file.is_restored {
             return Ok(());
         }
-        let is_as_left = file.current == file.original && file.is_as_recorded(recorded.as_ref());
+        let is_as_left = file.after == file.before && file.is_as_recorded(recorded.as_ref());
         let restored = recorded.as_ref().filter(|_| is_as_left).and_then(|record| file.restored(record));
         file.is_restored = restored.is_some();
         let left = match (restored, content.whole()) {
             (Some(left), _) => left,
             (None, Some(own)) if is_as_left || is_of_setup(&text, own) => None,
             (None, Some(_)) => {
-                self.edited.extend(is_own_file(&text).then(|| shown.to_owned()));
+                self.edited.extend(is_own_file(&text).then(|| path.to_owned()));
                 return Ok(());
             }
             (None, None) => without(&text, content, recorded.as_ref())?,
@@ -55,17 +56,17 @@ impl Draft {
         if left.as_ref() == Some(&text) {
             return Ok(());
         }
-        file.clients.insert(client);
-        file.current = left;
+        file.is_of(client);
+        file.after = left;
         check_writable(place)
     }
 }
 
-impl DraftFile {
+impl PlannedFile {
     /// Returns what the file was before set-up, none if it was not there; `None` if that is not known.
     #[allow(clippy::option_option, reason = "the outer one says whether the inner one is known")]
     fn restored(&self, record: &FileRecord) -> Option<Option<String>> {
-        let text = self.current.clone().filter(|_| !record.edits.is_empty())?;
+        let text = self.after.clone().filter(|_| !record.edits.is_empty())?;
         let left = record.edits.iter().rev().try_fold(text, |text, edit| edit.undone(&text))?;
         Some((!record.created || !left.is_empty()).then_some(left))
     }

@@ -97,7 +97,7 @@ impl Setup {
                 let state = if scope == SetupScope::Project { Severity::Error } else { Severity::Warning };
                 let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
                 let check = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
-                return Some(finding(state, danger.to_string(), Some(format!("{check} says what to do"))));
+                return Some(finding(state, danger.to_string(), format!("{check} says what to do")));
             }
         }
         let tables: Vec<ClientFile> =
@@ -108,14 +108,14 @@ impl Setup {
         if servers.is_empty() && settings.enabled_plugin.is_none() {
             let connect = printed_command("ralph-memory setup CLIENT", &[("CLIENT", client.as_str())]);
             let hint = format!("{connect} connects it");
-            return is_found.then(|| finding(Severity::Notice, format!("{title}: not connected"), Some(hint)));
+            return is_found.then(|| finding(Severity::Notice, format!("{title}: not connected"), hint));
         }
         let mut paths: Vec<String> = servers.iter().map(|file| self.shown(file)).collect();
         paths.extend(settings.enabled_plugin.iter().map(|plugin| format!("plugin {plugin}")));
         let detail = format!("{title}: connected by {}", paths.join(", "));
         Some(match self.doubt(client, &settings, &tables) {
-            Some((doubt, hint)) => finding(Severity::Warning, format!("{detail}; {doubt}"), Some(hint)),
-            None => finding(Severity::Notice, detail, None),
+            Some((doubt, hint)) => finding(Severity::Warning, format!("{detail}; {doubt}"), hint),
+            None => finding(Severity::Notice, detail, String::new()),
         })
     }
 
@@ -179,6 +179,6 @@ impl Setup {
     }
 }
 
-fn finding(state: Severity, detail: String, hint: Option<String>) -> Problem {
-    Problem::new(state, MEMORY_FOLDER, "client", detail, hint.unwrap_or_default())
+fn finding(state: Severity, detail: String, hint: String) -> Problem {
+    Problem::new(state, MEMORY_FOLDER, "client", detail, hint)
 }

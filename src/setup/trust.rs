@@ -10,10 +10,11 @@ use serde_json::Value;
 
 use super::Setup;
 use super::config_value::ConfigValue;
+use super::draft::read;
 use super::format::ConfigFormat;
 use super::lines::split_mark;
 use super::locate::Base;
-use super::table::{ClientFile, Content};
+use super::table::ClientFile;
 use super::want::Want;
 
 impl Setup {
@@ -43,11 +44,8 @@ impl Setup {
 
     /// Returns the places of the hooks that a person has trusted.
     fn trusted_hooks(&self) -> BTreeSet<String> {
-        let paths = &["config.toml"];
-        let config =
-            ClientFile { base: Base::CodexHome, paths, content: Content::Entries(ConfigFormat::Toml, Vec::new()) };
-        let config =
-            self.text(&config).and_then(|text| ConfigFormat::Toml.tree(&text).ok()).unwrap_or(ConfigValue::Null);
+        let config = read(&self.bases, Base::CodexHome, "config.toml");
+        let config = config.and_then(|text| ConfigFormat::Toml.tree(&text).ok()).unwrap_or(ConfigValue::Null);
         let states = config.members("hooks").flat_map(|hooks| hooks.members("state"));
         let places = states.flat_map(|state| if let ConfigValue::Map(places) = state { &places[..] } else { &[] });
         let trusted = places.filter(|(_, state)| state.members("trusted_hash").next().is_some());

@@ -1,4 +1,6 @@
-//! Lists of lines, and the code fences that lines open and close.
+//! Lists of lines, places in them, and the code fences that lines open and close.
+
+use super::floor;
 
 /// The shortest code fence, in marks.
 const SHORTEST: usize = 3;
@@ -12,6 +14,14 @@ pub(crate) fn each_once<T: AsRef<str>>(all: impl IntoIterator<Item = T>, item: i
         }
     }
     items
+}
+
+/// Returns the line and the column of an offset, both counted from 1, the column in characters.
+pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
+    let before = &text[..floor(text, offset)];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+    (count(before.matches('\n').count()), count(before[line_start..].chars().count()))
 }
 
 /// A code fence.

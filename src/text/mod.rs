@@ -286,6 +286,9 @@ mod tests {
         check("an a of no use", "of", 40, "an a of no use");
         check("ä ö ü lang langes Wort", "wort", 9, "…Wort");
         check("Ein Langeswortohneende", "langeswort", 8, "…Langes…");
+        check("one two three four five", "four", 12, "…three four…");
+        let pinned = "The nightly toolchain is pinned.";
+        check(&format!("First.\n\n{pinned}"), "toolchains", 80, pinned);
     }
 
     #[test]
@@ -314,14 +317,5 @@ mod tests {
         assert_eq!(estimate_tokens(""), 0);
         assert_eq!(estimate_tokens(&"a".repeat(33)), 10);
         assert_eq!(estimate_tokens(&"語".repeat(10)), 11);
-    }
-
-    #[test]
-    fn an_excerpt_is_the_line_with_most_shared_words() {
-        assert_eq!(
-            excerpt("First.\n\nThe nightly toolchain is pinned.", "toolchains", 80),
-            "The nightly toolchain is pinned."
-        );
-        assert_eq!(excerpt("one two three four five", "four", 12), "…three four…");
     }
 }

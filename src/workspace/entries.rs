@@ -42,10 +42,15 @@ impl Workspace {
         Some(entry::read(path, &bytes[..end]))
     }
 
+    /// Returns the bytes of the file at `path`, relative to `.ralph/`.
+    pub(crate) fn read_bytes(&self, path: &str) -> Result<Vec<u8>> {
+        let read = self.store.read(path);
+        Ok(read.map_err(|unreadable| unreadable.into_error(self.store.memory().join(path)))?.bytes)
+    }
+
     /// Returns the text of an entry's file, and the parsed entry.
     pub(crate) fn read_entry(&self, path: &str) -> Result<(String, entry::Entry)> {
-        let file = self.store.read(path).map_err(|unreadable| unreadable.into_error(self.store.memory().join(path)))?;
-        let text = String::from_utf8(file.bytes)
+        let text = String::from_utf8(self.read_bytes(path)?)
             .map_err(|_| Error::Uneditable { path: display_path(path), reason: "it is not UTF-8".to_owned() })?;
         let entry = entry::read(path, text.as_bytes());
         Ok((text, entry))

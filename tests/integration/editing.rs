@@ -36,7 +36,7 @@ fn retry(base: &TestBase, script: &str) -> Ran {
 fn what_an_editor_saved_is_kept_however_it_ends() {
     for (script, code, reason) in [
         ("echo Mine. >> \"$1\"; exit 1", 2, "ended with exit status: 1; nothing was changed"),
-        ("echo Mine. >> \"$1\"; kill -9 $$", 2, "nothing was changed"),
+        ("echo Mine. >> \"$1\"; kill -9 $$", 2, "the editor `sh"),
         ("printf 'Mine. caf\\351\\n' >> \"$1\"", 4, "it is not UTF-8"),
     ] {
         let base = base();
@@ -51,8 +51,18 @@ fn what_an_editor_saved_is_kept_however_it_ends() {
         assert!(base.read(ENTRY).contains("Mine."));
         assert_eq!(base.files(".ralph/state/drafts"), [""; 0]);
     }
-    // Nothing was saved, so nothing is kept; what was not saved before a kill is the text of the entry.
     let base = base();
+    base.run(["edit", "ports"]).refuses(2, "no editor is set");
+    let before = base.read(ENTRY);
+    for (script, reason) in [
+        ("sed -i /title/d \"$1\"", "`title` is missing"),
+        ("echo 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzKEYzzzz' >> \"$1\"", "looks like a secret"),
+    ] {
+        edit(&base, script).refuses(4, reason);
+        assert_eq!(base.read(ENTRY), before);
+        fs::remove_file(base.at(DRAFT)).unwrap();
+    }
+    // Nothing was saved, so nothing is kept; what was not saved before a kill is the text of the entry.
     edit(&base, "exit 1").refuses(2, "nothing was changed");
     assert_eq!(base.files(".ralph/state/drafts"), [""; 0]);
     fs::create_dir_all(base.at(".ralph/state/drafts/bases")).unwrap();

@@ -6,7 +6,8 @@ use std::process;
 use ralph_memory::internals::qdrant::{
     CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, RequestError, StoredPoint, Timeouts,
 };
-use ralph_memory::{Id, Kind, settings};
+use ralph_memory::internals::settings;
+use ralph_memory::{Id, Kind};
 use serde_json::{Value, json};
 use ureq::tls::{RootCerts, TlsConfig};
 

@@ -4,8 +4,9 @@
 use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 
+use ralph_memory::Id;
 use ralph_memory::internals::qdrant::{Point, QdrantClient, RequestError, Timeouts};
-use ralph_memory::{Id, settings};
+use ralph_memory::internals::settings;
 use serde_json::json;
 
 use crate::qdrant::{nearest, point};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ralph_memory::internals::qdrant::QdrantClient;
-use ralph_memory::settings;
+use ralph_memory::internals::settings;
 use rustls::pki_types::PrivateKeyDer;
 
 use crate::standin::qdrant::Standin;

@@ -40,10 +40,12 @@ use self::printed::Printed;
 use self::stream::ClientStream;
 use self::tail::Tail;
 
-pub use self::content::{Broken, Format, Options, Transcript};
+pub use self::content::{Format, Options, Transcript};
 pub use self::event::AgentEvent;
-pub use self::figures::AgentSpending;
+// Parts of answers: their fields are read, and nobody has to name them.
 pub(crate) use self::summary::without_sigils;
+#[doc(hidden)]
+pub use self::{content::Broken, figures::AgentSpending};
 
 /// How much of the end of an agent's text is kept, in bytes. That is two million tokens, more than any session has, but
 /// little enough that recording any output takes less than 50 MB.

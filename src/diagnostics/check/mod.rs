@@ -16,10 +16,10 @@ use std::collections::HashMap;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use self::links::KnownNames;
-use crate::entry::{EntryNames, Id, Kind, NamedEntry, Source, is_ahead};
+use crate::entry::{EntryNames, Id, Kind, is_ahead};
 use crate::error::{Findings, Problem, Severity};
 use crate::knowledge::tidy::plan::LiveEntry;
-use crate::search::retrieve::{Replacements, circles, replaced};
+use crate::search::retrieve::{circles, replaced, replacements_among};
 use crate::text::printed_command;
 
 pub(crate) use self::names::unsafe_name;
@@ -28,7 +28,8 @@ pub(crate) use self::usefulness::usefulness;
 /// Returns the problems between the live entries `live`. `names` are those of all entries, the archive's included.
 pub(crate) fn problems(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc>) -> Findings {
     let known = KnownNames::new(live, names);
-    let replacements = replacements(live, names, now);
+    let counting = live.iter().filter(|item| item.counts).map(|item| (&item.id, &item.head));
+    let replacements = replacements_among(counting, names, now);
     let pairs = &replacements.counted;
     let mut findings = Findings::default();
     known.broken_links(live, &mut findings);
@@ -55,17 +56,6 @@ fn from_the_future(live: &[LiveEntry], now: DateTime<Utc>) -> Vec<Problem> {
         }
     }
     problems
-}
-
-fn replacements(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc>) -> Replacements {
-    let counting = || live.iter().filter(|item| item.counts);
-    let sources: HashMap<&Id, Source> = counting().map(|item| (&item.id, item.head.source)).collect();
-    let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
-    let mut replacements = Replacements::default();
-    for item in counting() {
-        replacements.add(&item.id, &item.head, now, &current, &|old| sources.get(old).copied());
-    }
-    replacements
 }
 
 /// Reports what agents want to replace and people wrote, for a person to decide.

@@ -8,8 +8,6 @@ use crate::store::{FolderState, LockState, Survey};
 /// The facts about a memory.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryFacts {
-    /// The newest format that this program reads.
-    pub format: u64,
     /// Whether there is a settings file.
     pub has_settings: bool,
     /// Whether each of its lines has a meaning.

@@ -5,6 +5,7 @@
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Message, Problem};
 use crate::store::Paths;
+use crate::text::count;
 
 /// Reports that a part of the memory is as it should be.
 pub(super) fn ok(code: &str, message: impl Into<Message>) -> Problem {
@@ -29,16 +30,7 @@ pub(super) fn named(paths: &Paths) -> String {
     format!("{}{more}", list.join(", "))
 }
 
-/// Returns a number with its noun, such as `2 entries`.
-pub(super) fn counted(count: usize, word: &str) -> String {
-    match (count, word.strip_suffix('y')) {
-        (1, _) => format!("1 {word}"),
-        (count, Some(stem)) => format!("{count} {stem}ies"),
-        (count, None) => format!("{count} {word}s"),
-    }
-}
-
 /// Returns a number with its noun and the verb, such as `1 entry is`.
-pub(super) fn are(count: usize, word: &str) -> String {
-    format!("{} {}", counted(count, word), if count == 1 { "is" } else { "are" })
+pub(super) fn are(number: usize, noun: &str) -> String {
+    format!("{} {}", count(number, noun), if number == 1 { "is" } else { "are" })
 }

@@ -1,11 +1,11 @@
 //! The rules for the folders of a memory: whether they can be read and written.
 
 use super::facts::MemoryFacts;
-use super::finding::{counted, error, ok, warning};
+use super::finding::{error, ok, warning};
 use crate::entry::path::display_path;
 use crate::error::Problem;
 use crate::store::FolderState;
-use crate::text::printed_command;
+use crate::text::{count, printed_command};
 
 /// Returns the findings about the folders of entries, of state and of the cache.
 pub(super) fn folders(facts: &MemoryFacts) -> Vec<Problem> {
@@ -69,7 +69,7 @@ fn entry_folders(facts: &MemoryFacts) -> Vec<Problem> {
         findings.push(warning("entries", detail, hint));
     }
     if findings.is_empty() {
-        let detail = format!("can be read and written, in {}", counted(facts.survey.folders, "folder"));
+        let detail = format!("can be read and written, in {}", count(facts.survey.folders, "folder"));
         findings.push(ok("entries", detail));
     }
     findings

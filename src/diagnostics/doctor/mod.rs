@@ -13,11 +13,12 @@ use self::git::git;
 use self::hooks::hooks;
 use crate::error::{Problem, Severity};
 use crate::search::semantic::SemanticStatus;
+use crate::settings::FORMAT;
 use crate::store::{LockState, Paths};
-use crate::text::printed_command;
+use crate::text::{count, printed_command};
 
 pub(super) use self::facts::{GitFacts, IndexFacts, MemoryFacts};
-use self::finding::{are, counted, error, named, ok, warning};
+use self::finding::{are, error, named, ok, warning};
 
 /// Judges the facts: returns findings for each part of the memory. Those without a hint say that it is as it should be.
 pub(super) fn judge(facts: &MemoryFacts) -> Vec<Problem> {
@@ -54,7 +55,7 @@ fn settings(facts: &MemoryFacts) -> Option<Problem> {
         let message = "there is no `config.toml`, so the defaults are in force; `ralph-memory init` writes one";
         return Some(ok("settings", message));
     }
-    let message = || format!("`config.toml` can be read; format {}", facts.format);
+    let message = || format!("`config.toml` can be read; format {FORMAT}");
     facts.settings_are_clear.then(|| ok("settings", message()))
 }
 
@@ -71,11 +72,11 @@ fn index(name: &str, index: &IndexFacts) -> Problem {
         let message = format!("the contents of the {name} index are unknown, so every search reads all files");
         return warning("index", message, rebuild);
     }
-    let (documents, expected) = (counted(index.documents, "document"), index.expected());
+    let (documents, expected) = (count(index.documents, "document"), index.expected());
     if index.documents != expected {
         return error("index", format!("the {name} index holds {documents} instead of {expected}"), rebuild);
     }
-    let (entries, pending) = (counted(index.entries, "entry"), index.pending);
+    let (entries, pending) = (count(index.entries, "entry"), index.pending);
     ok("index", format!("{name}: commit {id} with {documents} for {entries}, {pending} not indexed yet"))
 }
 
@@ -84,7 +85,7 @@ fn old_caches(paths: &[String]) -> Problem {
         return ok("old-caches", "none");
     }
     let list: Vec<String> = paths.iter().map(|path| format!("`.ralph/{path}`")).collect();
-    let message = format!("{} of other versions of this program: {}", counted(paths.len(), "cache"), list.join(", "));
+    let message = format!("{} of other versions of this program: {}", count(paths.len(), "cache"), list.join(", "));
     let hint = "`ralph-memory check --fix` deletes them, unless that version is still in use; nothing is lost";
     warning("old-caches", message, hint)
 }
@@ -94,7 +95,7 @@ fn listed((code, none): (&str, &str), paths: &Paths, (noun, that): (&str, &str),
     if paths.count == 0 {
         return ok(code, none);
     }
-    warning(code, format!("{} {that}: {}", counted(paths.count, noun), named(paths)), hint)
+    warning(code, format!("{} {that}: {}", count(paths.count, noun), named(paths)), hint)
 }
 
 fn lock(code: &str, guarded: &str, state: &LockState) -> Problem {
@@ -113,7 +114,7 @@ fn lock(code: &str, guarded: &str, state: &LockState) -> Problem {
 }
 
 fn watching((limit, instances): (u64, u64), folders: usize) -> Problem {
-    let message = format!("{} to watch; a user may watch {limit}, in {instances} programs", counted(folders, "folder"));
+    let message = format!("{} to watch; a user may watch {limit}, in {instances} programs", count(folders, "folder"));
     if instances == 0 || folders as u64 > limit {
         let wanted = (folders as u64).saturating_mul(2).max(524_288);
         let sysctl = "sudo sysctl fs.inotify.max_user_watches=NUMBER fs.inotify.max_user_instances=512";
@@ -127,7 +128,7 @@ fn clock(paths: &Paths) -> Problem {
     if paths.count == 0 {
         return ok("clock", "no file has a time in the future");
     }
-    let (files, named) = (counted(paths.count, "file"), named(paths));
+    let (files, named) = (count(paths.count, "file"), named(paths));
     ok("clock", format!("{files} with a time in the future: {named}; set the clock right, and `touch` them"))
 }
 
@@ -148,7 +149,6 @@ mod tests {
 
     fn facts() -> MemoryFacts {
         MemoryFacts {
-            format: 1,
             has_settings: true,
             settings_are_clear: true,
             memory: FolderState::Writable,
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn indexes_are_counted() {
+    fn indexes_are_count() {
         let with = |index| move |facts: &mut MemoryFacts| facts.indexes = vec![("live", index)];
         check(with(IndexFacts { entries: 3, is_known: true, pending: 3, ..IndexFacts::default() }), &[]);
         check(with(IndexFacts { is_known: true, ..IndexFacts::default() }), &[]);

@@ -19,6 +19,7 @@ use super::{Entry, Head, Id, Kind, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
+use crate::text::lines::each_once;
 use crate::text::{fold_tag, nfc};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
@@ -141,13 +142,7 @@ impl EntryReader<'_> {
         self.head.valid = true;
         let values = self.values(fields, &KNOWLEDGE);
         self.take(values.clone());
-        let mut tags: Vec<String> = Vec::new();
-        for tag in self.head.tags.iter().map(|tag| fold_tag(tag)) {
-            if !tags.contains(&tag) {
-                tags.push(tag);
-            }
-        }
-        self.head.tags = tags;
+        self.head.tags = each_once(&self.head.tags, fold_tag);
         self.check_scope();
         if let Some(id) = self.head.task_id.clone().filter(|id| !is_task_id(id)) {
             self.bad_value("task_id", &format!("cannot be the id of a task: `{id}`"), TASK_ID);

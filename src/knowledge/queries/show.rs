@@ -1,6 +1,5 @@
 //! A single entry: the content of its file, its links, and its replacements.
 
-use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -10,7 +9,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::catalog::{self, Area, Catalog};
-use crate::search::retrieve::{Replacements, replaced};
+use crate::search::retrieve::{replaced, replacements_among};
 use crate::workspace::{Workspace, current_id, no_such_entry};
 
 /// The result of [`Memory::show`](crate::Memory::show).
@@ -46,13 +45,12 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
         (None, None) => return Err(no_such_entry(&workspace.store, &[&live, &archive], id)),
     };
     let path = catalog.path(row);
-    let file = workspace.store.read(&path);
-    let file = file.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(&path)))?;
-    let entry = entry::read(&path, &file.bytes);
+    let bytes = workspace.read_bytes(&path)?;
+    let entry = entry::read(&path, &bytes);
     let head = entry.head.clone();
     let others = indexable(&live);
-    let names = names(&live, &archive, &others);
-    let replacements = replacements(&live, &names, &others, now);
+    let names = catalog::names(&live, &archive);
+    let replacements = replacements_among(others.iter().map(|(id, head)| (id, head)), &names, now);
     let superseded = replaced(&replacements.counted);
     let would_supersede = distinct(replacements.suggested.iter().filter(|(new, _)| new == id).map(|(_, old)| old), id);
     let replacing = |pairs: &[(Id, Id)]| distinct(pairs.iter().filter(|(_, old)| old == id).map(|(new, _)| new), id);
@@ -67,7 +65,7 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
         would_supersede,
         files: head.files.clone(),
         questions: head.questions.clone(),
-        frontmatter: all_fields(&entry, &file.bytes),
+        frontmatter: all_fields(&entry, &bytes),
         links: links_of(&names, &entry.head),
         backlinks: links_to(&names, &others, id),
         usage: (id.kind() == Kind::Knowledge).then(usage).flatten(),
@@ -81,29 +79,6 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
 fn indexable(live: &Catalog) -> Vec<(Id, Head)> {
     let rows = live.rows().filter(|row| live.is_indexable(*row));
     rows.filter_map(|row| Some((live.id(row)?, live.head(row)))).collect()
-}
-
-/// Returns the names by which links find entries.
-fn names(live: &Catalog, archive: &Catalog, indexable: &[(Id, Head)]) -> EntryNames {
-    let mut names = EntryNames::default();
-    for (id, head) in indexable {
-        names.add_live(id.clone(), head, true);
-    }
-    for row in live.rows().filter(|row| !live.is_indexable(*row)) {
-        live.id(row).into_iter().for_each(|id| names.add_live(id, &Head::empty(Kind::Knowledge), false));
-    }
-    catalog::add_archived(&mut names, archive);
-    names
-}
-
-fn replacements(live: &Catalog, names: &EntryNames, indexable: &[(Id, Head)], now: DateTime<Utc>) -> Replacements {
-    let mut replacements = Replacements::default();
-    let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
-    let source_of = |old: &Id| live.row_of_id(old).map(|row| live.head(row).source);
-    for (id, head) in indexable {
-        replacements.add(id, head, now, &current, &source_of);
-    }
-    replacements
 }
 
 /// Returns these entries without the one with this id, which is no other one of itself.

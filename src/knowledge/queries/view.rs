@@ -26,7 +26,7 @@ use crate::search::retrieve::{Explained, Hit};
 /// assert_eq!((entry.superseded_by, entry.body.trim()), (vec![new], "Copy the files."));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct EntryView {
     /// Its summary.
     #[serde(flatten)]
@@ -116,27 +116,7 @@ pub struct EntryLink {
 
 impl From<EntrySummary> for EntryView {
     fn from(summary: EntrySummary) -> EntryView {
-        EntryView {
-            summary,
-            excerpt: None,
-            score: None,
-            similarity: None,
-            explanation: Vec::new(),
-            usage: None,
-            task_id: None,
-            run_id: None,
-            expires_at: None,
-            supersedes: Vec::new(),
-            superseded_by: Vec::new(),
-            would_supersede: Vec::new(),
-            would_be_superseded_by: Vec::new(),
-            files: Vec::new(),
-            questions: Vec::new(),
-            frontmatter: Value::Null,
-            body: String::new(),
-            links: Vec::new(),
-            backlinks: Vec::new(),
-        }
+        EntryView { summary, ..EntryView::default() }
     }
 }
 

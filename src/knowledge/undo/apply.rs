@@ -54,7 +54,7 @@ pub(super) fn apply(
                 }
             }
             LoggedChange::Replace { path, after, .. } => {
-                let current = read(workspace, path)?;
+                let current = workspace.read_bytes(path)?;
                 if xxh3_64(&current) != *after {
                     return Err(conflict(path));
                 }
@@ -85,7 +85,7 @@ pub(super) fn files(workspace: &Workspace, plan: &UndoPlan<'_>, with_bytes: bool
     for (change, bytes) in &plan.steps {
         let mut take = |path: &str| match known.remove(path) {
             Some(bytes) => Ok(Some(bytes)),
-            None if with_bytes => read(workspace, path).map(Some),
+            None if with_bytes => workspace.read_bytes(path).map(Some),
             None => Ok(None),
         };
         let (action, path, from, before) = match change {
@@ -106,9 +106,4 @@ pub(super) fn files(workspace: &Workspace, plan: &UndoPlan<'_>, with_bytes: bool
         files.push(UndoneFile { action, path: EntryPath::new(path), from, before, after });
     }
     Ok(files)
-}
-
-fn read(workspace: &Workspace, path: &str) -> Result<Vec<u8>> {
-    let read = workspace.store.read(path);
-    Ok(read.map_err(|unreadable| unreadable.into_error(workspace.store.memory().join(path)))?.bytes)
 }

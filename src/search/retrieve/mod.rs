@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
+use crate::entry::{EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, Scope, Source, is_ahead};
 use crate::index::catalog::{Catalog, RowId};
 use crate::index::{Bonus, Candidate, Failure, Filter, Match, Part, Scores, Snapshot, TEXT_WEIGHT, TextQuery};
 use crate::text::{fold_tag, is_same_name};
@@ -345,6 +345,21 @@ pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Replace
                 replacements.add(&id, &catalog.head(row), now, &current, &source_of);
             }
         }
+    }
+    replacements
+}
+
+/// Returns what these live entries replace, also by ids that entries had before they were renamed.
+pub(crate) fn replacements_among<'a>(
+    live: impl Iterator<Item = (&'a Id, &'a Head)> + Clone,
+    names: &EntryNames,
+    now: DateTime<Utc>,
+) -> Replacements {
+    let sources: HashMap<&Id, Source> = live.clone().map(|(id, head)| (id, head.source)).collect();
+    let current = |old: &Id| names.of_id(old).map_or(old, NamedEntry::id).clone();
+    let mut replacements = Replacements::default();
+    for (id, head) in live {
+        replacements.add(id, head, now, &current, &|old| sources.get(old).copied());
     }
     replacements
 }

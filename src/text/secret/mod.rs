@@ -21,6 +21,7 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::floor;
+use crate::text::lines::place;
 
 #[cfg(feature = "runner")]
 pub(crate) use lines::LineRedactor;
@@ -78,10 +79,7 @@ impl Secret {
 
     /// Returns its line, counted from 1, and its column in characters.
     pub fn place(&self, text: &str) -> (u32, u32) {
-        let before = &text[..self.range.start];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
-        (count(before.bytes().filter(|byte| *byte == b'\n').count()), count(before[line_start..].chars().count()))
+        place(text, self.range.start)
     }
 }
 

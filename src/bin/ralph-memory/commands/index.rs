@@ -30,10 +30,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyho
     let mut vectors = if args.remote {
         Some(memory.sync_remote(args.rebuild)?)
     } else {
-        let settings = memory.settings();
-        let is_wanted =
-            !settings.ollama.url.is_empty() && settings.qdrant.url.is_empty() && settings.semantic.weight > 0.0;
-        is_wanted.then(|| memory.embed_missing()).transpose()?
+        memory.settings().embeds_alone().then(|| memory.embed_missing()).transpose()?
     };
     let problems: Vec<Problem> =
         vectors.as_mut().map(|vectors| std::mem::take(&mut vectors.problems)).unwrap_or_default();

@@ -92,7 +92,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         before.save(&memory);
     }
     let is_over = !progress.attempts.is_empty() && ended.as_ref().is_ok_and(|end| !matches!(end, RunEnd::Interrupted));
-    let maintenance = (is_over && memory.settings().maintenance.automatic).then(|| maintain(ui, &memory));
+    let maintenance = (is_over && memory.settings().tidies_after_runs()).then(|| maintain(ui, &memory));
     if let (Ok(RunEnd::Done), Assignment::Checklist { path, .. }, true) =
         (&ended, &assignment, progress.attempts.is_empty())
     {
