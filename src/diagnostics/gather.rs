@@ -1,6 +1,6 @@
 //! Gathers the facts about the memory as a whole: the current state of the folders, the index, the locks and git.
 //!
-//! It changes nothing and judges nothing: [`doctor`](mod@super::doctor) does the latter.
+//! It changes nothing and leaves the judging to [`doctor`](mod@super::doctor).
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! Who wrote what an entry says now, and what it said before, as every clone can tell from its file.
 //!
-//! The key `fingerprints` has a fingerprint of each text that was replaced and, last, of the text that an agent gave the
-//! entry. Where that one does not fit any more, a person changed the text by hand, and the entry is theirs.
+//! The key `fingerprints` has a fingerprint of each text that was replaced and, last, of the text that an agent gave
+//! the entry. If the last one no longer matches, a person changed the text by hand, and the entry is theirs.
 
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,8 +1,8 @@
 //! The one place that starts `git`: all arguments and variables of a call are composed here.
 //!
-//! A repository is data from others. A clone cannot name a program here, and the settings of the person who runs this
-//! program change no answer. Words of the command line are literals of this crate; other values pass through
-//! [`GitCall::object`], [`GitCall::number`] or [`GitCall::paths`], and cannot become options.
+//! A repository is data from others. A clone cannot name a program here, and the user's own settings do not change an
+//! answer. Words of the command line are literals of this crate; other values pass through [`GitCall::object`],
+//! [`GitCall::number`] or [`GitCall::paths`], and cannot become options.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! Runs another program to its end, within a limit of time and one of output.
+//! Runs another program to its end, with a limit on its time and one on its output.
 //!
 //! What the program reads may come from others, who could keep it busy forever or have it print without end.
 

@@ -1,4 +1,4 @@
-//! Asks `git` about a folder.
+//! Queries `git` about a folder.
 //!
 //! This is the only module that runs it. It changes a repository only to [commit](WorkTree::commit) and to [register a
 //! merge driver](WorkTree::register_merge_driver), on request. No other call takes a lock, adds objects (see

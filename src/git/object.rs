@@ -1,4 +1,4 @@
-//! Names of objects, and how git makes them.
+//! Names of objects, and how git computes them.
 
 use sha2::{Digest as _, Sha256};
 

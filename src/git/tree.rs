@@ -1,10 +1,10 @@
 //! The state of a work tree as one id: the git tree of its files.
 //!
 //! Two attempts that leave the same files have the same tree, whatever was committed in between. The repository is not
-//! touched: an index and trees are written to a folder of the caller, which git reads beside its own. File contents are
-//! written nowhere, since only their names are needed, and no filter sees them. Untracked and modified files count by
-//! their content if they are small, else by their size and time. Each file is judged alone, so that adding one does not
-//! affect the others. If there is too much to read, there is no tree.
+//! touched: an index and trees are written to a folder of the caller, which git reads in addition to its own. File
+//! contents are written nowhere, since only their names are needed, and no filter sees them. Untracked and modified
+//! files count by their content if they are small, else by their size and time. Each file is judged alone, so that
+//! adding one does not affect the others. If there is too much to read, there is no tree.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};

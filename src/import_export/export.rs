@@ -1,4 +1,4 @@
-//! All of a memory as JSON Lines, which an import takes back to the byte.
+//! A whole memory as JSON Lines, which an import restores byte for byte.
 //!
 //! The lines are in the order of their paths, so that equal memories give equal streams. Everything that is derived or
 //! belongs to this machine is left out: `cache/` and `state/`.

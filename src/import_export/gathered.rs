@@ -1,4 +1,4 @@
-//! What was found in a source, before the memory is looked at.
+//! What was found in a source, before it is compared with the memory.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};

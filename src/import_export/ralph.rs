@@ -1,6 +1,6 @@
 //! The memory of `RefoundAI/ralph`: a database of `SQLite` with a journal, whose rows become attempts.
 //!
-//! Its knowledge is markdown in the folder that this program uses as well, so nothing of it needs to be imported.
+//! Its knowledge is markdown in the folder that this program also uses, so none of it needs to be imported.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What a caller asks to be imported.
+//! What a caller asks to import.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Takes an export back: all lines are checked before the first file is written.
+//! Reads an export back: all lines are checked before the first file is written.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

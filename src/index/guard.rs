@@ -1,4 +1,4 @@
-//! Work on files that may make Tantivy panic: a damaged cache is not a bug, and ends no command.
+//! Runs work on files that may make Tantivy panic: a damaged cache is not a bug, and must not end a command.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,9 +1,9 @@
 //! How text becomes the terms of the index: two token streams, for entries and queries alike.
 //!
-//! The *word* stream has words in lower case, without stop words, stemmed for English. The *part*
-//! stream has the parts of identifiers in lower case, without stop words, and not stemmed: `parseHttpRequest`,
-//! `parse_http_request` and `src/parse/http.rs` share theirs. Both split at everything that is
-//! neither a letter nor a digit, and take text in the composed form (NFC), whichever it was written in.
+//! The *word* stream has words in lower case, without stop words, stemmed for English. The *part* stream has the parts
+//! of identifiers in lower case, without stop words, and not stemmed: `parseHttpRequest`, `parse_http_request` and
+//! `src/parse/http.rs` share theirs. Both split at everything that is neither a letter nor a digit, and take text in
+//! the composed form (NFC), whatever form it was written in.
 //!
 //! Chinese, Japanese and Korean have no spaces, or none between a word and its endings. A run of their
 //! characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more

@@ -65,7 +65,7 @@ fn with_later_title(entry: &Head, knowledge: &Knowledge) -> Knowledge {
     Knowledge { title, ..knowledge.clone() }
 }
 
-/// Returns what became of an agent's wish to replace entries of people.
+/// Returns the result of an agent's request to replace people's entries.
 fn suggested(catalog: &Catalog, knowledge: &Knowledge, path: &str) -> Option<Problem> {
     let is_of_person = |id: &&Id| catalog.row_of_id(id).is_some_and(|row| catalog.head(row).source.is_person());
     if knowledge.source.is_person() {
@@ -90,7 +90,7 @@ fn doubts(knowledge: &Knowledge, path: &str, now: DateTime<Utc>) -> Vec<Problem>
     category.into_iter().chain(expired).collect()
 }
 
-/// Returns the row of the entry of a person that says already what an agent writes.
+/// Returns the row of a person's entry that already says what an agent writes.
 ///
 /// # Errors
 ///

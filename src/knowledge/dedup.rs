@@ -1,7 +1,7 @@
 //! Decides whether knowledge is new, or repeats an entry.
 //!
-//! One fact must never replace another, so anything that is not surely the same is new. Pure: heads in, a decision out.
-//! The caller carries it out.
+//! One fact must never replace another, so anything that is not certainly the same is new. Pure: takes heads, returns a
+//! decision. The caller carries it out.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};

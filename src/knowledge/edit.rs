@@ -1,4 +1,4 @@
-//! Editing: a person changes the text of an entry in an editor, and the program writes it if it is sound.
+//! Editing: a person changes the text of an entry in an editor, and the program writes it if it is valid.
 //!
 //! The text is compared with the one that the editor was given, so nobody's change is lost. What is wrong with a text is
 //! found as `check` finds it; a text may keep the warnings that the entry had before.

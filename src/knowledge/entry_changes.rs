@@ -1,4 +1,4 @@
-//! What may be changed of an entry by its keys, and the changes of its file that this makes.
+//! The changes that an entry's keys allow, and the edits of its file that they need.
 
 use super::supersede;
 use crate::entry::edit::{self, Change};

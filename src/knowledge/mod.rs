@@ -1,8 +1,8 @@
 //! Writing knowledge: adding, changing, editing and restoring entries.
 //!
-//! Every write happens under the lock of the entries, and changes one file; only a new title may change the links in others.
-//! The undo log has the replaced text before the file changes. Nothing here knows of vectors: callers make those of the
-//! written entries.
+//! Every write happens under the lock of the entries, and changes one file; only a new title may change the links in
+//! others. The undo log has the replaced text before the file changes. Nothing here knows about vectors: callers
+//! compute them for the written entries.
 
 mod add;
 mod change;

@@ -1,4 +1,4 @@
-//! Restoring: an archived entry becomes live again, or a live one gets an earlier text of the undo log again.
+//! Restoring: an archived entry becomes live again, or a live entry gets back an earlier text from the undo log.
 //!
 //! The text that is replaced then goes to the log, as in every other change, so nothing is lost.
 
@@ -36,8 +36,8 @@ use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EntryVersion {
-    /// What it is called: the number of the operation that replaced it, such as `12`. If that one replaced several texts
-    /// of the entry, `12.2` is the second.
+    /// Its name: the number of the operation that replaced it, such as `12`. If that one replaced several texts of the
+    /// entry, `12.2` is the second.
     pub version: String,
     /// When it was replaced.
     pub at: DateTime<Utc>,
@@ -100,7 +100,7 @@ fn logged_versions(
     let (path, own) = located(live, row)?;
     let current = workspace.read_bytes(&path)?;
     let head = live.head(row);
-    // A name that another entry has, or had, too tells nothing.
+    // A name that another entry also has, or had, proves nothing.
     let is_free = |old: &Id| live.ids_of_name(old) == [own.clone()] && archive.rows_of_name(old).is_empty();
     let former: Vec<Id> = head.old_ids().filter(|old| *old != own && is_free(old)).collect();
     let is_of_entry = |id: Option<Id>, text: &str| {

@@ -1,4 +1,4 @@
-//! Staleness: whether the files that an entry names are gone, or have changed much since it was written.
+//! Staleness: whether the files that an entry names are gone or have changed a lot since it was written.
 //!
 //! Git is asked once for all entries; the verdict itself is pure.
 

@@ -1,4 +1,4 @@
-//! What became of an entry that was written.
+//! The result of writing an entry.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Iterations, from their beginning to their entry in the journal.
+//! Attempts, from their beginning to their entry in the journal.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::recording::{self, KeptAttempt, OpenAttempt, Recorded};
 use crate::sessions::{self, HookAnswer, HookCall};
 
 impl Memory {
-    /// Returns a new run, with a name that no other has: `run-` and eight random hexadecimal digits.
+    /// Returns a new run with a unique name: `run-` and eight random hexadecimal digits.
     pub fn new_run(&self) -> Run {
         recording::new_run(&self.workspace)
     }
@@ -51,8 +51,8 @@ impl Memory {
         recording::newest_run(&self.workspace)
     }
 
-    /// Keeps what a run was started with, for a caller that resumes it: any text. It replaces what was kept of another
-    /// run.
+    /// Keeps the options that a run was started with, for a caller that resumes it, as any text. They replace those of
+    /// an earlier run.
     ///
     /// # Errors
     ///
@@ -61,17 +61,17 @@ impl Memory {
         recording::keep_options(&self.workspace, options)
     }
 
-    /// Returns what [`Memory::keep_options`] kept on this machine, in this folder. It may name commands, so nothing is
-    /// believed that was written elsewhere, or that git tracks.
+    /// Returns what [`Memory::keep_options`] kept on this machine, in this folder. It may name commands, so a text that
+    /// was written elsewhere, or that git tracks, is not trusted.
     pub fn kept_options(&self) -> Option<String> {
         recording::kept_options(&self.workspace)
     }
 
-    /// Begins an iteration on which this process works until [`Memory::finish`]: chooses its model, and builds its agent's
-    /// prompt. Meanwhile no other process records an attempt at the task.
+    /// Begins an attempt that this process works on until [`Memory::finish`]: chooses its model, and builds its agent's
+    /// prompt. Until then, no other process records an attempt at the task.
     ///
-    /// What a process began that has ended since, and never finished, goes into the journal as interrupted. Attempts that could not be written
-    /// to the journal, and are kept, are among [`OpenAttempt::problems`].
+    /// An attempt whose process has ended without finishing it goes into the journal as interrupted. Attempts that
+    /// could not be written to the journal, and are kept, are among [`OpenAttempt::problems`].
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Memory {
         sessions::fire_without_settings(&self.workspace, &self.state_folders, call, reason)
     }
 
-    /// Gives an iteration up that was begun and in which nothing happened: the journal does not mention it.
+    /// Gives up an attempt in which nothing happened: the journal does not mention it.
     ///
     /// # Errors
     ///
@@ -159,14 +159,15 @@ impl Memory {
         recording::cancel(&self.workspace, iteration)
     }
 
-    /// Returns the iterations that are begun and not finished, by run and number. Files that cannot be read, or that
-    /// were not written here, are left out; [`Memory::check`] names them.
+    /// Returns the attempts in progress, by run and number. Files that cannot be read, or that were not written here,
+    /// are left out; [`Memory::check`] names them.
     pub fn open_attempts(&self) -> Vec<OpenAttempt> {
         recording::begun(&self.workspace).unwrap_or_default()
     }
 
-    /// Notes which process is the agent of an iteration. Where whoever started it is killed and the agent is not,
-    /// [`Memory::begin`] then begins nothing beside it. What stands in the way of noting it changes nothing else.
+    /// Notes which process is the agent of an iteration. If the process that started the agent is killed and the agent
+    /// is not, [`Memory::begin`] does not begin another attempt beside it. If this cannot be noted, nothing else
+    /// changes.
     pub fn note_agent(&self, iteration: &mut OpenAttempt, pid: u32) {
         recording::note_agent(&self.workspace, iteration, pid);
     }
@@ -193,7 +194,7 @@ impl Memory {
         recording::reader(&self.workspace, format)
     }
 
-    /// Ends an iteration: writes down the knowledge in the agent's text, and one entry of the journal.
+    /// Ends an attempt: records the knowledge in the agent's text, and writes one journal entry.
     ///
     /// An iteration that is finished for the second time, or was taken for interrupted meanwhile, gets
     /// an entry of its own, under the run's next number.
@@ -271,14 +272,14 @@ impl Memory {
         progress::text(kind, (settings.progress_entries, settings.progress_characters), &attempts)
     }
 
-    /// Returns the files that an iteration made or changed until now: what git saw, and what the agent's tools did.
+    /// Returns the files that an attempt has created or changed so far, according to git and the agent's tools.
     pub fn changed_files(&self, iteration: &OpenAttempt, report: &Report) -> Vec<String> {
         recording::changed_files(&self.workspace, iteration, report)
     }
 
     /// Keeps an attempt whose agent has ended, for a caller who has more to do before [`Memory::finish`], such as a
-    /// verification that takes minutes: whatever ends the process meanwhile, the answer is there. `finish` removes the
-    /// file. Without [folders](Memory::keeping_in), or where none can be written, nothing is kept.
+    /// verification that takes minutes: whatever ends the process in the meantime, the answer is saved. `finish`
+    /// removes the file. Without [folders](Memory::keeping_in), or where none can be written, nothing is kept.
     pub fn keep(&self, iteration: &OpenAttempt, report: &Report) -> Option<PathBuf> {
         recording::keep(&self.workspace, &self.state_folders, iteration, report)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a memory, how to fix it, and what git's merges need of it.
+//! What is wrong with a memory, how to fix it, and what git needs to merge it.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use crate::search::semantic::SemanticStatus;
 use crate::workspace::MergeDriverRegistration;
 
 impl Memory {
-    /// Returns everything that is wrong: what prevents files from being read, what does not fit together, and the state of
-    /// the folders, the index, the locks, the servers and git, and how to fix it. Nothing is changed. A broken file never
-    /// hides the problems of another, and what cannot be examined is a problem, too.
+    /// Returns everything that is wrong: what prevents files from being read, what is inconsistent, and the state of
+    /// the folders, the index, the locks, the servers and git, and how to fix it. Nothing is changed. A broken file
+    /// never hides the problems of another, and what cannot be examined is a problem, too.
     ///
     /// ```
     /// use ralph_memory::Memory;

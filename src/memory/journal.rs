@@ -1,4 +1,4 @@
-//! What a caller asks of the journal.
+//! Queries of the journal.
 
 use super::Memory;
 use crate::entry::{Attempt, Id};
@@ -10,7 +10,7 @@ use crate::timeline::{self, Log, LogFilter, Overview, RunView, Stats, StatsFilte
 
 impl Memory {
     /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
-    /// journal that came with the highest number of all does not keep a run from going on.
+    /// journal that came with the highest possible number does not prevent a run from continuing.
     ///
     /// # Errors
     ///
@@ -19,7 +19,7 @@ impl Memory {
         journal::next_number(&self.workspace, run_id)
     }
 
-    /// Returns the run's iterations that are in the journal, oldest first, each with all that it says.
+    /// Returns the run's attempts in the journal, oldest first, each with its whole content.
     pub fn attempts_of_run(&self, run_id: &str) -> Vec<(Id, Attempt)> {
         journal::attempts_of_run(&self.workspace, run_id)
     }
@@ -67,7 +67,7 @@ impl Memory {
         timeline::log(&self.workspace, filter)
     }
 
-    /// Returns all that the journal says of one attempt; `None` if there is no readable one with this id.
+    /// Returns everything that the journal says about one attempt; `None` if there is no readable one with this id.
     pub fn attempt(&self, id: &Id) -> Option<AttemptView> {
         timeline::iteration(&self.workspace, id)
     }
@@ -78,7 +78,7 @@ impl Memory {
         timeline::stats(&self.workspace, filter)
     }
 
-    /// Returns all about a task: its state, and its attempts side by side. `None` if there was no attempt at it.
+    /// Returns everything about a task: its state, and its attempts side by side. `None` if there was no attempt at it.
     pub fn task(&self, task_id: &str) -> Option<TaskView> {
         timeline::task(&self.workspace, task_id)
     }
@@ -89,8 +89,8 @@ impl Memory {
         timeline::run(&self.workspace, run_id)
     }
 
-    /// Returns what goes on, what is stuck, and the last attempts, newest first and at most `limit`. It looks at the files
-    /// once, so it is quicker than to ask for each of these.
+    /// Returns what goes on, what is stuck, and the last attempts, newest first and at most `limit`. It scans the files
+    /// once, so it is faster than separate calls.
     pub fn overview(&self, limit: usize) -> Overview {
         timeline::overview(&self.workspace, limit)
     }

@@ -9,10 +9,10 @@ use crate::knowledge::{self, EntryChanges, EntryDraft, EntryText, EntryVersion, 
 impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
     ///
-    /// An entry says the same when its scope and the title that its writer gave it are equal, or when the new body says
-    /// what it said (see `crate::knowledge::dedup`). It then gets the new title, body, tags and other keys; the undo log has its old
-    /// text. Anything else is a new entry, and the answer names those that are like it. Without tags, a new entry gets
-    /// some, from its title and from the entries nearest to it.
+    /// An entry says the same if its scope and the title that its writer gave it are equal, or if the new body says
+    /// what it said (see `crate::knowledge::dedup`). It then gets the new title, body, tags and other keys; the undo
+    /// log has its old text. Anything else is a new entry, and the answer names similar ones. Without tags, a new entry
+    /// gets some, from its title and from the entries nearest to it.
     ///
     /// An event, which is knowledge of one of [these categories](crate::entry::knowledge::EVENTS), is never updated: one
     /// that is known already is left as it is, and any other becomes a file of its own below `knowledge/events/`.
@@ -63,9 +63,9 @@ impl Memory {
     /// journal still count for it, and links of other branches still lead to it. A call that was cut off can be repeated,
     /// with the old id or the new one.
     ///
-    /// Searches and contexts leave out what is replaced unless it is asked for. Where an agent replaces what a person wrote,
-    /// this is a suggestion, and changes nothing until a person does the same: then the entry becomes the person's, with
-    /// `source: human`.
+    /// Searches and contexts leave out what is replaced unless it is asked for. If an agent replaces what a person
+    /// wrote, this is a suggestion, and changes nothing until a person does the same: then the entry becomes the
+    /// person's, with `source: human`.
     ///
     /// ```
     /// use ralph_memory::memory::EntryChanges;

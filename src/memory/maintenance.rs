@@ -1,4 +1,4 @@
-//! Archiving entries that are out of use, and merging learnings that say the same.
+//! Archiving unused entries, and merging learnings that say the same.
 
 use super::Memory;
 use crate::entry::Id;

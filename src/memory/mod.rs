@@ -1,7 +1,7 @@
-//! The library's interface: open a memory, add to it, and ask it.
+//! The library's interface: opens a memory, adds to it, and queries it.
 //!
-//! [`Memory`] layers the settings when it is opened, and passes each call to the module that computes. Every call looks at the files
-//! as they are; only the root and the settings are kept between calls.
+//! [`Memory`] layers the settings when it is opened, and passes each call to the module that computes. Every call reads
+//! the files as they are; only the root and the settings are kept between calls.
 
 mod attempts;
 mod diagnostics;
@@ -99,8 +99,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Makes a memory in `root`: the `.ralph/` folder with its README, settings and git files, and
-    /// the `.claude/skills/` folder. What is there already is left alone.
+    /// Creates a memory in `root`: the `.ralph/` folder with its README, settings and git files, and the
+    /// `.claude/skills/` folder. What already exists is left alone.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Opens a memory with the default settings, whatever its own are: for what must not wait until these can be read.
+    /// Opens a memory with the default settings instead of its own, for what must not wait until these can be read.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl Memory {
         Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
 
-    /// Lets the memory take the time from `clock`, for what must come out the same each time.
+    /// Lets the memory take the time from `clock`, for results that must be the same each time.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Memory {
         self.workspace.clock = Box::new(clock);
@@ -270,8 +270,9 @@ impl Memory {
         &self.workspace.settings_problems
     }
 
-    /// Tells `observer` what calls are doing, as it happens: what may take a while begins, advances entry by entry, and
-    /// ends. Pieces of work lie in each other, and each that begins ends, also where the call fails or panics.
+    /// Tells `observer` what calls are doing, as it happens: work that may take a while begins, advances entry by
+    /// entry, and ends. Pieces of work are nested, and each one that begins also ends, even if the call fails or
+    /// panics.
     ///
     /// The observer is called in the middle of the work, so it should be quick, and must not call this memory.
     ///
@@ -324,8 +325,8 @@ impl Memory {
         self
     }
 
-    /// Lets values with these [fingerprints](crate::text::secret::Secret::fingerprint) pass, beside those that the settings allow:
-    /// they look like secrets and are not.
+    /// Lets values with these [fingerprints](crate::text::secret::Secret::fingerprint) pass, in addition to those that
+    /// the settings allow: they look like secrets but are not.
     ///
     /// # Errors
     ///

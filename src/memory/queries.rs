@@ -1,4 +1,4 @@
-//! Asking for entries: the public methods of [`crate::knowledge::queries`].
+//! Queries of entries: the public methods for [`crate::knowledge::queries`].
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -53,7 +53,7 @@ impl Memory {
         queries::status(&self.workspace)
     }
 
-    /// Returns what became of the attempts whose contexts included an entry, for each entry of which there are any.
+    /// Returns how the attempts whose contexts included an entry ended, for each entry that has any.
     pub fn usage(&self) -> HashMap<Id, Usage> {
         queries::usage(&self.workspace)
     }

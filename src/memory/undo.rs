@@ -40,9 +40,9 @@ impl Memory {
         undo::operations(&self.workspace)
     }
 
-    /// Takes back the newest operation that holds, or the one with this number: each file of it gets the bytes and the path
-    /// that it had before. A second call without a number goes further back. With `dry_run` it only reports what it would
-    /// do.
+    /// Takes back the newest operation that is in effect, or the one with this number: each file of it gets the bytes
+    /// and the path that it had before. A second call without a number goes further back. With `dry_run` it only
+    /// reports what it would do.
     ///
     /// If one of the files changed since, nothing is done. Files in `state/` are not restored.
     /// Taking back is an operation as well, which [`Memory::redo`] takes back.

@@ -1,4 +1,4 @@
-//! What long-lived processes do: they watch the files of a memory, and serve its page.
+//! For long-lived processes, which watch the files of a memory and serve its page.
 
 use std::ops::Deref;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! The beginning of an iteration: its number, its model and its context.
+//! The beginning of an attempt: its number, its model and its context.
 //!
-//! Once it has a number, an iteration that is cut off leaves a trace, and the next call for the same task records it as
-//! interrupted. A refused iteration leaves none.
+//! Once an attempt has a number, it leaves a trace if it is cut off, and the next call for the same task records it as
+//! interrupted. A refused attempt leaves no trace.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ use crate::workspace::Workspace;
 const AGENT_ENDS: Duration = Duration::from_secs(1);
 const AGENT_POLL: Duration = Duration::from_millis(10);
 
-/// Begins an iteration: chooses its model, and gathers its context.
+/// Begins an attempt: chooses its model, and gathers its context.
 pub(crate) fn begin(
     workspace: &Workspace,
     semantic: &SemanticMemory,
@@ -41,7 +41,7 @@ pub(crate) fn begin(
     check_run_name(&run.id)?;
     let budget = context_budget(workspace, run.budget, task, &instructions(workspace, task, false))?;
     configured_models(workspace)?;
-    // It is kept, and shown to whoever looks at the memory.
+    // It is kept, and shown to anyone who views the memory.
     let safe = task.without_secrets(&workspace.settings.allowed_secrets);
     refuse_beside_agents(&begun(workspace)?)?;
     let (kept, mut problems) = kept_problems(workspace, folders);
@@ -137,7 +137,7 @@ fn interrupt_orphans(
     for orphan in orphans {
         let is_same = orphan.run_id == run.id && orphan.task_id() == task.own_id();
         let is_over = match &orphan.holder {
-            // Whoever begins the same again has given it up.
+            // A caller that begins the same attempt again has given up the first one.
             Some(holder) if this.as_ref() == Some(holder) => is_same,
             Some(holder) => !holder.is_alive() && (is_same || holder.is_visible()),
             None => true,

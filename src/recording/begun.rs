@@ -1,4 +1,4 @@
-//! Iterations in progress, one file each in `state/`.
+//! Attempts in progress, one file each in `state/`.
 //!
 //! A file that was not written here is reported and left out (see [`sealed`](super::sealed)).
 
@@ -82,7 +82,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
         let path = format!("state/{BEGUN}/{stem}.json");
         let iteration = match workspace.store.read(&path) {
             Ok(file) => read_begun(&file.bytes, key).and_then(|iteration| checked(&path, iteration)),
-            // It was finished meanwhile.
+            // It has been finished in the meantime.
             Err(Unreadable::Missing) => continue,
             Err(Unreadable::Io(_)) if is_of_other_user(workspace, &stem) => Err("another user began it".to_owned()),
             Err(unreadable @ Unreadable::Io(_)) => {
@@ -94,7 +94,7 @@ fn read_all(workspace: &Workspace) -> Result<BegunFiles> {
         };
         match iteration {
             Ok(iteration) => files.iterations.push(iteration),
-            // For so many files, one line is enough.
+            // For this many files, one line is enough.
             Err(_) if is_flood => {}
             Err(reason) => files.refused.push((path, reason)),
         }

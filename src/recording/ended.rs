@@ -80,7 +80,7 @@ pub(crate) struct EndedAttempt {
     /// Whether it comes from a file, which a call may have left behind after it wrote the journal.
     #[serde(skip)]
     pub(crate) was_kept: bool,
-    /// The way by which it is told, and whether the caller names its run; `None` if it was begun, and is told once.
+    /// How it is reported, and whether the caller names its run; `None` if it was begun, and is reported once.
     #[serde(skip)]
     pub(crate) told: Option<(Channel, bool)>,
     /// Why elements of its report were refused before.

@@ -1,4 +1,4 @@
-//! The end of an iteration: the agent's output becomes knowledge and one entry of the journal.
+//! The end of an attempt: the agent's output becomes knowledge and one journal entry.
 //!
 //! An attempt is saved outside of the project before anything else is touched, so neither an error nor a bug loses it.
 

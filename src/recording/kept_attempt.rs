@@ -1,4 +1,4 @@
-//! Attempts of the [spool](super::spool): saved before the journal has them, listed, and removed once it has.
+//! Attempts in the [spool](super::spool): saved before the journal has them, listed, and removed once it has them.
 
 use std::io;
 use std::path::{Path, PathBuf};

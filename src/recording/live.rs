@@ -1,8 +1,8 @@
-//! What runs do while they do it, from files below `state/live/`, one for each run in progress.
+//! What runs are doing, from files below `state/live/`, one for each run in progress.
 //!
 //! Its process writes the file ([`live_writer`](super)), which stays until the next run of any process, so that whoever
 //! looks a few times a second sees the last actions, too. A file that was not written here (see
-//! [`sealed`](super::sealed)) counts as missing. An iteration in progress without such a file is one of a caller of
+//! [`sealed`](super::sealed)) counts as missing. An attempt in progress without such a file belongs to a caller of
 //! `begin`.
 
 use std::collections::{HashMap, HashSet};
@@ -41,7 +41,7 @@ pub(super) const MAX_TEXT: usize = 300;
 const MAX_FILES: usize = 100;
 
 choice! {
-    /// What a run does at the moment.
+    /// What a run is doing.
     ///
     /// ```
     /// use ralph_memory::memory::LivePhase;
@@ -194,7 +194,7 @@ impl LiveFile {
         (are_valid && live.holder.is_possible()).then_some(live)
     }
 
-    /// Returns whether its run goes on.
+    /// Returns whether its run continues.
     pub(super) fn is_alive(&self, now: DateTime<Utc>) -> bool {
         let is_written = || is_recent(self.written_at, now, UNSEEN_SECS);
         !self.is_over && if self.holder.is_visible() { self.holder.is_alive() } else { is_written() }
@@ -349,7 +349,7 @@ mod tests {
         };
         let mut elsewhere = own.clone();
         elsewhere["place"] = (own["place"].as_u64().unwrap() ^ 1).into();
-        // Nothing of its own system is asked.
+        // Nothing is asked of its own system.
         elsewhere["pid"] = 1.into();
         let check = |holder, seconds, expected: (bool, bool)| {
             let (running, over) = (file(holder, false), file(holder, true));

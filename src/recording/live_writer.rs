@@ -1,4 +1,4 @@
-//! Writes what a run does to its file below `state/live/` (see [`live`](super::live)).
+//! Writes what a run is doing to its file below `state/live/` (see [`live`](super::live)).
 //!
 //! Failures are ignored, and the file is written about twice a second at most.
 
@@ -80,7 +80,7 @@ impl<'a> LiveWriter<'a> {
         self.phase(LivePhase::Between);
     }
 
-    /// Notes what the run does from now on.
+    /// Notes what the run is doing from now on.
     pub(crate) fn phase(&mut self, phase: LivePhase) {
         if let Some(file) = &mut self.file {
             file.current.phase = phase;

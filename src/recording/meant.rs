@@ -1,4 +1,4 @@
-//! Which task an element of an agent's text ends.
+//! Decides which task an element in an agent's text ends.
 //!
 //! Pure. Agents write ids wrongly, copy the placeholder, or write the title. Where only one task can be meant, that one
 //! ends, with a warning; an element that names another task ends nothing.

@@ -1,14 +1,15 @@
-//! Writes attempts down: those of a loop, from their beginning to their end, and those that are told afterwards.
+//! Records attempts: those of a loop, from beginning to end, and those that are reported afterwards.
 //!
-//! `open_attempt` has the type of one that is open. `begin` takes a number and has the context gathered, for the process that
-//! works on it until `finish`; or it gives the context and opens nothing. `begun` keeps an open attempt in a file until it
-//! ends, and `sealed` writes and reads such files, so that only what this program wrote is trusted. `told` records an attempt
-//! that nobody began; `notes` says what its task's last context showed, and whether it was told before. `ended` is an attempt
-//! without secrets, whose agent has ended. `contributions` turns its output into knowledge, and `record` writes that and the
-//! journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's `state_folders`, and
-//! `kept_attempt` lists the attempts. `runs` names runs, `session_run` names the run of a client's session, and `meant` decides
-//! which task an element ends. `live` reads what runs do at the moment, and `live_writer` writes it. `page_server` notes who
-//! serves the page of the memory.
+//! `open_attempt` has the type of one that is open. `begin` takes a number and has the context gathered, for the
+//! process that works on it until `finish`; or it gives the context and opens nothing. `begun` keeps an open attempt in
+//! a file until it ends, and `sealed` writes and reads such files, so that only what this program wrote is trusted.
+//! `told` records an attempt that nobody began; `notes` says what the task's last context showed, and whether the
+//! attempt was already reported. `ended` is an attempt without secrets, whose agent has ended. `contributions` turns
+//! its output into knowledge, and `record` writes that and the journal's entry. `spool` saves attempts and messages
+//! that the journal does not have yet in the user's `state_folders`, and `kept_attempt` lists the attempts. `runs`
+//! names runs, `session_run` names the run of a client's session, and `meant` decides which task an element ends.
+//! `live` reads what runs are doing, and `live_writer` writes it. `page_server` records which process serves the page
+//! of the memory.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 

@@ -1,7 +1,7 @@
-//! What contexts showed, and by which way attempts were told: notes in `state/` for the next record of a task.
+//! What contexts showed, and how attempts were reported: notes in `state/` for the next record of a task.
 //!
-//! They are a best effort. A context opens nothing, so nobody has to end it: a note is forgotten after a week, and where
-//! none can be written, an attempt lacks what its context showed, and no more.
+//! They are a best effort. A context opens nothing, so nobody has to end it: a note is forgotten after a week, and if
+//! none can be written, an attempt lacks only what its context showed.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ const KEPT: TimeDelta = TimeDelta::days(7);
 const MAX_NOTES: usize = 50;
 /// How many entries of a context are noted.
 const MAX_ENTRIES: usize = 100;
-/// How long after an attempt was told a caller who names no run may mean the same.
+/// How long after an attempt was reported a caller without a run may mean the same attempt.
 const SAME_ATTEMPT: TimeDelta = TimeDelta::minutes(10);
 
 /// The way by which an attempt is told to the memory.
@@ -48,7 +48,7 @@ pub(crate) struct ContextNote {
     pub(crate) entries: Vec<Id>,
     /// The git tree of the work tree at that time.
     pub(crate) tree: Option<String>,
-    /// The model that it advised, and why.
+    /// The model that it recommended, and why.
     pub(crate) model: String,
     pub(crate) rationale: String,
     at: DateTime<Utc>,

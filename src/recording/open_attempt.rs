@@ -1,6 +1,6 @@
-//! An iteration of a run, from its beginning to its entry in the journal.
+//! An attempt of a run, from its beginning to its journal entry.
 //!
-//! Plain data: an iteration is kept in a file, so fields are never renamed.
+//! Plain data: an attempt is kept in a file, so fields are never renamed.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use serde::{Deserialize, Serialize};

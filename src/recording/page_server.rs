@@ -1,7 +1,7 @@
 //! Which process serves the page of a memory, so that a second one finds the first.
 //!
-//! The address contains a token that lets its holder change the memory. So the file is readable for its user only, and is believed only
-//! if it was written on this machine and in this folder, by a process that still runs.
+//! The address contains a token that lets its holder change the memory. So only its user can read the file, and it is
+//! trusted only if a process that is still running wrote it, on this machine and in this folder.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! Which process works on an iteration, and whether it still runs.
+//! Which process works on an attempt, and whether it is still running.
 //!
-//! Its start time distinguishes a process from others that get its number later.
+//! The start time distinguishes a process from later ones with the same number.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ pub struct ProcessIdentity {
     pid: u32,
     /// When it was started, in the system's ticks since the machine was.
     started: u64,
-    /// A hash of where numbers of processes mean the same: a container has its own.
+    /// A hash of the place in which process numbers have the same meaning: a container has its own.
     #[serde(default)]
     place: Option<u64>,
 }
@@ -47,7 +47,8 @@ impl ProcessIdentity {
         self.pid
     }
 
-    /// Returns whether it could be seen from here if it runs: not in another container, or on another machine.
+    /// Returns whether the process would be visible from here if it were running, that is, neither in another container
+    /// nor on another machine.
     pub(crate) fn is_visible(&self) -> bool {
         self.place.is_none() || self.place == place()
     }
@@ -58,7 +59,7 @@ impl ProcessIdentity {
     }
 }
 
-/// Returns a hash of this machine, since it was started, and the namespace of its processes.
+/// Returns a hash of this machine, the time when it was started, and the namespace of its processes.
 fn place() -> Option<u64> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;

@@ -31,7 +31,7 @@ use crate::workspace::{Work, Workspace};
 /// How much of a task's title is in a commit message, in characters.
 const COMMIT_TITLE: usize = 200;
 
-/// What came of the knowledge and the events in an agent's output.
+/// What happened to the knowledge and the events in an agent's output.
 #[derive(Default)]
 pub(crate) struct Contributions {
     /// The recorded knowledge, in the order in which the agent wrote it.
@@ -154,7 +154,7 @@ fn attempt_head(ended: &EndedAttempt, report: &Report, output: &ParsedSigils, ou
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     // The reason applies only to the chosen model.
     let is_chosen = report.model.as_ref().is_none_or(|model| *model == iteration.model);
-    // Whoever asked for a context may have taken another model than the one that it advised.
+    // The caller that asked for a context may have used another model than the recommended one.
     let knows_model = !iteration.is_unmeasured || said.report.model.is_some() || said.transcript.model.is_some();
     let seconds = u32::try_from((ended.at - iteration.started_at).num_seconds()).ok().map(f64::from);
     let seconds = seconds.filter(|_| !iteration.is_unmeasured);

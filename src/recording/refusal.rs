@@ -1,4 +1,4 @@
-//! Which errors concern only one fact of an agent's output, while the rest is written, and their messages.
+//! Which errors concern only one fact in an agent's output, so that the rest is still written, and their messages.
 //!
 //! Facts that no entry could store go into the notes of the attempt, so that no learning is lost because of a file.
 

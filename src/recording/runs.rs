@@ -60,7 +60,7 @@ pub(super) fn recent_run_in(workspace: &Workspace, catalog: &Catalog) -> Option<
         let run = run_of(&catalog.id(row)?)?;
         Some((AttemptSummary::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
     });
-    // An iteration that was begun here counts, whatever the clock was.
+    // An attempt that was begun here counts, whatever the clock said.
     let begun = begun(workspace).unwrap_or_default().into_iter();
     let begun = begun.map(|iteration| (iteration.started_at.min(now), iteration.run_id));
     newest(workspace, finished.chain(begun).filter(|(at, _)| *at >= since && !is_ahead(*at, now)))
@@ -109,7 +109,7 @@ pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) 
         id: Some(task_id.to_owned()),
         feature: newest.as_ref().and_then(|attempt| attempt.feature.clone()),
         section: newest.as_ref().and_then(|attempt| attempt.head.section.clone()),
-        // A task without a title is called by its id.
+        // A task without a title is named by its id.
         ..Task::new(
             newest
                 .map(|attempt| attempt.task_title)

@@ -1,10 +1,10 @@
 //! Small files below `state/` that are trusted only if this program wrote them, for this user, on this machine and in this
 //! folder.
 //!
-//! They do not belong into version control, but a repository, an archive or a copy may contain such files. So each ends
+//! They do not belong in version control, but a repository, an archive or a copy may contain such files. So each ends
 //! with a checksum whose key depends on this user, machine and folder (see
-//! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says about it. A torn
-//! or foreign file is as good as missing.
+//! [`Store::state_key`](crate::store::Store::state_key)). A file without it is not read, whatever git says about it. A
+//! torn or foreign file counts as missing.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _};

@@ -1,7 +1,7 @@
-//! The names of the runs that sessions are, which no loop continues.
+//! The names of the runs of sessions, which no loop continues.
 //!
-//! A hook and an import name the run of a client's session alike, so that whichever comes second finds it. The ids of
-//! sessions come from anywhere: an id that is not a UUID never becomes part of a name.
+//! A hook and an import use the same name for the run of a client's session, so that the second one finds it. Session
+//! ids may come from anywhere: an id that is not a UUID never becomes part of a name.
 
 use xxhash_rust::xxh3::xxh3_64;
 

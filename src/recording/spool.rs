@@ -1,9 +1,9 @@
 //! The spool: what is saved outside of the project until the journal has it, one file each.
 //!
-//! A file is written before the memory is touched, and removed once the journal has its content. So an attempt or a message
-//! survives everything in between: a full disk, a lock that stays taken, a removed `.ralph/`, a kill. The files lie in
-//! folders that only their user can read. They contain no secrets. One may come from anywhere, so names and numbers in it
-//! are checked.
+//! A file is written before the memory is touched, and removed once the journal has its content. So an attempt or a
+//! message survives everything in between: a full disk, a lock that stays taken, a removed `.ralph/`, a kill. The files
+//! are in folders that only their user can read. They contain no secrets. A file may come from anywhere, so names and
+//! numbers in it are checked.
 
 use std::fs;
 use std::io;

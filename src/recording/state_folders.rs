@@ -1,5 +1,5 @@
-//! The user's folders for what must not lie in a project: attempts that must outlive the project's own files, and the key
-//! that seals what the program keeps in `.ralph/state/`.
+//! The user's folders for what must not be in a project: attempts that must outlive the project's own files, and the
+//! key that seals what the program keeps in `.ralph/state/`.
 //!
 //! The folders depend only on the given variables and on the user's id.
 

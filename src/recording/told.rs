@@ -1,6 +1,6 @@
 //! Records attempts after the fact: an agent's output, what an agent says itself, or a saved attempt.
 //!
-//! Nothing has to be open. Only a run at work keeps its task to itself, since it records its own attempts.
+//! No attempt needs to be open. Only a run in progress keeps its task to itself, because it records its own attempts.
 
 use std::collections::BTreeMap;
 

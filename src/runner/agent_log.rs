@@ -1,7 +1,7 @@
-//! Keeps what agents write, whole and as it came: one file for each attempt, in a folder that somebody named.
+//! Keeps the full, unchanged output of agents: one file for each attempt, in a folder that the user named.
 //!
-//! Nothing in it is redacted, so it never lies in the memory's folder, which is committed, and git ignores it where it is
-//! made in the project.
+//! Nothing in it is redacted. So it is never in the memory's folder, which is committed, and git ignores it if it is
+//! created in the project.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -14,7 +14,7 @@ use crate::store::Folder;
 /// The memory's folder, and those in it that may lie elsewhere behind a link.
 const OWN: [&str; 4] = [".ralph", ".ralph/knowledge", ".ralph/journal", ".ralph/archive"];
 
-/// A folder that keeps the whole output of each agent, one file an attempt. Secrets are not redacted there.
+/// A folder that keeps the full output of each agent, one file per attempt. Secrets are not redacted there.
 ///
 /// ```
 /// use ralph_memory::runner::AgentLog;
@@ -38,11 +38,11 @@ pub(super) struct AgentLogFile {
 }
 
 impl AgentLog {
-    /// Opens the folder, and creates it where it does not exist. `root` is the folder that holds `.ralph/`.
+    /// Opens the folder, and creates it if it does not exist. `root` is the folder that holds `.ralph/`.
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] where it lies in the memory, or cannot be written.
+    /// [`Error::Unusable`] if it is in the memory, or cannot be written.
     pub fn open(folder: &Path, root: &Path) -> Result<AgentLog> {
         let refuse = |source: &io::Error| cannot_write(folder, source);
         let real = resolved(folder).map_err(|source| refuse(&source))?;
@@ -67,7 +67,7 @@ impl AgentLog {
             opened.remove_file(&probe)?;
             let is_empty = fs::read_dir(&real)?.next().is_none();
             if is_empty && is_in_project {
-                // Else each attempt would seem to have made its own log.
+                // Otherwise each attempt would seem to have created its own log.
                 opened.create(".gitignore", b"*\n")?;
             }
             Ok(())
@@ -76,7 +76,7 @@ impl AgentLog {
         Ok(AgentLog { folder: real })
     }
 
-    /// Makes the file of an attempt.
+    /// Creates the file of an attempt.
     pub(super) fn begin(&self, run_id: &str, number: u32) -> Result<AgentLogFile> {
         let names = (1_u64..).map(|time| match time {
             1 => format!("{run_id}-{number:04}.log"),
@@ -89,14 +89,14 @@ impl AgentLog {
 }
 
 impl AgentLogFile {
-    /// Adds what the agent wrote. A disk that is full does not stop it.
+    /// Adds what the agent wrote. A full disk does not stop the run.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.file.write_all(bytes).err();
         }
     }
 
-    /// Returns what a person should know of it.
+    /// Returns what a person should know about it.
     pub(super) fn warning(&self) -> Option<String> {
         let failed = self.failed.as_ref()?;
         Some(format!("`{}` does not have all that the agent wrote: {failed}", self.path.display()))
@@ -108,14 +108,14 @@ fn cannot_write(path: &Path, source: &io::Error) -> Error {
     Error::unusable(message, "name a folder that can be written; it is created where it does not exist")
 }
 
-/// Returns whether a path leads below a folder by its name, wherever links lead.
+/// Returns whether a path names a place below a folder, wherever its links lead.
 fn is_named_below(path: &Path, folder: &Path) -> bool {
     let names = std::path::absolute(path).and_then(|path| Ok((path, std::path::absolute(folder)?)));
     let below = names.as_ref().ok().and_then(|(path, folder)| path.strip_prefix(folder).ok());
     below.is_some_and(|below| !below.components().any(|part| part == Component::ParentDir))
 }
 
-/// Returns where a folder lies, or will when it is made.
+/// Returns where a folder is, or will be when it is created.
 fn resolved(folder: &Path) -> io::Result<PathBuf> {
     let full = std::path::absolute(folder)?;
     let mut missing = Vec::new();
@@ -125,7 +125,7 @@ fn resolved(folder: &Path) -> io::Result<PathBuf> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Err(error) => match there.components().next_back() {
                 Some(Component::Normal(name)) => missing.push(name),
-                // Nobody knows what is above a folder that is not there.
+                // What is above a missing folder is unknown.
                 _ => return Err(error),
             },
         }

@@ -1,7 +1,7 @@
 //! One attempt: the agent gets its prompt, and what it did is verified.
 //!
-//! It decides nothing about further attempts. An error of a command line or a template ends it without a trace; every
-//! other one is in its report.
+//! It decides nothing about further attempts. An error in a command line or a template ends it without a trace; its
+//! report has every other error.
 
 use std::collections::BTreeMap;
 
@@ -27,32 +27,31 @@ use crate::text::secret::{LineRedactor, redact};
 const VARIABLES: [(&str, &str); 4] =
     [(MODEL_VARIABLE, "model"), ("RALPH_RUN_ID", "run_id"), ("RALPH_ATTEMPT", "attempt"), ("RALPH_TASK_ID", "task_id")];
 
-/// An attempt that goes on.
+/// An attempt in progress.
 pub(super) struct RunningAttempt<'a, 'memory> {
     pub(super) memory: &'memory Memory,
     pub(super) options: &'a RunOptions,
     pub(super) live: &'a mut LiveWriter<'memory>,
     pub(super) io: &'a mut dyn RunIo,
-    /// The task as it was given: only its agent gets the secrets in it.
+    /// The task as it was given. Only its agent gets the secrets in it.
     pub(super) task: &'a Task,
     pub(super) attempt: &'a mut OpenAttempt,
     /// What the agent spent, as last reported.
     pub(super) spending: AgentSpending,
 }
 
-/// What takes the output of an agent.
+/// Receives the output of an agent.
 struct AgentSink<'a> {
     reader: &'a mut Reader,
     log: Option<&'a mut AgentLogFile>,
 }
 
 impl RunningAttempt<'_, '_> {
-    /// Runs the agent and what verifies it. An error beside a report is one that stops the run once the attempt is
-    /// written down.
+    /// Runs the agent and the verification. An error beside a report stops the run after the attempt is recorded.
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] where no agent ever worked: nothing is to be written down.
+    /// [`Error::Unusable`] if no agent ever worked, so that there is nothing to record.
     pub(super) fn run(&mut self) -> Result<(AgentReport, Option<Error>)> {
         let mut reader = self.memory.reader(self.options.format).watched();
         let mut report = match self.agent(&mut reader) {
@@ -67,7 +66,8 @@ impl RunningAttempt<'_, '_> {
             return Err(no_command(&self.options.agent, &self.redacted(line)));
         }
         let mut failed = unreadable(&self.options.agent, &report);
-        // Verification says how things are, whatever the agent says of them; but not after an agent that was ended.
+        // Verification shows the real state, whatever the agent says, but it does not run after an agent that was
+        // ended.
         if let Some(verify) = &self.options.verify
             && failed.is_none()
             && !self.options.interrupt.is_raised()
@@ -85,7 +85,7 @@ impl RunningAttempt<'_, '_> {
     }
 
     fn verify(&mut self, verify: &CommandLine, report: &mut AgentReport) -> Result<()> {
-        // Where this process is killed meanwhile, nothing was verified.
+        // If this process is killed in the meantime, nothing was verified.
         self.keep(&AgentReport { outcome: Some(Outcome::Interrupted), ..report.clone() });
         self.live.phase(LivePhase::Verifying);
         self.io.event(RunEvent::Verifying);
@@ -110,7 +110,7 @@ impl RunningAttempt<'_, '_> {
         }
     }
 
-    /// Keeps what came of the attempt, for the case that this process ends before it is written down.
+    /// Keeps the result of the attempt, in case this process ends before it is recorded.
     pub(super) fn keep(&self, report: &AgentReport) {
         let _ = self.memory.keep(self.attempt, &report.with_summary(String::new()));
     }
@@ -135,7 +135,7 @@ impl RunningAttempt<'_, '_> {
         output
     }
 
-    /// Returns what makes the agent's client start the memory's server.
+    /// Returns the options that make the agent's client start the memory's server.
     fn offer(&self) -> Option<McpOffer> {
         let mut server = self.options.server.clone();
         if let Some(feature) = self.attempt.task.feature.as_ref().filter(|_| !server.is_empty()) {
@@ -175,13 +175,13 @@ impl RunningAttempt<'_, '_> {
         offer: Option<&McpOffer>,
     ) -> Command {
         let mut process = command.process(values, self.memory.root(), offer);
-        // An agent with a model of its own has no chosen one.
+        // For an agent with its own model, none is chosen.
         let variables = VARIABLES.iter().map(|(variable, name)| (variable, &values[name]));
         process.envs(variables.filter(|(_, value)| !value.is_empty()));
         process
     }
 
-    /// Runs a command. What an agent writes goes to its sink as well, so that no length of it is too long.
+    /// Runs a command. An agent's output also goes to its sink, so that it may have any length.
     fn command(&mut self, command: Command, stdin: &[u8], mut sink: Option<AgentSink<'_>>) -> Result<ProcessOutput> {
         let limit = if sink.is_some() { self.options.timeout } else { self.options.verify_timeout };
         let stop = (&self.options.interrupt, self.options.grace);
@@ -264,7 +264,7 @@ impl RunningAttempt<'_, '_> {
     }
 }
 
-/// Returns the error where the agent's output cannot be read: that of the next attempt could not be, either.
+/// Returns the error if the agent's output cannot be read, because the next attempt's could not be read either.
 fn unreadable(agent: &CommandLine, report: &AgentReport) -> Option<Error> {
     (report.transcript.format == Format::Unknown).then(|| {
         Error::unusable(

@@ -1,4 +1,4 @@
-//! What is checked before a run begins: that its programs exist, and that its models are those of its agent's client.
+//! Checks before a run begins that its programs exist, and that its models belong to its agent's client.
 //!
 //! A mistake in a command line is not a failure of the task, and must not become an attempt. It runs nothing.
 
@@ -15,7 +15,7 @@ use crate::text::for_terminal;
 
 /// Shells whose `-c` has a script.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
-/// What a script may begin with that is in no folder: words of the grammar, and commands of the shell itself.
+/// Words that a script may begin with and that are not programs: keywords, and the shell's own commands.
 const BUILTINS: [&str; 54] = [
     "!", ".", ":", "[", "[[", "alias", "bg", "break", "builtin", "case", "cd", "command", "continue", "declare", "do",
     "echo", "eval", "exec", "exit", "export", "false", "fg", "for", "function", "getopts", "hash", "if", "jobs",
@@ -30,7 +30,7 @@ const MAX_SCRIPT: u64 = 64 * 1024;
 const OF_ALL_VENDORS: &str = "opencode";
 /// The exit status of a command that could not be run, as a shell reports it.
 const NOT_RUN: i32 = 127;
-/// Where programs are found where there is no `PATH`.
+/// Where programs are found if there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 impl CommandLine {
@@ -71,7 +71,7 @@ impl CommandLine {
             .collect()
     }
 
-    /// Returns the models that the agent's client has, the cheapest first, where the client is known.
+    /// Returns the models of the agent's client, cheapest first, if the client is known.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl CommandLine {
             || words.any(|word| has_variable(&folder.join(word)))
     }
 
-    /// Refuses a command beside that of an agent to which no model is told.
+    /// Refuses a command that uses the model if the agent does not learn one.
     pub(super) fn refuse_model(&self) -> Result<()> {
         if !self.takes("{model}") {
             return Ok(());
@@ -132,7 +132,7 @@ impl CommandLine {
     }
 }
 
-/// Returns the line in which a shell says that there is no such command, where that is how it ended.
+/// Returns the line in which a shell says that the command does not exist, if it ended in this way.
 pub(super) fn not_found(exit: Option<i32>, errors: &str) -> Option<&str> {
     let mut lines = errors.lines().rev().map(str::trim);
     lines
@@ -159,7 +159,7 @@ fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }
 
-/// Returns whose model a name is.
+/// Returns the client family that a model's name belongs to.
 fn family(model: &str) -> Option<&'static str> {
     let model = model.to_lowercase();
     let has = |parts: &[&str]| parts.iter().any(|part| model.contains(part));

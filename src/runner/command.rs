@@ -12,10 +12,10 @@ use crate::text::edit_distance;
 
 /// The value that is the path of the prompt's file.
 pub(super) const PROMPT_FILE: &str = "prompt_file";
-/// Words that mean something to a shell and nothing to a program that is run without one.
+/// Words that have a meaning to a shell, but not to a program that runs without one.
 const SHELL_WORDS: [&str; 9] = ["&&", "||", "|", "&", ">", ">>", "<", "2>&1", "|&"];
 
-/// What a command gets so that its client starts the server.
+/// What is added to a command so that its client starts the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct McpOffer {
     /// How many of the command's own arguments come before those of the offer.
@@ -100,7 +100,7 @@ impl CommandLine {
         &self.arguments
     }
 
-    /// Returns whether a text stands in an argument.
+    /// Returns whether an argument contains a text.
     pub(super) fn takes(&self, text: &str) -> bool {
         self.arguments.iter().any(|argument| argument.contains(text))
     }
@@ -145,7 +145,7 @@ impl fmt::Display for CommandLine {
     }
 }
 
-/// What can stand in braces.
+/// The names that are allowed in braces.
 const NAMES: [&str; 5] = ["model", PROMPT_FILE, "task_id", "run_id", "attempt"];
 
 /// Returns a name in braces that stands for nothing. `${x}` is the shell's, and in a script, which has spaces, only what
@@ -162,8 +162,8 @@ fn unknown_name(argument: &str) -> Option<&str> {
     })
 }
 
-/// Returns an argument with values in place of their names. It is looked through once, so that what a value says is not
-/// taken for the name of another. A name without a value stays.
+/// Returns an argument with values in place of their names. It is scanned once, so that the text of a value is not
+/// mistaken for the name of another. A name without a value stays.
 fn filled(argument: &str, values: &BTreeMap<&str, String>) -> String {
     let (mut filled, mut rest) = (String::new(), argument);
     while let Some((before, after)) = rest.split_once('{') {

@@ -1,7 +1,7 @@
-//! A command with everything that it started, for ending it.
+//! A command and all processes that it started, for ending them.
 //!
-//! It knows process numbers and nothing of what the processes do. Own code, since process-wrap signals a group and cannot
-//! find a process that left it.
+//! It knows process numbers, but not what the processes do. This is our own code because process-wrap signals a group
+//! and cannot find a process that left it.
 
 use std::collections::BTreeMap;
 use std::fs;

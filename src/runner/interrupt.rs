@@ -1,9 +1,8 @@
-//! What Ctrl-C and its like do to a run.
+//! What Ctrl-C and similar signals do to a run.
 //!
-//! The first one is noted, and whoever does something long asks for it. The second one kills the
-//! command that is running, which has a process group of its own, so that the terminal does not end it. What
-//! the command said is still written down, if that takes no longer than [`GRACE`]; then the caller ends the program. This
-//! file knows nothing about how it does.
+//! The first signal is noted, and long-running code checks for it. The second one kills the running command, which has
+//! its own process group so that the terminal does not end it. The command's output is still recorded if that takes no
+//! longer than [`GRACE`]; then the caller ends the program. This file does not know how.
 
 use std::fs;
 use std::io;
@@ -19,7 +18,7 @@ use signal_hook::iterator::Signals;
 use super::family::ProcessFamily;
 use crate::error::Result;
 
-/// How long the program goes on after the second signal.
+/// How long the program continues after the second signal.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long an interrupt of a pause goes unnoticed at most.
 const POLL: Duration = Duration::from_millis(50);
@@ -38,11 +37,11 @@ pub struct Interrupt(Arc<InterruptState>);
 
 #[derive(Debug, Default)]
 struct InterruptState {
-    /// The first signal that came; 0 where none did.
+    /// The first signal that arrived; 0 if none did.
     first: AtomicI32,
     /// Whether another one came.
     is_impatient: AtomicBool,
-    /// Whether nothing is left to be written down: somebody is asked something.
+    /// Whether nothing is left to record because a person is being asked something.
     is_asking: AtomicBool,
     /// The command that is running.
     running: Mutex<Option<ProcessFamily>>,
@@ -87,7 +86,7 @@ impl Interrupt {
         self.note(SIGINT);
     }
 
-    /// Takes note of a signal. At the second one it kills what is running, and returns `false`.
+    /// Notes a signal. At the second one, it kills the running command, and returns `false`.
     fn note(&self, signal: i32) -> bool {
         let is_first = self.0.first.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         // A terminal that is closed sends several of these.
@@ -132,7 +131,7 @@ impl Interrupt {
         self.0.first.load(Ordering::SeqCst) != 0
     }
 
-    /// Waits so long by the clock, or until the run is to stop.
+    /// Waits this long by the clock, or until the run should stop.
     pub(super) fn wait(&self, duration: Duration) {
         let begun = SystemTime::now();
         while !self.is_raised() {

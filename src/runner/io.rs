@@ -1,10 +1,10 @@
-//! The outside of a run: who is told what happens, and who answers.
+//! The outside of a run: who learns what happens, and who answers.
 
 use super::progress::RunAttempt;
 use crate::agent_output::transcript::{AgentEvent, AgentSpending};
 use crate::memory::{OpenAttempt, Recorded};
 
-/// Is told what happens in a run, and answers for whoever stopped it.
+/// Learns what happens in a run, and answers for the person who stopped it.
 ///
 /// A closure that takes events is one that answers nothing:
 ///
@@ -75,7 +75,7 @@ pub enum RunEvent<'a> {
     },
     /// The agent did something, by its event stream.
     Agent(&'a AgentEvent),
-    /// The agent spent more: what it spent so far in this attempt.
+    /// The agent spent more: what it has spent so far in this attempt.
     Spending(AgentSpending),
     /// The agent or verification wrote this line, which is not an event. Secrets are redacted. A line that may be of a
     /// private key comes when the next ones say whether it is.
@@ -84,7 +84,7 @@ pub enum RunEvent<'a> {
     Verifying,
     /// The command that runs was interrupted, and has time to end.
     Stopping,
-    /// The command that runs took longer than it may, and has time to end.
+    /// The running command exceeded its time limit, and gets time to end.
     TimedOut,
     /// The attempt is in the journal.
     AttemptEnded {

@@ -1,7 +1,7 @@
-//! Hands the memory's MCP server to an agent, where its client takes one with its command.
+//! Gives the memory's MCP server to an agent whose client accepts one on its command line.
 //!
-//! Claude Code takes the server as `--mcp-config`, and needs leave for its tools, since a headless call is refused
-//! otherwise. Codex takes it as `-c`, a value of its configuration, and opencode as the variable
+//! Claude Code takes the server as `--mcp-config`, and needs permission for its tools, because a headless call is
+//! refused otherwise. Codex takes it as `-c`, a value of its configuration, and opencode as the variable
 //! `OPENCODE_CONFIG_CONTENT`. All three add it to the servers that are configured.
 
 use serde_json::json;

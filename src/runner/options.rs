@@ -13,7 +13,7 @@ use crate::context::Task;
 use crate::journal::progress::ProgressKind;
 use crate::memory::Run;
 
-/// What is run, and how often.
+/// What to run, and how often.
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct RunOptions {
     /// Codex and opencode get it with the agent's command, with `--feature` and the task's feature, and the prompt names
     /// its tools. Empty for no server.
     pub server: Vec<String>,
-    /// The command that says whether a task is done: its exit status is 0. Without one the agent's word counts.
+    /// The command that says whether a task is done, with exit status 0. Without one, the agent's own report decides.
     pub verify: Option<CommandLine>,
     /// The command that sums up what it reads, for the kinds of progress that need it.
     pub summarize: Option<CommandLine>,
@@ -43,19 +43,20 @@ pub struct RunOptions {
     pub max_iterations: Option<u32>,
     /// The most attempts at one task.
     pub max_attempts: Option<u32>,
-    /// The cost, in US dollars, from which on no further attempt begins.
+    /// Once the run has cost this much, in US dollars, no further attempt begins.
     pub max_cost: Option<f64>,
     /// The number of tokens, in and out, from which on no further attempt begins.
     pub max_tokens: Option<u64>,
-    /// The longest that the agent may take; then it is ended, and the attempt is blocked.
+    /// How long the agent may take; then it is ended, and the attempt is blocked.
     pub timeout: Option<Duration>,
-    /// The longest that verification may take; then it has failed.
+    /// How long verification may take; after that, it counts as failed.
     pub verify_timeout: Option<Duration>,
     /// The time for a command and its children to end after an interrupt or a time-out, before they are killed. A child
     /// that holds an output open after the command has exited is waited for as long, and for two seconds at most.
     pub grace: Duration,
-    /// Where the run is to go on though its agent cannot work (see [`RunEnd::Crashing`] and [`RunEnd::UsageLimit`]): the
-    /// first pause, which each further crash doubles, up to 15 minutes. The end of a usage limit is waited for.
+    /// Set if the run should continue although its agent cannot work (see [`RunEnd::Crashing`] and
+    /// [`RunEnd::UsageLimit`]): the first pause, which each further crash doubles, up to 15 minutes. The end of a usage
+    /// limit is waited for.
     pub keep_going: Option<Duration>,
     /// Keeps the agents' whole output.
     pub log: Option<AgentLog>,
@@ -63,7 +64,7 @@ pub struct RunOptions {
     pub format: Format,
     /// Whether what the agent does is reported as [`RunEvent::Agent`](super::RunEvent::Agent).
     pub reports_agent: bool,
-    /// How the progress of the run is put into prompts.
+    /// How prompts describe the progress of the run.
     pub progress: ProgressKind,
     /// Stops the run.
     pub interrupt: Interrupt,
@@ -193,14 +194,14 @@ pub enum RunLimit {
     Iterations,
     /// The task had all its attempts.
     Attempts,
-    /// The run cost what it may, in US dollars.
+    /// The run reached its limit of cost, in US dollars.
     Cost {
         /// What it cost.
         spent: f64,
         /// What it may cost.
         limit: f64,
     },
-    /// The run took the tokens that it may.
+    /// The run reached its limit of tokens.
     Tokens {
         /// How many it took.
         spent: u64,

@@ -1,4 +1,4 @@
-//! New files that only this user can read: the prompt, which goes when the agent has ended, and logs.
+//! New files that only this user can read: the prompt, which is removed when the agent has ended, and logs.
 
 use std::collections::hash_map::RandomState;
 use std::fs::File;
@@ -15,8 +15,8 @@ pub(super) fn random_name() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
-/// Makes a private file with the first of these names that is free. A file or a link that is there already is left
-/// alone, whoever guessed the name.
+/// Creates a private file with the first free one of these names. An existing file or link is left alone, whoever
+/// guessed the name.
 pub(super) fn create_new(folder: &Folder, names: impl IntoIterator<Item = String>) -> io::Result<(String, File)> {
     for name in names {
         match folder.create_private(&name) {
@@ -27,7 +27,7 @@ pub(super) fn create_new(folder: &Folder, names: impl IntoIterator<Item = String
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// A prompt in a file that only this user can read, and that goes when this is dropped.
+/// A prompt in a file that only this user can read, which is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct PromptFile {
     path: PathBuf,

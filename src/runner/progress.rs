@@ -1,4 +1,4 @@
-//! How far a run came: its attempts, its tasks, and what it spent.
+//! The progress of a run: its attempts, its tasks, and what it spent.
 //!
 //! It only counts, and knows nothing about the memory.
 
@@ -11,7 +11,7 @@ use crate::entry::attempt::{AttemptHead, Outcome};
 use crate::error::Problem;
 use crate::memory::{Recorded, Written};
 
-/// A run as far as it came.
+/// The progress of a run.
 ///
 /// ```
 /// use ralph_memory::runner::RunProgress;
@@ -24,9 +24,9 @@ pub struct RunProgress {
     pub attempts: Vec<RunAttempt>,
     /// Its tasks, in the order in which they were begun.
     pub tasks: Vec<RunTask>,
-    /// What its agents wrote for the memory that could not be taken over.
+    /// What its agents reported and the memory refused.
     pub refused: Vec<String>,
-    /// What happened on the way that a person should know.
+    /// What happened that a person should know about.
     pub problems: Vec<Problem>,
     /// What it cost in US dollars, also before it was resumed.
     pub cost_usd: f64,
@@ -150,7 +150,7 @@ impl RunProgress {
         self.attempts.push(attempt);
     }
 
-    /// Counts what an attempt spent. What it does not say counts for nothing.
+    /// Counts what an attempt spent. Unknown amounts count as nothing.
     pub(super) fn spend(&mut self, head: &AttemptHead) {
         // Sums of cents are not cents: they come out a little too low.
         self.cost_usd = ((self.cost_usd + head.cost_usd.unwrap_or_default()) * 1e6).round() / 1e6;

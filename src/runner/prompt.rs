@@ -1,4 +1,4 @@
-//! The prompt of an attempt where there is no template: the task, the context, the progress.
+//! The prompt of an attempt without a template: the task, the context, the progress.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) fn prompt(values: &BTreeMap<&str, String>) -> String {
     text
 }
 
-/// Returns markdown with its headings one level deeper. What stands in a code fence is left alone.
+/// Returns markdown with its headings one level deeper. Text in a code fence is left alone.
 fn nested(text: &str) -> String {
     let mut fence = 0;
     let line = |line: &str| {

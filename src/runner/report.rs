@@ -1,4 +1,4 @@
-//! What is known of an attempt when its agent has ended, as the memory takes it.
+//! What is known about an attempt when its agent has ended, in the form that the memory takes.
 
 use std::time::Duration;
 

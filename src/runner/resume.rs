@@ -1,4 +1,4 @@
-//! How far a run came, for one that continues it.
+//! The progress of an earlier run, for a run that continues it.
 
 use super::progress::RunProgress;
 use crate::context::Task;

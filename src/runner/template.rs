@@ -1,4 +1,4 @@
-//! A prompt file of the user's: text with `{{name}}` and `{{#if name}}…{{/if}}`.
+//! A user's prompt file: text with `{{name}}` and `{{#if name}}…{{/if}}`.
 //!
 //! The text of a value is never read as a part of the template. A name that does not exist is refused when the template
 //! is read.

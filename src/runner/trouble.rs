@@ -1,6 +1,6 @@
-//! What keeps an agent from working at all: crashes in a row, or the limit of its account.
+//! What prevents an agent from working at all: repeated crashes, or its account's limit.
 //!
-//! It waits for nothing itself: it says whether the run ends, and how long to pause where it is to go on.
+//! It does not wait itself: it says whether the run ends or, if the run continues, how long to pause.
 
 use std::time::Duration;
 

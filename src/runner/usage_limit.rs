@@ -1,7 +1,7 @@
-//! What clients print of an account that is at its limit, and when they say that it is free again.
+//! What clients print when an account is at its limit, and when they say that the limit ends.
 //!
-//! Pure. Claude Code and Codex name a Unix time, a length of time, or a time of day. A time of day is taken for one of
-//! this machine, where the client runs, and for the next one: a date beside it is not read.
+//! Pure. Claude Code and Codex name a Unix time, a length of time, or a time of day. A time of day means the next such
+//! time on this machine, where the client runs; a date beside it is ignored.
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, TimeZone, Utc};
 

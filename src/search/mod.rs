@@ -1,6 +1,6 @@
-//! Finding entries: by their words, and by their meaning where Ollama and Qdrant are at hand.
+//! Finds entries by their words and, if Ollama and Qdrant are available, by their meaning.
 //!
-//! `semantic` asks for the nearest vectors, [`retrieve`](mod@retrieve) joins what both found to one ranking.
+//! `semantic` finds the nearest vectors; [`retrieve`](mod@retrieve) joins both results into one ranking.
 
 pub(crate) mod retrieve;
 pub(crate) mod semantic;

@@ -1,7 +1,7 @@
 //! Writes what was planned.
 //!
 //! Each file is replaced as a whole, and only if it still contains what was read. The record is written before the
-//! first file of a set-up, so that what is inserted can always be taken out.
+//! first file of a setup, so that what is inserted can always be removed.
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};

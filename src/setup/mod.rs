@@ -4,10 +4,10 @@
 //! survive. All clients are planned before anything is written; a file that cannot be edited safely is refused, with
 //! everything else of that client. A removal restores the bytes of each file that nobody has changed since.
 //!
-//! A project's files may come from anybody. Connected is only what is exactly set-up's; what only looks like it is named,
-//! and its client is refused.
+//! A project's files may come from anybody. An entry counts as connected only if it is exactly what setup writes. An
+//! entry that only looks like it is named, and its client is refused.
 //!
-//! This module knows the files of clients, and nothing of memories. It starts no program.
+//! This module knows the files of clients, but nothing about memories. It starts no program.
 //!
 //! ```
 //! use ralph_memory::memory::StateFolders;

@@ -1,4 +1,4 @@
-//! What a plan says of itself: files with their changes, steps for a person, problems.
+//! What a plan contains: files with their changes, steps for a person, problems.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

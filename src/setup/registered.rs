@@ -1,4 +1,4 @@
-//! Which file of a client is used, and whether what is exactly set-up's in it connects the client.
+//! Which file of a client is used, and whether setup's own entries in it connect the client.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Takes out of files what set-up has put there.
+//! Removes from files what setup inserted.
 //!
-//! A file that nobody has changed since gets its old bytes back. In others, only what set-up has added by its record is
-//! taken out, and without a record only what is exactly what it writes: whatever else is there, somebody else has written.
+//! A file that nobody has changed since gets its old bytes back. In other files, only what setup added according to its
+//! record is removed; without a record, only what is exactly as setup writes it. Somebody else wrote the rest.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What `check` says of the clients: whether each is connected, by which file, and what is doubtful.
+//! What `check` says about the clients: whether each is connected, by which file, and what is doubtful.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

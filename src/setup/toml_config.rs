@@ -1,4 +1,4 @@
-//! Inserts a server into settings in TOML, and takes it out again.
+//! Inserts a server into settings in TOML, and removes it again.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -1,10 +1,10 @@
 //! Binds derived files to this user, this machine and this folder.
 //!
-//! A repository, an archive or a copy of a project can contain a `cache/` and a `state/` with any bytes in them, and with
-//! valid checksums. It cannot contain the [key of this user](super::user_key), and a copy gets other files than the
-//! original. So one empty file of the cache, the anchor, and the lock of the entries in `state/` identify the place. The
-//! key of every checksum is made of the user's key and the stat of that file. Files with another key are not read: those
-//! of the cache are rebuilt, as if they did not exist.
+//! A repository, an archive or a copy of a project can contain a `cache/` and a `state/` with any bytes in them, and
+//! with valid checksums. It cannot contain the [key of this user](super::user_key), and the files of a copy are other
+//! files than those of the original. So one empty file of the cache, the anchor, and the lock of the entries in
+//! `state/` identify the place. The key of every checksum is derived from the user's key and the stat of that file.
+//! Files with another key are not read: those of the cache are rebuilt, as if they did not exist.
 //!
 //! A project that moves within its file system keeps its anchor. A copy gets a new anchor, and so rebuilds its cache.
 

@@ -1,7 +1,7 @@
-//! Extended attributes: what people and the system keep beside a file's bytes.
+//! Extended attributes: what people and the system store beside a file's bytes.
 //!
-//! A file is replaced by another one, which gets those of the old one: a person's own attributes, the access control list,
-//! and the labels of security modules. What depends on the bytes, such as a signature, stays behind.
+//! A file is replaced by another file, which gets the attributes of the old one: a person's own attributes, the access
+//! control list, and the labels of security modules. What depends on the bytes, such as a signature, stays behind.
 
 use std::fs::File;
 use std::io;

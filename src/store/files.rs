@@ -1,8 +1,8 @@
 //! Files in an open folder: those in `cache/` and `state/`, and those of a project or a home.
 //!
-//! Names are resolved in the folder that is open: it may come with a repository, and may be exchanged while it is in use.
-//! No link below it is followed, and nothing but a regular file is replaced. This file knows nothing about the meaning
-//! of files.
+//! Names are resolved in the open folder, because the folder may come with a repository and may be exchanged while it
+//! is in use. No link below it is followed, and nothing but a regular file is replaced. This file knows nothing about
+//! the meaning of files.
 
 use std::fs::File;
 use std::io::{self, Write as _};

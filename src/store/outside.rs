@@ -2,8 +2,8 @@
 //!
 //! This is the only way in which such a file is written or removed; `private.rs` has those that only their user can
 //! read. A folder may be named through links. Below it, every path is opened part by part and never through a link, and
-//! nothing but a regular file is replaced or removed: only with bytes that the caller has read, so that what another
-//! program saves is not lost. A reader sees the old bytes or the new ones. This file knows nothing about their meaning.
+//! only a regular file with bytes that the caller has read is replaced or removed, so that what another program saves
+//! is not lost. A reader sees the old bytes or the new ones. This file knows nothing about their meaning.
 
 use std::io;
 use std::path::Path;

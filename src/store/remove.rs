@@ -1,4 +1,4 @@
-//! Removes entry files: only those with known bytes, which the log has.
+//! Removes entry files, but only those whose bytes are known and in the log.
 //!
 //! As in `write.rs`, a version that an editor saves meanwhile is kept.
 

@@ -1,7 +1,8 @@
 //! Replaces and removes files that others write too, so that none of their versions is lost.
 //!
-//! What is replaced or removed gets another name first, and is looked at under that name, which no editor knows: a check
-//! before the change would miss what is saved right after it. This file knows nothing about locks, logs and contents.
+//! A file that is replaced or removed first gets another name, which no editor knows, and is checked under that name. A
+//! check before the change would miss what is saved right after it. This file knows nothing about locks, logs and
+//! contents.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 //! Checksums that nobody can make without a key: HMAC-SHA-256.
 //!
-//! A checksum proves that the holder of the key wrote the bytes. Who reads sealed files learns nothing of the key. Everything
-//! here is pure.
+//! A checksum proves that the holder of the key wrote the bytes. A reader of sealed files learns nothing about the key.
+//! Everything here is pure.
 
 use std::fmt;
 

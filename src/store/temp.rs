@@ -1,7 +1,7 @@
 //! Temporary files, and the ways to give a file a name.
 //!
 //! A file is written under a temporary name in the folder of its target, and gets its own name when it is complete.
-//! Until then it removes itself on any failure. This file knows nothing about locks and of replacement rules.
+//! Until then it removes itself on any failure. This file knows nothing about locks or replacement rules.
 
 use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

@@ -1,7 +1,7 @@
 //! The random key of this user, from which the keys of all checksums are made.
 //!
-//! The numbers that a file system has for a file are no secret: an archive can guess them where files have no birth time,
-//! and whoever makes a file system chooses them. The key lies outside of every project, in a folder of the user's own, and
+//! The numbers that a file system has for a file are not secret: an archive can guess them if files have no birth time,
+//! and whoever creates a file system chooses them. The key is outside of every project, in the user's own folder, and
 //! is read only if nobody else could have read or written it.
 
 use std::io::{self, Read as _};

@@ -1,4 +1,4 @@
-//! Walks through everything below a folder, without following a link.
+//! Visits everything below a folder without following links.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,7 +1,7 @@
 //! Commands that a message tells people and agents to run.
 //!
 //! Names in them come from files of a clone, and a command is pasted into a shell that the program does not know. This
-//! is the only place that puts a value into a command; `tests/integration/told_commands.rs` fails where a message does so
+//! is the only place that puts a value into a command; `tests/integration/told_commands.rs` fails if a message does so
 //! itself.
 
 use super::invisible;

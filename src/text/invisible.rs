@@ -1,4 +1,4 @@
-//! Invisible characters, which people do not see and a language model reads.
+//! Invisible characters, which people do not see but a language model reads.
 //!
 //! A file can hide instructions in them from every reviewer: as tag characters, each of which represents a letter, or
 //! as bits encoded by two invisible characters. Some are needed for writing: joiners in scripts whose letters join, and

@@ -1,4 +1,4 @@
-//! One entry's file: read, and replaced if it is unchanged.
+//! Reads one entry's file, and replaces it if it is unchanged.
 
 use super::Workspace;
 use crate::entry::path::display_path;

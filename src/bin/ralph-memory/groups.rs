@@ -1,6 +1,6 @@
-//! The commands by what they are for, in the help and in the man page.
+//! Groups the commands by purpose, in the help and in the man page.
 //!
-//! clap lists all commands under one heading. This module knows the form of that list, and divides it.
+//! clap lists all commands under one heading. This module knows the form of that list, and splits it.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! The command line of `ralph-memory`.
 //!
-//! It knows terminals, exit codes and the environment, and nothing of files and formats: every
-//! answer comes from the library's public interface.
+//! It knows terminals, exit codes and the environment, but nothing about files and formats: every answer comes from the
+//! library's public interface.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test"))]
 
 mod activity;

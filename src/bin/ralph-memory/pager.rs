@@ -1,7 +1,7 @@
 //! The program that shows long answers on a terminal, page by page.
 //!
-//! A pager is a command, so only the environment names it: never a setting, which a clone could bring along. The answer
-//! is complete before the pager starts, and has no characters in it that a terminal acts on.
+//! A pager is a command, so only the environment names it, never a setting, because a clone could contain one. The
+//! answer is complete before the pager starts, and has no characters that a terminal acts on.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};

@@ -1,5 +1,5 @@
-//! Tables on a terminal: columns as wide as their widest cell, without those in which nothing is known. Where a terminal is too narrow for
-//! a table, each row is a paragraph.
+//! Tables on a terminal: columns are as wide as their widest cell, and columns without values are left out. If a
+//! terminal is too narrow for a table, each row is a paragraph.
 
 use std::io;
 

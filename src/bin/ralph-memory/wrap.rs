@@ -1,4 +1,4 @@
-//! Lines of a terminal's width, broken between words.
+//! Breaks lines between words at the width of the terminal.
 //!
 //! A terminal breaks a line anywhere. Nothing is cut here, and a word that is wider than a line, such as a path or an address, stays
 //! whole, so that it can be copied.

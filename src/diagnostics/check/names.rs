@@ -1,4 +1,4 @@
-//! Finds paths that a shell acts on: whoever pastes one without quotes runs or redirects something.
+//! Finds paths that a shell acts on: pasted without quotes, such a path runs or redirects something.
 
 use crate::entry::path::display_path;
 use crate::error::Problem;

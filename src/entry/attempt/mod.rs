@@ -1,7 +1,7 @@
 //! The content of a journal file: one attempt at a task.
 //!
-//! The frontmatter has values that programs compare, the body has text for people. An attempt is written once; a
-//! second way of telling it may complete it.
+//! The frontmatter has values that programs compare, the body has text for people. An attempt is written once; a second
+//! report of it may complete it.
 
 mod file;
 mod fingerprint;

@@ -2,9 +2,9 @@
 //! file.
 //!
 //! Pure: bytes in, bytes out. Frontmatter is merged key by key, the body block by block. Only a body can have conflict
-//! markers: frontmatter with markers would be unreadable, and the entry could not be found. Invariant: everything that a
-//! side wrote, and the other did not take out, is in the result. Git gives the result alone to `git add`, so whatever else
-//! were written, such as a file beside it, would be in no commit.
+//! markers: frontmatter with markers would be unreadable, and the entry could not be found. Invariant: the result has
+//! everything that one side wrote and the other did not remove. Git adds only the result, so anything else that was
+//! written, such as a file beside it, would not be committed.
 
 mod body;
 mod head;

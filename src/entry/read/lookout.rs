@@ -1,4 +1,4 @@
-//! Checks of the whole text, whatever the values are.
+//! Checks of the whole text that do not depend on the values.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Reads one file. It never fails, and returns the problems that it met.
+//! Reads one file. It never fails, and returns the problems that it found.
 
 mod lookout;
 mod misspelt;

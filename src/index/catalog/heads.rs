@@ -1,9 +1,9 @@
 //! The heads of all entries, in a file of records.
 //!
 //! A record is a checksum and a head in postcard's encoding. The file only grows, so that records of an older manifest
-//! stay in place, and is rewritten when over half of it is dead. The checksum includes the entry's path and content,
-//! and the cache's [anchor](crate::store::Store::cache_key): a record is valid only for the row that refers to it, and only if it
-//! was written here. This file knows nothing about entry files.
+//! stay in place. It is rewritten when more than half of it is dead. The checksum includes the entry's path and
+//! content, and the cache's [anchor](crate::store::Store::cache_key): a record is valid only for the row that refers to
+//! it, and only if it was written here. This file knows nothing about entry files.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -1,9 +1,10 @@
 //! The catalog on disk: the state of each file when it was last read, and the content of the index.
 //!
-//! The rows lie in the file as they do in memory: the file belongs to this machine. Its name ends in the id of the index
-//! commit that it describes, so the commit switches from the old manifest to the new one. A checksum with the key of the
-//! cache's [anchor](crate::store::Store::cache_key) covers all of it: a manifest that is torn, was changed or was written elsewhere
-//! does not count, and the caller examines every file. This file knows nothing about entries.
+//! The rows have the same layout in the file as in memory, because the file belongs to this machine. Its name ends in
+//! the id of the index commit that it describes, so the commit switches from the old manifest to the new one. A
+//! checksum with the key of the cache's [anchor](crate::store::Store::cache_key) covers all of it: a manifest that is
+//! torn, was changed or was written elsewhere does not count, and the caller examines every file. This file knows
+//! nothing about entries.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};

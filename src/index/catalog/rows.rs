@@ -1,6 +1,6 @@
-//! Which rows are those of a kind, a task, a feature, a section or a run.
+//! Finds the rows of a kind, a task, a feature, a section or a run.
 //!
-//! Rows have hashes of these names, so hardly any head of another row is decoded.
+//! Rows have hashes of these names, so the heads of other rows are hardly ever decoded.
 
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Phase 2: reads the changed files, and decides which file has an id.
+//! Phase 2: reads the changed files, and decides which file an id belongs to.
 //!
 //! A file with the same bytes only gets a new stat. Entries are passed on as they are read, one at a time; none is
 //! kept. Files with a common id are read one after the other in the order of their paths, so that each one's precedence

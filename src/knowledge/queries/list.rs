@@ -53,13 +53,13 @@ pub struct EntryFilter {
     pub useless: Option<Useless>,
     /// The order; by path without one.
     pub sort: Option<EntrySort>,
-    /// Turns the order around.
+    /// Reverses the order.
     pub reverse: bool,
     /// How many entries are returned at most; all without a limit.
     pub limit: Option<usize>,
 }
 
-/// In which way knowledge was of no use so far.
+/// In what way knowledge has been of no use so far.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;

@@ -48,7 +48,7 @@ fn move_or_put_back(workspace: &Workspace, lock: &Lock, moves: &[(&str, &str)]) 
         moves.iter().zip(&results).filter(|(_, result)| result.is_ok()).map(|((from, to), _)| (*to, *from)).collect();
     let failed: Result<Vec<()>> = results.into_iter().collect();
     if failed.is_err() {
-        // Where even that fails, the error says which file was the first that could not be moved.
+        // If even that fails, the error names the first file that could not be moved.
         let _ = workspace.store.move_all(lock, &done);
     }
     failed.map(drop)

@@ -80,7 +80,7 @@ pub(super) struct LockedBatches<'a> {
     /// Whether git was busy with the work tree; the wait happens only once.
     busy: Option<Problem>,
     archiving: Ongoing<'a>,
-    /// Called before the lock is taken, so that tests can act as another program there.
+    /// Called before the lock is taken, so that tests can act as another program at that point.
     interrupt: &'a mut dyn FnMut(),
     report: TidyReport,
 }

@@ -1,4 +1,4 @@
-//! `tidy`: gathers what the plans need, archives what is out of use, and merges learnings that belong together.
+//! `tidy`: collects what the plans need, archives what is no longer used, and merges learnings that belong together.
 //!
 //! The plans are made without the lock, so the lock is held only while files are written and moved. Each merge keeps the old
 //! version first, then writes the new one, and only then archives the others: a crash at any point leaves each statement in

@@ -1,4 +1,4 @@
-//! Which operations hold, and which one is the next to undo or to redo: pure.
+//! Which operations are in effect, and which one is next to undo or redo. Pure.
 //!
 //! Undoing is an operation, and so is redoing, which takes back an undo. What is taken back stays in the log, so a
 //! command holds if its undo was taken back itself. A command after an undo leaves nothing to redo, as in an editor.

@@ -1,6 +1,6 @@
 //! Decides how an operation is taken back: pure.
 //!
-//! The changes are looked at in reverse order. A file that is as it was after a change goes back; one that is as it was
+//! The changes are examined in reverse order. A file that is as it was after a change goes back; one that is as it was
 //! before did not change, since the program was killed or failed. Anything else is somebody's later work, which is left
 //! alone.
 

@@ -13,7 +13,7 @@ use crate::context::Task;
 pub(in crate::runner) struct ChecklistItem {
     /// Its first line.
     pub(in crate::runner) title: String,
-    /// What else stands in it, boxes in it left out.
+    /// The rest of its text, without the boxes in it.
     pub(in crate::runner) description: String,
     /// The titles of the boxes that it is in, the outermost first.
     pub(in crate::runner) parents: Vec<String>,
@@ -25,7 +25,7 @@ pub(in crate::runner) struct ChecklistItem {
 }
 
 impl ChecklistItem {
-    /// Returns it as a task. Two boxes of one title are one task to a memory.
+    /// Returns it as a task. To a memory, two boxes with the same title are one task.
     pub(in crate::runner) fn task(&self) -> Task {
         let parents = self.parents.join(" › ");
         let description = match (parents.is_empty(), self.description.is_empty()) {
@@ -46,12 +46,12 @@ struct OpenItem {
     range: Range<usize>,
     /// Whether its box is ticked, and the byte between the brackets.
     mark: Option<(bool, usize)>,
-    /// Where boxes in it stand.
+    /// The places of the boxes in it.
     inner: Vec<Range<usize>>,
 }
 
-/// Returns the boxes of a text in the order of work: those in a box before it, since it is done when
-/// they are. What is quoted is not a box.
+/// Returns the boxes of a text in the order of work: nested boxes come before their parent, which is done when they
+/// are. Quoted text has no boxes.
 pub(super) fn items(text: &str) -> Vec<ChecklistItem> {
     const BOM: &str = "\u{feff}";
     let markdown = text.strip_prefix(BOM).unwrap_or(text);
@@ -122,7 +122,7 @@ fn columns(text: &str) -> usize {
     text.chars().fold(0, |column, character| if character == '\t' { column / 4 * 4 + 4 } else { column + 1 })
 }
 
-/// Takes white space of this width from the beginning of a line; a tab goes as a whole.
+/// Removes white space of this width from the beginning of a line; a tab is removed as a whole.
 fn outdented(line: &str, width: usize) -> &str {
     let is_kept = |(at, character): &(usize, char)| !matches!(character, ' ' | '\t') || columns(&line[..*at]) >= width;
     line.char_indices().find(is_kept).map_or("", |(at, _)| &line[at..])

@@ -1,7 +1,7 @@
 //! A checklist in markdown: its first open box is the task, and is ticked when that is done.
 //!
-//! The file is a person's, and may be edited while a run goes on. So it is read again each time, and a
-//! tick changes one byte of what stands there by then.
+//! The file belongs to a person, who may edit it during a run. So it is read again each time, and a tick changes one
+//! byte of the file as it then is.
 
 mod items;
 
@@ -16,10 +16,10 @@ pub(super) use self::items::ChecklistItem;
 
 /// The largest checklist, in bytes.
 const MAX_BYTES: usize = 1024 * 1024;
-/// How often a tick begins again when the file was changed meanwhile.
+/// How often a tick is retried if the file was changed in the meantime.
 const MAX_TRIES: usize = 5;
 
-/// Returns the first open box of the checklist; nothing when all are ticked.
+/// Returns the first open box of the checklist; `None` if all are ticked.
 pub(super) fn next(path: &Path) -> Result<Option<ChecklistItem>> {
     let file = Checklist::read(path)?;
     if file.items.is_empty() {
@@ -29,8 +29,7 @@ pub(super) fn next(path: &Path) -> Result<Option<ChecklistItem>> {
     Ok(file.items.into_iter().find(|item| !item.is_ticked))
 }
 
-/// Ticks a box, or takes its tick away. A box that has moved is found again by what it says. Returns why the box cannot
-/// be changed, if it cannot.
+/// Ticks or unticks a box. A box that has moved is found by its text. If the box cannot be changed, returns the reason.
 pub(super) fn set_tick(path: &Path, item: &ChecklistItem, ticked: bool) -> Result<std::result::Result<(), String>> {
     for _ in 0..MAX_TRIES {
         let file = Checklist::read(path)?;
@@ -66,7 +65,7 @@ fn find<'a>(items: &'a [ChecklistItem], wanted: &ChecklistItem) -> std::result::
     }
 }
 
-/// A checklist as it was read.
+/// The text of a checklist when it was read.
 struct Checklist {
     folder: Folder,
     name: String,
@@ -143,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Ticks the first open box of a text, which was changed to another one meanwhile.
+    /// Ticks the first open box of a text that was changed in the meantime.
     #[track_caller]
     fn check_tick(before: &str, meanwhile: &str, expected: std::result::Result<&str, &str>) {
         let file = TaskFile::new(before);

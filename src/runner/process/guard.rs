@@ -1,6 +1,7 @@
 //! Ends a command when this process is killed.
 //!
-//! It knows nothing about the command but its number. A group with a guard never outlives this process, however that ends.
+//! It knows only the number of the command's process. A group with a guard never outlives this process, however this
+//! process ends.
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -9,9 +10,9 @@ use std::thread;
 
 use rustix::process::Pid;
 
-/// The leader of a command's process group. It holds one end of a pipe, whose other end closes when this process is
-/// gone, however it went, and then kills the group: the command and those of its children that stayed in it, and the
-/// group that the command leads itself.
+/// The leader of a command's process group. It holds one end of a pipe. When this process is gone, for whatever reason,
+/// the other end closes, and the guard kills the group: the command and those of its children that stayed in it, and
+/// the group that the command leads itself.
 ///
 /// The kernel's own signal for this (`PR_SET_PDEATHSIG`) is known to Linux alone, does not reach children of the
 /// command, and comes when the thread ends that started it.
@@ -35,7 +36,7 @@ impl GroupGuard {
 
     /// Says which command it ends.
     pub(super) fn watch(&mut self, command: Pid) {
-        // One that is gone watches nothing.
+        // A guard that has ended watches nothing.
         let _ = self.0.stdin.as_mut().map(|pipe| writeln!(pipe, "{}", command.as_raw_nonzero()));
     }
 }
@@ -43,7 +44,7 @@ impl GroupGuard {
 impl Drop for GroupGuard {
     fn drop(&mut self) {
         if !thread::panicking() {
-            // The guard alone, also where somebody stopped it and it reads nothing any more.
+            // Only the guard, even if somebody stopped it and it no longer reads anything.
             let _ = self.0.kill();
         }
         drop(self.0.stdin.take());

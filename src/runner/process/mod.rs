@@ -1,10 +1,9 @@
-//! Runs a command to its end, or to that of the run.
+//! Runs a command until it, or the run, ends.
 //!
-//! Everything that happens arrives in one channel: what the command writes, that it closed an
-//! output, that it exited. So nothing waits for anything in turn, and no amount of output blocks.
-//! The command has a process group of its own, with which its children are ended; a process that
-//! left the group is found by its parents (see [`ProcessFamily`]). The group's leader is a [`GroupGuard`], which ends
-//! it when this process is killed.
+//! Everything that happens arrives in one channel: what the command writes, that it closed an output, that it exited.
+//! So it never waits for one thing after another, and no amount of output blocks. The command has a process group of
+//! its own, with which its children are ended; a process that left the group is found by its parents (see
+//! [`ProcessFamily`]). The group's leader is a [`GroupGuard`], which ends it when this process is killed.
 
 mod guard;
 mod output;
@@ -34,16 +33,16 @@ pub(super) use std::process::Command;
 /// The hint for a program that does not exist.
 pub(super) const INSTALL_IT: &str =
     "install it, or write where it is: a path with a `/` in it begins in the project's folder";
-/// How long a command and its children have to end, by default.
+/// How much time a command and its children get to end, by default.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// How much is read at once, in bytes.
 const CHUNK: usize = 16 * 1024;
-/// How many chunks wait to be looked at; then the command waits.
+/// How many chunks may wait to be processed; beyond that, the command waits.
 const MAX_WAITING: usize = 64;
 /// How long an interrupt goes unnoticed at most.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How a command went.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ProcessOutput {
     /// The end of its standard output; bytes that are no UTF-8 are replaced.
@@ -194,8 +193,8 @@ fn io_error(command: &Command, source: io::Error) -> Error {
     Error::Io { action: "run", path: command.get_program().into(), source }
 }
 
-/// Lets threads follow the command. They end with it; one that a child of it holds up drops what
-/// still comes, so that this child is not held up in turn.
+/// Starts threads that follow the command. They end with it. A thread that a child of the command delays discards what
+/// still arrives, so that it does not delay the child in turn.
 fn listen(child: &mut Child, stdin: &[u8]) -> Receiver<PipeEvent> {
     let pid = Pid::from_child(child);
     let (sender, events) = sync_channel(MAX_WAITING);

@@ -1,6 +1,7 @@
-//! The end of what a command writes, and its lines as they come.
+//! The end of a command's output, and its lines as they arrive.
 //!
-//! It knows bytes and lines, and nothing of processes. However much comes, at most twice the limit is in memory.
+//! It knows bytes and lines, but nothing about processes. At most twice the limit is in memory, whatever the size of
+//! the output.
 
 /// How much of a line is offered, in bytes.
 pub(super) const MAX_LINE: usize = 4096;

@@ -1,4 +1,4 @@
-//! When a running command is asked to end, when it is killed, and when nothing more is waited for.
+//! When to ask a running command to end, when to kill it, and when to stop waiting.
 //!
 //! It reads no output and starts nothing. A command that was asked to end gets its time before it is killed.
 

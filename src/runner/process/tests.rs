@@ -1,4 +1,4 @@
-//! Processes that end, that do not, and what they write.
+//! Processes that end, processes that do not, and what they write.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

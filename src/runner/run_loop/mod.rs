@@ -1,6 +1,6 @@
-//! The loop: one attempt after the other, until there is nothing left to do or somebody stops it.
+//! The loop: one attempt after another, until there is nothing left to do or somebody stops it.
 //!
-//! It begins attempts and writes down what came of them. It runs no command itself.
+//! It begins attempts and records their results. It runs no command itself.
 
 use std::collections::BTreeSet;
 

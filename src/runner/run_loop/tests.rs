@@ -1,4 +1,4 @@
-//! Runs with agents that are scripts, in memories of their own.
+//! Runs with scripts as agents, each in its own memory.
 
 use std::fs;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The embedded text of an entry: chunks of about 200 words, each with the title.
 //!
-//! Hashes of chunks are stored: a change of the rules embeds every entry again.
+//! Hashes of chunks are stored, so a change of the rules embeds every entry again.
 
 use xxhash_rust::xxh3::xxh3_64;
 

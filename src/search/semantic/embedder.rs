@@ -1,7 +1,7 @@
 //! Vectors for entries: an entry is cut into chunks, the chunks are embedded by Ollama, and the cache keeps the
 //! vectors.
 //!
-//! It does not know Qdrant, nor what is searched. Nothing that looks like a secret is sent to a server, and an entry
+//! It knows neither Qdrant nor what is searched for. Nothing that looks like a secret is sent to a server, and an entry
 //! has all of its vectors or none.
 
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! HTTP requests with JSON in both directions, each with a time limit for the whole of it.
+//! HTTP requests with JSON in both directions, each with one time limit for the whole request.
 //!
 //! It knows no particular server. A key is never logged, and no redirect is followed.
 

@@ -1,7 +1,7 @@
 //! Semantic search: the cosines of the entries and a query, from the cache or from a Qdrant server.
 //!
-//! Nothing here fails a call. A server that is absent, slow or broken costs one warning, and only words count. Results
-//! of a Qdrant server count only for entries that are here, and whose text is still the one that was embedded.
+//! Nothing here makes a call fail. A server that is absent, slow or broken costs one warning, and then only words
+//! count. Results from a Qdrant server count only for entries that exist here and whose text is still the embedded one.
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //!
 //! A record belongs to a file's bytes, by their fingerprint: an entry that is moved keeps its vectors, and one that is
 //! changed has none until it is embedded again. It also belongs to a chunk's text: a change of tags embeds nothing.
-//! Numbers have 8 bits, which costs the ranking nothing measurable. Each query scans all vectors: a graph saves time
+//! Numbers have 8 bits, which has no measurable effect on the ranking. Each query scans all vectors: a graph saves time
 //! only from hundreds of thousands on.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //! record  file u64, content u64, number u16, of u16, scale f32, one i8 for each dimension, checksum u32
 //! ```
 //!
-//! Numbers are as this machine has them. Records are only ever appended, those of an entry together; torn and flipped ones are
-//! skipped. Checksums have the key of the cache's [anchor](crate::store::Store::cache_key), so that vectors which came with a
-//! repository do not count. The file holds no text.
+//! Numbers are as this machine has them. Records are only ever appended, those of an entry together; torn and flipped
+//! ones are skipped. Checksums have the key of the cache's [anchor](crate::store::Store::cache_key), so that vectors
+//! that came with a repository do not count. The file contains no text.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;

@@ -1,10 +1,11 @@
-//! The log of changes in `state/undo/`, from which operations are taken back: one file for each operation.
+//! The log of changes in `state/undo/`, with one file for each operation that can be taken back.
 //!
-//! Every change of an entry file is written down before it is made, here and nowhere else, so no command can forget it.
-//! A change that cannot be written down is not made. A text that is replaced or removed is nowhere else, so its record is
-//! on the disk before the file changes; other records may be lost by a power cut. Older operations cannot be taken back,
-//! but stay for their texts. The log belongs to one user, machine and folder, and is never committed. What came with the
-//! memory, or another user wrote, is never read; it goes when it is older than what is kept.
+//! Every change of an entry file is logged before it is made, only here, so that no command can forget it. A change
+//! that cannot be written down is not made. A replaced or removed text exists nowhere else, so its record is on disk
+//! before the file changes. Other records may be lost in a power cut. Older operations cannot be taken back, but stay
+//! for their texts. The log belongs to one user, machine and folder, and is never committed. A record that came with
+//! the memory, or that another user wrote, is never read. It is removed once it is older than the records that are
+//! kept.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Redacts text that comes line by line, while it comes.
+//! Redacts text that arrives line by line, as it arrives.
 //!
 //! A line alone does not say what it is: a key has many lines, and a value may be on the line after its name. So each
 //! line is redacted together with those before it, and lines that may be of a private key are held back until the end

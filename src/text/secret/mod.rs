@@ -5,7 +5,7 @@
 //! as `api_key`. The last kind is a matter of judgement, so a false positive can be allowed by its
 //! [fingerprint](Secret::fingerprint).
 //!
-//! Pure, and linear in the length of the text. It catches mistakes, and is no protection against someone who wants to
+//! Pure, and linear in the length of the text. It catches mistakes, but does not protect against someone who wants to
 //! hide a secret.
 
 mod assigned;

@@ -1,6 +1,7 @@
 //! The thread of a watcher: it scans the files, commits changes to the index, and sends them to a channel.
 //!
-//! It knows when to scan from [`Watcher`], and never decides what changed by a notification. A receiver that takes nothing never blocks it: later changes are combined until there is room.
+//! [`Watcher`] tells it when to scan; it never decides from a notification what changed. A receiver that takes nothing
+//! never blocks it: later changes are combined until there is room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;

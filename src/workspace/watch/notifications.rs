@@ -2,7 +2,7 @@
 //!
 //! The catalog finds out what changed: systems drop notifications, send them for what this program itself does, and
 //! send none for files that were in a folder before it was watched. So all notifications together set one flag, and no
-//! memory grows while nobody scans. This file knows paths, and nothing of entries.
+//! memory grows while nobody scans. This file knows paths, but nothing about entries.
 //!
 //! Each folder is watched without the folders below it: the crate's recursive mode stops at the first folder that
 //! disappears while it begins, and leaves out its neighbours without an error (notify 8.2).

@@ -1,8 +1,8 @@
 //! `complete`: prints what a shell may put in place of the word at the cursor, from the memory.
 //!
-//! The scripts of `completions` call it. It finds the argument that the word belongs to in clap's model of the commands.
-//! It never fails and says nothing but candidates: a shell shows them between two keys. Only names that need no quotes in
-//! any shell are offered, so what a clone brings along is never run by the next Enter.
+//! The scripts of `completions` call it. It finds the argument that the word belongs to in clap's model of the
+//! commands. It never fails and prints only candidates, because a shell shows them between two keystrokes. Only names
+//! that need no quotes in any shell are offered, so the next Enter never runs something from a clone.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

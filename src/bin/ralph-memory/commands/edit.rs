@@ -1,4 +1,4 @@
-//! `edit`: changes an entry by options, or opens it in the person's editor and writes what comes back if it is sound.
+//! `edit`: changes an entry by options, or opens it in the person's editor and writes the result if it is valid.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `export`: prints all of the memory.
+//! `export`: prints the whole memory.
 
 use std::io;
 

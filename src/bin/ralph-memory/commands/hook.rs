@@ -1,7 +1,7 @@
 //! `hook`: what agents' clients call when a session begins, at a prompt, when the agent stops, and when the session ends.
 //!
-//! Whatever happens, it ends with exit code 0: other codes drop a prompt, or make an agent go on for ever. Whatever the
-//! memory contains, it ends in time: a thread does the work, and the process does not wait for it for long.
+//! It always ends with exit code 0, because other codes drop a prompt or make an agent continue forever. It always ends
+//! in time, whatever the memory contains: a thread does the work, and the process does not wait long for it.
 
 use std::io::{self, IsTerminal as _, Read as _};
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -1,4 +1,4 @@
-//! `import`: takes in what other programs remember.
+//! `import`: imports what other programs remember.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _, Read as _};

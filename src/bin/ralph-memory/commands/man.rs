@@ -1,7 +1,7 @@
 //! `man`: the man pages, for packages.
 //!
-//! This module knows the commands as clap does, and nothing of memories. The pages are generated from the help alone,
-//! so the two agree.
+//! This module knows the commands as clap does, and nothing about memories. The pages are generated from the help
+//! alone, so they agree with it.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `record`: writes down an attempt at a task, from its agent's output.
+//! `record`: records an attempt at a task, from its agent's output.
 
 use std::ffi::OsString;
 use std::io::{BufReader, IsTerminal as _, Read as _};

@@ -1,4 +1,4 @@
-//! `undo`: takes an operation back, and lists operations.
+//! `undo`: takes back an operation, and lists operations.
 
 use std::io;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Finds the id of a request in a line that is not valid JSON, or too long to keep.
 //!
-//! A client waits for an answer with the id of its request, so it ignores an error without one. A line has one value that is
-//! broken or too long: the id is a member before it, or one of the members between it and the end.
+//! A client waits for an answer with the id of its request, so it ignores an error without one. One value in the line
+//! is broken or too long. The id is a member before that value, or one of the members between it and the end.
 
 use rmcp::model::{NumberOrString, RequestId};
 use serde::Deserialize;

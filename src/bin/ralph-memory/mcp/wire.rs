@@ -1,8 +1,8 @@
-//! Lines in and out, and their threads.
+//! Input and output lines, and their threads.
 //!
 //! One thread reads standard input, so that its end is noticed at once. One runs the protocol. A few run calls of the
-//! memory. The thread that called this writes, since it owns standard output. Input is bounded: the length of a line,
-//! the bytes that wait for an answer, and the number of open requests.
+//! memory. The calling thread writes, because it owns standard output. Input is bounded: the length of a line, the
+//! bytes that wait for an answer, and the number of open requests.
 
 use std::collections::HashSet;
 use std::future::Future;

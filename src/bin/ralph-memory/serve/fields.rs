@@ -1,4 +1,4 @@
-//! The fields of queries and forms: what a page was asked for, and the inputs that ask for it.
+//! The fields of queries and forms: what a request asks for, and the inputs that make the request.
 #![allow(clippy::needless_pass_by_value, reason = "markup is made where it is passed")]
 
 use std::collections::BTreeMap;

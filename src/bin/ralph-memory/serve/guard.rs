@@ -1,4 +1,4 @@
-//! Who may speak to the server: whoever knows the token, from a page of the server itself.
+//! Who may use the server: anyone who knows the token, from one of the server's own pages.
 //!
 //! Any page in the browser can send requests to 127.0.0.1, and any name can be made to resolve to it. So a request must name the token and
 //! this server, and one that changes something must come from one of its own pages.

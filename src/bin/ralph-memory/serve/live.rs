@@ -1,6 +1,6 @@
 //! Live updates: a stream of events for each page that somebody looks at.
 //!
-//! An event says only that something changed; the page is then loaded again.
+//! An event says only that something changed; the page is then reloaded.
 
 use std::pin::Pin;
 use std::sync::Arc;

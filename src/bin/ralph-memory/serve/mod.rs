@@ -1,8 +1,9 @@
 //! The page: the memory in a browser, on this machine only.
 //!
-//! `guard` decides who may speak to the server, `server` has the connections and addresses, `site` what the answers share, `live` the
-//! stream of changes and `actions` the forms that change something. `pages` makes one page each from answers of the library, with the
-//! parts in `html`, `markdown`, `charts`, `fields` and `links`; `layout` puts the frame around it.
+//! `guard` decides who may use the server, `server` has the connections and addresses, `site` has what the answers
+//! share, `live` has the stream of changes, and `actions` has the forms that change something. `pages` makes one page
+//! each from answers of the library, with the parts in `html`, `markdown`, `charts`, `fields` and `links`; `layout`
+//! puts the frame around it.
 //!
 //! Pages contain text of entries, which may come from anywhere: it is escaped by type, and every page is sent with a policy that lets a
 //! browser run and load nothing but the two files in `assets/`.

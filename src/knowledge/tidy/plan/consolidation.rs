@@ -1,6 +1,6 @@
 //! Decides which learnings become one, and what its text is.
 //!
-//! Pure: texts in, texts out. Every statement of a merged learning is in the text that it becomes part of.
+//! Pure: takes texts, returns texts. The merged text has every statement of each learning.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -1,4 +1,4 @@
-//! `log --follow`: prints attempts as they reach the journal, and what runs do meanwhile.
+//! `log --follow`: prints attempts as they reach the journal, and what runs are doing.
 //!
 //! The watcher reports files of the journal; what runs do is read from their files in `state/`, a few times a second.
 

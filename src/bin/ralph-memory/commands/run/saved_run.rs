@@ -1,4 +1,4 @@
-//! The options of a run, saved for a run that resumes it.
+//! The saved options of a run, for a run that resumes it.
 
 use ralph_memory::{Memory, Task};
 use serde::{Deserialize, Serialize};

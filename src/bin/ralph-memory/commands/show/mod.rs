@@ -1,4 +1,4 @@
-//! `show`: shows all of one entry, task or run.
+//! `show`: shows everything about one entry, task or run.
 
 mod entry;
 mod run;

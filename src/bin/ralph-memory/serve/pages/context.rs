@@ -1,4 +1,4 @@
-//! Context: what an agent would be told at the beginning of a session, or of a task, section by section.
+//! Context: what an agent would get at the beginning of a session or a task, section by section.
 
 use maud::{Markup, html};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};

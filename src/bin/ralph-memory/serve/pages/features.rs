@@ -1,4 +1,4 @@
-//! Features: how the work on each goes, what fails again and again, and which files are touched most.
+//! Features: how the work on each is going, what fails repeatedly, and which files are touched most.
 
 use std::collections::BTreeMap;
 

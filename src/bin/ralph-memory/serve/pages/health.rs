@@ -1,4 +1,4 @@
-//! Health: what `check` says, duplicates, and what was never useful.
+//! Health: what `check` reports, duplicates, and knowledge that was never useful.
 
 use maud::{Markup, html};
 use ralph_memory::entry::EntrySummary;
