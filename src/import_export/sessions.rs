@@ -154,9 +154,10 @@ pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<O
         if cwd.as_ref().is_some_and(|cwd| !roots.iter().any(|root| Path::new(cwd).starts_with(root))) {
             return Ok(None);
         }
-        let id = match event["type"] == "session_meta" {
-            true => text(&event["payload"]["id"]).map(|id| (Format::Codex, id)),
-            false => text(&event["sessionId"]).map(|id| (Format::Claude, id)),
+        let id = if event["type"] == "session_meta" {
+            text(&event["payload"]["id"]).map(|id| (Format::Codex, id))
+        } else {
+            text(&event["sessionId"]).map(|id| (Format::Claude, id))
         };
         session = session.or(id);
         prompt = prompt.or_else(|| prompt_in(&event).map(|said| said[..floor(said, MAX_PROMPT)].to_owned()));

@@ -114,3 +114,39 @@ pub(crate) fn prompt_in(event: &Value) -> Option<&str> {
     let said = said?.trim();
     (!said.is_empty() && !["<", "# AGENTS.md", "Caveat:"].iter().any(|own| said.starts_with(own))).then_some(said)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_what_a_person_wrote() {
+        let part = |text: &str| json!([{"type": "image"}, {"type": "input_text", "text": text}]);
+        let said = |content: Value| json!({"type": "user", "message": {"content": content}});
+        let codex = |text: &str| json!({"type": "event_msg", "payload": {"type": "user_message", "message": text}});
+        let item = |role: &str| json!({"type": "response_item", "payload": {"role": role, "content": part("Fix it")}});
+        let completed =
+            json!({"type": "event_msg", "payload": {"item": {"type": "UserMessage", "content": part("Fix it")}}});
+        let with = |name: &str| json!({"type": "user", name: true, "message": {"content": "Fix it"}});
+        for (event, expected) in [
+            (said(" Fix it\n".into()), Some("Fix it")),
+            (said(part("Fix it")), Some("Fix it")),
+            (codex("Fix it"), Some("Fix it")),
+            (item("user"), Some("Fix it")),
+            (completed, Some("Fix it")),
+            (item("assistant"), None),
+            (with("isSidechain"), None),
+            (with("isMeta"), None),
+            (said("<command-name>/clear".into()), None),
+            (said("# AGENTS.md instructions".into()), None),
+            (codex("Caveat: what follows"), None),
+            (said(" ".into()), None),
+            (json!({"type": "assistant", "message": {"content": "Fix it"}}), None),
+            (json!({"message": {"content": "Fix it"}}), None),
+        ] {
+            assert_eq!(prompt_in(&event), expected, "{event}");
+        }
+    }
+}

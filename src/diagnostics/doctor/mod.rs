@@ -11,6 +11,7 @@ mod hooks;
 use self::folders::folders;
 use self::git::git;
 use self::hooks::hooks;
+use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Problem, Severity};
 use crate::search::semantic::SemanticStatus;
 use crate::settings::FORMAT;
@@ -128,8 +129,8 @@ fn clock(paths: &Paths) -> Problem {
     if paths.count == 0 {
         return ok("clock", "no file has a time in the future");
     }
-    let (files, named) = (count(paths.count, "file"), named(paths));
-    ok("clock", format!("{files} with a time in the future: {named}; set the clock right, and `touch` them"))
+    let message = format!("{} with a time in the future: {}", count(paths.count, "file"), named(paths));
+    Problem::notice(MEMORY_FOLDER, "clock", message, "set the clock right, and `touch` them")
 }
 
 /// A failure without a known fix is a warning, too.
@@ -268,10 +269,8 @@ mod tests {
         check(|facts| facts.survey.leftovers = paths(1), &left(one));
         let many = "30 temporary files that a crash left: `.ralph/a`, `.ralph/b`, `.ralph/c`, …";
         check(|facts| facts.survey.leftovers = paths(30), &left(many));
-        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`; set the clock right, and \
-                      `touch` them";
-        assert_eq!(clock(&paths(3)).message, future);
-        check(|facts| facts.survey.changed_later = paths(3), &[]);
+        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`";
+        check(|facts| facts.survey.changed_later = paths(3), &[("clock", Severity::Notice, future)]);
         let old = "1 cache of other versions of this program: `.ralph/cache/index-0`";
         check(|facts| facts.old_caches = vec!["cache/index-0".to_owned()], &[("old-caches", WARNING, old)]);
     }
@@ -311,15 +310,12 @@ mod tests {
             let list = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
             work_tree(Uncommitted { changed: list(changed), untracked: list(untracked), more })
         };
-        let committed = |git: GitFacts| {
-            let findings = judge(&MemoryFacts { git, ..facts() });
-            findings.into_iter().find(|finding| finding.code == "git-commit").unwrap().message.to_string()
-        };
-        let end = "; `git clean` and `git checkout` remove what is not committed";
         let one = "1 file is not committed, 1 of them untracked: `knowledge/a.md`";
-        assert_eq!(committed(uncommitted(&[], &["knowledge/a.md"], false)), format!("{one}{end}"));
+        let git = uncommitted(&[], &["knowledge/a.md"], false);
+        check(|facts| facts.git = git, &[("git-commit", Severity::Notice, one)]);
         let many = "at least 3 files are not committed, 2 of them untracked: `x`, …";
-        assert_eq!(committed(uncommitted(&["x"], &["y", "z"], true)), format!("{many}{end}"));
+        let git = uncommitted(&["x"], &["y", "z"], true);
+        check(|facts| facts.git = git, &[("git-commit", Severity::Notice, many)]);
         let bare = "git refuses to work in the project: a bare repository";
         check(
             |facts| facts.git = GitFacts::Failed("a bare repository".to_owned()),
