@@ -11,7 +11,6 @@ mod hooks;
 use self::folders::folders;
 use self::git::git;
 use self::hooks::hooks;
-use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Problem, Severity};
 use crate::search::semantic::SemanticStatus;
 use crate::settings::FORMAT;
@@ -129,8 +128,8 @@ fn clock(paths: &Paths) -> Problem {
     if paths.count == 0 {
         return ok("clock", "no file has a time in the future");
     }
-    let message = format!("{} with a time in the future: {}", count(paths.count, "file"), named(paths));
-    Problem::notice(MEMORY_FOLDER, "clock", message, "set the clock right, and `touch` them")
+    let (files, named) = (count(paths.count, "file"), named(paths));
+    ok("clock", format!("{files} with a time in the future: {named}; set the clock right, and `touch` them"))
 }
 
 /// A failure without a known fix is a warning, too.
@@ -269,8 +268,10 @@ mod tests {
         check(|facts| facts.survey.leftovers = paths(1), &left(one));
         let many = "30 temporary files that a crash left: `.ralph/a`, `.ralph/b`, `.ralph/c`, …";
         check(|facts| facts.survey.leftovers = paths(30), &left(many));
-        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`";
-        check(|facts| facts.survey.changed_later = paths(3), &[("clock", Severity::Notice, future)]);
+        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`; set the clock right, and \
+                      `touch` them";
+        assert_eq!(clock(&paths(3)).message, future);
+        check(|facts| facts.survey.changed_later = paths(3), &[]);
         let old = "1 cache of other versions of this program: `.ralph/cache/index-0`";
         check(|facts| facts.old_caches = vec!["cache/index-0".to_owned()], &[("old-caches", WARNING, old)]);
     }
