@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(found(&memory, "git-ignore"), ["Ok ignores `cache/` and `state/`, and not the entries"]);
         let uncommitted = found(&memory, "git-commit");
         assert!(
-            uncommitted[0].contains("files are not committed, ") && uncommitted[0].starts_with("Notice "),
+            uncommitted[0].contains("files are not committed, ") && uncommitted[0].starts_with("Ok "),
             "{uncommitted:?}"
         );
         git(&["add", "."]);

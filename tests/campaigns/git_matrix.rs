@@ -367,8 +367,8 @@ impl Matrix {
         let checked = self.run(root, &["check"], 0);
         let verdicts = checked["problems"].as_array().unwrap().iter().filter(|problem| problem["code"] == "unverified");
         said.verdicts = verdicts.map(|problem| problem["message"].as_str().unwrap().to_owned()).collect();
-        let findings = ["ok", "problems"].into_iter().flat_map(|part| checked[part].as_array().unwrap());
-        let of_git = findings.filter(|finding| finding["code"] == "git-commit");
+        let findings = checked["ok"].as_array().unwrap();
+        let of_git = findings.iter().filter(|finding| finding["code"] == "git-commit");
         said.uncommitted = of_git.map(|finding| finding["message"].as_str().unwrap()).collect();
         assert!(!self.trace.exists(), "a program was run, or a trace written");
         let after = self.hashes();

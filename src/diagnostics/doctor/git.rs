@@ -42,7 +42,7 @@ pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
     if findings.is_empty() {
         findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
     }
-    findings.push(uncommitted_finding(uncommitted));
+    findings.push(ok("git-commit", uncommitted_message(uncommitted)));
     findings.push(merge_finding(merge_driver, ignores_entries));
     findings
 }
@@ -91,13 +91,15 @@ fn merge_finding(merge_driver: &MergeDriver, ignores_entries: bool) -> Problem {
 }
 
 /// Says what is not committed: the usual state between two commits, so it is no problem.
-fn uncommitted_finding(uncommitted: &Uncommitted) -> Problem {
+fn uncommitted_message(uncommitted: &Uncommitted) -> String {
     let Uncommitted { changed, untracked, more } = uncommitted;
-    let Some(first) = changed.first().or(untracked.first()) else { return ok("git-commit", "everything is committed") };
+    let Some(first) = changed.first().or(untracked.first()) else { return "everything is committed".to_owned() };
     let at_least = if *more { "at least " } else { "" };
     let n_all = changed.len() + untracked.len();
     let (are, dots) = (are(n_all, "file"), if n_all > 1 { ", …" } else { "" });
-    let message = format!("{at_least}{are} not committed, {} of them untracked: `{first}`{dots}", untracked.len());
-    let hint = "commit `.ralph/`: `git clean` and `git checkout` remove what is not committed";
-    Problem::notice(MEMORY_FOLDER, "git-commit", message, hint)
+    let n_untracked = untracked.len();
+    format!(
+        "{at_least}{are} not committed, {n_untracked} of them untracked: `{first}`{dots}; `git clean` and `git checkout` \
+         remove what is not committed"
+    )
 }

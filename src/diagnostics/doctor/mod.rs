@@ -311,12 +311,15 @@ mod tests {
             let list = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
             work_tree(Uncommitted { changed: list(changed), untracked: list(untracked), more })
         };
+        let committed = |git: GitFacts| {
+            let findings = judge(&MemoryFacts { git, ..facts() });
+            findings.into_iter().find(|finding| finding.code == "git-commit").unwrap().message.to_string()
+        };
+        let end = "; `git clean` and `git checkout` remove what is not committed";
         let one = "1 file is not committed, 1 of them untracked: `knowledge/a.md`";
-        let git = uncommitted(&[], &["knowledge/a.md"], false);
-        check(|facts| facts.git = git, &[("git-commit", Severity::Notice, one)]);
+        assert_eq!(committed(uncommitted(&[], &["knowledge/a.md"], false)), format!("{one}{end}"));
         let many = "at least 3 files are not committed, 2 of them untracked: `x`, …";
-        let git = uncommitted(&["x"], &["y", "z"], true);
-        check(|facts| facts.git = git, &[("git-commit", Severity::Notice, many)]);
+        assert_eq!(committed(uncommitted(&["x"], &["y", "z"], true)), format!("{many}{end}"));
         let bare = "git refuses to work in the project: a bare repository";
         check(
             |facts| facts.git = GitFacts::Failed("a bare repository".to_owned()),
