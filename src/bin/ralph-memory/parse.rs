@@ -229,6 +229,7 @@ mod tests {
         check(" 8w ", Some(Expiry::In(Duration::weeks(8))));
         check("99999w", Some(Expiry::In(Duration::weeks(99_999))));
         check("2027-01-31", Some(Expiry::At(time("2027-01-31T00:00:00Z").unwrap())));
+        check("2026-12-01T10:00:00+02:00", Some(Expiry::At(time("2026-12-01T08:00:00Z").unwrap())));
         for text in ["", "d", "-1d", "1.5d", "100000w", "3m", "3", "30 days", "é", "2027-13-01"] {
             check(text, None);
         }
