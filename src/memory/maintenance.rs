@@ -30,7 +30,7 @@ impl Memory {
     ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["cargo"], text) })?;
     /// }
     /// let planned = memory.tidy(true)?;
-    /// assert_eq!(planned.moved[0].to, ".ralph/archive/knowledge/freeze.md");
+    /// assert_eq!(planned.moved[0].to.as_str(), ".ralph/archive/knowledge/freeze.md");
     /// assert_eq!(planned.merged.len(), 1);
     /// assert_eq!(memory.tidy(false)?, planned);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -58,7 +58,7 @@ impl Memory {
     /// # let memory = Memory::open(root)?;
     /// let id = memory.add(&Knowledge::new("Old staging host", ["staging"], "It is `stage-1`."))?.id;
     /// let archived = memory.archive(std::slice::from_ref(&id))?;
-    /// assert_eq!(archived.moved[0].to, ".ralph/archive/knowledge/old-staging-host.md");
+    /// assert_eq!(archived.moved[0].to.as_str(), ".ralph/archive/knowledge/old-staging-host.md");
     /// assert_eq!(memory.restore(&id, None)?.id, id);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -47,7 +47,8 @@ const KEY_BODIES: [&str; 5] =
 /// A secret in a text.
 ///
 /// ```
-/// use ralph_memory::{Knowledge, Memory, secret};
+/// use ralph_memory::text::secret;
+/// use ralph_memory::{Knowledge, Memory};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path();
