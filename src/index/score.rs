@@ -128,16 +128,23 @@ impl<'a> Scores<'a> {
 
     /// Returns the paths of the entries, in the order of the candidates.
     pub(crate) fn paths(&self, candidates: &[Candidate]) -> tantivy::Result<Vec<String>> {
-        let columns = self.snapshot.segments.iter().map(Segment::paths).collect::<tantivy::Result<Vec<_>>>()?;
-        let path = |candidate: &Candidate| {
-            let column = &columns[candidate.segment as usize];
-            let mut path = String::new();
-            if let Some(place) = column.ords().first(candidate.doc) {
-                column.ord_to_str(place, &mut path)?;
-            }
-            Ok(path)
-        };
-        candidates.iter().map(path).collect()
+        let mut paths = vec![String::new(); candidates.len()];
+        for (number, segment) in self.snapshot.segments.iter().enumerate() {
+            let column = segment.paths()?;
+            let here = candidates.iter().enumerate().filter(|(_, candidate)| candidate.segment as usize == number);
+            let place = |(index, candidate): (usize, &Candidate)| Some((column.ords().first(candidate.doc)?, index));
+            let mut places: Vec<(u64, usize)> = here.filter_map(place).collect();
+            // The dictionary is read once, from its beginning: each look-up of its own would read a block.
+            places.sort_unstable();
+            let (ords, indices): (Vec<u64>, Vec<usize>) = places.into_iter().unzip();
+            let mut indices = indices.into_iter();
+            column.dictionary().sorted_ords_to_term_cb(&ords, |path| {
+                if let Some(index) = indices.next() {
+                    paths[index] = String::from_utf8_lossy(path).into_owned();
+                }
+            })?;
+        }
+        Ok(paths)
     }
 
     /// Returns what candidates match, in their order.
