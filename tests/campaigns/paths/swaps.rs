@@ -73,13 +73,16 @@ pub(super) fn run(fresh: &dyn Fn() -> PathBuf, calls: usize, random: &mut Random
         outcome.swaps += swaps.load(Ordering::Relaxed);
         sentinel.check(&what);
         // Under which name does not matter: a file may be exchanged while it is replaced, and is then the one aside,
-        // whose name has no extension.
-        let is_entry = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md") || *path == link;
+        // whose name has no extension. What a later call replaced is in the undo log.
+        let log = root.join(".ralph/state/undo");
+        let is_text = |path: &PathBuf| {
+            path.extension().is_some_and(|extension| extension == "md") || *path == link || path.starts_with(&log)
+        };
         let texts: Vec<String> = [root.join(".ralph"), aside]
             .iter()
             .flat_map(|folder| files(folder))
-            .filter(|path| is_entry(path) && !path.is_symlink())
-            .map(|path| fs::read_to_string(path).unwrap())
+            .filter(|path| is_text(path) && !path.is_symlink())
+            .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned())
             .collect();
         for body in written {
             assert!(texts.iter().any(|text| text.contains(&body)), "{what}: `{body}` is lost");
