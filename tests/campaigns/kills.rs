@@ -130,7 +130,8 @@ pub(crate) fn entries(place: &Path, path: &Path, kills: usize, seed: u64) -> Out
                     &["add", "--event", "hint", &format!("Begin of {fresh}. End of {fresh}.")],
                     "",
                 ),
-                5 if old != new => {
+                // Only the higher number replaces the lower one: a circle would be refused.
+                5 if entry < other => {
                     victim.strike(&mut random, &mut outcome, &["edit", &new, "--supersedes", &old], "");
                     false
                 }
