@@ -23,7 +23,7 @@ pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::E
     let store = Store::open(Path::new(root))?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let folder = store.folder(&format!("cache/{}/live", internals::folder_name()))?;
-    let key = store.cache_key().ok_or("there is no cache; run `ralph-memory index`")?;
+    let key = store.cache_key().map_err(|_| "there is no cache; run `ralph-memory index`")?;
     let committed =
         Committed::open(folder, key, boot.trim()).map_err(|_| "there is no index; run `ralph-memory index`")?;
     let scan = Catalog::scan(&store, Area::Live, Some(committed.id()), SystemTime::now());

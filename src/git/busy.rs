@@ -1,4 +1,4 @@
-//! Whether git is at work in a work tree, found out without starting git.
+//! Whether git is running in a work tree, determined without starting git.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -8,24 +8,24 @@ use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags};
 
-/// The longest `.git` file that is read, in bytes: it holds one path.
+/// The longest `.git` file that is read, in bytes: it contains one path.
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
-/// The options of `git` itself whose value is the next word.
+/// The options of `git` itself that take the next word as their value.
 const WITH_VALUE: [&str; 7] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
 
-/// A repository, seen through its files.
+/// A repository, as its files show it.
 #[derive(Debug)]
 pub(crate) struct Repository(PathBuf);
 
 impl Repository {
-    /// Finds the repository of the work tree that contains `folder`. Only files are read, and only `.git`.
+    /// Finds the repository of the work tree that contains `folder`. Reads files only, and of those only `.git`.
     pub(crate) fn of(folder: &Path) -> Option<Repository> {
         super::start(folder).ancestors().find_map(git_dir).map(Repository)
     }
 
-    /// Returns the newest file that git has there while it changes the index or the files of the work tree: its lock,
-    /// and its own index while it stashes. A killed process may have left it.
+    /// Returns the newest of the files that git keeps there while it changes the index or the work tree: its lock, and
+    /// its temporary index while it stashes. A killed process may have left it.
     pub(crate) fn lock(&self) -> Option<(PathBuf, SystemTime)> {
         let names = fs::read_dir(&self.0).ok()?.flatten();
         let locks = names.filter(|name| name.file_name().as_bytes().starts_with(b"index."));
@@ -39,19 +39,19 @@ impl Repository {
     }
 }
 
-/// Returns whether a process makes a commit in this work tree: while a person writes its message, git has no lock, and
-/// fails at the end if `HEAD` has moved. Processes of other containers are not seen.
+/// Returns whether a process is making a commit in this work tree. While a person writes the message, git holds no
+/// lock, and fails at the end if `HEAD` has moved. Processes in other containers are not seen.
 pub(super) fn is_committing(root: &Path) -> bool {
     let Ok(root) = root.canonicalize() else { return false };
     let Ok(processes) = fs::read_dir("/proc") else { return false };
     processes.flatten().map(|process| process.path()).any(|process| {
         let words = fs::read(process.join("cmdline")).unwrap_or_default();
-        // Git goes to the top of the work tree before it asks for the message.
+        // Git changes to the top of the work tree before it asks for the message.
         subcommand(&words) == Some(b"commit") && fs::read_link(process.join("cwd")).is_ok_and(|folder| folder == root)
     })
 }
 
-/// Returns the subcommand of git in the words of a process, each of which ends with a zero byte.
+/// Returns git's subcommand from the arguments of a process, each of which ends with a zero byte.
 fn subcommand(words: &[u8]) -> Option<&[u8]> {
     let mut words = words.split(|byte| *byte == 0);
     let program = words.next()?.rsplit(|byte| *byte == b'/').next()?;
@@ -75,7 +75,7 @@ fn git_dir(folder: &Path) -> Option<PathBuf> {
     if found.is_dir() {
         return path.join("HEAD").symlink_metadata().is_ok().then_some(path);
     }
-    // Opening a pipe would block, and one may have replaced the file meanwhile.
+    // Opening a pipe would block, and one may have replaced the file in the meantime.
     let file = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let file = Some(File::from(file)).filter(|file| file.metadata().is_ok_and(|stat| stat.is_file()))?;
     let mut bytes = Vec::new();
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(at(&main.join("deep/er/.ralph")), main.join(".git"));
         assert_eq!(at(&linked.join(".ralph")), main.join(".git/worktrees/linked"));
         assert_eq!(at(&apart.join(".ralph")), root.join("elsewhere"));
-        // Files that only look like one, and a memory that is a work tree of its own.
+        // Files that only look like a repository, and a memory that is a work tree of its own.
         fs::create_dir_all(main.join("sub/.git")).unwrap();
         assert_eq!(at(&main.join("sub/.ralph")), main.join(".git"));
         fs::create_dir(main.join(".ralph")).unwrap();
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(at(&main.join(".ralph")), main.join(".ralph/.git"));
         let repository = Repository::of(&linked.join(".ralph")).unwrap();
         assert_eq!(repository.lock(), None);
-        // Files that an archive may contain do not make anything wait.
+        // Files that an archive may contain do not block the call.
         let pipe = root.join("pipe");
         fs::create_dir(&pipe).unwrap();
         let made = std::process::Command::new("mkfifo").arg(pipe.join(".git")).status().unwrap();

@@ -1,7 +1,7 @@
-//! The one place that starts `git`: all arguments and variables of a call are composed here.
+//! The only place that starts `git`: all arguments and environment variables of a call are set here.
 //!
-//! A repository is data from others. A clone cannot name a program here, and the user's own settings do not change an
-//! answer. Words of the command line are literals of this crate; other values pass through [`GitCall::object`],
+//! A repository is untrusted data. A clone cannot make git run a program here, and the user's own settings do not
+//! change an answer. Command-line arguments are literals of this crate; other values pass through [`GitCall::object`],
 //! [`GitCall::number`] or [`GitCall::paths`], and cannot become options.
 
 use std::env;
@@ -18,8 +18,8 @@ use crate::git::child::{self, ChildOutput};
 
 /// The limit of an answer, in bytes, unless a caller sets another one.
 const MAX_OUTPUT: u64 = 1024 * 1024;
-/// How long a call may take, unless a caller sets another limit. A repository can keep git busy forever: with a pipe in
-/// place of `.gitignore`, or a tree that contains itself ten times.
+/// How long a call may take, unless a caller sets another limit. A repository can keep git busy forever, with a pipe in
+/// place of `.gitignore` or a tree nested into itself ten times.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Settings of every call. Those that name a program are empty, and a folder that only looks like a bare repository,
 /// which a clone can contain, is not a repository (git 2.38; see [`WorkTree::find`] for older versions).
@@ -36,9 +36,9 @@ const SETTINGS: [&str; 11] = [
     "core.safecrlf=false",
     "core.bigFileThreshold=512m",
 ];
-/// Settings of calls with an index of our own, or with one that is only read. The owner of the repository configured
-/// its index. A split index would put half of ours into the repository, and a sparse one writes trees to it even for a
-/// listing. Ours is never read again, so it needs no checksum.
+/// Settings of calls with an index of our own, or with one that is only read. The repository's configuration would
+/// otherwise apply: a split index would put half of ours into the repository, and a sparse one writes trees to it even
+/// for a listing. Ours is never read again, so it needs no checksum.
 const INDEX_SETTINGS: [&str; 5] = [
     "core.splitIndex=false",
     "core.untrackedCache=false",
@@ -46,8 +46,8 @@ const INDEX_SETTINGS: [&str; 5] = [
     "feature.manyFiles=false",
     "index.skipHash=true",
 ];
-/// The variables of a call besides those kept from the environment. No call prompts, fetches, or takes an optional
-/// lock.
+/// The variables of a call, in addition to those kept from the environment. No call prompts, fetches, or takes an
+/// optional lock.
 const VARIABLES: [(&str, &str); 9] = [
     ("LC_ALL", "C"),
     ("GIT_OPTIONAL_LOCKS", "0"),
@@ -59,9 +59,9 @@ const VARIABLES: [(&str, &str); 9] = [
     ("GIT_PAGER", "cat"),
     ("GIT_LITERAL_PATHSPECS", "1"),
 ];
-/// The variables of git that are kept: the places of the user's settings and of git's own programs, the author, and the
-/// limit of the search for a repository. All others are removed: they select another repository, as in a hook, change
-/// how paths are read, name programs, or write traces to files.
+/// Git's variables that are kept: the paths of the user's settings and of git's own programs, the author, and the limit
+/// of the search for a repository. All others are removed: they select another repository, as in a hook, change how
+/// paths are read, name programs, or write traces to files.
 const KEPT: [&str; 13] = [
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
@@ -77,10 +77,10 @@ const KEPT: [&str; 13] = [
     "GIT_COMMITTER_EMAIL",
     "GIT_COMMITTER_DATE",
 ];
-/// The beginnings of the numbered variables that belong to `GIT_CONFIG_COUNT`.
+/// The prefixes of the numbered variables that belong to `GIT_CONFIG_COUNT`.
 const NUMBERED: [&str; 2] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];
 
-/// A call of `git` under construction.
+/// A builder for a call of `git`.
 #[must_use]
 pub(super) struct GitCall<'a> {
     command: Command,
@@ -90,7 +90,7 @@ pub(super) struct GitCall<'a> {
     good: &'a [i32],
     limit: u64,
     patience: Duration,
-    /// Whether a partial answer counts.
+    /// Whether a partial answer is accepted.
     takes_part: bool,
 }
 
@@ -100,7 +100,7 @@ impl<'a> GitCall<'a> {
         GitCall::new(folder, None, &[], words)
     }
 
-    /// Runs in a work tree. `settings` are words of the form `KEY=VALUE`.
+    /// Runs in a work tree. `settings` have the form `KEY=VALUE`.
     pub(super) fn within(tree: &WorkTree, settings: &[String], words: &[&'static str]) -> GitCall<'a> {
         GitCall::new(&tree.root, Some(tree), settings, words)
     }
@@ -146,7 +146,7 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Adds a literal word.
+    /// Adds a literal argument.
     pub(super) fn word(mut self, word: &'static str) -> Self {
         self.command.arg(word);
         self
@@ -164,7 +164,7 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Makes git read its paths as patterns with magic.
+    /// Makes git interpret its paths as pathspecs with magic.
     pub(super) fn magic(mut self) -> Self {
         self.command.env_remove("GIT_LITERAL_PATHSPECS");
         self
@@ -188,7 +188,7 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Accepts these exit statuses as an answer, instead of 0 alone.
+    /// Accepts these exit statuses as success, instead of only 0.
     pub(super) fn good(mut self, good: &'a [i32]) -> Self {
         self.good = good;
         self
@@ -212,7 +212,7 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Runs it, and refuses other exit statuses.
+    /// Runs it, and fails on any other exit status.
     pub(super) fn ask(self) -> Result<ChildOutput> {
         let (name, good) = (self.name, self.good);
         let refused = |reason| Error::Git { command: name.to_owned(), reason };
@@ -224,7 +224,7 @@ impl<'a> GitCall<'a> {
         }
     }
 
-    /// Does what [`GitCall::ask`] does, and refuses an answer over the limit.
+    /// Like [`GitCall::ask`], but fails on an answer over the limit.
     pub(super) fn ask_all(self) -> Result<Vec<u8>> {
         let name = self.name;
         let answer = self.ask()?;
@@ -246,7 +246,7 @@ impl<'a> GitCall<'a> {
         ObjectName::parse(&self.line()?.unwrap_or_default())
     }
 
-    /// Runs it. An answer over a limit is cut to whole records.
+    /// Runs it. An answer over a limit is truncated to whole records.
     pub(super) fn run(mut self) -> io::Result<ChildOutput> {
         let mut answer = child::run(&mut self.command, self.input, self.limit, self.patience)?;
         if answer.is_late && !self.takes_part {

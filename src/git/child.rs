@@ -1,6 +1,6 @@
-//! Runs another program to its end, with a limit on its time and one on its output.
+//! Runs another program to its end, with limits on its time and output.
 //!
-//! What the program reads may come from others, who could keep it busy forever or have it print without end.
+//! What the program reads may come from others, who could keep it busy forever or make it print endlessly.
 
 use std::env;
 use std::io::{self, Read, Write as _};
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The limit of a program's messages for people, in bytes.
+/// The limit of a program's standard error, in bytes.
 const MAX_COMPLAINT: u64 = 4096;
 
 /// What a program printed, and how it ended.
 pub(crate) struct ChildOutput {
     /// Its exit status; `None` if a signal ended it.
     pub(crate) code: Option<i32>,
-    /// What it printed, of which one byte may be over the limit.
+    /// What it printed, up to one byte over the limit.
     pub(crate) output: Vec<u8>,
     /// Whether it printed more than the limit.
     pub(crate) is_over: bool,
@@ -28,36 +28,36 @@ pub(crate) struct ChildOutput {
 }
 
 impl ChildOutput {
-    /// Returns the line that explains a failure: the first of the complaint, else the exit status.
+    /// Returns the line that explains a failure: the first line of standard error, or else the exit status.
     pub(crate) fn reason(&self) -> String {
         let line = self.complaint.lines().map(str::trim).find(|line| !line.is_empty());
         line.map_or_else(|| format!("exit status {}", self.code.unwrap_or(-1)), str::to_owned)
     }
 }
 
-/// Runs a program, with `input` as its standard input. It is killed when it has printed more than `limit` bytes, and
-/// after the time limit. Relative folders in `PATH` are not searched for it.
+/// Runs a program, with `input` as its standard input. It is killed once it has printed more than `limit` bytes, or at
+/// the time limit. Relative folders in `PATH` are not searched for it.
 ///
 /// # Errors
 ///
-/// That it cannot be started, or that its output cannot be read.
+/// If it cannot be started, or its output cannot be read.
 pub(crate) fn run(command: &mut Command, input: &[u8], limit: u64, time: Duration) -> io::Result<ChildOutput> {
     search_absolute(command);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let pid = Pid::from_child(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    // All pipes at once: a full pipe without a reader would stop the program.
+    // Serve all pipes at once: a full pipe without a reader would block the program.
     let (output, complaint, is_late) = std::thread::scope(|scope| {
         let (done, is_done) = channel::<()>();
         let watch = scope.spawn(move || {
             let is_late = is_done.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
             if is_late {
-                // No one has waited for the process yet, so the number is still its own.
+                // Nothing has waited for the process yet, so the process id is still its own.
                 let _ = kill_process(pid, Signal::KILL);
             }
             is_late
         });
-        // Its complaint explains why it does not read its input.
+        // Its standard error explains why it does not read its input.
         scope.spawn(|| stdin.map(|mut stdin| stdin.write_all(input)));
         let complaint = scope.spawn(|| drain(stderr, MAX_COMPLAINT));
         let output = stdout.map_or_else(|| Ok(Vec::new()), |stdout| read_up_to(stdout, limit + 1));
@@ -76,14 +76,14 @@ pub(crate) fn run(command: &mut Command, input: &[u8], limit: u64, time: Duratio
     Ok(ChildOutput { code: status.code(), output, is_over, is_late, complaint })
 }
 
-/// Removes relative folders from the search path of programs: they would be in the work tree.
+/// Removes relative folders from the search path of programs: they would be resolved in the work tree.
 fn search_absolute(command: &mut Command) {
     let Some(path) = env::var_os("PATH") else { return };
     let absolute: Vec<_> = env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
     match env::join_paths(&absolute) {
         Ok(_) if absolute.is_empty() => drop(command.env_remove("PATH")),
         Ok(kept) if kept != path => drop(command.env("PATH", kept)),
-        // The parts are free of separators, since the text was split at each of them.
+        // The parts contain no separators, because the text was split at them.
         Ok(_) | Err(_) => {}
     }
 }
@@ -98,7 +98,7 @@ fn read_up_to(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
 fn drain(from: Option<impl Read>, limit: u64) -> Vec<u8> {
     let Some(mut from) = from else { return Vec::new() };
     let kept = read_up_to(&mut from, limit).unwrap_or_default();
-    // An unreadable rest is not needed.
+    // If the rest cannot be read, it is not needed.
     let _ = io::copy(&mut from, &mut io::sink());
     kept
 }

@@ -19,22 +19,21 @@ const UNFINISHED: [(&str, &str); 7] = [
     ("BISECT_START", "a bisection"),
     ("index.lock", "another git command"),
 ];
-/// How the files of the folder get into an index.
+/// The command that puts the folder's files into an index.
 const UPDATE: [&str; 6] = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
 
 impl WorkTree {
     /// Commits the files of the folder, including untracked ones, except for `without`, which are paths in the folder.
     /// Returns the commit's id; `None` if nothing changed since the last commit.
     ///
-    /// Other changes, staged or not, stay as they are. `scratch` is a folder for the time of the call, created if it is
-    /// missing. The commit is not signed, and no hook is run: a hook could take minutes, or refuse, with nobody to read
-    /// its output. The user's filters are run, since files that they encrypt must not be committed in plain text.
+    /// Other changes, staged or not, stay as they are. `scratch` is a working folder, created if it is missing. The
+    /// commit is not signed, and no hook runs: a hook could take minutes, or refuse, with nobody to read its output.
+    /// The user's filters do run, because files that they encrypt must not be committed in plain text.
     ///
     /// # Errors
     ///
-    /// [`Error::Git`] if git refuses, such as without a name for the author, or if a merge, a commit of somebody else or the
-    /// like is unfinished,
-    /// and [`Error::Io`] if `scratch` cannot be written. Then nothing is committed.
+    /// [`Error::Git`] if git refuses, for example because the author has no name, or if a merge, another commit or the
+    /// like is unfinished, and [`Error::Io`] if `scratch` cannot be written. Then nothing is committed.
     pub(crate) fn commit(&self, scratch: &Path, message: &str, without: &[&str]) -> Result<Option<String>> {
         let refused = |reason: String| Error::Git { command: "commit".to_owned(), reason };
         let verify = ["rev-parse", "--verify", "--quiet"];
@@ -68,9 +67,9 @@ impl WorkTree {
         if object("HEAD^{tree}")?.as_ref() == Some(&tree) {
             return Ok(None);
         }
-        // As late as possible: what begins from here on is not seen.
+        // Check this as late as possible: anything that begins after it is not seen.
         for (name, what) in UNFINISHED {
-            // If references are not files, most of these are not either.
+            // If references are not stored as files, most of these are not either.
             if self.git_dir.join(name).exists() || name.ends_with("_HEAD") && object(name)?.is_some() {
                 return Err(refused(format!("{what} is not finished")));
             }
@@ -83,8 +82,8 @@ impl WorkTree {
             call = call.word("-p").object(head);
         }
         let commit = call.made()?;
-        // The index of the repository gets these files before the branch does: if this fails nothing is committed, and
-        // if the next step fails they are staged and no more.
+        // Update the repository's index before the branch. If this fails, nothing is committed; if the next step fails,
+        // the files are merely staged.
         self.call(&UPDATE).input(&changed).ask()?;
         let update = self.call(&["update-ref", "-m", "ralph-memory", "HEAD"]).object(&commit);
         match &head {
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!(project.git(&["log", "--format=%B"]), "it: é\n\nmore");
         assert_eq!(commit(&project).unwrap(), None);
 
-        // Staged changes and later changes of a person stay.
+        // A person's staged and later changes stay.
         project.git(&["add", "src"]);
         project.git(&["commit", "--quiet", "--message", "theirs"]);
         project.write("src/a.rs", "staged").write("src/new.rs", "staged").write("src/gone.rs", "g");

@@ -1,4 +1,4 @@
-//! The merge driver: the command line that git runs to merge entries, registered in the repository's own configuration.
+//! The merge driver: the command that git runs to merge entries, registered in the repository's own configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ pub(crate) const DRIVER: &str = "ralph-memory";
 /// The keys of the driver's command line and of its description.
 const COMMAND_KEY: &str = "merge.ralph-memory.driver";
 const NAME_KEY: &str = "merge.ralph-memory.name";
-/// The command line after the program. Git takes every exit status up to 128 for a conflict, even that of a shell that
-/// finds no program, and the file is then still ours: whoever commits it drops the other side. So git's own merge takes
-/// over where the program does not end with 0 or 1. Git quotes the path for the shell itself.
+/// The command line after the program. Git treats every exit status up to 128 as a conflict, even that of a shell that
+/// finds no program. The file is then still our side, and whoever commits it drops the other side. So git's own merge
+/// takes over if the program does not exit with 0 or 1. Git quotes the path for the shell itself.
 const ARGUMENTS: &str = " merge-driver --marker-size=%L --path=%P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) \
                          echo 'ralph-memory failed, so git merged this entry as text: \
                          `ralph-memory check --register-merge-driver` registers the program again' >&2; \
@@ -30,17 +30,17 @@ pub(crate) enum MergeDriver {
     Works,
     /// The registered program cannot be run: git merges entries as text.
     Fails(PathBuf),
-    /// The registered command line is not the one of this version. It may lose a side of a merge when it fails.
+    /// The registered command line is not that of this version. It may lose one side of a merge when it fails.
     Unknown,
 }
 
-/// Returns the command line that makes git merge with `program`, which is a full path.
+/// Returns the command line that makes git merge with `program`, which is an absolute path.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] where the path is not a full one, or not UTF-8.
+/// [`Error::Invalid`] if the path is not absolute, or not UTF-8.
 pub(crate) fn driver_line(program: &Path) -> Result<String> {
-    // A shell reads it, and git reads `%` first.
+    // A shell parses it, after git has expanded `%`.
     let quoted = |path: &str| format!("'{}'", path.replace('\'', r"'\''").replace('%', "%%"));
     program.to_str().filter(|_| program.is_absolute()).map(|path| quoted(path) + ARGUMENTS).ok_or_else(|| {
         let reason = "the merge driver needs the full path of the program, in UTF-8";
@@ -73,13 +73,13 @@ impl WorkTree {
     ///
     /// # Errors
     ///
-    /// Those of [`WorkTree::merge_driver`], and [`Error::Git`] where another value than the repository's counts.
+    /// Those of [`WorkTree::merge_driver`], and [`Error::Git`] if a value from elsewhere overrides the repository's.
     pub(crate) fn register_merge_driver(&self, line: &str) -> Result<bool> {
         if self.merge_driver_line()?.as_deref() == Some(line) {
             return Ok(true);
         }
         let name = "merges knowledge entries by key and by block";
-        // Git merges nothing where there is a name alone.
+        // With only a name, git merges nothing.
         for (key, value) in [(COMMAND_KEY, line), (NAME_KEY, name)] {
             self.call(&["config", "--local", "--replace-all", key]).value(value).ask()?;
         }
@@ -91,14 +91,14 @@ impl WorkTree {
         Err(Error::Git { command: "config".to_owned(), reason })
     }
 
-    /// Returns the command line that git runs, which is empty where the driver has none: git fails then, or takes it for
-    /// a conflict and leaves no markers.
+    /// Returns the command line that git runs, which is empty if the driver has none: git then fails, or treats the
+    /// merge as a conflict and leaves no markers.
     fn merge_driver_line(&self) -> Result<Option<String>> {
         let all = ["config", "--null", "--get-regexp", r"^merge\.ralph-memory\."];
         let set = self.call(&all).good(&[0, 1]).ask_all()?;
         let set = String::from_utf8_lossy(&set);
         let mut settings = set.split_terminator('\0').map(|set| set.split_once('\n').unwrap_or((set, "")));
-        // The last one counts.
+        // The last one wins.
         let line = settings.clone().rfind(|(key, _)| *key == COMMAND_KEY).map_or("", |(_, line)| line);
         Ok(settings.next().map(|_| line.to_owned()))
     }

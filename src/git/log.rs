@@ -1,4 +1,4 @@
-//! Changes of paths since a time.
+//! Changes to paths since a given time.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,29 +20,29 @@ pub(crate) struct Touch {
     pub commit: String,
     /// When it was made, in seconds since 1970.
     pub at: i64,
-    /// How many lines were added and removed. It is 0 if unknown: for a binary file, and if the repository lacks the
-    /// content of a commit, as a partial clone does.
+    /// How many lines were added and removed; 0 if unknown, for a binary file or where the repository lacks the content
+    /// of a commit, as a partial clone does.
     pub lines: u64,
 }
 
-/// How many commits are examined, the newest ones.
+/// How many of the newest commits are examined.
 const MAX_COMMITS: i64 = 10_000;
-/// The limit of the list of commits at which a history ends, in bytes: it mostly has one.
+/// The limit of the list of commits at which a shallow history ends, in bytes; the list usually has one.
 const MAX_SHALLOW: u64 = 64 * 1024;
-/// How long each query of the history may take: a history may be made endless, and entries are shown even if their
-/// files are not checked.
+/// How long each query of the history may take: a history can be crafted to be endless, and entries are shown even if
+/// their files were not checked.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The size from which a file counts as changed by an unknown number of lines. To compare two files, git needs a
-/// hundred times their size if each line is one byte.
+/// The size from which the number of changed lines of a file is unknown. To compare two files, git needs a hundred
+/// times their size if each line is one byte.
 const BIG_FILE: &str = "core.bigFileThreshold=256k";
-/// How a commit is compared with its parent: independent of settings, and without a program.
+/// How a commit is compared with its parent: independently of settings, and without running a program.
 const COMPARED: [&str; 8] =
     ["diff-tree", "--stdin", "-r", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 impl WorkTree {
-    /// Returns the changes to these paths, and to those below them, in commits since `since`, the newest first; of very
-    /// many the newest. Paths are relative to the folder above the given one, which is the project of a memory. Merges
-    /// are left out: their changes are in the merged commits.
+    /// Returns the changes to these paths, and to those below them, in commits since `since`, the newest first; if
+    /// there are too many, only the newest. Paths are relative to the folder above the given one, which is the project
+    /// of a memory. Merges are left out, because their changes are in the merged commits.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl WorkTree {
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        // No setting adds colours, numbers of lines, or the files of submodules.
+        // No setting may add colours, line numbers, or the files of submodules.
         let words = [
             "grep",
             "--count",
@@ -116,7 +116,7 @@ impl WorkTree {
             "-e",
             "",
         ];
-        // 1 means that none of them has a line.
+        // 1 means that none of them has any lines.
         let answer = self.read(&words).paths(&paths).good(&[0, 1]).patience(PATIENCE).ask()?;
         let text = String::from_utf8_lossy(&answer.output).into_owned();
         let count = |line: &str| {
@@ -126,11 +126,11 @@ impl WorkTree {
         Ok(text.split_terminator('\n').filter_map(count).collect())
     }
 
-    /// Returns the names of the commits, one a line, at which the history of a shallow clone ends.
+    /// Returns the ids of the commits, one per line, at which the history of a shallow clone ends.
     fn shallow(&self) -> String {
         let file = self.objects.parent().and_then(|common| File::open(common.join("shallow")).ok());
         let mut text = String::new();
-        // If it cannot be read, git does not know the end either.
+        // If it cannot be read, git does not know where the history ends either.
         let _ = file.map(|file| file.take(MAX_SHALLOW).read_to_string(&mut text));
         text
     }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::entry::parse_time;
 
-    /// Commits everything at a time.
+    /// Commits everything, dated `at`.
     fn commit(root: &Path, at: &str) {
         for arguments in [&["add", "--all"][..], &["commit", "--quiet", "--allow-empty", "--message", "m"]] {
             let done = command(root, arguments).env("GIT_COMMITTER_DATE", at).output().unwrap();

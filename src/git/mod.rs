@@ -2,9 +2,9 @@
 //!
 //! This is the only module that runs it. It changes a repository only to [commit](WorkTree::commit) and to [register a
 //! merge driver](WorkTree::register_merge_driver), on request. No other call takes a lock, adds objects (see
-//! [`WorkTree::tree`]), fetches, or runs another program, and neither does git itself (except for a person's filters
-//! when their files are committed). A missing `git` or repository is an answer, not an error. Paths in arguments and
-//! results are relative to the given folder, with `/` between their parts.
+//! [`WorkTree::tree`]), fetches, or runs another program, and neither does git itself (except a person's filters when
+//! their files are committed). A missing `git` or repository is an answer, not an error. Paths in arguments and results
+//! are relative to the given folder, with `/` between their parts.
 
 mod busy;
 mod call;
@@ -32,9 +32,9 @@ pub(crate) use log::Touch;
 /// Git's answer about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// There is no `git` to ask.
+    /// `git` is not installed.
     NoGit,
-    /// The folder is in no repository, or in one without work tree.
+    /// The folder is not in a repository, or in one without a work tree.
     NoWorkTree,
     /// `git` refuses to work with it, for this reason.
     Refused(String),
@@ -53,7 +53,7 @@ pub(crate) struct WorkTree {
     objects: PathBuf,
     /// The work tree's index, which may not exist.
     index: PathBuf,
-    /// How many digits the name of an object has.
+    /// How many digits an object id has.
     digits: usize,
     /// The path of the given folder in the work tree: empty, or ending in `/`.
     prefix: String,
@@ -62,18 +62,18 @@ pub(crate) struct WorkTree {
 /// The changes since the last commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Uncommitted {
-    /// Committed files that changed since, and staged new files.
+    /// Files changed since the last commit, and staged new files.
     pub changed: Vec<String>,
     /// Untracked files.
     pub untracked: Vec<String>,
-    /// Whether there is more than these.
+    /// Whether there are more than these.
     pub more: bool,
 }
 
 impl WorkTree {
     /// Finds the work tree that contains `folder`, starting from the folder above it. The content of `folder` may come
     /// from a clone, and with the right names in it git would treat it as a repository and trust its configuration.
-    /// `folder` is a work tree of its own only if it has a `.git`, which no clone can contain.
+    /// Only if `folder` has a `.git`, which no clone can contain, is it a work tree of its own.
     pub(crate) fn find(folder: &Path) -> Lookup {
         let start = start(folder);
         let words = [
@@ -104,11 +104,11 @@ impl WorkTree {
         let [b"true", root, git_dir, objects, index, format, prefix, b""] = lines[..] else {
             return Lookup::Refused("its answer to `git rev-parse` is not understood".to_owned());
         };
-        // Paths of git may be relative to the folder of the call.
+        // Git's paths may be relative to the folder of the call.
         let path = |bytes: &[u8]| start.join(OsString::from_vec(bytes.to_vec()));
         let git_dir = path(git_dir);
-        // A folder above that looks like a bare repository may come from a clone, too. Git refuses it itself from 2.38
-        // on.
+        // A parent folder that looks like a bare repository may come from a clone, too. Git itself refuses it since
+        // 2.38.
         if start.canonicalize().is_ok_and(|start| start.starts_with(&git_dir)) {
             return Lookup::Refused(format!("`{}` is a bare repository around the memory", git_dir.display()));
         }
@@ -131,7 +131,7 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub(crate) fn ignored(&self, paths: &[&str]) -> Result<Vec<String>> {
-        // This command has no option for literal paths; a path that begins like this has no magic.
+        // This command has no option for literal paths, but a path with this prefix has no magic.
         let start = format!("./{}", self.prefix);
         let input: String = paths.iter().flat_map(|path| [start.as_str(), path, "\0"]).collect();
         // 1 means that it ignores none of them.
@@ -142,7 +142,7 @@ impl WorkTree {
         Ok(paths.iter().filter(is_ignored).map(|path| (*path).to_owned()).collect())
     }
 
-    /// Returns the tracked files at or below the paths, as many as fit.
+    /// Returns the tracked files at or below the paths, up to the output limit.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub(crate) fn uncommitted(&self) -> Result<Uncommitted> {
-        // Without renames every record is one state and one path. Submodules are not examined.
+        // Without renames, every record is a status and one path. Submodules are not examined.
         let words = [
             "status",
             "--porcelain=v1",
@@ -189,7 +189,7 @@ impl WorkTree {
         GitCall::within(self, &index_settings(), words)
     }
 
-    /// Returns the name that git gives a file with these bytes.
+    /// Returns git's object id for a file with these bytes.
     fn name_of(&self, bytes: &[u8]) -> ObjectName {
         ObjectName::of_file(bytes, self.digits)
     }
@@ -204,12 +204,11 @@ impl WorkTree {
         Some(self.prefix.trim_end_matches('/')).filter(|path| !path.is_empty())
     }
 
-    /// Returns the settings of a call that compares files with the index. They disable the programs with which some
-    /// people filter files (`filter.NAME.clean` and the like). Also returns whether the repository records the
-    /// executable bit of files.
+    /// Returns the settings of a call that compares files with the index. They disable the user's filter programs
+    /// (`filter.NAME.clean` and the like). Also returns whether the repository records the executable bit of files.
     fn index_settings(&self) -> Result<(Vec<String>, bool)> {
         let words = ["config", "--null", "--get-regexp", r"^(filter\..*|core\.filemode)$"];
-        // 1 means that there is none.
+        // 1 means that there are none.
         let found = self.call(&words).good(&[0, 1]).ask_all()?;
         let (mut filters, mut has_modes) = (BTreeSet::new(), true);
         for setting in names(&found) {
@@ -237,7 +236,7 @@ fn start(folder: &Path) -> &Path {
     folder.parent().filter(|_| !is_own).unwrap_or(folder)
 }
 
-/// Returns the records of an answer that ends each with a zero byte.
+/// Returns the records of an answer in which each ends with a zero byte.
 fn names(output: &[u8]) -> impl Iterator<Item = String> {
     output
         .split(|byte| *byte == 0)
@@ -254,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns `git` with arguments, as a person would run it who has no settings.
+    /// Returns `git` with arguments, as a person without settings would run it.
     pub(super) fn command(folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
@@ -266,7 +265,7 @@ mod tests {
         command
     }
 
-    /// Runs `git`, which succeeds, and returns what it prints.
+    /// Runs `git`, which must succeed, and returns its output.
     #[track_caller]
     pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
         let done = command(folder, arguments).output().unwrap();
@@ -282,7 +281,7 @@ mod tests {
             let project = TestProject(tempfile::tempdir().unwrap());
             fs::create_dir(project.root()).unwrap();
             project.git(&["init", "--quiet"]);
-            // No settings of the person who runs the tests name an author.
+            // The settings of the person who runs the tests need not name an author.
             project.git(&["config", "user.name", "a"]);
             project.git(&["config", "user.email", "a@b"]);
             project.write("src/a.rs", "a").write(".ralph/knowledge/x.md", "x");
@@ -313,11 +312,11 @@ mod tests {
         }
     }
 
-    /// Makes a repository with a folder `sub/.ralph` that holds these files.
+    /// Makes a repository with a folder `sub/.ralph` that contains these files.
     fn repository(files: &[&str]) -> (TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         git(root.path(), &["init", "-q"]);
-        // Ignored files of the person who runs the tests.
+        // Disables the ignore file of the person who runs the tests.
         git(root.path(), &["config", "core.excludesFile", "/dev/null"]);
         let memory = root.path().join("sub/.ralph");
         for file in files {
@@ -400,7 +399,7 @@ mod tests {
     #[test]
     fn an_answer_of_any_length_is_cut_between_paths() {
         let (_root, memory) = repository(&[]);
-        // Paths of a few hundred bytes, so that some thousand files are over the limit.
+        // Paths of a few hundred bytes, so that a few thousand files exceed the limit.
         let folder = format!("knowledge/{}/{}", "a".repeat(200), "b".repeat(200));
         fs::create_dir_all(memory.join(&folder)).unwrap();
         let path = |at: usize| format!("{folder}/{at:04}.md");

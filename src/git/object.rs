@@ -1,19 +1,19 @@
-//! Names of objects, and how git computes them.
+//! Object ids, and how git computes them.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
 
-/// How many hexadecimal digits the name of an object has: of SHA-1, and of SHA-256.
+/// How many hexadecimal digits an object id has, with SHA-1 and with SHA-256.
 pub(super) const SHA1: usize = 40;
 pub(super) const SHA256: usize = 64;
 
-/// The whole name of an object: only hexadecimal digits, so that it cannot be an option, a path or a reference.
+/// A full object id. It has only hexadecimal digits, so it cannot be an option, a path or a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectName(String);
 
 impl ObjectName {
-    /// Parses a name from any source: an answer of git, or a file that anyone may have written.
+    /// Parses an object id from any source: output of git, or a file that anyone may have written.
     pub(super) fn parse(name: &str) -> Result<ObjectName> {
         if [SHA1, SHA256].contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(ObjectName(name.to_ascii_lowercase()));
@@ -23,7 +23,7 @@ impl ObjectName {
         Err(Error::Git { command: "rev-parse".to_owned(), reason })
     }
 
-    /// Returns the name of a file with these bytes, in a repository whose names have so many digits.
+    /// Returns the object id of a file with these bytes, in a repository whose ids have this many digits.
     pub(super) fn of_file(bytes: &[u8], digits: usize) -> ObjectName {
         let head = format!("blob {}\0", bytes.len());
         if digits == SHA256 {

@@ -2,9 +2,10 @@
 //!
 //! Two attempts that leave the same files have the same tree, whatever was committed in between. The repository is not
 //! touched: an index and trees are written to a folder of the caller, which git reads in addition to its own. File
-//! contents are written nowhere, since only their names are needed, and no filter sees them. Untracked and modified
-//! files count by their content if they are small, else by their size and time. Each file is judged alone, so that
-//! adding one does not affect the others. If there is too much to read, there is no tree.
+//! contents are not written anywhere, because only their object ids are needed, and no filter sees them. Untracked and
+//! modified files are identified by their content if they are small, otherwise by their size and modification time.
+//! Each file is considered alone, so that adding one does not affect the others. If there is too much to read, there is
+//! no tree.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -22,11 +23,11 @@ use super::{WorkTree, names};
 use crate::error::{Error, IoContext as _, Result, read_limited};
 use crate::store::Folder;
 
-/// The largest file whose content is read, in bytes. A source file is smaller, and data is larger.
+/// The largest file whose content is read, in bytes. Source files are smaller, and data files are larger.
 const MAX_FILE: u64 = 256 * 1024;
-/// The limit of all file contents together, in bytes. Beyond that there is no tree.
+/// The limit of all file contents together, in bytes. Above it, there is no tree.
 const MAX_READ: u64 = 128 * 1024 * 1024;
-/// The limit of files that are read. Beyond that there is no tree.
+/// The limit on the number of files that are read. Above it, there is no tree.
 const MAX_FILES: usize = 50_000;
 /// The limit of a list of paths, in bytes: a few hundred thousand paths.
 const MAX_LIST: u64 = 32 * 1024 * 1024;
@@ -60,7 +61,7 @@ pub(super) struct OwnIndex {
 
 impl Drop for OwnIndex {
     fn drop(&mut self) {
-        // A file that stays is small, and the next one has another name.
+        // If the file stays, it is small, and the next one has another name.
         let _ = self.folder.remove_file(&self.name);
     }
 }
@@ -76,11 +77,11 @@ pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(own),
         opened => opened.io("read", index)?,
     };
-    // One that a process of the same number left.
+    // A leftover of a process with the same id.
     let _ = own.folder.remove_file(&own.name);
     let mut copy = own.folder.create_private(&own.name).io("create", &own.path)?;
     io::copy(&mut from, &mut copy).io("copy", index)?;
-    // Git reads files again that changed about as late as the index did. A copy that is younger than the index would hide
+    // Git rereads files whose modification time is not older than the index. A copy newer than the index would hide
     // such a change.
     let time = from.metadata().and_then(|stat| stat.modified()).io("read", index)?;
     copy.set_modified(time).io("set the time of", &own.path)?;
@@ -91,7 +92,7 @@ pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
 struct Scratch<'a> {
     tree: &'a WorkTree,
     settings: Vec<String>,
-    /// Whether a file's mode has the executable bit.
+    /// Whether the executable bit of files is recorded.
     has_modes: bool,
     /// Where new objects are written.
     objects: PathBuf,
@@ -102,9 +103,9 @@ impl WorkTree {
     /// Returns the id of the git tree of the current files, tracked or not, except for ignored ones and those of the
     /// given folder, which is the memory itself.
     ///
-    /// An untracked or modified file counts by its content up to 256 KiB, and by its size and time above that, whatever
-    /// other files there are. The content is that on the disk: a file that git would store in another form, or that is
-    /// too large, gets another name in the tree once it is committed.
+    /// An untracked or modified file is identified by its content up to 256 KiB, and by its size and modification time
+    /// above that, whatever other files there are. The content is that on disk: a file that git would store in another
+    /// form, or that is too large, gets another object id in the tree once it is committed.
     ///
     /// `scratch` is a folder, created if it is missing, that contains the new trees afterwards; after a failure it
     /// contains none.
@@ -127,7 +128,7 @@ impl WorkTree {
     ///
     /// # Errors
     ///
-    /// Those of [`WorkTree::tree`], and [`Error::Git`] where one is not the name of an object.
+    /// Those of [`WorkTree::tree`], and [`Error::Git`] if one is not an object id.
     pub(crate) fn changes(&self, scratch: &Path, before: &str, after: &str) -> Result<Changes> {
         let (before, after) = (ObjectName::parse(before)?, ObjectName::parse(after)?);
         let mut changes = Changes::default();
@@ -174,7 +175,7 @@ impl Scratch<'_> {
         let changed = self.but_memory(self.call(&words)).limit(MAX_LIST).ask_all()?;
         let words = ["ls-files", "-z", "--others", "--exclude-standard"];
         let untracked = self.but_memory(self.call(&words)).limit(MAX_LIST).ask_all()?;
-        // A repository of its own has a `/` at its end.
+        // The path of a nested repository ends in `/`.
         let paths: BTreeSet<&[u8]> = [&changed, &untracked]
             .into_iter()
             .flat_map(|list| list.split(|byte| *byte == 0))
@@ -185,8 +186,8 @@ impl Scratch<'_> {
         self.call(&["write-tree", "--missing-ok"]).made()
     }
 
-    /// Adds lines that remove the memory, with all sides of its conflicts: a file in place of a folder takes the place of what
-    /// is in it, side by side, and goes itself at the end.
+    /// Adds lines that remove the memory, including all stages of its conflicts. A file is put in place of the folder,
+    /// stage by stage, which drops what is in the folder; the file itself is removed at the end.
     fn remove_memory(&self, list: &mut Vec<u8>) {
         let Some(memory) = self.tree.own_path() else { return };
         let name = self.tree.name_of(b"");
@@ -217,7 +218,7 @@ impl Scratch<'_> {
                 Located::File { size, changed, executable } => {
                     let mode = if executable && self.has_modes { "100755" } else { "100644" };
                     let content = if size <= MAX_FILE { read(&self.full(path)) } else { None };
-                    // The object of this name is never read, so it does not exist.
+                    // The object with this id is never read, so it need not exist.
                     let content = content.unwrap_or_else(|| format!("{size} bytes of {changed}").into_bytes());
                     record(&mut added, mode, self.tree.name_of(&content).as_str(), path);
                 }
@@ -230,7 +231,8 @@ impl Scratch<'_> {
             }
         }
         if !repositories.is_empty() {
-            // Git finds the commits. It refuses if one has none yet: then all of them count as existing.
+            // Git finds the commits. It refuses if one of them has none yet; then all of them are recorded only as
+            // existing.
             let list: Vec<u8> = repositories.join(&0);
             let words = ["update-index", "--add", "--replace", "-z", "--stdin"];
             if self.call(&words).input(&list).ask().is_err() {
@@ -248,8 +250,8 @@ impl Scratch<'_> {
         Ok(())
     }
 
-    /// Returns whether a path goes through a folder that is a link, behind which are no files of the work tree. `known`
-    /// has the results for folders that were checked.
+    /// Returns whether a path leads through a link to a folder; nothing behind it is in the work tree. `known` caches
+    /// the results for checked folders.
     fn is_linked<'a>(&self, path: &'a [u8], known: &mut HashMap<&'a [u8], bool>) -> bool {
         let Some(end) = path.iter().rposition(|byte| *byte == b'/') else { return false };
         let folder = &path[..end];
@@ -266,7 +268,7 @@ impl Scratch<'_> {
         self.tree.root.join(OsStr::from_bytes(path))
     }
 
-    /// Leaves the memory out of a call.
+    /// Excludes the memory from a call.
     fn but_memory<'a>(&self, call: GitCall<'a>) -> GitCall<'a> {
         match self.tree.own_path() {
             Some(memory) => call.magic().paths([format!(":(exclude,top,literal){memory}")]),
@@ -287,7 +289,7 @@ fn record(list: &mut Vec<u8>, mode: &str, name: &str, path: &[u8]) {
     list.push(0);
 }
 
-/// Refuses too many files, or too large ones. Reading only some of them would make the result of one file depend on the
+/// Refuses too many or too large files. Reading only some of them would make the result for one file depend on the
 /// others.
 fn check_sizes(sizes: impl Iterator<Item = u64>) -> Result<()> {
     let (count, bytes) =
@@ -320,7 +322,7 @@ fn look(path: &Path) -> Located {
     }
 }
 
-/// Reads a file of up to [`MAX_FILE`] bytes; `None` if it cannot be read, or is larger by now.
+/// Reads a file of up to [`MAX_FILE`] bytes; `None` if it cannot be read, or has grown too large.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
@@ -370,7 +372,7 @@ mod tests {
         assert_ne!(second, first);
         fs::remove_file(project.root().join("src/b.rs")).unwrap();
         assert_eq!(project.tree(), first);
-        // Another folder of the name counts.
+        // Another folder with this name counts.
         project.write("sub/.ralph/x", "x");
         assert_ne!(project.tree(), first);
     }
@@ -387,7 +389,7 @@ mod tests {
         project.commit();
         assert_eq!(tree(&sub, &project.scratch()), before);
         assert_eq!(project.changes(&before, &before), Changes::default());
-        // It is the tree that git makes of the rest, also if nothing is left.
+        // It is the tree that git makes of the rest, even if nothing is left.
         project.git(&["rm", "-r", "--cached", "--quiet", "deep/er"]);
         assert_eq!(git(&project.root(), &["write-tree"]), before);
         project.git(&["rm", "-r", "--quiet", "src", "deep/beside"]);
@@ -409,7 +411,7 @@ mod tests {
         project.git(&["add", "--all"]);
         stamp(".git/index");
         let before = project.tree();
-        // It has the same length and times as before.
+        // The file has the same length and times as before.
         project.write("src/a.rs", "b");
         stamp("src/a.rs");
         assert_ne!(project.tree(), before);
@@ -521,7 +523,7 @@ mod tests {
         assert_ne!(project.tree(), first);
         make(large, 1);
         assert_eq!(project.tree(), first);
-        // A small one counts by its content, whenever it was written.
+        // A small file is identified by its content, whenever it was written.
         make(MAX_FILE, 1);
         let small = project.tree();
         make(MAX_FILE, 2);
@@ -581,7 +583,8 @@ mod tests {
         project.write("file", "f").write("folder/x", "x").write("program", "p").write("was/file", "f");
         project.write("odd \"name\"\n\r", "o").write("linked/x", "x");
         project.commit();
-        // A file becomes a folder, a folder a file and another one a link; one becomes executable; one unreadable.
+        // A file becomes a folder, a folder a file, and another folder a link; one file becomes executable, one
+        // unreadable.
         fs::remove_file(root.join("file")).unwrap();
         fs::remove_dir_all(root.join("folder")).unwrap();
         fs::remove_dir_all(root.join("linked")).unwrap();
@@ -657,7 +660,7 @@ mod tests {
     #[test]
     fn odd_states_give_a_tree_or_an_error() {
         let project = TestProject::new();
-        // Nothing was ever committed, and another process has the lock of the index.
+        // Nothing was ever committed, and another process holds the index lock.
         project.write(".git/index.lock", "");
         project.tree();
         fs::remove_file(project.root().join(".git/index.lock")).unwrap();
@@ -671,7 +674,7 @@ mod tests {
         let merged = command(&project.root(), &["merge", "other"]).output().unwrap();
         assert!(!merged.status.success());
         project.tree();
-        // An invalid index: nothing is left behind, and nothing stays wrong.
+        // An invalid index leaves nothing behind, and the next call works again.
         project.write(".git/index", "broken");
         assert!(matches!(project.work_tree().tree(&project.scratch()), Err(Error::Git { .. })));
         assert_eq!(size_of(&project.scratch()), 0);

@@ -76,11 +76,16 @@ impl EntryDraft<'_> {
     }
 
     /// Returns whether an earlier call left a text that is not the one that it began with.
-    pub fn is_kept(&self) -> bool {
-        match (read(self.store, DRAFTS, &self.name), read(self.store, BASES, &self.name)) {
-            (Err(Unreadable::Missing), _) => false,
-            (Ok(text), Ok(base)) => text != base,
-            _ => true,
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn is_kept(&self) -> Result<bool> {
+        match read(self.store, DRAFTS, &self.name) {
+            Ok(text) => Ok(!read(self.store, BASES, &self.name).is_ok_and(|base| base == text)),
+            Err(Unreadable::Missing) => Ok(false),
+            Err(unreadable @ Unreadable::Io(_)) => Err(unreadable.into_error(&self.path)),
+            Err(_) => Ok(true),
         }
     }
 

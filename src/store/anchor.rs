@@ -1,10 +1,10 @@
 //! Binds derived files to this user, this machine and this folder.
 //!
-//! A repository, an archive or a copy of a project can contain a `cache/` and a `state/` with any bytes in them, and
-//! with valid checksums. It cannot contain the [key of this user](super::user_key), and the files of a copy are other
-//! files than those of the original. So one empty file of the cache, the anchor, and the lock of the entries in
-//! `state/` identify the place. The key of every checksum is derived from the user's key and the stat of that file.
-//! Files with another key are not read: those of the cache are rebuilt, as if they did not exist.
+//! A repository, an archive or a copy of a project can contain a `cache/` and a `state/` with arbitrary bytes in them,
+//! even with valid checksums. It cannot contain the [key of this user](super::user_key), and a copied file is not the
+//! same file as the original. So one empty file of the cache, the anchor, and the lock of the entries in `state/`
+//! identify the place. The key of every checksum is derived from the user's key and the stat of that file. Files sealed
+//! with another key are not read; those of the cache are rebuilt as if they did not exist.
 //!
 //! A project that moves within its file system keeps its anchor. A copy gets a new anchor, and so rebuilds its cache.
 
@@ -27,8 +27,8 @@ use super::user_key::UserKey;
 /// The name of the file, in `cache/`.
 const ANCHOR: &str = "anchor";
 
-/// Returns what tells the folder with this lock file from every other one: the file's numbers, which a copy does not keep,
-/// or, if the file system has no birth times, the folder's path too.
+/// Returns what distinguishes the folder with this lock file from every other: the file's inode number and birth time,
+/// which a copy does not keep, or, on a file system without birth times, the inode number and the folder's path.
 fn place_of(ino: u64, born: Option<u128>, memory: impl Fn() -> PathBuf) -> Vec<u8> {
     match born {
         Some(born) => format!("{ino} {born}").into_bytes(),
@@ -37,32 +37,31 @@ fn place_of(ino: u64, born: Option<u128>, memory: impl Fn() -> PathBuf) -> Vec<u
 }
 
 impl Store {
-    /// Seals files with the key in the first of these folders that has one, or else can be written.
+    /// Seals files with the key in the first of these folders that has one or can be written.
     pub fn keep_key_in(&mut self, folders: Vec<PathBuf>) {
         self.user_key = UserKey::kept_in(folders);
     }
 
-    /// Returns why this user's key cannot be kept, so that another process believes nothing that this one writes. Makes the
-    /// key if there is none. A caller that named no folders knows.
+    /// Returns why this user's key cannot be stored, in which case no other process trusts what this one writes. `None`
+    /// if the caller named no folders: it knows.
     pub(crate) fn key_problem(&self) -> Option<io::Error> {
         self.user_key.problem()
     }
 
-    /// Returns the key for files in `state/` that are only valid for this user, on this machine and in this folder. It is
-    /// made of the user's key, and of the entry lock's file, which is never removed, and which a clone or a copy creates
-    /// again. `None` if nothing was ever locked, or sealed by this user.
+    /// Returns the key for files in `state/` that are only valid for this user, on this machine and in this folder. It
+    /// is derived from the user's key and the file of the entry lock, which is never removed, and which a clone or a
+    /// copy creates anew. `None` if nothing was ever locked, or if this user has sealed nothing.
     ///
     /// # Errors
     ///
     /// Those of the file system.
     pub fn state_key(&self) -> io::Result<Option<SealKey>> {
         let file = match self.folder("state").and_then(|state| state.open_file(LOCK)) {
-            // A path of another kind is not a lock, and no iteration was begun beside it; or it is another user's.
-            Err(error)
-                if is_missing(&error)
-                    || is_outside(&error)
-                    || matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied) =>
-            {
+            // A path of another kind is not a lock, and no attempt was begun beside it.
+            Err(error) if is_missing(&error) || is_outside(&error) || error.kind() == io::ErrorKind::InvalidInput => {
+                return Ok(None);
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && self.has_state_of_other_user() => {
                 return Ok(None);
             }
             result => result?,
@@ -71,8 +70,14 @@ impl Store {
         self.state_key_of(&file, user_key).map(Some)
     }
 
-    /// Does what [`Store::state_key`] does, and creates what is missing, the lock's file and the user's key: nothing is
-    /// locked.
+    fn has_state_of_other_user(&self) -> bool {
+        self.folder("").is_ok_and(|memory| {
+            memory.is_of_other_user("state") || memory.descend("state").is_ok_and(|state| state.is_of_other_user(LOCK))
+        })
+    }
+
+    /// Does what [`Store::state_key`] does, and creates the lock file and the user's key if they are missing. Takes no
+    /// lock.
     ///
     /// # Errors
     ///
@@ -89,16 +94,20 @@ impl Store {
         Ok(user_key.derive("state", &place_of(stat.ino(), born.map(|born| born.as_nanos()), memory)))
     }
 
-    /// Returns the key of the cache's files, which were written here; without one, nothing in the cache was. It is short, as
-    /// fast as the checksums that it is for, and good as long as nobody else reads the cache.
-    pub fn cache_key(&self) -> Option<u64> {
-        let FileStat { kind, ino, ctime, .. } = self.folder("cache").ok()?.stat_of(ANCHOR).ok()?;
+    /// Returns the key of the cache's files that were written here. The key is as short and fast as the checksums that it
+    /// is for, and safe as long as nobody else reads the cache.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if nothing in the cache was written here, and those of the file system.
+    pub fn cache_key(&self) -> io::Result<u64> {
+        let FileStat { kind, ino, ctime, .. } = self.folder("cache")?.stat_of(ANCHOR)?;
         let user_key = self.user_key.kept();
         if kind != FileKind::File || user_key.is_none() && self.user_key.has_folders() {
-            return None;
+            return Err(io::ErrorKind::NotFound.into());
         }
         let user_key = user_key.unwrap_or(SealKey::new([0; SUM_BYTES]));
-        Some(xxh3_64(&user_key.sum(&[b"cache\0", format!("{ino} {ctime}").as_bytes()])))
+        Ok(xxh3_64(&user_key.sum(&[b"cache\0", format!("{ino} {ctime}").as_bytes()])))
     }
 
     /// Returns the key of the cache's files, and creates the anchor if it is missing.
@@ -107,7 +116,7 @@ impl Store {
     ///
     /// Those of the file system.
     pub fn make_cache_key(&self) -> io::Result<u64> {
-        if let Some(key) = self.cache_key() {
+        if let Ok(key) = self.cache_key() {
             return Ok(key);
         }
         if self.user_key.has_folders() {
@@ -115,12 +124,12 @@ impl Store {
         }
         let cache = self.make_folders("cache")?;
         match cache.stat_of(ANCHOR).map(|stat| stat.kind) {
-            // Another process was quicker.
+            // Another process created it first.
             Ok(FileKind::File) | Err(_) => {}
             Ok(FileKind::Folder | FileKind::Link | FileKind::Other) => cache.remove_any(ANCHOR)?,
         }
         cache.open_private(ANCHOR, OFlags::WRONLY)?;
-        self.cache_key().ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.cache_key()
     }
 }
 
@@ -132,9 +141,9 @@ mod tests {
     fn files_from_elsewhere_are_recognised() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let [here, there] = [&one, &other].map(|place| Store::create_root(place.path()).unwrap());
-        assert_eq!(here.cache_key(), None);
+        assert!(here.cache_key().is_err());
         let (own, foreign) = (here.make_cache_key().unwrap(), there.make_cache_key().unwrap());
-        assert_eq!((here.make_cache_key().unwrap(), here.cache_key()), (own, Some(own)));
+        assert_eq!((here.make_cache_key().unwrap(), here.cache_key().unwrap()), (own, own));
         assert!(own != foreign);
     }
 
@@ -147,16 +156,16 @@ mod tests {
             store
         };
         let (one, other) = (store("one"), store("other"));
-        assert_eq!((one.cache_key(), one.state_key().unwrap()), (None, None), "nothing was locked");
+        assert!(one.cache_key().is_err() && one.state_key().unwrap().is_none(), "nothing was locked");
         let (anchor, state) = (one.make_cache_key().unwrap(), one.make_state_key().unwrap());
         let again = store("one");
-        assert_eq!((again.cache_key(), again.state_key().unwrap()), (Some(anchor), Some(state)));
-        assert!(other.cache_key().is_none() && other.state_key().unwrap() != Some(state));
+        assert_eq!((again.cache_key().unwrap(), again.state_key().unwrap()), (anchor, Some(state)));
+        assert!(other.cache_key().is_err() && other.state_key().unwrap() != Some(state));
         let (of_other, state_of_other) = (other.make_cache_key().unwrap(), other.make_state_key().unwrap());
         assert!(of_other != anchor);
         assert_ne!(state_of_other, state);
         let unkeyed = Store::open(place.path()).unwrap();
-        assert!(unkeyed.cache_key().is_some_and(|unkeyed| unkeyed != anchor));
+        assert!(unkeyed.cache_key().is_ok_and(|unkeyed| unkeyed != anchor));
         // A cache whose key cannot be kept would be rebuilt by every process.
         std::fs::write(place.path().join("file"), "in the way").unwrap();
         assert!(store("file").make_cache_key().is_err() && store("file").key_problem().is_some());
@@ -186,8 +195,8 @@ mod tests {
                 _ => rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
                     .unwrap(),
             }
-            assert_eq!(store.cache_key(), None, "{kind}");
-            assert_eq!(store.make_cache_key().ok(), store.cache_key(), "{kind}");
+            assert!(store.cache_key().is_err(), "{kind}");
+            assert_eq!(store.make_cache_key().ok(), store.cache_key().ok(), "{kind}");
             assert!(std::fs::symlink_metadata(path).unwrap().is_file(), "{kind}");
         }
     }

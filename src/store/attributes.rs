@@ -11,14 +11,14 @@ use rustix::io::Errno;
 
 /// The attribute of a POSIX access control list.
 const ACCESS: &str = "system.posix_acl_access";
-/// Those that are copied beside a person's own.
+/// The attributes that are copied in addition to a person's own.
 const SYSTEM: [&str; 3] = [ACCESS, "security.selinux", "security.SMACK64"];
 
 /// Gives `new` the attributes of `old`. What the system does not let this user copy is left out.
 ///
 /// # Errors
 ///
-/// Those of the file system where it has no room for an attribute of a person's own.
+/// Those of the file system if it has no room for one of a person's own attributes.
 pub(super) fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
     let list = grown(|buffer| flistxattr(old, buffer)).unwrap_or_default();
     let names = list.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
@@ -36,7 +36,7 @@ pub(super) fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
         }
     }
     if !names.clone().any(|name| name == ACCESS) {
-        // The folder may give one to new files, and so access to others.
+        // The folder may give new files such a list, and so give others access.
         let _ = fremovexattr(new, ACCESS);
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(super) fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
 
 /// Returns what `read` writes into a buffer that is large enough.
 fn grown(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> Option<Vec<u8>> {
-    /// The most that the system has.
+    /// The largest size that the system allows.
     const MOST: usize = 64 * 1024;
     let mut buffer = vec![0; 1024];
     loop {

@@ -1,7 +1,8 @@
 //! Files that can be rebuilt: those in `cache/`, the notes of running iterations in `state/`, and git's working files there.
 //!
-//! They are written by rename, so that a reader sees a whole one, and are not made durable. Only this user can read them.
-//! The checks for links are the same as for entries: a repository can contain `.ralph/cache` as a link to anywhere.
+//! They are written by rename, so a reader always sees a complete file, and are not made durable. Only this user can
+//! read them. The checks for links are the same as for entries: a repository can contain `.ralph/cache` as a link to
+//! anywhere.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +20,7 @@ use crate::error::Result;
 /// Where git works, below `state/`, and where it puts objects there.
 const SCRATCH: &str = "state/git";
 const OBJECTS: &str = "state/git/objects";
-/// How many files git may leave there: trees of at most some kilobytes.
+/// How many files git may leave there: trees of at most a few kilobytes.
 const MAX_OBJECTS: usize = 20_000;
 
 impl Store {
@@ -143,8 +144,8 @@ impl Store {
 }
 
 impl Folder {
-    /// Removes the files that git wrote for processes that have ended: their own indexes. Removes everything if there is a
-    /// link, or too much.
+    /// Removes the index files that git wrote for processes that have ended. Removes everything if there is a link or
+    /// there are too many files.
     fn tidy_scratch(&self) -> io::Result<()> {
         let mut n_files = 0;
         let counted = self.visit("", &mut |path, visited| {
@@ -159,7 +160,7 @@ impl Folder {
             }
             let process = path.strip_prefix("index-").and_then(|name| name.split('-').next()?.parse().ok());
             if process.is_some_and(|process| !is_alive(process)) {
-                // A missing one was removed by another process that does the same.
+                // If it is missing, another process doing the same removed it.
                 let _ = unlinkat(folder, name, AtFlags::empty());
             }
             if n_files > MAX_OBJECTS { Err(None) } else { Ok(false) }

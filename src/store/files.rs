@@ -23,7 +23,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` when the name is taken, also by a link, and those of [`Folder::open_file`].
+    /// `AlreadyExists` when the name is taken, even by a link, and those of [`Folder::open_file`].
     pub(crate) fn create_private(&self, name: &str) -> io::Result<File> {
         self.open_private(name, OFlags::WRONLY | OFlags::EXCL)
     }
@@ -40,7 +40,7 @@ impl Folder {
         Ok(file)
     }
 
-    /// Adds bytes at the end of the file `name` in this folder, which must be there: nothing is created.
+    /// Adds bytes at the end of the file `name` in this folder, which must exist: nothing is created.
     ///
     /// # Errors
     ///
@@ -58,8 +58,8 @@ impl Folder {
         regular(openat(self, name, flags, PRIVATE_FILE)?.into())
     }
 
-    /// Writes the file `name` in this folder, replacing an older one; a reader sees a whole one. It is not made durable,
-    /// and only this user can read it.
+    /// Writes the file `name` in this folder, replacing an older one; a reader always sees a complete file. It is not
+    /// made durable, and only this user can read it.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Folder {
         self.write_private(name, bytes, Durability::Unsynced)
     }
 
-    /// Does the same, and makes it durable if that is wanted.
+    /// Does the same, and makes the file durable if `durability` asks for it.
     pub(super) fn write_private(&self, name: &str, bytes: &[u8], durability: Durability) -> io::Result<()> {
         check_name(name)?;
         let temp = Temp::write(self, bytes, Access::Mode(PRIVATE_FILE.as_raw_mode()), durability)?;
@@ -137,7 +137,7 @@ impl Folder {
         created
     }
 
-    /// Removes the file `name` in this folder; of a link, the link itself.
+    /// Removes the file `name` in this folder. A link is removed itself, not its target.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Folder {
         Ok(unlinkat(self, name, AtFlags::empty())?)
     }
 
-    /// Removes whatever has this name in this folder; of a folder, all that is in it.
+    /// Removes whatever has this name in this folder, a folder with all its content.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Returns whether something, whatever it is, has this path below the folder.
+    /// Returns whether anything exists at this path below the folder.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.parent(path).is_ok_and(|(folder, name)| folder.stat_of(name).is_ok())
     }

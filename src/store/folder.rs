@@ -1,7 +1,7 @@
 //! Opens folders and files without following a link.
 //!
-//! Every path is walked from an open descriptor, so that a link that is put into the tree, or swapped in while a call
-//! runs, leads nowhere. This file knows nothing about the folder layout and writes nothing.
+//! Every path is walked from an open descriptor, so a link in the tree, even one swapped in during a call, is never
+//! followed. This file knows nothing about the folder layout and writes nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -30,15 +30,15 @@ pub enum FileKind {
     Other,
 }
 
-/// The file system's data about a file. If two are equal, it is the same file, unchanged, as far as the clock of the
-/// file system can tell.
+/// The metadata of a file. If two are equal, the file is the same and unchanged, as far as the file system's clock can
+/// tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileStat {
     /// Its kind.
     pub kind: FileKind,
     /// Its size in bytes.
     pub size: u64,
-    /// When its bytes last changed, in nanoseconds since 1970; times outside of the range are cut to its ends (1677 and
+    /// When its bytes last changed, in nanoseconds since 1970; times out of range are clamped to its ends (1677 and
     /// 2262).
     pub mtime: i64,
     /// When its bytes, its name or its mode last changed, in the same unit.
@@ -65,7 +65,7 @@ impl FileStat {
         }
     }
 
-    /// Asks the file system about an open file.
+    /// Reads the metadata of an open file.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Returns the file system's data about this folder. Its `mtime` changes whenever a name in it is created, removed
-    /// or given to another file.
+    /// Returns the metadata of this folder. Its `mtime` changes whenever a name in it is created, removed or given to
+    /// another file.
     pub fn stat(&self) -> io::Result<FileStat> {
         Ok(FileStat::from_raw(&fstat(&self.descriptor)?))
     }
@@ -108,14 +108,15 @@ impl Folder {
         Ok(fstat(&self.descriptor)?.st_uid)
     }
 
-    /// Returns the file system's data about `name` in this folder; a link is not followed. The error kind is `NotFound`
-    /// if nothing has that name, and `InvalidInput` if `name` is not a single name.
+    /// Returns the metadata of `name` in this folder; a link is not followed. The error kind is `NotFound` if nothing
+    /// has that name, and `InvalidInput` if `name` is not a single name.
     pub fn stat_of(&self, name: &str) -> io::Result<FileStat> {
         check_name(name)?;
         self.stat_of_os(OsStr::new(name))
     }
 
-    /// Returns whether what has this name belongs to another user, who wrote it with this memory or gave it to this one.
+    /// Returns whether whatever has this name belongs to another user, who wrote it while using this memory or gave it
+    /// to this user.
     pub(crate) fn is_of_other_user(&self, name: &str) -> bool {
         let stat = statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW);
         stat.is_ok_and(|stat| stat.st_uid != geteuid().as_raw())
@@ -132,13 +133,13 @@ impl Folder {
         Ok(Folder::from(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
-    /// Does the same, and creates what is missing of the path.
+    /// Does the same, and creates the missing parts of the path.
     pub(crate) fn make(path: &Path) -> io::Result<Folder> {
         std::fs::create_dir_all(path)?;
         Folder::open(path)
     }
 
-    /// Opens a folder of this user's. A link in the last part of the path is an error.
+    /// Opens a folder that this user owns. A link in the last part of the path is an error.
     ///
     /// # Errors
     ///
@@ -174,8 +175,8 @@ impl Folder {
             use rustix::fs::ResolveFlags;
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match rustix::fs::openat2(&self.descriptor, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-                // Kernels before 5.6, sandboxes that do not know the call, and a concurrent rename: the slow way
-                // decides.
+                // Kernels before 5.6, sandboxes that do not know the call, and a concurrent rename: fall back to the
+                // slow path.
                 Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
                 result => return Ok(result?),
             }
@@ -247,7 +248,7 @@ impl Folder {
     /// Makes changes to the names in this folder durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         match File::from(self.descriptor.try_clone()?).sync_all() {
-            // Some network and FUSE file systems have no such call for folders.
+            // Some network and FUSE file systems cannot sync folders.
             Err(error) if is_unsupported(&error) => Ok(()),
             result => result,
         }
@@ -291,7 +292,7 @@ pub(super) fn foreign_folder() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user")
 }
 
-/// Why this program refused something that the system would not.
+/// Why this program refused something that the system would have allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FileRefusal {
     /// A path could leave the folder.
@@ -313,17 +314,17 @@ impl FileRefusal {
     }
 }
 
-/// Splits a path into that of its folder and the name in it.
+/// Splits a path into the path of its folder and the name in that folder.
 pub(super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// Refuses what is not a relative path of plain names: an absolute path, `.` and `..`, empty parts.
+/// Refuses anything but a relative path of plain names: absolute paths, `.`, `..` and empty parts are errors.
 pub(super) fn check_path(path: &str) -> io::Result<()> {
     path.split('/').try_for_each(check_name)
 }
 
-/// Refuses what is not the name of one file.
+/// Refuses anything but a single name.
 pub(super) fn check_name(name: &str) -> io::Result<()> {
     if matches!(name, "" | "." | "..") || name.bytes().any(|byte| matches!(byte, b'/' | 0)) {
         return Err(FileRefusal::Path.error());
@@ -351,7 +352,7 @@ pub(super) fn is_unsupported(error: &io::Error) -> bool {
     [Errno::NOSYS, Errno::INVAL, Errno::NOTSUP, Errno::OPNOTSUPP].iter().any(|&errno| is_errno(error, errno))
 }
 
-/// Returns whether the system answered with this number.
+/// Returns whether the error has this `errno`.
 pub(super) fn is_errno(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
 }

@@ -72,9 +72,9 @@ impl Store {
         self.make_at_root(folder)?.0.create_file(name, bytes, Access::New, Durability::Unsynced).map_err(failed)
     }
 
-    /// Moves the content of `.ralph/skills` to `.claude/skills`, one name after the other, and removes the old folder
-    /// when it is empty. Without an old folder it does nothing. Returns the names that were moved, and those that were left
-    /// since the name is taken, or it is a link.
+    /// Moves the content of `.ralph/skills` to `.claude/skills`, one name after another, and removes the old folder
+    /// when it is empty. Without an old folder it does nothing. Returns the names that were moved, and those that were
+    /// left because the name is taken or is a link.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ fn move_skill(old: &Folder, new: &Folder, name: &OsStr, kind: FileKind) -> io::R
     }
     let (here, there) = ((old, name), (new, name));
     let moved = match kind {
-        // Without such a call it replaces nothing but an empty folder that appeared after the check above.
+        // Without that call, the rename can replace nothing but an empty folder that appeared after the check above.
         FileKind::Folder => {
             try_rename_new(here, there).and_then(|done| if done { Ok(()) } else { Ok(renameat(old, name, new, name)?) })
         }

@@ -1,7 +1,8 @@
 //! The folder layout.
 //!
-//! [`Store`] finds `.ralph/` and names its parts. It keeps the folder that contains it open, and opens every path from
-//! there again: `.ralph/` may be removed and created again, as by a checkout, while a long process runs.
+//! [`Store`] finds `.ralph/` and names its parts. It keeps the folder that contains `.ralph/` open, and opens every
+//! path anew from there, because `.ralph/` may be removed and created again, for example by a checkout, during a long
+//! process.
 
 use std::ffi::OsString;
 use std::io;

@@ -45,8 +45,8 @@ impl Guarded {
     }
 }
 
-/// Waits until every waiting process has tried the lock once. For a caller that would take the lock again at once, so
-/// that no other process finds it free.
+/// Waits until every waiting process has tried the lock once. For a caller that would otherwise take the lock again at
+/// once and starve other processes.
 pub(crate) fn let_others_lock() {
     std::thread::sleep(LONGEST_WAIT + LONGEST_WAIT / 4);
 }
@@ -57,26 +57,26 @@ pub struct Lock {
     file: File,
     guarded: Guarded,
     was_abandoned: bool,
-    /// What is changed under the lock of the entries is an operation, unless it is part of a longer one.
+    /// Every change made under the entry lock is an operation, unless it is part of a longer one.
     _operation: Option<OperationScope>,
 }
 
 impl Store {
-    /// Takes the lock of the entry files, `state/lock`, which every writing call needs. With a time-out of zero it
-    /// tries once.
+    /// Takes the lock of the entry files, `state/lock`, which every writing call needs. With a timeout of zero it tries
+    /// once.
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`], with the holder's text about itself, if it was not free in time; [`Error::Io`] if the lock
-    /// file cannot be created or opened.
+    /// [`Error::Locked`], with the holder's text about itself, if it did not become free in time; [`Error::Io`] if the
+    /// lock file cannot be created or opened.
     pub fn lock(&self, timeout: Duration) -> Result<Lock> {
         self.take_lock(Guarded::Entries, timeout, &mut || {})
     }
 
     /// Takes the lock of `cache/`, under which the catalog is saved and the index committed.
     ///
-    /// `None` means that another process had it for 250 ms, or that the cache cannot be written: the caller continues
-    /// without saving.
+    /// `None` means that another process held it for 250 ms, or that the cache cannot be written; the caller then
+    /// continues without saving.
     pub fn cache_lock(&self) -> Option<Lock> {
         self.take_lock(Guarded::Cache, CACHE_TIMEOUT, &mut || {}).ok()
     }
@@ -104,8 +104,8 @@ impl Store {
         Ok(Lock { file, guarded, was_abandoned, _operation: operation })
     }
 
-    /// Locks the file of this name in a folder below `.ralph/`, which nobody else can read from then on; both are created if
-    /// they are missing. Returns them open.
+    /// Locks the file with this name in a folder below `.ralph/`, which nobody else can read from then on. Creates both
+    /// if they are missing, and returns them open.
     fn lock_file(
         &self,
         folder: &str,
@@ -144,7 +144,7 @@ impl Store {
     }
 }
 
-/// A lock of its own name, which nobody waits for. Its file is removed when this is dropped.
+/// A lock with its own name, for which nobody waits. Its file is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct NamedLock {
     folder: Folder,
@@ -167,14 +167,14 @@ impl Store {
 
 impl Drop for NamedLock {
     fn drop(&mut self) {
-        // While it is locked: who has opened it meanwhile sees that it is gone.
+        // Remove it while it is locked, so that a process that opened it in the meantime sees that it is gone.
         let _ = self.folder.remove_file(&self.name);
         let _ = self.file.unlock();
     }
 }
 
-/// Returns how long to wait at most before the next try. A process that has waited for long tries more often: newer
-/// processes begin with short intervals, and could overtake it again and again.
+/// Returns how long to wait at most before the next try. A process that has waited for long tries more often, because
+/// newer processes start with short intervals and could overtake it again and again.
 fn longest_wait(waited: Duration) -> Duration {
     match waited.as_secs() {
         0 => LONGEST_WAIT,
@@ -197,7 +197,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The next holder then knows that nothing was left half done. If this fails, it checks all files.
+        // The next holder then knows that nothing was left half-done. If this fails, it checks all files.
         let _ = self.file.set_len(0);
         // A child that is being started shares the open file until it runs its own program, so closing this end alone
         // would not always release the lock.
@@ -233,8 +233,8 @@ fn command() -> String {
     }
 }
 
-/// Reads the holder's text. The file may come from anywhere, so only one short line of it is read, without control
-/// characters.
+/// Reads the holder's text. The file may come from anywhere, so only one short line of it is read, and control
+/// characters are dropped.
 pub(super) fn holder(file: &File) -> Option<String> {
     let mut bytes = [0; MAX_HOLDER_BYTES];
     let n_bytes = file.read_at(&mut bytes, 0).ok()?;

@@ -55,7 +55,7 @@ impl Folder {
                     before(&path[..end])?;
                     match mkdirat(&folder, part, mode) {
                         Ok(()) if durability == Durability::Synced => folder.sync()?,
-                        // Another process may have created it just now.
+                        // Another process may have just created it.
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
                     }

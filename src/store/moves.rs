@@ -1,6 +1,6 @@
 //! Moves entry files.
 //!
-//! As in `write.rs`, every call is complete or does nothing, and is on the disk before it returns.
+//! As in `write.rs`, every call completes or does nothing, and its result is on disk before it returns.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,7 +22,7 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Conflict`] if the name `to` is taken, and those of [`Store::create`]; the file then stays at `from`.
-    /// Only regular files are moved (else [`Error::Io`]).
+    /// Anything but a regular file is [`Error::Io`].
     pub fn move_to(&self, lock: &Lock, from: &str, to: &str) -> Result<()> {
         self.move_all(lock, &[(from, to)])?.into_iter().collect()
     }
@@ -32,24 +32,25 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if it cannot be made durable; then every file is back at its old path.
+    /// [`Error::Io`] if the moves cannot be made durable; every file is then back at its old path.
     pub fn move_all(&self, lock: &Lock, moves: &[(&str, &str)]) -> Result<Vec<Result<()>>> {
         let moves: Vec<_> = moves.iter().map(|(from, to)| (*from, *to, None)).collect();
         self.move_unchanged(lock, &moves)
     }
 
-    /// Does what [`Store::move_all`] does; each file must have the fingerprint that is given for it.
+    /// Like [`Store::move_all`], but each file must have the fingerprint given for it.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::move_all`]. A file with another fingerprint is [`Error::Conflict`], and stays.
+    /// Those of [`Store::move_all`]. A file with another fingerprint stays where it is, and its result is
+    /// [`Error::Conflict`].
     pub(crate) fn move_unchanged(&self, lock: &Lock, moves: &[(&str, &str, Option<u64>)]) -> Result<Vec<Result<()>>> {
         lock.assert_guards(Guarded::Entries);
         let moved: Vec<Result<()>> =
             moves.iter().map(|(from, to, expected)| self.rename_to(from, to, *expected)).collect();
         let done =
             || moves.iter().zip(&moved).filter(|(_, moved)| moved.is_ok()).map(|((from, to, _), _)| (*from, *to));
-        // The new names first: a power cut between the two leaves a file with both, or with one.
+        // Sync the new names first, so that a power cut between the two leaves each file with at least one name.
         let new: BTreeSet<&str> = done().map(|(_, to)| split(to).0).collect();
         let old: BTreeSet<&str> = done().map(|(from, _)| split(from).0).collect();
         if let Err((folder, error)) =
@@ -62,7 +63,7 @@ impl Store {
         Ok(moved)
     }
 
-    /// Gives a file another path, whose folders are created, unless that is taken or the file has not the expected
+    /// Moves a file to another path and creates its folders, unless the path is taken or the file lacks the expected
     /// fingerprint.
     fn rename_to(&self, from: &str, to: &str, expected: Option<u64>) -> Result<()> {
         let (from_folder, from_name) = self.open_file_parent("move", from)?;
@@ -104,8 +105,8 @@ impl Store {
     }
 }
 
-/// Returns the fingerprint of a file's bytes. One that is too large to be an entry is not read: it is known by its size
-/// and its stamps, which a rename keeps.
+/// Returns the fingerprint of a file's bytes. A file too large to be an entry is not read; it is identified by its
+/// size, inode number and modification time, which a rename keeps.
 fn fingerprint(folder: &Folder, name: &str) -> std::result::Result<u64, Unreadable> {
     match folder.read(name, MAX_FILE_BYTES) {
         Ok(bytes) => Ok(xxh3_64(&bytes)),

@@ -1,23 +1,23 @@
 //! Names for new files.
 //!
-//! A title is text of an agent or a person; this is the only way in which it becomes a path. Everything here is pure.
+//! A title is text from an agent or a person; only this module turns it into a path. Everything here is pure.
 
 use chrono::{DateTime, Utc};
 
 use crate::text::{floor, nfc};
 
-/// The longest name that file systems take, in bytes.
+/// The longest name that file systems allow, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 255;
 /// The longest stem, in bytes, with the number that distinguishes it from others.
 const MAX_STEM_BYTES: usize = 80;
-/// The stem of a title in which there is no letter and no digit.
+/// The stem of a title without letters and digits.
 const NAMELESS: &str = "entry";
 
 /// Returns the stem, a file's name without `.md`, for an entry of this title.
 ///
-/// It consists of `a` to `z`, `0` to `9` and single `-` between them, has 1 to 80 bytes, and is no
-/// name that Windows reserves. Other scripts are transliterated. When `taken` says that the name is
-/// in use, `-2`, `-3` and so on is appended.
+/// It consists of `a` to `z`, `0` to `9` and single `-` between them, has 1 to 80 bytes, and is not a name that Windows
+/// reserves. Other scripts are transliterated. When `taken` says that the name is in use, `-2`, `-3` and so on is
+/// appended.
 pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let mut base = slug::slugify(nfc(title));
     if base.is_empty() {
@@ -33,13 +33,13 @@ pub fn stem_for_title(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     first_free([first.to_owned()].into_iter().chain(numbered), taken)
 }
 
-/// Returns the first of endlessly many names that is not taken.
+/// Returns the first name that is not taken, from an endless series.
 fn first_free(mut names: impl Iterator<Item = String>, taken: &dyn Fn(&str) -> bool) -> String {
     names.find(|name| !taken(name)).unwrap_or_default()
 }
 
-/// Cuts a slug between two words, or inside a word that is longer than half of the limit. A slug is ASCII, so no cut
-/// can be inside a character.
+/// Cuts a slug between two words, or inside a word if the last boundary is in the first half. A slug is ASCII, so no
+/// cut can be inside a character.
 fn cut_at_word(slug: &str, limit: usize) -> &str {
     if slug.len() <= limit {
         return slug;
@@ -51,8 +51,8 @@ fn cut_at_word(slug: &str, limit: usize) -> &str {
     slug[..cut].trim_end_matches('-')
 }
 
-/// Returns whether no file and no folder may have the name on Windows: it means a device there, with any
-/// extension, or ends in a dot, which Windows drops.
+/// Returns whether Windows reserves the name: it stands for a device there, whatever its extension, or ends in a dot,
+/// which Windows drops.
 pub(crate) fn is_reserved_name(name: &str) -> bool {
     let device = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let is_port = |prefix: &str| {
@@ -92,7 +92,7 @@ fn stamped_name(name: &str, label: &str, at: DateTime<Utc>, number: u32) -> Stri
     format!("{}{end}", &stem[..floor(stem, room)])
 }
 
-/// Returns whether a file's name is one of a conflict version.
+/// Returns whether a file's name is that of a conflict version.
 pub(super) fn is_conflict(name: &str) -> bool {
     name.rsplit_once(".conflict-").is_some_and(|(stem, time)| {
         let time = time.as_bytes();
@@ -145,7 +145,7 @@ mod tests {
         // 80 bytes exactly, and one more.
         check(&format!("{} bbbb", "a".repeat(75)), &format!("{}-bbbb", "a".repeat(75)));
         check(&format!("{} bbbbb", "a".repeat(75)), &"a".repeat(75));
-        // A word boundary in the first half would throw most of the title away.
+        // Cutting at a word boundary in the first half would discard most of the title.
         check(&format!("aa {}", "b".repeat(300)), &format!("aa-{}", "b".repeat(77)));
         // The limit falls on the hyphen itself.
         let exact = format!("{}-{}", "a".repeat(60), "b".repeat(19));

@@ -19,7 +19,7 @@ use crate::error::{self, Error};
 /// The largest file that [`write_file`] replaces, in bytes.
 const MAX_REPLACED: usize = 64 * 1024 * 1024;
 
-/// Writes a file outside of a memory: a new one, with the folders that it needs, or all of a regular one.
+/// Writes a file outside of a memory: creates it and the folders that it needs, or replaces a regular file.
 ///
 /// ```
 /// use ralph_memory::memory::write_file;
@@ -38,7 +38,7 @@ const MAX_REPLACED: usize = 64 * 1024 * 1024;
 ///
 /// # Errors
 ///
-/// [`Error::Unusable`] where a link, a folder, a pipe or a device has the name: nothing is written through it.
+/// [`Error::Unusable`] if the name is that of a link, a folder, a pipe or a device: nothing is written through it.
 /// [`Error::Conflict`] if another program writes the file at the same moment, and [`Error::Io`].
 pub fn write_file(path: &Path, bytes: &[u8]) -> error::Result<()> {
     let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
@@ -80,7 +80,7 @@ fn not_written(path: &Path, reason: &str) -> Error {
     Error::unusable(message, "move it away, or name another place")
 }
 
-/// Returns whether something is mounted at this name alone, as containers do with a single file.
+/// Returns whether this name is a mount point, as when a container mounts a single file.
 #[cfg(target_os = "linux")]
 fn is_mount(folder: &Folder, name: &str) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags, statx};
@@ -95,7 +95,7 @@ fn is_mount(_: &Folder, _: &str) -> bool {
 }
 
 impl Folder {
-    /// Returns why a file must not, or cannot, be replaced; `None` where nothing is known against it.
+    /// Returns why a file must not or cannot be replaced; `None` if there is no known reason.
     pub(crate) fn protection(&self, path: &str) -> io::Result<Option<&'static str>> {
         let (folder, name) = self.parent(path)?;
         let mode = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
@@ -104,7 +104,7 @@ impl Folder {
             matches!(answer, Err(Errno::ACCESS | Errno::ROFS))
         };
         Ok(if mode & 0o222 == 0 || is_denied(name) {
-            // The rights of its folder would let this user put a file of their own into its place.
+            // The permissions of its folder would still let this user put another file in its place.
             Some("it is read-only")
         } else if is_denied(".") {
             Some("its folder is read-only")
@@ -116,12 +116,12 @@ impl Folder {
     }
 
     /// Replaces the bytes of a file, if they are `expected`, with `new`; its mode stays. Returns `false`, and changes
-    /// nothing, if it no longer contains `expected`, also where another program saves it at this very moment.
+    /// nothing, if it no longer contains `expected`, even if another program saves it at this very moment.
     ///
     /// # Errors
     ///
-    /// Those of the file system. One names the version of another program that has no name of its own now, after a second
-    /// save at that moment.
+    /// Those of the file system. After a second save at that moment, the error names the file with the displaced
+    /// version of the other program.
     pub(crate) fn replace(&self, path: &str, expected: &[u8], new: &[u8]) -> io::Result<bool> {
         self.replace_with(path, expected, new, &mut |_| {})
     }

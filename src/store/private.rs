@@ -1,7 +1,7 @@
 //! Files outside of the project that only their user can read: mode 0600, in a folder of mode 0700.
 //!
-//! The parent folder may be writable for everyone. So a folder that another user made, or that a link leads to, is
-//! neither written nor trusted.
+//! The parent folder may be world-writable. So a folder that another user made, or that a link leads to, is neither
+//! written to nor trusted.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _};
@@ -30,24 +30,29 @@ pub(crate) fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Resu
     Ok(folder.join(name))
 }
 
-/// Opens a folder of this user's, which nobody else can read from then on. It is created if it is missing.
+/// Opens a folder that this user owns, and that nobody else can read from then on. Creates it if it is missing.
 ///
 /// # Errors
 ///
 /// Those of [`write_private`].
 pub(super) fn make_own_folder(folder: &Path) -> io::Result<Folder> {
-    // Under `sudo`, the home may be that of another user, who could not use the folder.
-    let above = folder.ancestors().find_map(|above| std::fs::metadata(above).ok());
-    if geteuid().is_root() && above.is_some_and(|above| above.uid() != 0) {
-        return Err(foreign_folder());
-    }
-    DirBuilder::new().recursive(true).mode(FOLDER).create(folder)?;
-    let opened = Folder::open_own(folder)?;
+    let opened = match Folder::open_own(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Under `sudo`, the home may be that of another user, who could not use the folder.
+            let above = folder.ancestors().find_map(|above| std::fs::metadata(above).ok());
+            if geteuid().is_root() && above.is_some_and(|above| above.uid() != 0) {
+                return Err(foreign_folder());
+            }
+            DirBuilder::new().recursive(true).mode(FOLDER).create(folder)?;
+            Folder::open_own(folder)?
+        }
+        opened => opened?,
+    };
     make_private(opened.as_fd(), FOLDER)?;
     Ok(opened)
 }
 
-/// Takes a folder or a file of this user's from all others, if the mode gives them anything.
+/// Removes the access of all others to a folder or file that this user owns.
 ///
 /// # Errors
 ///
@@ -99,11 +104,11 @@ pub(crate) fn private_names(folder: &Path) -> io::Result<Vec<String>> {
     }
 }
 
-/// Reads a file of any kind, if it begins with `start`.
+/// Reads a regular file with any content, if it begins with `start`.
 ///
 /// # Errors
 ///
-/// `InvalidData` if it begins so and has more than `limit` bytes, and those of the file system.
+/// `InvalidData` if it begins like that and has more than `limit` bytes, and those of the file system.
 pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut file = match open_regular(path) {
         Err(error) if FileRefusal::Kind.is(&error) => return Ok(None),
@@ -121,11 +126,11 @@ pub(crate) fn read_if_begins(path: &Path, start: &[u8], limit: u64) -> io::Resul
     Ok(Some(bytes))
 }
 
-/// Opens a regular file of this user's for reading; links are followed.
+/// Opens a regular file that this user owns for reading; links are followed.
 ///
 /// # Errors
 ///
-/// `PermissionDenied` if the file belongs to another user, `InvalidInput` if it is not a regular one, and those of the
+/// `PermissionDenied` if the file belongs to another user, `InvalidInput` if it is not a regular file, and those of the
 /// file system.
 pub(crate) fn open_own_file(path: &Path) -> io::Result<File> {
     let file = open_regular(path)?;

@@ -1,7 +1,8 @@
 //! Reads one file without trusting it.
 //!
-//! No kind of file, and no change while it is read, blocks the call or makes it use more memory than the largest entry:
-//! links, FIFOs, sockets, devices and large files are recognised here, so that a scan can report each of them.
+//! Whatever kind of file it is, and however it changes while it is read, the call never blocks and never uses more
+//! memory than the largest entry needs. Links, FIFOs, sockets, devices and large files are recognised here, so that a
+//! scan can report each of them.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -19,8 +20,8 @@ use crate::error::Error;
 pub struct ReadFile {
     /// All its bytes, at most [`MAX_FILE_BYTES`].
     pub bytes: Vec<u8>,
-    /// The file system's data before the first byte was read, so that a change during the reading shows as a difference
-    /// the next time.
+    /// The metadata before the first byte was read, so that a change during the read shows up as a difference the next
+    /// time.
     pub stat: FileStat,
 }
 
@@ -64,8 +65,8 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// `NotFound`, `InvalidInput` when it is not a regular file or the path is not a plain one, `ELOOP` when a part of
-    /// it is a link, and those of the file system.
+    /// `NotFound`, `InvalidInput` when it is not a regular file or not a plain path, `ELOOP` when a part of it is a
+    /// link, and those of the file system.
     pub(crate) fn open_file(&self, path: &str) -> io::Result<File> {
         // With `NONBLOCK` the open of a FIFO returns at once; on a regular file it means nothing.
         regular(self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?.into())
@@ -87,7 +88,7 @@ impl Folder {
         Ok((ReadFile { bytes: read_all(&file, stat.size, limit)?, stat }, file))
     }
 
-    /// Opens the regular file at `path` if it has exactly these bytes; `None` if it has others, and if there is none.
+    /// Opens the regular file at `path` if it has exactly these bytes; `None` if it has other bytes or does not exist.
     pub(super) fn holds(&self, path: &str, expected: &[u8]) -> io::Result<Option<File>> {
         match self.read_open(path, expected.len()) {
             Ok((read, file)) => Ok(Some(file).filter(|_| read.bytes == expected)),
@@ -102,10 +103,10 @@ fn read_all(file: &File, size: u64, limit: usize) -> Result<Vec<u8>, Unreadable>
     if size > limit as u64 {
         return Err(Unreadable::TooLarge { size });
     }
-    // One byte more than the file has, so that its end is seen without growing the buffer.
+    // One byte more than the file has, so that the end is detected without growing the buffer.
     let room = usize::try_from(size).unwrap_or(limit) + 1;
     let mut bytes = Vec::with_capacity(room);
-    // The file may grow while it is read, so its size is not a limit; this is.
+    // The file may grow while it is read, so its size is no bound; this is one.
     file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
         return Err(Unreadable::TooLarge { size: bytes.len() as u64 });
@@ -120,7 +121,7 @@ impl From<io::Error> for Unreadable {
         } else if error.kind() != io::ErrorKind::InvalidInput && is_outside(&error) {
             Unreadable::Link
         } else if FileRefusal::Kind.is(&error) || is_errno(&error, Errno::NXIO) || is_errno(&error, Errno::NODEV) {
-            // The system's errors for opening a socket, and a device that does not exist.
+            // The errors for opening a socket or a device that does not exist.
             Unreadable::NotAFile
         } else {
             Unreadable::Io(error)

@@ -1,6 +1,6 @@
 //! Removes entry files, but only those whose bytes are known and in the log.
 //!
-//! As in `write.rs`, a version that an editor saves meanwhile is kept.
+//! As in `write.rs`, a version that an editor saves in the meantime is kept.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] if one is gone or has other bytes, and those of [`Store::create`]. Those before it stay
+    /// [`Error::Conflict`] if one is gone or has other bytes, and those of [`Store::create`]. Files before it stay
     /// removed.
     pub fn remove_all(&self, lock: &Lock, files: &[(&str, u64)]) -> Result<()> {
         lock.assert_guards(Guarded::Entries);
@@ -54,7 +54,7 @@ impl Store {
         Ok(is_removed)
     }
 
-    /// Removes the folder at `path` if it is empty: nothing is lost, and a failure is harmless.
+    /// Removes the folder at `path` if it is empty. A failure is harmless.
     pub fn remove_empty_folder(&self, lock: &Lock, path: &str) {
         lock.assert_guards(Guarded::Entries);
         if let Ok((folder, name)) = self.open_parent(path) {

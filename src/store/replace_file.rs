@@ -1,4 +1,4 @@
-//! Replaces and removes files that others write too, so that none of their versions is lost.
+//! Replaces and removes files that others also write, without losing any of their versions.
 //!
 //! A file that is replaced or removed first gets another name, which no editor knows, and is checked under that name. A
 //! check before the change would miss what is saved right after it. This file knows nothing about locks, logs and
@@ -28,14 +28,14 @@ pub(super) enum ExchangeResult<'a> {
     Done,
     /// It does not contain the expected bytes, and was not changed.
     Refused,
-    /// It has the new bytes, and the version of another program has the temporary name; or it is not sure, with the error,
-    /// that everything is on the disk.
+    /// It has the new bytes, and the version of another program has the temporary name. Or, with the error, it is
+    /// uncertain whether everything is on disk.
     Displaced(Temp<'a>, Option<io::Error>),
 }
 
-/// Replaces the bytes of a file in this folder, if they are `expected`, with `new`, and makes that durable. Its mode and its
-/// extended attributes stay the same, and so does its owner if the system allows it. `step` is called after each step; its
-/// error ends the replacement, as long as nothing was exchanged.
+/// Replaces the bytes of a file in this folder, if they are `expected`, with `new`, and makes that durable. Its mode
+/// and its extended attributes stay the same, and so does its owner if the system allows it. `step` is called after
+/// each step; an error from it ends the replacement if nothing has been exchanged yet.
 ///
 /// If the file system cannot exchange names, the last step is a plain rename right after the check.
 ///
@@ -78,16 +78,16 @@ pub(super) fn replace_in<'a>(
     })
 }
 
-/// Exchanges the names again after a replacement that must not be. Returns the name of a version of another program that
-/// has none of its own now.
+/// Exchanges the names back after a replacement that must be reverted. Returns the temporary name if another program's
+/// version is left under it.
 pub(super) fn put_back(folder: &Folder, name: &str, temp: Temp<'_>, new: &[u8]) -> Option<String> {
     let undone = exchange((folder, temp.name()), (folder, name));
     let is_ours = || matches!(folder.holds(temp.name(), new), Ok(Some(_)));
     if matches!(undone, Ok(true)) && is_ours() { None } else { Some(temp.keep()) }
 }
 
-/// Removes a file under a name that no editor knows, if it has these bytes there; else it gets its name back. `false`
-/// means that it was not removed.
+/// Removes a file under a name that no editor knows if it has these bytes there; otherwise gives it its name back.
+/// `false` means that it was not removed.
 pub(super) fn remove_if(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<bool> {
     let waiting = exchange_name(&temporary_name(), name, bytes, bytes);
     rename_new((folder, name), (folder, &waiting))?;
@@ -96,7 +96,7 @@ pub(super) fn remove_if(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result
         other => other.map(|_| false),
     };
     if !matches!(removed, Ok(true)) {
-        // If this fails, `sweep` keeps what is not known.
+        // If this fails, `sweep` keeps a version that is not known.
         rename_new((folder, &waiting), (folder, name))?;
     }
     removed

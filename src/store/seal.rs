@@ -1,4 +1,4 @@
-//! Checksums that nobody can make without a key: HMAC-SHA-256.
+//! Checksums that nobody can forge without the key: HMAC-SHA-256.
 //!
 //! A checksum proves that the holder of the key wrote the bytes. A reader of sealed files learns nothing about the key.
 //! Everything here is pure.
@@ -28,12 +28,12 @@ impl SealKey {
         SealKey(bytes)
     }
 
-    /// Returns the key for one purpose: who knows it does not know this one.
+    /// Returns the key for one purpose. It does not reveal the key that it is derived from.
     pub(super) fn derive(&self, purpose: &str, of: &[u8]) -> SealKey {
         SealKey(self.sum(&[purpose.as_bytes(), b"\0", of]))
     }
 
-    /// Returns the checksum of these bytes, one part after the other.
+    /// Returns the checksum of the concatenated parts.
     pub(super) fn sum(&self, parts: &[&[u8]]) -> [u8; SUM_BYTES] {
         let pad = |byte: u8| {
             let mut block = [byte; BLOCK];
@@ -49,7 +49,7 @@ impl SealKey {
         sum_line(&self.sum(&[bytes]))
     }
 
-    /// Returns the content of a file without its last line, if that is the one that [`SealKey::line`] makes.
+    /// Returns the content of a file without its last line, if that line is the one that [`SealKey::line`] makes.
     pub(crate) fn unsealed<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         let (text, line) = bytes.split_at_checked(bytes.len().checked_sub(SUM_LINE)?)?;
         (line == self.line(text)).then_some(text)
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_checksum_is_that_of_the_standard() {
-        // RFC 4231, test cases 1 and 2: short keys are filled up with zeros.
+        // RFC 4231, test cases 1 and 2: short keys are padded with zeros.
         let check = |short: &[u8], parts: &[&[u8]], expected: &str| {
             let mut key = [0; SUM_BYTES];
             key[..short.len()].copy_from_slice(short);

@@ -18,7 +18,7 @@ use super::temp::Leftover;
 
 /// How many folders deep the search goes; no entry is deeper.
 const MAX_DEPTH: usize = 34;
-/// How many paths of a kind are listed; the rest is counted.
+/// How many paths of each kind are listed; the rest are only counted.
 const MAX_NAMED: usize = 20;
 /// Where entries and temporary files are.
 const FOLDERS: [&str; 5] = ["knowledge", "journal", "archive", "state", "cache"];
@@ -26,7 +26,7 @@ const FOLDERS: [&str; 5] = ["knowledge", "journal", "archive", "state", "cache"]
 /// The access to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderState {
-    /// It does not exist, and is created when it is needed.
+    /// It does not exist; it is created when needed.
     Missing,
     /// Files can be created in it.
     Writable,
@@ -45,7 +45,7 @@ pub enum LockState {
     Free,
     /// Another process, with its text about itself.
     Held(Option<String>),
-    /// The system does not support the question.
+    /// The system cannot tell.
     Unknown(String),
 }
 
@@ -108,7 +108,7 @@ impl Store {
         self.state_of(Guarded::Cache)
     }
 
-    /// Tries to share the lock for a moment, on an existing file: nothing is created or written.
+    /// Tries to take a shared lock for a moment on the existing file; nothing is created or written.
     fn state_of(&self, guarded: Guarded) -> LockState {
         let file = match self.folder(guarded.folder()).and_then(|folder| folder.open_file(LOCK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return LockState::Free,
@@ -117,7 +117,7 @@ impl Store {
         };
         match file.try_lock_shared() {
             Ok(()) => {
-                // Closing it does the same, unless a child is being started in this moment.
+                // Closing it does the same, unless a child is being started at that moment.
                 let _ = file.unlock();
                 LockState::Free
             }
@@ -126,7 +126,7 @@ impl Store {
         }
     }
 
-    /// Looks at every file, and opens none. `latest`, in nanoseconds since 1970, is the time after
+    /// Examines the metadata of every file, and opens none. `latest`, in nanoseconds since 1970, is the time after
     /// which none should have changed.
     pub fn survey(&self, latest: i64) -> Survey {
         let mut survey = Survey::default();
@@ -150,7 +150,7 @@ impl Store {
     }
 }
 
-/// Returns a path relative to `.ralph/`. Names of this program are UTF-8, and the check reports others.
+/// Returns a path relative to `.ralph/`. Names that this program gives are UTF-8, and the check reports others.
 fn below(memory: &Path, path: &Path) -> Option<String> {
     path.strip_prefix(memory).ok()?.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
 }

@@ -1,7 +1,7 @@
 //! Removes leftovers of a crash.
 //!
-//! A temporary file is removed if its bytes are known to be elsewhere. One that waited for an exchange may contain the
-//! version of an editor that saved meanwhile; that one is kept.
+//! A temporary file is removed if its bytes are known to be elsewhere. One that waited for an exchange may contain a
+//! version that an editor saved in the meantime; that version is kept.
 
 use std::io;
 
@@ -16,17 +16,17 @@ use super::visit::{MAX_DEPTH, Visited, join};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Result;
 
-/// Where temporary files are written under the lock of the entries. While this process has the lock, no other process
-/// uses one.
+/// The folders in which temporary files are written under the entry lock. While this process holds the lock, no other
+/// process uses such a file.
 const LOCKED_FOLDERS: [&str; 4] = ["knowledge", "journal", "archive", "state"];
-/// Where they are written without that lock, with how many folders deep. Only those of processes
+/// The folders in which they are written without that lock, each with how many levels deep. Only those of processes
 /// that have ended are removed.
 const OPEN_FOLDERS: [(&str, usize); 2] = [("", 0), ("cache", MAX_DEPTH)];
 
-/// The result for the temporary files that a crash left. Paths are relative to `.ralph/`, in order.
+/// What was done with the temporary files that a crash left. Paths are relative to `.ralph/`, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Those that were removed.
+    /// The files that were removed.
     pub removed: Vec<String>,
     /// Where files with the only copy of a version were moved: conflict files in the archive.
     pub kept: Vec<String>,
@@ -38,8 +38,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`crate::error::Error::Io`] if a folder cannot be listed or a file cannot be removed. Files that were handled
-    /// before stay so.
+    /// [`crate::error::Error::Io`] if a folder cannot be listed or a file cannot be removed. What was done before the
+    /// error stays done.
     pub fn sweep(&self, lock: &Lock) -> Result<Swept> {
         lock.assert_guards(Guarded::Entries);
         let mut swept = Swept::default();
@@ -48,7 +48,7 @@ impl Store {
         for (path, depth, must_be_dead) in locked.chain(open) {
             match self.folder(path) {
                 Ok(folder) => self.sweep_folder(&folder, path, must_be_dead, depth, &mut swept)?,
-                // Links, and other things that are not folders, have no files of this program.
+                // A link, or anything else that is not a folder, has no files of this program in it.
                 Err(error) if is_missing(&error) || is_outside(&error) => {}
                 Err(error) => return Err(explain("clean up", self.full_path(path), error)),
             }
@@ -67,7 +67,7 @@ impl Store {
     pub fn remove_cache_folder(&self, lock: &Lock, name: &str) -> Result<()> {
         lock.assert_guards(Guarded::Cache);
         match self.folder("cache").and_then(|cache| cache.remove_any(name)) {
-            // Another process that sweeps at the same time was quicker.
+            // Another process, sweeping at the same time, has removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.map_err(|error| explain("remove", self.cache().join(name), error)),
         }
@@ -96,7 +96,7 @@ impl Store {
                 Visited::Closed(error) if at != path && error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Visited::Closed(error) => return Err(failed(error)),
             };
-            // Names of this program are UTF-8.
+            // Names that this program gives are UTF-8.
             let Some(name) = name.to_str() else { return Ok(false) };
             if let Some(leftover) = Leftover::parse(name).filter(|_| kind == FileKind::File)
                 && !(must_be_dead && is_alive(leftover.process))
@@ -128,8 +128,8 @@ impl Store {
 }
 
 impl Folder {
-    /// Removes the temporary files of processes that have ended in a folder below this one, but not what may be the only
-    /// copy of a version. Files that cannot be removed do no harm.
+    /// Removes the temporary files of processes that have ended in a folder below this one, except those that may be
+    /// the only copy of a version. Files that cannot be removed do no harm.
     #[cfg(feature = "setup")]
     pub(crate) fn sweep(&self, path: &str) {
         let Ok(folder) = self.descend(path) else { return };
@@ -143,17 +143,18 @@ impl Folder {
     }
 }
 
-/// Returns whether a temporary file has bytes that are also elsewhere. This program writes none that is too large to read.
+/// Returns whether the bytes of a temporary file are also elsewhere. This program writes none that is too large to
+/// read.
 fn is_known(folder: &Folder, name: &str, leftover: Leftover<'_>) -> bool {
     folder.read(name, MAX_FILE_BYTES).is_ok_and(|bytes| leftover.is_known(&bytes))
 }
 
-/// Returns when the version was written; a leftover file does not have the time of the crash.
+/// Returns when the version was written; a leftover file does not tell the time of the crash.
 fn time_of(stat: FileStat) -> DateTime<Utc> {
     DateTime::from_timestamp_nanos(stat.mtime)
 }
 
-/// Returns whether a process of this number runs, or may run, on this machine.
+/// Returns whether a process with this id is running, or may be running, on this machine.
 pub(super) fn is_alive(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))

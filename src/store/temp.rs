@@ -1,7 +1,7 @@
 //! Temporary files, and the ways to give a file a name.
 //!
 //! A file is written under a temporary name in the folder of its target, and gets its own name when it is complete.
-//! Until then it removes itself on any failure. This file knows nothing about locks or replacement rules.
+//! Until then, any failure removes it. This file knows nothing about locks or replacement rules.
 
 use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -18,11 +18,11 @@ use super::folder::{Folder, is_errno, is_unsupported};
 use super::name::MAX_NAME_BYTES;
 use crate::text::floor;
 
-/// How every temporary name begins.
+/// The prefix of every temporary name.
 const PREFIX: &str = ".tmp-";
 /// The mode of a new file, before the process's umask.
 pub(super) const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
-/// The mode of a file that only its user can read, and lock.
+/// The mode of a file that only its owner can read and lock.
 pub(super) const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
 /// Whether bytes must survive a power cut before the call returns.
@@ -34,14 +34,14 @@ pub(super) enum Durability {
     Unsynced,
 }
 
-/// Who may read a new file, and whose it is.
+/// Who may read a new file, and who owns it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Access<'a> {
-    /// Whoever the umask lets read it.
+    /// Anyone whom the umask allows.
     New,
-    /// At most whom this mode, and the umask, let read it.
+    /// At most those whom both this mode and the umask allow.
     Mode(u32),
-    /// As with this open file: its mode and its extended attributes, and its owner if the system allows it.
+    /// The same as for this open file: its mode, its extended attributes, and its owner if the system allows it.
     Like(&'a File),
 }
 
@@ -103,7 +103,7 @@ impl<'a> Temp<'a> {
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // The call failed already, or `sweep` will remove the file.
+            // The call has already failed, or `sweep` will remove the file.
             let _ = unlinkat(self.folder, name, AtFlags::empty());
         }
     }
@@ -115,7 +115,7 @@ pub(super) fn first_mode(access: Access<'_>) -> Mode {
     match access {
         Access::New => NEW_FILE,
         Access::Mode(mode) => Mode::from_bits_truncate(mode & 0o777),
-        // It gets its mode after its access control list, whose mask the bits of the group would be until then.
+        // It gets its mode after its access control list; until then, its group bits would be the mask of that list.
         Access::Like(_) => PRIVATE_FILE,
     }
 }
@@ -123,13 +123,14 @@ pub(super) fn first_mode(access: Access<'_>) -> Mode {
 fn make_like(file: &File, old: &File) -> io::Result<()> {
     let (own, like) = (fstat(file)?, fstat(old)?);
     if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
-        // Root may give a file away, other users mostly not: then the new one belongs to its writer.
+        // Root may give a file away; most other users may not, and the new file then belongs to its writer.
         let _ = fchown(file, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
     }
     #[cfg(any(target_os = "linux", target_os = "android"))]
     super::attributes::copy_attributes(old, file)?;
     let mode = like.st_mode & 0o7777;
-    // After the owner, whose change takes some bits away, and the access control list, which has bits of its own.
+    // Set the mode after the owner, because `chown` clears some bits, and after the access control list, which sets
+    // bits of its own.
     if fstat(file)?.st_mode & 0o7777 != mode {
         fchmod(file, Mode::from_raw_mode(mode))?;
     }
@@ -140,7 +141,7 @@ fn make_like(file: &File, old: &File) -> io::Result<()> {
 pub(super) fn temporary_name() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let process = std::process::id();
-    // The keys of a `RandomState` come from the system's randomness.
+    // A `RandomState` gets its keys from the system's random number generator.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(process);
     hasher.write_u64(COUNTER.fetch_add(1, Ordering::Relaxed));
@@ -155,18 +156,18 @@ pub(super) fn exchange_name(temporary: &str, target: &str, expected: &[u8], new:
     format!("{start}{}", &target[..floor(target, room)])
 }
 
-/// The content of a temporary file's name.
+/// The parts of a temporary file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Leftover<'a> {
     /// The process that made it.
     pub(super) process: u32,
-    /// The name of the file it was to be exchanged with, perhaps cut, and the fingerprints of the versions that may be
-    /// removed.
+    /// The name of the file it was to be exchanged with, perhaps truncated, and the fingerprints of the versions that
+    /// may be removed.
     pub(super) exchange: Option<(&'a str, [u64; 2])>,
 }
 
 impl<'a> Leftover<'a> {
-    /// Reads a file's name; `None` when it is not one that [`temporary_name`] makes.
+    /// Parses a file's name; `None` if it is not one that [`temporary_name`] makes.
     pub(super) fn parse(name: &'a str) -> Option<Leftover<'a>> {
         let mut parts = name.strip_prefix(PREFIX)?.splitn(5, '-');
         let process = parts.next()?.parse().ok()?;
@@ -205,7 +206,7 @@ pub(super) fn rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Resu
             Err(error) => return Err(error),
         }
     }
-    // Takes the name with an empty file, so that this call replaces its own file.
+    // Claims the name with an empty file, so that the rename replaces this call's own file.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(to.0, to.1, flags, NEW_FILE)?;
     renameat(from.0, from.1, to.0, to.1).map_err(|error| {

@@ -10,9 +10,10 @@ use std::path::Path;
 pub struct Trust<'a> {
     /// The user id of this process.
     pub user: u32,
-    /// The user who became root by `sudo` for this process; root trusts that user's files like its own.
+    /// The user who became root with `sudo` for this process; root trusts that user's files like its own.
     pub invoker: Option<u32>,
-    /// Folders whose memories are used whoever owns them: absolute paths, `/path/*` for all below one, `*` for all.
+    /// Folders whose memories are used, whoever owns them: absolute paths, `/path/*` for all below a folder, `*` for
+    /// all.
     pub safe: &'a [String],
 }
 
@@ -22,14 +23,14 @@ impl<'a> Trust<'a> {
         Trust { user, invoker: sudo_uid.filter(|_| user == 0).and_then(|id| id.parse().ok()), safe }
     }
 
-    /// Returns whether memories of this user are used.
+    /// Returns whether the memories of this user are trusted.
     pub(super) fn is_own(&self, owner: u32) -> bool {
         owner == self.user || self.invoker == Some(owner)
     }
 
     /// Returns whether the memory in this folder is used whoever owns it.
     pub(super) fn is_safe(&self, root: &Path) -> bool {
-        // `/var` is a link on some systems, and the list of folders need not resolve it.
+        // `/var` is a link on some systems, and the listed folders may be written with or without it resolved.
         let real = root.canonicalize();
         let is = |folder: &Path, of: &dyn Fn(&Path, &Path) -> bool| {
             of(root, folder) || real.as_ref().is_ok_and(|real| of(real, &folder.canonicalize().unwrap_or_default()))
@@ -54,7 +55,7 @@ mod tests {
         assert_eq!(owns(Trust::new(0, None, &[])), [true, false, false]);
         assert_eq!(owns(Trust::new(0, Some("1000"), &[])), [true, true, false]);
         assert_eq!(owns(Trust::new(0, Some("x"), &[])), [true, false, false]);
-        // Any process can set a variable; only root can be root by `sudo`.
+        // Any process can set the variable, so it counts only for root.
         assert_eq!(owns(Trust::new(1000, Some("1001"), &[])), [false, true, false]);
     }
 

@@ -1,8 +1,8 @@
-//! The random key of this user, from which the keys of all checksums are made.
+//! The random key of this user, from which the keys of all checksums are derived.
 //!
-//! The numbers that a file system has for a file are not secret: an archive can guess them if files have no birth time,
-//! and whoever creates a file system chooses them. The key is outside of every project, in the user's own folder, and
-//! is read only if nobody else could have read or written it.
+//! The inode number and times of a file are not secret: an archive can guess them if files have no birth time, and
+//! whoever creates a file system chooses them. The key is outside of every project, in the user's own folder, and is
+//! read only if nobody else could have read or written it.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::temp::{Access, Durability, PRIVATE_FILE};
 
 /// The name of the file.
 const KEY: &str = "key";
-/// What a mode gives to others than the user.
+/// The permission bits of everyone but the user.
 const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 /// The key of a process that has no folder for one.
 static OF_PROCESS: OnceLock<SealKey> = OnceLock::new();
@@ -38,12 +38,12 @@ impl UserKey {
         UserKey { folders, known: OnceLock::new() }
     }
 
-    /// Returns whether its caller named folders: a program that links the library may do without.
+    /// Returns whether the caller named folders, which a program that links the library need not do.
     pub(super) fn has_folders(&self) -> bool {
         !self.folders.is_empty()
     }
 
-    /// Returns the key that is kept, if there is one. Writes nothing.
+    /// Returns the stored key, if there is one. Writes nothing.
     pub(super) fn kept(&self) -> Option<SealKey> {
         self.first(read).ok()
     }
@@ -52,12 +52,13 @@ impl UserKey {
     ///
     /// # Errors
     ///
-    /// `NotFound` without folders, and the last one of the file system where none can be used.
+    /// `NotFound` without folders, and the last error of the file system if none of them can be used.
     pub(super) fn make_kept(&self) -> io::Result<SealKey> {
         self.first(make)
     }
 
-    /// Returns the key of the first folder that has one. That of the very first one stays: a later one only stands in for it.
+    /// Returns the key of the first folder that has one. Only the key of the very first folder is remembered: a later
+    /// folder is a mere substitute.
     fn first(&self, key_in: fn(&Path) -> io::Result<SealKey>) -> io::Result<SealKey> {
         if let Some(known) = self.known.get() {
             return Ok(*known);
@@ -73,8 +74,7 @@ impl UserKey {
         Err(failed)
     }
 
-    /// Returns why the key cannot be kept, if there is none yet and it cannot. Writes nothing, so it does not see that a disk
-    /// is full.
+    /// Returns why the key cannot be stored, if there is none yet. Writes nothing, so it does not notice a full disk.
     pub(super) fn problem(&self) -> Option<io::Error> {
         let refusal = |folder: &PathBuf| {
             let nearest = folder.ancestors().find(|above| above.exists())?;
@@ -92,17 +92,17 @@ impl UserKey {
         refusals.and_then(|mut refusals| refusals.pop())
     }
 
-    /// Returns the key that is kept; else that of this process, if it has sealed anything.
+    /// Returns the stored key, or else that of this process, if it has sealed anything.
     pub(super) fn get(&self) -> Option<SealKey> {
         self.kept().or_else(|| OF_PROCESS.get().copied())
     }
 
-    /// Does the same, and makes the key if there is none. One that cannot be kept is that of this process: what it seals is
-    /// foreign to every other one.
+    /// Does the same, and makes the key if there is none. A key that cannot be stored belongs to this process alone,
+    /// and no other process accepts what it seals.
     ///
     /// # Errors
     ///
-    /// That of the system where it has no random numbers.
+    /// That of the system if it has no random numbers.
     pub(super) fn make(&self) -> io::Result<SealKey> {
         if let Ok(kept) = self.make_kept() {
             return Ok(kept);
@@ -112,7 +112,8 @@ impl UserKey {
     }
 }
 
-/// Reads the key in a folder. No other user can make a file that passes: one of this user's that nobody else can read.
+/// Reads the key in a folder. No other user can make a file that passes, because it must be owned by this user and
+/// readable by nobody else.
 fn read(folder: &Path) -> io::Result<SealKey> {
     let mut file = Folder::open(folder)?.open_file(KEY)?;
     let stat = fstat(&file)?;
@@ -134,9 +135,10 @@ fn make(folder: &Path) -> io::Result<SealKey> {
     if opened.is_taken(KEY)? {
         match read(folder) {
             Err(error) if passes(&error) => return Err(error),
-            // Something else has the name in a folder that only this program uses; of a link, the link itself goes.
+            // Something else has the name, in a folder that only this program uses. A link is removed itself, not its
+            // target.
             Err(_) => opened.remove_file(KEY)?,
-            // Another process was quicker.
+            // Another process created it first.
             key => return key,
         }
     }
@@ -144,7 +146,7 @@ fn make(folder: &Path) -> io::Result<SealKey> {
     read(folder)
 }
 
-/// Returns whether a good key may be behind an error of reading it.
+/// Returns whether the key may be valid despite this error while reading it.
 fn passes(error: &io::Error) -> bool {
     [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::IO, Errno::STALE].iter().any(|errno| is_errno(error, *errno))
 }
@@ -192,7 +194,7 @@ mod tests {
         assert!(first != made && before.kept() == Some(first) && read(&third).unwrap() == first);
         let nowhere = UserKey::kept_in(vec![one]);
         assert!(nowhere.make_kept().is_err() && nowhere.kept().is_none());
-        // In this process it counts, also for another memory.
+        // In this process it counts, even for another memory.
         assert_eq!(Some(nowhere.make().unwrap()), UserKey::default().get());
     }
 }

@@ -9,12 +9,12 @@ use super::folder::{FileKind, Folder};
 pub(super) const MAX_DEPTH: usize = 32;
 /// How deep a folder of other programs is searched.
 const MAX_SOURCE_DEPTH: usize = 12;
-/// How many names are looked at in it in all.
+/// How many names are examined in it, in all.
 const MAX_NAMES: usize = 200_000;
-/// Folders in which nobody keeps what a person wrote.
+/// Folders in which nobody keeps handwritten files.
 const SKIPPED: [&str; 5] = [".git", ".ralph", "node_modules", "target", ".venv"];
 
-/// What a walk comes upon.
+/// What a walk encounters.
 pub(super) enum Visited<'a> {
     /// A name in a folder.
     Name(&'a Folder, &'a OsStr, FileKind),
@@ -95,7 +95,7 @@ impl Folder {
     }
 }
 
-/// Returns the path of what has this name in a folder.
+/// Returns the path of this name in a folder.
 pub(super) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

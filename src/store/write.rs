@@ -1,8 +1,8 @@
 //! Creates and replaces entry files; `moves.rs` moves and `remove.rs` removes them.
 //!
-//! Every call here is complete or does nothing: a file's bytes are on the disk before it gets its name, and the name is
+//! Every call here completes or does nothing: a file's bytes are on the disk before it gets its name, and the name is
 //! on the disk before the call returns. Only bytes that the caller has read are replaced; a version that an editor
-//! saves in between is kept. This file knows nothing about the content.
+//! saves in the meantime is kept. This file knows nothing about the content.
 
 use std::io;
 
@@ -32,7 +32,7 @@ pub enum Created {
 impl Store {
     /// Creates the file at `path`, and the folders that it needs, and makes it durable.
     ///
-    /// A taken name is left alone, whatever has it. The file gets the mode 0666 less the umask.
+    /// If anything has the name already, it is left alone. The file gets the mode 0666 minus the umask.
     ///
     /// # Errors
     ///
@@ -43,7 +43,8 @@ impl Store {
         self.restore(lock, path, bytes, None)
     }
 
-    /// Does what [`Store::create`] does, for a file that was removed: nobody can read it who could not read that one.
+    /// Like [`Store::create`], but for a file that was removed: nobody can read the new file who could not read the old
+    /// one.
     ///
     /// # Errors
     ///
@@ -71,14 +72,15 @@ impl Store {
     ///
     /// The file is checked again when the new bytes are on the disk, and then the two exchange names. So a version that
     /// was saved even after that check is not lost: it is kept in the archive as `<stem>.conflict-<now>.md`. If the
-    /// file system cannot exchange names, the last step is a plain rename right after the check. Equal bytes write
-    /// nothing. Returns where such a version is kept, for a person to look at: the new one does not contain it.
+    /// file system cannot exchange names, the last step is a plain rename right after the check. If the bytes are
+    /// equal, nothing is written. Returns where such a version is kept, for a person to look at: the new one does not
+    /// contain it.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if the file is gone or does not contain `expected`, and those of [`Store::create`]. The file
-    /// is then unchanged. Only if another program writes at the moment at which the disk fails, its version may be left
-    /// under another name, which [`Error::Conflict`] gives.
+    /// is then unchanged. The one exception: if another program writes at the very moment the disk fails, its version
+    /// may be left under another name, which [`Error::Conflict`] gives.
     pub fn replace(
         &self,
         lock: &Lock,
@@ -175,7 +177,7 @@ impl Store {
         self.folder(path)?.sync()
     }
 
-    /// Opens the folder at `path`, and creates its missing parts, each of which is written down first, durably.
+    /// Opens the folder at `path`, and creates its missing parts, each of which is durably logged first.
     fn make_entry_folders(&self, path: &str) -> io::Result<Folder> {
         let mut log = |folder: &str| self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"");
         self.folder("")?.make_folders(path, NEW_FOLDER, Durability::Synced, &mut log)
@@ -188,7 +190,8 @@ impl Store {
         Ok((self.make_entry_folders(folder)?, name))
     }
 
-    /// Opens the existing folder of the file at `path`, which must be a regular one, and returns it with the name.
+    /// Opens the existing folder of the file at `path`, which must be a regular file, and returns it with the file's
+    /// name.
     pub(super) fn open_file_parent<'a>(&self, action: &'static str, path: &'a str) -> Result<(Folder, &'a str)> {
         let failed = |error| explain(action, self.full_path(path), error);
         let (folder, name) = self.open_parent(path).map_err(failed)?;
@@ -200,7 +203,7 @@ impl Store {
     }
 }
 
-/// Refuses bytes that could be written and never read again.
+/// Refuses bytes that could be written but never read again.
 fn check_size(path: &str, bytes: &[u8]) -> Result<()> {
     if bytes.len() <= MAX_FILE_BYTES {
         return Ok(());

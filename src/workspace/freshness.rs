@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -335,7 +334,7 @@ impl Workspace {
     fn committed_or_why(&self, area: Area) -> std::result::Result<Committed, Failure> {
         // A repository can contain `cache` as a link to anywhere; the store checks every part.
         let folder = self.store.folder(&format!("cache/{}", index_name(area)))?;
-        let key = self.store.cache_key().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
+        let key = self.store.cache_key()?;
         Committed::open(folder, key, &boot())
     }
 

@@ -212,8 +212,12 @@ pub(crate) fn run(place: &Path, program: &Path, edits: usize, seed: u64) -> Outc
 fn committed(store: &Store, area: Area) -> Option<Committed> {
     let area = if matches!(area, Area::Archive) { "archive" } else { "live" };
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    Committed::open(store.folder(&format!("cache/{}/{area}", folder_name())).ok()?, store.cache_key()?, boot.trim())
-        .ok()
+    Committed::open(
+        store.folder(&format!("cache/{}/{area}", folder_name())).ok()?,
+        store.cache_key().ok()?,
+        boot.trim(),
+    )
+    .ok()
 }
 
 fn search(memory: &Memory, word: &str) -> Vec<(PathBuf, String)> {

@@ -182,7 +182,7 @@ fn give_titles(place: &Path, titles: usize, random: &mut Random, outcome: &mut O
         check_stem(&stem_for_title(&title, &|_| false), &place);
         let tag = format!("t{}", outcome.titles);
         let added = if random.below(10) == 0 {
-            memory.add(&Knowledge { tags: vec![tag], ..Knowledge::event("decision", &title).unwrap() })
+            Knowledge::event("decision", &title).and_then(|event| memory.add(&Knowledge { tags: vec![tag], ..event }))
         } else {
             memory.add(&Knowledge::new(&title, [tag], format!("Body {}.", outcome.titles)))
         };

@@ -84,6 +84,13 @@ fn the_index_matches_the_files_at_any_sampled_failure() {
     campaign(&["index", "index --rebuild"], Errors::Sampled);
 }
 
+#[test]
+fn state_that_cannot_be_opened_is_not_taken_for_missing() {
+    for case in ["undo", "restore, of a live entry"] {
+        assert_eq!(at(case, "openat2", ".ralph/state"), BTreeMap::from([(6, 3)]), "{case}");
+    }
+}
+
 /// What is replaced must be on the disk elsewhere first.
 #[test]
 fn a_text_whose_record_is_not_durable_is_not_replaced() {

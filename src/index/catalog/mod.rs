@@ -352,7 +352,7 @@ impl Catalog {
             index_is_known: index_id.is_none(),
             ..Catalog::default()
         };
-        let Some(key) = store.cache_key() else { return catalog };
+        let Ok(key) = store.cache_key() else { return catalog };
         let load = |index_id| ManifestFile { store, area, index_id, key }.load();
         let Some((header, table, stale)) = index_id.and_then(load) else { return catalog };
         (catalog.table, catalog.stale) = (table, stale);

@@ -32,7 +32,7 @@ impl SealedList {
             // A file that is not text counts as empty.
             let _ = file.take(self.max_bytes).read_to_string(&mut text);
         }
-        let Some(key) = workspace.store.cache_key() else { return Vec::new() };
+        let Ok(key) = workspace.store.cache_key() else { return Vec::new() };
         text.lines().filter_map(|line| serde_json::from_str(unsealed(line, key)?).ok()).collect()
     }
 

@@ -154,7 +154,7 @@ impl VectorCache {
 
     /// Returns how many dimensions they have; `None` if no vectors can be read.
     pub fn dimensions(&self, store: &Store) -> Option<usize> {
-        read_header(&mut store.open_cache(&self.name).ok()?, store.cache_key()?)
+        read_header(&mut store.open_cache(&self.name).ok()?, store.cache_key().ok()?)
     }
 
     /// Scans every vector; without a query all cosines are 0. A record that cannot be read does not count: its file is
@@ -259,7 +259,7 @@ impl VectorCache {
 
     /// Passes every intact record to `visit`, if the file has the wanted dimensions or none are wanted.
     fn each(&self, store: &Store, wanted: Option<usize>, visit: &mut dyn FnMut(&RecordHead, &[i8])) {
-        let (Some(key), Ok(mut file)) = (store.cache_key(), store.open_cache(&self.name)) else { return };
+        let (Ok(key), Ok(mut file)) = (store.cache_key(), store.open_cache(&self.name)) else { return };
         let Some(dimensions) = read_header(&mut file, key) else { return };
         if wanted.is_some_and(|wanted| wanted != dimensions) {
             return;

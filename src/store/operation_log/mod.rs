@@ -20,15 +20,15 @@ use crate::text::floor;
 
 /// How many operations can be taken back.
 pub(super) const MAX_OPERATIONS: usize = 100;
-/// How many bytes all of their files have at most, and so each of them. The older ones have at most as many again.
+/// The limit of all their files together, and so of each, in bytes. The older ones have the same limit.
 pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
-/// How many bytes a record has at most, without its text.
+/// The limit of a record without its text, in bytes.
 const MAX_RECORD: u64 = 16 * 1024;
-/// The beginning of the name of the folder of older operations, which are kept for the texts in them.
+/// The prefix of the folder of older operations, which are kept for the texts in them.
 const OLDER: &str = "older-";
-/// For how many days they are kept.
+/// How many days they are kept.
 const MAX_DAYS: i64 = 366;
-/// How many go at once because of their age: a wrong clock costs no more.
+/// How many are removed at once because of their age, so that a wrong clock costs no more.
 const MAX_AGED: usize = 2;
 /// How many bytes are read to find out whether a file was written here: a header has about 100.
 const HEAD_BYTES: u64 = 4 * 1024;
@@ -49,7 +49,7 @@ pub(super) struct Current {
     pub(super) command: String,
     pub(super) at: Option<DateTime<Utc>>,
     pub(super) undoes: Option<u64>,
-    /// Whether it puts its own changes back. That needs no records: after it, there is no change to undo.
+    /// Whether it reverts its own changes. That needs no records, because no change is left to undo.
     pub(super) puts_back: bool,
     /// Its file, from its first change on.
     pub(super) file: Option<OperationFile>,
@@ -72,7 +72,8 @@ pub(super) struct OperationFile {
     pub(super) net: NetChanges,
 }
 
-/// Everything that its thread changes is one operation until this is dropped; inside of another one, until that is.
+/// Everything that its thread changes is one operation until this is dropped, or, inside another scope, until that one
+/// is.
 #[derive(Debug)]
 pub struct OperationScope {
     log: Arc<UndoLog>,
@@ -84,7 +85,7 @@ impl UndoLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives `to` the operation of this thread, if one has begun.
+    /// Calls `to` with the operation of this thread, if one has begun.
     pub(super) fn with_current<T>(&self, to: impl FnOnce(&mut Current) -> T) -> Option<T> {
         self.threads().get_mut(&thread::current().id()).map(to)
     }
@@ -143,11 +144,12 @@ impl OperationFile {
         self.size + MAX_RECORD + text.len() as u64 <= MAX_BYTES
     }
 
-    /// Writes a record down. One with a text is on the disk when this returns: soon the text is nowhere else.
+    /// Writes a record. If it has a text, it is on disk when this returns, because the text will soon exist nowhere
+    /// else.
     pub(super) fn append(&mut self, change: &LoggedChange, text: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::new();
         let sum = append(&mut bytes, change, text, (self.key, self.sum))?;
-        // A part that is written in part is not whole, and none after it would be read.
+        // After a part that was only half written, no further part would be read.
         let cut_back = |_: &io::Error| drop(self.file.set_len(self.size));
         (&self.file).write_all(&bytes).inspect_err(cut_back)?;
         if !text.is_empty() {
@@ -161,8 +163,8 @@ impl OperationFile {
         Ok(())
     }
 
-    /// Removes the file if the operation changed nothing. Else those of the others that are over the limits go to the
-    /// older operations, if they have texts. A failure only leaves more than there should be.
+    /// Removes the file if the operation changed nothing. Otherwise, other operations over the limits are moved to the
+    /// older ones if they have texts, and removed if not. A failure only leaves more files than there should be.
     pub(super) fn close(self) {
         if self.net.is_empty() {
             let _ = self.folder.remove_file(&name_of(self.number));
@@ -182,7 +184,7 @@ impl OperationFile {
         }
     }
 
-    /// Moves a file to the older operations if there are texts in it, else removes it. Returns whether it was moved.
+    /// Moves a file to the older operations if it has texts, and otherwise removes it. Returns whether it was moved.
     fn retire(&self, number: u64, name: &str) -> io::Result<bool> {
         match read_operation(&self.folder, name, number, self.key) {
             Ok(Some(operation)) if operation.has_text() => {
@@ -194,7 +196,8 @@ impl OperationFile {
         }
     }
 
-    /// Opens the folder of older operations, and creates it if it is missing. Those of other places go: nothing reads them.
+    /// Opens the folder of older operations, and creates it if it is missing. Such folders from other places are
+    /// removed, because nothing reads them.
     fn make_older(&self) -> io::Result<Folder> {
         let own = older_name(self.key);
         if self.folder.stat_of(&own).is_err() {
@@ -207,7 +210,7 @@ impl OperationFile {
         self.folder.make_folders(&own, Mode::RWXU, Durability::Unsynced, &mut |_| Ok(()))
     }
 
-    /// Removes the oldest operations that are too many bytes or too old.
+    /// Removes the oldest operations beyond the size limit or the age limit.
     fn remove_oldest(&self) -> io::Result<()> {
         let older = self.make_older()?;
         let found = numbers(&older)?;
@@ -231,7 +234,7 @@ pub(super) fn older_name(key: SealKey) -> String {
     format!("{OLDER}{}", hex_digits(&key.derive("older operations", b"").sum(&[])[..8]))
 }
 
-/// Reads an operation; `None` if it was not written here. Of a file from elsewhere only the beginning is read.
+/// Reads an operation; `None` if it was not written here. Only the beginning of a file from elsewhere is read.
 pub(super) fn read_operation(
     folder: &Folder,
     name: &str,
@@ -246,7 +249,7 @@ pub(super) fn read_operation(
     Ok(LoggedOperation::read(bytes, number, key))
 }
 
-/// Returns whether a file begins with the header of the operation of this number, written here.
+/// Returns whether a file begins with a header, written here, of the operation with this number.
 pub(super) fn is_own(folder: &Folder, name: &str, number: u64, key: SealKey) -> Result<bool, Unreadable> {
     let mut head = Vec::new();
     folder.open_file(name)?.take(HEAD_BYTES).read_to_end(&mut head)?;

@@ -1,9 +1,9 @@
 //! The format of an operation's file below `state/undo/`: a header, and a record before each change.
 //!
-//! A part is a line of JSON, then raw bytes of the length that the line gives, then a line with a checksum. The checksum
-//! is chained: it covers the one before, and its key depends on this user, machine and folder (see
+//! A part is a line of JSON, then as many raw bytes as the line says, then a line with a checksum. The checksum is
+//! chained: it covers the one before, and its key depends on this user, machine and folder (see
 //! [`Store::state_key`](super::super::layout::Store::state_key)). So a file from elsewhere has no valid part, and one
-//! whose writer was killed ends with its last whole part. Everything here is pure.
+//! whose writer was killed ends with its last complete part. Everything here is pure.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,9 +24,9 @@ pub(crate) enum LoggedChange {
     Create { path: String, after: u64 },
     /// The bytes of a file were replaced; the record has the old ones.
     Replace { path: String, before: u64, after: u64 },
-    /// A file got another path.
+    /// A file was moved.
     Move { from: String, to: String, bytes: u64 },
-    /// A file was removed; the record has its bytes. `mode` is that of the file: who could read it.
+    /// A file was removed; the record has its bytes. `mode` is the mode of the file, which says who could read it.
     Remove {
         path: String,
         before: u64,
@@ -35,7 +35,8 @@ pub(crate) enum LoggedChange {
     },
     /// A folder was created.
     Folder { path: String },
-    /// The operation changed more than one file of the log has room for. Each of its files has this, and its texts.
+    /// The operation changed more than one log file has room for. Each of its files has this record and its share of
+    /// the texts.
     TooLarge,
     /// This operation and all before it were removed from the log: the next one has a higher number.
     Forgotten,
@@ -77,7 +78,7 @@ struct Line<Content> {
     n_bytes: usize,
 }
 
-/// An operation, as far as its file is whole.
+/// An operation, up to the last complete part of its file.
 #[derive(Debug)]
 pub(crate) struct LoggedOperation {
     pub(crate) head: OperationHead,
@@ -101,12 +102,12 @@ impl LoggedOperation {
         Some(LoggedOperation { head, changes, bytes })
     }
 
-    /// Returns the changes in order, each with the bytes before it where they would be lost.
+    /// Returns the changes in order, each with the earlier bytes if the change loses them.
     pub(crate) fn changes(&self) -> impl DoubleEndedIterator<Item = (&LoggedChange, &[u8])> {
         self.changes.iter().map(|(change, range)| (change, &self.bytes[range.clone()]))
     }
 
-    /// Returns whether nothing of the operation is in the log any more, but its number.
+    /// Returns whether only the number of the operation is left in the log.
     pub(in crate::store) fn is_forgotten(&self) -> bool {
         self.changes.iter().any(|(change, _)| *change == LoggedChange::Forgotten)
     }
@@ -122,7 +123,7 @@ impl LoggedOperation {
     }
 }
 
-/// Appends a part to `file` behind the one with the checksum `before`, and returns its checksum.
+/// Appends a part to `file` after the one with the checksum `before`, and returns its checksum.
 pub(super) fn append<Content: Serialize>(
     file: &mut Vec<u8>,
     content: &Content,
@@ -139,7 +140,7 @@ pub(super) fn append<Content: Serialize>(
 }
 
 /// Returns the content of the part that begins at `start`, the place of its raw bytes, its end and its checksum; `None`
-/// if it is not whole, has another key, or follows another part than the one with the checksum `before`.
+/// if it is incomplete, has another key, or does not follow the part with the checksum `before`.
 fn part<Content: for<'a> Deserialize<'a>>(
     bytes: &[u8],
     start: usize,
@@ -159,8 +160,8 @@ fn part<Content: for<'a> Deserialize<'a>>(
     ))
 }
 
-/// Returns whether a file begins with the header of the operation with this number, written here. The bytes may end
-/// behind the header.
+/// Returns whether a file begins with a header, written here, of the operation with this number. The bytes may end
+/// after the header.
 pub(in crate::store) fn begins_with_head(bytes: &[u8], number: u64, key: SealKey) -> bool {
     part::<OperationHead>(bytes, 0, (key, FIRST)).is_some_and(|(head, ..)| head.number == number)
 }
@@ -237,10 +238,10 @@ mod tests {
         assert!(LoggedOperation::read(bytes.clone(), 7, key(6)).is_none());
         assert!(LoggedOperation::read(bytes.clone(), 8, key(5)).is_none(), "it has another operation's name");
         assert!(begins_with_head(&bytes[..ends[0]], 7, key(5)) && !begins_with_head(&bytes, 7, key(6)));
-        // A part that is taken out breaks the chain.
+        // Removing a part breaks the chain.
         let without = [&bytes[..ends[0]], &bytes[ends[1]..]].concat();
         assert_eq!(LoggedOperation::read(without, 7, key(5)).unwrap().changes.len(), 0);
-        // Checksums can be read; a part of another one's making does not follow from them.
+        // Checksums are readable, but do not allow anyone to forge the next part.
         let mut forged = bytes.clone();
         let last = bytes[bytes.len() - SUM_LINE..].to_vec();
         let change = LoggedChange::Folder { path: "evil".to_owned() };

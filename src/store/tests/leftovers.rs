@@ -6,7 +6,7 @@ use super::{Fixture, now};
 use crate::store::replace_file::WriteStep;
 use crate::store::temp::{Leftover, exchange_name, temporary_name};
 
-/// The number of a process that cannot exist.
+/// The id of a process that cannot exist.
 const DEAD: u32 = u32::MAX;
 
 #[test]
@@ -47,7 +47,7 @@ fn leftovers_are_removed_everywhere_and_nothing_else_is() {
     let dead = format!(".tmp-{DEAD}-0123456789abcdef");
     let alive = format!(".tmp-{}-0123456789abcdef", std::process::id());
     let mut expected = Vec::new();
-    // While this process has the lock, no other one writes to its folders, whatever its number.
+    // While this process holds the lock, no other process writes to its folders, whatever its id.
     for folder in ["knowledge/", "knowledge/a/b/", "journal/run-1a2b3c4d/", "archive/knowledge/", "state/"] {
         expected.extend([&dead, &alive].map(|name| format!("{folder}{name}")));
     }

@@ -69,7 +69,7 @@ fn a_removed_lock_file_locks_nobody() {
     let held = fixture.lock();
     let open = fs::File::open(fixture.store.state().join("lock")).unwrap();
     fs::remove_dir_all(fixture.store.state()).unwrap();
-    // The old file is still locked, and no process can find it: the new one counts.
+    // The old file is still locked, but no process can find it; only the new one counts.
     assert!(open.try_lock().is_err());
     let new = fixture.lock();
     drop(held);
@@ -153,7 +153,7 @@ fn a_killed_holder_is_noticed() {
 fn taking_the_cache_lock_after_a_kill_sweeps() {
     let fixture = Fixture::new();
     drop(fixture.store.cache_lock().unwrap());
-    // No process has this number: it is beyond the range of Linux.
+    // No process has this id: it is beyond the range of Linux.
     let (dead, alive) = (".tmp-4194305-0123456789abcdef", format!(".tmp-{}-0123456789abcdef", std::process::id()));
     fixture.put(&format!("cache/deep/{dead}"), "x");
     fixture.put(&format!("cache/{alive}"), "x");

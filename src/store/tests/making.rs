@@ -67,7 +67,7 @@ fn new_files_follow_the_umask() {
     fixture.store.create(&fixture.lock(), "knowledge/a.md", b"").unwrap();
     fixture.put("plain.md", "");
     let mode = |path| fs::metadata(fixture.store.memory().join(path)).unwrap().permissions().mode();
-    // What the standard library makes is 0666 less the umask too.
+    // The standard library, too, creates files with 0666 minus the umask.
     assert_eq!(mode("knowledge/a.md"), mode("plain.md"));
 }
 
@@ -266,7 +266,7 @@ fn files_of_an_open_folder_are_its_own() {
     folder.replace_file("two", b"2").unwrap();
     folder.open_lock_file("lock").unwrap();
     assert!(fixture.root().join("aside/index-v1/live/two").exists());
-    // No link is followed, and one that is in the way is replaced or removed itself.
+    // No link is followed; one that is in the way is itself replaced or removed.
     std::os::unix::fs::symlink(outside.path().join("x"), fixture.root().join("aside/index-v1/live/link")).unwrap();
     assert!(folder.open_file("link").is_err() && folder.open_lock_file("link").is_err());
     assert!(folder.create_private("link").is_err());

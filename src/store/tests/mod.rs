@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use super::folder::Abilities;
 use super::{Lock, Store};
 
-/// The operations that every file system here supports, and those of the poorest.
+/// The operations that every file system here supports, down to those of the most limited one.
 const ALL_ABILITIES: [Abilities; 3] = [
     Abilities { rename_flags: true, hard_links: true },
     Abilities { rename_flags: false, hard_links: true },
@@ -86,7 +86,7 @@ impl Fixture {
         mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
     }
 
-    /// Returns every path below `.ralph/` but those of locks and of the undo log, sorted; folders end in `/`.
+    /// Returns every path below `.ralph/`, sorted, except those of locks and the undo log; folders end in `/`.
     fn tree(&self) -> Vec<String> {
         let mut paths = Vec::new();
         walk(self.store.memory(), "", &mut paths);

@@ -1,4 +1,4 @@
-//! Opening and reading: what is refused, and what the file system says.
+//! Opening and reading: what is refused, and what the metadata says.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -96,7 +96,7 @@ fn memory_may_be_removed_and_made_again() {
     assert_eq!(read(&fixture, "knowledge/a.md"), "new");
 }
 
-/// Returns what reading the file at a path gives: its text, or a word for the reason why it is not read.
+/// Returns what reading the file at a path gives: its text, or a word for why it is not read.
 fn read(fixture: &Fixture, path: &str) -> String {
     match fixture.store.read(path) {
         Ok(read) => String::from_utf8(read.bytes).unwrap(),
@@ -151,7 +151,7 @@ fn only_regular_files_on_a_plain_path_are_read() {
         ("knowledge/sub/a.md/b.md", "missing"),
     ] {
         assert_eq!(read(&fixture, path), expected, "{path}");
-        // No folder is there either, and the way of systems without `openat2` gives the same answer.
+        // There is no folder either, and the path for systems without `openat2` gives the same answer.
         match expected {
             "InvalidInput" => {
                 let folder = fixture.store.folder(path);

@@ -13,7 +13,7 @@ use crate::store::folder::{Abilities, Folder};
 use crate::store::outside::write_file;
 use crate::store::replace_file::WriteStep;
 
-/// What a tick and a set-up replace.
+/// What ticking a task and `setup` replace.
 const OLD: &[u8] = b"- [ ] write the parser\n";
 const NEW: &[u8] = b"- [x] write the parser\n";
 const SAVED: &[u8] = b"- [ ] write the parser\n- [ ] and the printer\n";

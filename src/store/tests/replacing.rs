@@ -75,7 +75,7 @@ fn state(path: &Path) -> String {
     }
 }
 
-/// Calls `check` for each of the actions at each step, with what the action makes of a file.
+/// Calls `check` for each of the actions at each step, with what the action turns a file into.
 fn at_each_step(check: impl Fn(Abilities, WriteStep, &dyn Fn(&Path), &str)) {
     for act in ACTIONS {
         let place = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn what_another_program_does_to_an_entry_meanwhile_is_kept() {
         let mut meanwhile = at(step, || act(&path));
         let replaced = fixture.store.replace_with(&fixture.lock(), A, b"old", b"new", now(), &mut meanwhile);
         let case = format!("{abilities:?} {step:?} {made}: {replaced:?}");
-        // The exchange displaces whatever came into the place of the file.
+        // The exchange displaces whatever took the file's place.
         if step == WriteStep::Checked && abilities.rename_flags && made != "nothing" {
             let kept = replaced.unwrap().unwrap();
             assert_eq!(kept, "archive/knowledge/a.conflict-20260217T120000Z.md", "{case}");
@@ -196,7 +196,7 @@ fn other_bytes_are_a_conflict() {
     fixture.link(A, "link.md");
     let replace =
         |path, old: &str, new: &str| fixture.store.replace(&lock, path, old.as_bytes(), new.as_bytes(), now());
-    // A prefix, an extension, and bytes that are the new ones already.
+    // A prefix, an extension, and bytes that already are the new ones.
     for (old, new) in [("old", "new"), ("their", "new"), ("theirs.", "new"), ("old", "theirs")] {
         assert_conflict(replace(A, old, new));
     }

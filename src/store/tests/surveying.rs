@@ -1,4 +1,4 @@
-//! Surveys without changes.
+//! Surveys, which change nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::{Fixture, walk};
 use crate::store::{FolderState, LockState, Paths};
 
-/// The number of a process that cannot be.
+/// The id of a process that cannot exist.
 const DEAD: u32 = u32::MAX;
 
 fn nanoseconds(time: SystemTime) -> i64 {
@@ -49,7 +49,7 @@ fn the_access_to_a_folder_is_reported() {
     fixture.link("cache", "knowledge");
     assert_eq!(state("knowledge"), FolderState::Blocked);
     fs::set_permissions(fixture.store.cache(), fs::Permissions::from_mode(0o555)).unwrap();
-    // Nothing is refused to root.
+    // Root is refused nothing.
     let may_do_all = fs::write(fixture.store.cache().join("probe"), "x").is_ok();
     assert_eq!(state("cache"), if may_do_all { FolderState::Writable } else { FolderState::ReadOnly });
     fs::set_permissions(fixture.store.cache(), fs::Permissions::from_mode(0o755)).unwrap();

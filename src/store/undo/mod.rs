@@ -1,11 +1,10 @@
 //! The log of changes in `state/undo/`, with one file for each operation that can be taken back.
 //!
 //! Every change of an entry file is logged before it is made, only here, so that no command can forget it. A change
-//! that cannot be written down is not made. A replaced or removed text exists nowhere else, so its record is on disk
-//! before the file changes. Other records may be lost in a power cut. Older operations cannot be taken back, but stay
-//! for their texts. The log belongs to one user, machine and folder, and is never committed. A record that came with
-//! the memory, or that another user wrote, is never read. It is removed once it is older than the records that are
-//! kept.
+//! that cannot be logged is not made. A replaced or removed text exists nowhere else, so its record is on disk before
+//! the file changes. Other records may be lost in a power cut. Older operations cannot be taken back, but are kept for
+//! their texts. The log belongs to one user, machine and folder, and is never committed. A record that came with the
+//! memory, or that another user wrote, is never read. It is removed once it is older than the records that are kept.
 
 use std::io;
 use std::path::PathBuf;
@@ -27,8 +26,8 @@ use crate::error::Result;
 
 /// The folder below `state/`.
 const FOLDER: &str = "undo";
-/// The highest number that a file from elsewhere may have. It is passed over, and one with a higher number is removed: no
-/// number would be left.
+/// The highest number that a file from elsewhere may have. Such a file is skipped; one with a higher number is removed,
+/// because it could leave no number free.
 const MAX_FOREIGN: u64 = 99_999_999;
 
 impl Store {
@@ -42,7 +41,7 @@ impl Store {
         self.undo_log.with_current(|current| current.undoes = Some(number));
     }
 
-    /// Notes that this thread's operation puts back its own changes from now on.
+    /// Notes that this thread's operation reverts its own changes from now on.
     pub(crate) fn puts_back(&self) {
         self.undo_log.with_current(|current| current.puts_back = true);
     }
@@ -52,7 +51,7 @@ impl Store {
         self.undo_log.with_current(|current| current.file.as_ref().map(|file| file.number)).flatten()
     }
 
-    /// Writes down a change that is about to be made, with the bytes that it would lose.
+    /// Logs a change that is about to be made, with the bytes that it would lose.
     pub(super) fn before(&self, change: &LoggedChange, raw: &[u8]) -> io::Result<()> {
         let write_down = |current: &mut Current| {
             if current.puts_back {
@@ -60,12 +59,12 @@ impl Store {
             }
             let mut file = match current.file.take() {
                 Some(file) if file.has_room(raw) => file,
-                // What takes back an operation can be taken back itself.
+                // An operation that takes back another must itself fit into the log, so that it can be taken back.
                 Some(file) if current.undoes.is_some() => {
                     current.file = Some(file);
                     return Err(io::Error::other("an operation has more text than the log keeps, which is 32 MiB"));
                 }
-                // Its other changes are in another file. It cannot be taken back, and its texts are kept all the same.
+                // Its further changes go to another file. It cannot be taken back, but its texts are kept.
                 Some(mut full) => {
                     full.append(&LoggedChange::TooLarge, b"")?;
                     full.close();
@@ -84,7 +83,7 @@ impl Store {
         })
     }
 
-    /// Notes that the change that was written down last was made.
+    /// Notes that the last logged change was made.
     pub(super) fn after(&self, change: &LoggedChange) {
         self.undo_log.with_current(|current| current.file.iter_mut().for_each(|file| file.net.add(change)));
     }
@@ -98,7 +97,7 @@ impl Store {
         OperationFile::create(folder, &head, changes, key)
     }
 
-    /// Opens the folder, and creates it if it is missing. Something else of its name came with the memory: it is
+    /// Opens the folder, and creates it if it is missing. Anything else with its name came with the memory, and is
     /// removed.
     fn make_undo_folder(&self) -> io::Result<Folder> {
         let state = self.folder("state")?;
@@ -108,7 +107,7 @@ impl Store {
             Err(_) => {}
         }
         let folder = state.make_folders(FOLDER, rustix::fs::Mode::RWXU, Durability::Synced, &mut |_| Ok(()))?;
-        // Somebody else may have created `state/`.
+        // Something else may have created `state/`.
         self.folder("")?.sync()?;
         Ok(folder)
     }
@@ -117,8 +116,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`crate::error::Error::Io`] if the log, or a file of it, cannot be read: the operation before that is not the
-    /// newest one. What another user wrote is left out, since this one may not read it.
+    /// [`crate::error::Error::Io`] if the log or one of its files cannot be read: the operation before that file would
+    /// not be the newest one. Files of another user are left out, because this one may not read them.
     pub(crate) fn operations(&self) -> Result<Vec<LoggedOperation>> {
         let Some(key) = self.log_key()? else { return Ok(Vec::new()) };
         let mut operations = Vec::new();
@@ -130,8 +129,8 @@ impl Store {
         Ok(operations)
     }
 
-    /// Calls `visit` with each operation that was written here, the newest first, and with the older ones, which are kept
-    /// for their texts.
+    /// Calls `visit` with each operation that was written here, the newest first, including the older ones, which are
+    /// kept for their texts.
     ///
     /// # Errors
     ///
@@ -175,12 +174,12 @@ impl Store {
         Ok(())
     }
 
-    /// Removes all operations from the log, and returns how many there were. Their numbers are not used again: a person may
-    /// still name one.
+    /// Removes all operations from the log, and returns how many there were. Their numbers are not reused, because a
+    /// person may still name one.
     ///
     /// # Errors
     ///
-    /// [`crate::error::Error::Io`]. Operations that were removed before stay so.
+    /// [`crate::error::Error::Io`]. Operations that were removed before stay removed.
     pub(crate) fn forget_operations(&self, lock: &Lock) -> Result<usize> {
         lock.assert_guards(Guarded::Entries);
         let n_operations = self.operations()?.len();
@@ -207,7 +206,7 @@ struct UnwritableLog {
     source: io::Error,
 }
 
-/// Returns a number after all that are taken, whatever has them.
+/// Returns a number higher than all taken ones, whatever took them.
 fn next_number(folder: &Folder, key: SealKey) -> io::Result<u64> {
     let mut found = numbers(folder)?;
     while let Some((number, name)) = found.pop() {
@@ -218,7 +217,7 @@ fn next_number(folder: &Folder, key: SealKey) -> io::Result<u64> {
             Ok(true) => return Ok(number + 1),
             // It may be the newest operation.
             Err(Unreadable::Io(error)) if !folder.is_of_other_user(&name) => return Err(error),
-            // One that stays does no harm: no operation gets its number.
+            // If it stays, it does no harm: no operation gets its number.
             _ => drop(folder.remove_any(&name)),
         }
     }

@@ -20,7 +20,7 @@ fn text(number: u8) -> Vec<u8> {
     vec![number; crate::entry::MAX_FILE_BYTES]
 }
 
-/// Creates an entry of this name, in an operation of its own.
+/// Creates an entry with this name, in an operation of its own.
 fn create(store: &Store, name: &str) {
     let lock = store.lock(Duration::ZERO).unwrap();
     store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
@@ -64,7 +64,7 @@ fn an_operation_over_the_limit_keeps_its_texts_and_cannot_be_taken_back() {
     // The first file is full, so it is one of the older ones at once.
     assert_eq!(found, [(2, true)]);
     assert_eq!(texts(&store), (0..40).rev().collect::<Vec<u8>>());
-    // The newest ones take their place. Their texts stay, until all of them are too many bytes together.
+    // The newest ones take their place. Their texts stay until all of them together exceed the limit.
     replace_each(&store, 40..80);
     assert_eq!((numbers(&store).len(), numbers(&store)[0]), (31, 42));
     assert_eq!(texts(&store), (31..80).rev().collect::<Vec<u8>>());
@@ -164,7 +164,8 @@ fn what_came_with_the_memory_neither_stops_a_write_nor_hides_the_log() {
         create(&store, &format!("b-{number}"));
     }
     assert_eq!((numbers(&store).len(), numbers(&store)[0]), (99, 399));
-    // What is older than the operations that are kept goes; only what is too deep for any file of this program stays.
+    // Whatever is older than the kept operations is removed; only what is nested deeper than this program's own files
+    // stays.
     assert_eq!(std::fs::read_dir(&log).unwrap().count(), 101);
 }
 

@@ -188,6 +188,10 @@ fn operation(registers: &user_regs_struct) -> Option<(&'static str, Does, About)
         libc::SYS_ftruncate => ("ftruncate", Does::Changes, Descriptor(0)),
         libc::SYS_fchmod => ("fchmod", Does::Changes, Descriptor(0)),
         libc::SYS_fchown => ("fchown", Does::Changes, Descriptor(0)),
+        // A shared lock is taken to read.
+        libc::SYS_flock if argument(1) & u64::from(libc::LOCK_SH.unsigned_abs()) != 0 => {
+            ("flock", Does::Reads, Descriptor(0))
+        }
         libc::SYS_flock => ("flock", Does::Changes, Descriptor(0)),
         libc::SYS_fcntl if argument(1) == u64::from(libc::F_DUPFD_CLOEXEC.unsigned_abs()) => {
             ("fcntl", Does::Doubles, Descriptor(0))

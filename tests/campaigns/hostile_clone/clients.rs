@@ -89,9 +89,10 @@ pub(crate) struct Stranger {
 }
 
 impl Stranger {
-    /// Returns whether the file is in a project as it was written: neither it nor a folder above it is a link.
+    /// Returns whether the file is in a project as it was written: neither it nor a folder above it is a link, unless that
+    /// is what is wrong with it.
     pub(super) fn is_there(&self, project: &Path) -> bool {
-        self.path.ancestors().all(|path| !project.join(path).is_symlink())
+        self.kind == Kind::Odd || self.path.ancestors().all(|path| !project.join(path).is_symlink())
     }
 
     /// Returns what was done to the file.

@@ -239,7 +239,6 @@ fn plant(
     // Last, since nothing can be written through them.
     if kinds.contains(&OUTER_LINKS) {
         outer_links::plant(project, own, outside, random);
-        strangers.retain(|stranger| stranger.is_there(project));
     }
     if kinds.contains(&"folders in the way") {
         in_the_way(&memory, random);
@@ -247,6 +246,7 @@ fn plant(
     if kinds.contains(&"links") {
         links(&memory, outside, random);
     }
+    strangers.retain(|stranger| stranger.is_there(project));
     names.clients = strangers.iter().map(|stranger| stranger.client).collect();
     (names, strangers)
 }

@@ -109,7 +109,7 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Re
 /// Gives the editor's copy its text: that of the entry, or what an earlier call kept with what changed since.
 fn begin(ui: &mut Ui<'_>, old: &EntryText, draft: &EntryDraft<'_>, is_retry: bool) -> anyhow::Result<()> {
     let usage = |message: String, hint: String| anyhow::Error::from(UsageError::new(message, hint));
-    if !draft.is_kept() {
+    if !draft.is_kept()? {
         if is_retry {
             return Err(usage(format!("no copy of `{}` was kept", old.id), "leave `--retry` out".to_owned()));
         }
