@@ -112,6 +112,8 @@ fn locate(head: &str) -> Fault {
     let message = message.split(" at line ").next().unwrap_or_default();
     let hint = if message.contains("mapping values are not allowed") {
         "put the value in double quotes: a colon and a space inside it begin another value"
+    } else if message.contains("expected a YAML mapping") {
+        "write each field as `key: value`, with a space after the colon"
     } else if message.contains("cannot start any token") {
         "put the value in double quotes, and indent with spaces, not tabs"
     } else {

@@ -53,7 +53,9 @@ fn tags_of(title: &str, body: &str, heads: impl Iterator<Item = Head>) -> Vec<St
     }
     let of_near: Vec<&String> = near.iter().flat_map(|(_, head)| &head.tags).collect();
     let is_shared = |tag: &String| of_near.iter().filter(|other| **other == tag).count() > 1;
-    let of_title = words(title).into_iter().filter(|word| !is_negation(word) && !content_words(word).is_empty());
+    let of_title = words(title)
+        .into_iter()
+        .filter(|word| !is_negation(word) && !content_words(word).is_empty() && names_something(word));
     let of_title: Vec<String> = of_title.collect();
     let mut tags: Vec<String> = Vec::new();
     let chosen = of_near.iter().copied().filter(|tag| is_said(tag) || is_shared(tag)).chain(&of_title);
@@ -64,6 +66,11 @@ fn tags_of(title: &str, body: &str, heads: impl Iterator<Item = Head>) -> Vec<St
     }
     // A title of nothing but common words.
     if tags.is_empty() { words(title).into_iter().take(1).collect() } else { tags }
+}
+
+/// Returns whether a word can be a tag of its own: no number and no single letter.
+fn names_something(word: &str) -> bool {
+    word.chars().nth(1).is_some() && word.chars().any(char::is_alphabetic)
 }
 
 #[cfg(test)]
@@ -91,6 +98,7 @@ mod tests {
         check("Checkpoints", "Those of sqlite.", &["sqlite", "locks", "checkpoints"]);
         check("Never deploy on Fridays", "Ask first.", &["deploy", "fridays"]);
         check("How it is", "So.", &["how"]);
+        check("Uses 2 keys of x", "So.", &["keys"]);
         check("…", "So.", &[]);
     }
 }

@@ -133,7 +133,7 @@ fn invalid_elements_are_refused() {
     refused("<knowledge tags=\"a\">x</knowledge>", &["line 1: <knowledge> without a title"]);
     refused("<knowledge tags=\"a\" title=\"t\"> </knowledge>", &["line 1: <knowledge> is empty"]);
     refused("<journal></journal>", &["line 1: <journal> is empty"]);
-    refused("<journal>\nx", &["line 1: <journal> is never closed"]);
+    refused("<journal>\nx", &["line 1: <journal> has no </journal> after it"]);
     refused("<next-model>the big one</next-model>", &["line 1: <next-model> does not name a model in one word"]);
     refused("<next-model>--yes</next-model>", &["line 1: <next-model> does not name a model in one word"]);
     refused(

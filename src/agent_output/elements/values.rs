@@ -33,7 +33,11 @@ pub(super) enum Skip {
 pub(super) fn value(element: &Element<'_>) -> Result<Sigil, Skip> {
     let refused = |reason: &str| Err(Skip::Refused(reason.to_owned()));
     let Some(content) = element.content else {
-        return if element.is_first { refused("is never closed") } else { Err(Skip::Prose) };
+        return if element.is_first {
+            refused(&format!("has no </{}> after it", element.of.name))
+        } else {
+            Err(Skip::Prose)
+        };
     };
     if let ElementKind::Fact { is_learning } = element.of.kind {
         return fact(element, content, is_learning);

@@ -96,7 +96,6 @@ fn simple(error: &Error) -> Option<&'static str> {
         Error::NothingToRedo => "`undo --redo` brings back what `undo` took back, until the next change",
         Error::NotUndoable { .. } => "`ralph-memory undo --list` numbers the other operations",
         Error::TitleTaken { .. } => "choose another title; if that entry says the same, archive one of the two",
-        Error::InvalidEdit { .. } => "`ralph-memory edit --retry` opens your text again",
         Error::AlreadyArchived { .. } => "`ralph-memory restore` brings it back",
         Error::OutsideRoot { .. } => {
             "the memory contains only plain files and folders; replace the link with its target"

@@ -50,6 +50,13 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: Vec<EntrySummary>, quer
     Ok(listed)
 }
 
+/// Returns what a list says behind an entry that is not current.
+pub(crate) fn marks(entry: &EntrySummary) -> String {
+    let marks = [(entry.archived, "archived"), (entry.expired, "expired"), (entry.superseded, "superseded")];
+    let marks: Vec<&str> = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+    if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) }
+}
+
 /// Changes every text of an answer, and shortens each list to this many items.
 pub(crate) fn each_text(value: &mut Value, most: usize, change: &dyn Fn(&str) -> String) {
     match value {

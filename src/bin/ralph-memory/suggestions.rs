@@ -42,7 +42,7 @@ const OPTIONS: [(&[&str], &[&str]); 11] = [
     (&["--tag", "--label", "--labels", "-t"], &["--tags", "--tag"]),
     (&["--tags"], &["--tag"]),
     (&["-m", "--message", "--text", "--content", "--description"], &["--body", "--description"]),
-    (&["--title", "--name", "--subject"], &["--title", "TITLE"]),
+    (&["--title", "--name", "--subject"], &["--title", "\"TITLE\""]),
     (&["-n", "-l", "--max", "--count", "--top"], &["--limit"]),
     (&["-o", "--output", "--format"], &["--json"]),
     (&["-a", "--all", "--deleted"], &["--archived"]),
@@ -63,7 +63,9 @@ fn option(option: &str, command: &clap::Command) -> Option<&'static str> {
         command.get_arguments().filter(|argument| !argument.is_hide_set()).any(|argument| {
             match instead.strip_prefix("--") {
                 Some(long) => argument.get_long() == Some(long),
-                None => argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == **instead)),
+                None => argument
+                    .get_value_names()
+                    .is_some_and(|names| names.iter().any(|name| name == instead.trim_matches('"'))),
             }
         })
     };
@@ -74,15 +76,21 @@ fn option(option: &str, command: &clap::Command) -> Option<&'static str> {
 /// Puts the tip of a table into a message of clap, in place of its own, and returns it. `command` is the one that the
 /// arguments name.
 pub(crate) fn improve(error: &mut clap::Error, command: &clap::Command) -> Option<String> {
-    let text = |kind| match error.get(kind) {
+    let text = |error: &clap::Error, kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
     };
     let instead = match error.kind() {
-        ErrorKind::InvalidSubcommand => self::command(&text(ContextKind::InvalidSubcommand)?)?,
+        ErrorKind::InvalidSubcommand => self::command(&text(error, ContextKind::InvalidSubcommand)?)?,
         ErrorKind::UnknownArgument => {
-            let unknown = text(ContextKind::InvalidArg)?;
-            option(unknown.split('=').next().unwrap_or_default(), command)?
+            let unknown = text(error, ContextKind::InvalidArg)?;
+            // Nobody means an option as a value.
+            error.remove(ContextKind::Suggested);
+            match unknown.split('=').next().unwrap_or_default() {
+                name if name.starts_with('-') => option(name, command)?,
+                _ if command.get_name() == "add" => "ralph-memory add \"TITLE\"",
+                _ => return None,
+            }
         }
         _ => return None,
     };
@@ -143,8 +151,8 @@ mod tests {
             ("list", "--label", Some("--tags")),
             ("search", "--tags", Some("--tag")),
             ("add", "-m", Some("--body")),
-            ("add", "--name", Some("TITLE")),
-            ("add", "--title", Some("TITLE")),
+            ("add", "--name", Some("\"TITLE\"")),
+            ("add", "--title", Some("\"TITLE\"")),
             ("edit", "--name", Some("--title")),
             ("list", "--title", None),
             ("search", "-n", Some("--limit")),

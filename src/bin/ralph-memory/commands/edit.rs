@@ -152,11 +152,6 @@ fn discard(draft: EntryDraft<'_>, ui: &mut Ui<'_>) {
 
 /// Says where the text is that was not written, and returns the error.
 fn kept(old: &EntryText, draft: &EntryDraft<'_>, error: Error, ui: &mut Ui<'_>) -> anyhow::Error {
-    if let Error::InvalidEdit { problems, .. } = &error
-        && !asks(ui)
-    {
-        ui.problems(problems);
-    }
     say_kept(old, draft, ui);
     error.into()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::answers::with_excerpts;
+use crate::answers::{marks, with_excerpts};
 use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
@@ -113,10 +113,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
             let title = ui.styled(PLAIN, &item.title);
             let about = item.outcome.map_or_else(|| item.tags.join(", "), |outcome| outcome.as_str().to_owned());
             let about = if about.is_empty() { about } else { ui.styled(QUIET, &format!("  [{about}]")) };
-            let marks = [(item.archived, "archived"), (item.expired, "expired"), (item.superseded, "superseded")];
-            let marks: Vec<&str> = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
-            let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-            ui.hanging(4, format_args!("{id}  {title}{about}{marks}"))?;
+            ui.hanging(4, format_args!("{id}  {title}{about}{}", marks(item)))?;
         }
         if listed.entries.is_empty() {
             ui.note("no entries");

@@ -47,7 +47,7 @@ fn show_nothing(ui: &mut Ui<'_>, start: &Path) -> anyhow::Result<()> {
         "A memory tells coding agents what was tried, what failed and what was learned. It is markdown in `.ralph/`.",
     )?;
     let next = ui.styled(GOOD, next);
-    Ok(ui.line(format_args!("next: create one with {next}"))?)
+    Ok(ui.line(format_args!("next: `{next}` creates one"))?)
 }
 
 fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {

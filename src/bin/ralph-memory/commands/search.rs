@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ralph_memory::memory::EntryView;
 use ralph_memory::{Hit, Kind, Query, Scope};
 
-use crate::answers::with_excerpts;
+use crate::answers::{marks, with_excerpts};
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::session::Globals;
@@ -111,7 +111,7 @@ fn show(ui: &mut Ui<'_>, rank: usize, view: &EntryView) -> anyhow::Result<()> {
     let tags = if entry.tags.is_empty() { String::new() } else { format!("  [{}]", entry.tags.join(", ")) };
     let tags = ui.styled(QUIET, &tags);
     ui.hanging(3, format_args!("{rank}. {title}  {:.2}", view.score.unwrap_or_default()))?;
-    ui.line(format_args!("   {id}{tags}"))?;
+    ui.line(format_args!("   {id}{tags}{}", marks(entry)))?;
     if let Some(excerpt) = view.excerpt.as_ref().filter(|excerpt| !excerpt.is_empty()) {
         let excerpt = ui.styled(PLAIN, excerpt);
         ui.line(format_args!("   {excerpt}"))?;

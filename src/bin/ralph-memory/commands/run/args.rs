@@ -21,15 +21,15 @@ use crate::parse::{self, OutputFormat};
 #[command(group = ArgGroup::new("work").args(["task", "task_file", "resume"]).required(true).multiple(true))]
 #[command(
     after_help = "The agent can be any command. It gets the prompt on standard input, or in a file if its command
-names {prompt_file}, and reports in its output what the context's instructions ask for. Arguments may
-hold {model}, {prompt_file}, {task_id}, {run_id} and {attempt}; the environment has RALPH_TASK_ID,
+names {prompt_file}, and reports in its output what the context's instructions ask for. Arguments
+may hold {model}, {prompt_file}, {task_id}, {run_id} and {attempt}; the environment has RALPH_TASK_ID,
 RALPH_RUN_ID and RALPH_ATTEMPT, and RALPH_MODEL if the command or a script in it reads that:
 without it and {model}, the agent keeps its own model. Commands are split as a shell would split
 them, and run without one in the folder that holds .ralph/, without a terminal.
 
 The agent's output may be plain text or the events of Claude Code (`--output-format stream-json
---verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors, cost,
-tokens and a summary are taken. Lines of JSON in another format end the run; `--format text`
+--verbose`), Codex (`exec --json`) or opencode (`run --format json`), from which files, errors,
+cost, tokens and a summary are taken. Lines of JSON in another format end the run; `--format text`
 accepts them.
 
 A prompt file is text with {{task}}, {{context}}, {{progress}}, {{task_id}},
