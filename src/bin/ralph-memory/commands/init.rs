@@ -13,6 +13,9 @@ use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
 /// Create a memory in this folder, or add what an existing one lacks
+///
+/// A memory is the folder `.ralph`: commit it beside the code. Skills of the project are in `.claude/skills`, which is created
+/// as well.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory init
@@ -61,7 +64,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         return Ok(Exit::Done);
     }
     let clients = setup::in_project(root)?.found(SetupScope::Project);
-    if !clients.is_empty() {
+    if clients.is_empty() {
+        ui.line("next: `ralph-memory add TITLE --body TEXT` writes the first entry; commit `.ralph` beside the code")?;
+    } else {
         ui.line(format_args!("next: `ralph-memory setup` connects it to {}", setup::titles(&clients)))?;
     }
     setup::offer_merge_driver(ui, globals)?;

@@ -57,6 +57,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
     /// How it ended, whatever the text says: done, failed, blocked, retried, error, partial, interrupted
+    ///
+    /// `done` and `failed` are what an agent reports. `retried`: it reports success, but verification fails. `blocked`: it
+    /// reports neither. `error`: it could not start, or crashed. `interrupted`: somebody stopped it. `partial`: a session
+    /// changed files and reported nothing.
     #[arg(long, value_name = "OUTCOME")]
     outcome: Option<Outcome>,
     /// The model that worked on it [default: the one that its event stream names]
