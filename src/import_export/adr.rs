@@ -55,7 +55,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
             content.report.skip_titled(from, &record.title, format!("it is not decided yet: its status is {state}"));
             continue;
         }
-        // A title alone must not recommend what no longer holds.
+        // A title alone must not recommend what is no longer true.
         let title = match state.as_str() {
             "rejected" => format!("Rejected: {}", record.title),
             "deprecated" => format!("Deprecated: {}", record.title),
@@ -127,7 +127,7 @@ fn record(file: &ImportFile) -> DecisionRecord {
         date,
         path: file.path.clone(),
         key: file.key.clone(),
-        // The decision comes first: that is what a context shows where there is little room.
+        // The decision comes first, because a context with little room shows only the beginning.
         body: [first.trim(), rest.trim()].join("\n\n").trim().to_owned(),
     }
 }

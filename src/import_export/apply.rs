@@ -70,7 +70,7 @@ impl Import<'_, '_> {
         }
         let mut knowledge = fact.knowledge.normalised()?;
         knowledge.details = Some(details(self.request.source, fact, &knowledge));
-        // They are not of the source, so another import may lack them.
+        // They do not come from the source, so another import may lack them.
         knowledge.tags.extend(self.request.tags.iter().cloned());
         self.write.workspace.refuse_secrets(&knowledge)?;
         // Whoever wrote it, it comes from elsewhere.
@@ -158,7 +158,7 @@ impl Import<'_, '_> {
     /// has others now.
     fn keep_what_a_person_changed(&self, knowledge: &mut Knowledge, head: &Head, before: &ImportedBefore, path: &str) {
         let old = before.word("title").unwrap_or_default();
-        // It may have a longer one, since another entry has this title.
+        // It may have a longer one, because another entry has this title.
         let is_longer = || head.title.strip_prefix(old).is_some_and(|rest| rest.starts_with(&format!(" ({path}")));
         if knowledge.title == old || head.title != old && !is_longer() {
             knowledge.title.clone_from(&head.title);

@@ -1,4 +1,4 @@
-//! Claude Code's own memory of a project: a folder of markdown files with a type each.
+//! Claude Code's own memory of a project: a folder of markdown files, each with a type.
 
 use serde_json::Value;
 

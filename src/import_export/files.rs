@@ -69,8 +69,8 @@ impl ImportFile {
         items.iter().map(|item| item.trim_matches(['"', '\'']).to_owned()).filter(|item| !item.is_empty()).collect()
     }
 
-    /// Splits the frontmatter off, and blanks the block that set-up writes: it is about the memory, and no part of it.
-    /// Without a pair of markers nobody knows where the block ends, so all of it stays, and `report` says so.
+    /// Splits the frontmatter off, and blanks the block that setup writes: it is about the memory and not part of it.
+    /// Without both markers, nothing says where the block ends, so all of it stays, and `report` says so.
     ///
     /// # Errors
     ///
@@ -98,7 +98,8 @@ impl ImportFile {
     }
 }
 
-/// Quotes the values that begin with `*`, which is an alias in YAML. Cursor writes patterns such as `globs: *.ts` so.
+/// Quotes the values that begin with `*`, which is an alias in YAML. Cursor writes patterns this way, such as `globs:
+/// *.ts`.
 fn with_quoted_globs(head: &str) -> String {
     let quoted = |line: &str| match line.split_once(": ") {
         Some((key, value)) if !key.contains(char::is_whitespace) && value.trim_start().starts_with('*') => {
@@ -235,7 +236,7 @@ impl NamedPath {
 }
 
 /// Returns the mark of a folder outside of the project. Files of the same name in the folders of two people, or of two
-/// projects, have different keys, and the name of the folder, which tells who someone is, is in no entry.
+/// projects, have different keys, and the name of the folder, which reveals who someone is, is in no entry.
 fn mark_of(folder: &Path) -> String {
     format!("@{:08x}", xxh3_64(folder.as_os_str().as_bytes()) >> 32)
 }

@@ -45,7 +45,7 @@ pub(super) struct SourceContent {
     pub(super) facts: Vec<Fact>,
     /// Past attempts, each under the run and the number that it had there.
     pub(super) attempts: Vec<(ImportOrigin, Attempt)>,
-    /// Whether there were more facts than are imported.
+    /// Whether there were more facts than an import may have.
     is_full: bool,
 }
 

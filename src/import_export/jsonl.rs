@@ -63,7 +63,7 @@ fn fact(line: &str, file: &str, from: &ImportOrigin, request: &ImportRequest) ->
     if tags.is_empty() {
         tags.push("imported".to_owned());
     }
-    // The ids of two files may be the same numbers, and nobody knows the file of a pipe.
+    // Two files may use the same numbers as ids, and a pipe has no file name.
     let usual: &[&str] = if file.is_empty() { &[] } else { &IDS };
     let key = text(&object, fields.id.as_ref(), usual).map(|id| format!("{file}#{id}"));
     let key = key.unwrap_or_else(|| hash_of(&format!("{title}\n{body}")));

@@ -13,7 +13,7 @@ use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::parse_time;
 use crate::workspace::Workspace;
 
-/// The files of a memory bank that tell the state of the work, which soon is another one.
+/// The files of a memory bank that describe the state of the work, which soon changes.
 const STATES: [&str; 2] = ["activeContext", "progress"];
 /// How long such a state is of interest.
 const STATE_DAYS: i64 = 30;
@@ -78,7 +78,7 @@ fn split(file: &ImportFile, about: &Knowledge, deepest: u8, content: &mut Source
         let title = if section.title.is_empty() { file.stem().to_owned() } else { section.title };
         let number = seen.entry(section.key.clone()).or_default();
         *number += 1;
-        // The second section of a name must not take the place of the first.
+        // A second section of the same name must not replace the first.
         let behind = if *number > 1 { format!("~{number}") } else { String::new() };
         let from = ImportOrigin { heading: Some(title.as_str().into()), ..from };
         let knowledge = Knowledge { title, body: section.body.to_owned(), ..about.clone() };

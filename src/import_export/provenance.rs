@@ -1,7 +1,7 @@
 //! Where an imported entry comes from, as its `details` say, and the entries that say it.
 //!
-//! The key decides whether something was imported before, whatever became of the entry: it may have another title, be
-//! edited, or be in the archive.
+//! The key decides whether something was imported before, whatever became of the entry since: it may have been renamed,
+//! edited or archived.
 
 use std::collections::HashMap;
 
@@ -103,7 +103,7 @@ pub(super) fn imported_before(write: &ImportWrite<'_>, source: ImportSource) -> 
 
 /// Returns the key, what was imported and whether the body is still that, for an entry of this source.
 fn read(text: &str, source: ImportSource) -> Option<(String, Map<String, Value>, bool)> {
-    // Most entries were never imported, and the parser takes its time.
+    // Most entries were never imported, and the parser is slow.
     if !text.contains(IMPORTED) {
         return None;
     }

@@ -112,7 +112,7 @@ fn attempt(row: &SqlRow, names: &Names, database: &str, place: &str) -> std::res
     let notes = text(row, "notes").map_or_else(|| origin.clone(), |notes| format!("{}\n\n{origin}", notes.trim()));
     Ok(Attempt {
         run_id,
-        // An id that no file name can have is made of the title, as for a task without one.
+        // An id that cannot be a file name is derived from the title, as for a task without one.
         task_id: task_id.map(|id| if check_name("task id", &id).is_ok() { id } else { Task::id_of_title(&title) }),
         task_title: title,
         feature: feature.map(|id| names.features.get(&id).cloned().unwrap_or(id)),

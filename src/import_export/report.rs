@@ -22,9 +22,9 @@ choice! {
         Updated = "updated",
         /// The memory has it already.
         Unchanged = "unchanged",
-        /// It is not imported, for a reason that lies in its nature.
+        /// It is not imported, because of what it is.
         Skipped = "skipped",
-        /// The memory has something else in its place, which was not touched.
+        /// The memory has something else in its place, which is left alone.
         Conflict = "conflict",
         /// It looks like a secret, has invisible characters, or cannot be an entry.
         Refused = "refused",

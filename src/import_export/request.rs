@@ -69,7 +69,7 @@ pub struct JsonlFields {
     pub body: Option<String>,
     pub tags: Option<String>,
     pub category: Option<String>,
-    /// What a repeated import recognises the object by; without one, its title and body.
+    /// The field by which a repeated import recognises the object; without one, its title and body.
     pub id: Option<String>,
 }
 

@@ -43,8 +43,8 @@ fn title(file: &ImportFile) -> String {
     given.or_else(description).or_else(heading).unwrap_or_else(|| file.stem().replace(['-', '_'], " "))
 }
 
-/// Returns the file or the folder that a pattern is about: `src/api/**/*.ts` is about `src/api`. A pattern for files
-/// everywhere is about none.
+/// Returns the file or the folder that a pattern is about: `src/api/**/*.ts` is about `src/api`. A pattern that matches
+/// files anywhere is about none.
 fn path_of(pattern: &str) -> Option<String> {
     let pattern = pattern.trim_start_matches("./");
     let is_plain = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '!']);

@@ -133,8 +133,8 @@ fn below(folder: &Path, is_of_project: bool, report: &mut ImportReport, found: &
     }
 }
 
-/// Reads what a session's file says about the session; `None` if that is of another folder, of which only the beginning is
-/// read.
+/// Reads what a session's file says about the session; `None` if that is of another folder, in which case only the
+/// beginning is read.
 ///
 /// # Errors
 ///

@@ -10,11 +10,11 @@ use crate::text::choice;
 
 /// The file of Claude Code's memory that lists the others.
 pub(super) const CLAUDE_INDEX: &str = "MEMORY.md";
-/// How many names of a folder decide what it holds.
+/// How many names in a folder are examined to decide what it holds.
 const MAX_NAMES: usize = 10_000;
-/// How much of a file of JSON Lines decides what it holds, in bytes.
+/// How much of a JSON Lines file is examined to decide what it holds, in bytes.
 const MAX_HEAD: u64 = 64 * 1024;
-/// How many of its lines do. Some clients begin a session with lines that do not name it.
+/// How many of its lines are examined. Some clients begin a session with lines that do not name it.
 const MAX_LINES: usize = 20;
 
 choice! {

@@ -157,7 +157,7 @@ fn one(write: &mut ImportWrite<'_>, request: &ImportRequest, name: &str, file: S
     if let Err(error) = write.workspace.refuse_secrets_in("file", &text) {
         return refused(format!("`{path}`: {error}"));
     }
-    // Whatever the text says of itself: anyone can write a stream. A byte order mark is no part of the text.
+    // Whatever the text claims about itself: anyone can write a stream. A byte order mark is not part of the text.
     let shown = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if let Some((_, character)) = invisible(shown).next().filter(|_| !request.allow_invisible) {
         return refused(format!(

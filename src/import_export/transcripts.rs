@@ -157,7 +157,8 @@ impl PastSession {
     }
 
     fn report(&self) -> Report {
-        // Who says neither that it is done nor that it failed has done something, and nobody knows whether all of it.
+        // An agent that reports neither success nor failure has done something, and nothing says whether it did
+        // everything.
         let outcome = match &self.transcript {
             _ if self.named.is_some() => None,
             transcript if transcript.is_interrupted => Some(Outcome::Interrupted),

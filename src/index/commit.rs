@@ -17,7 +17,7 @@ use crate::store::{FileKind, Folder};
 const SEAL: &str = "seal";
 /// The longest such file that is read, in bytes.
 const MAX_SEAL: u64 = 64;
-/// How often opening is repeated while another process replaces segments.
+/// How many times opening is tried while another process replaces segments.
 const OPEN_ATTEMPTS: usize = 5;
 
 /// The last commit of an index folder.
@@ -179,7 +179,7 @@ impl Writer {
         self.batch.delete_term(Term::from_field_text(self.fields.path, path));
     }
 
-    /// Adds a document. An older one of the path must be removed before.
+    /// Adds a document. An older one with the same path must be removed first.
     ///
     /// An error is kept for [`commit`](Writer::commit), which then commits nothing.
     pub(crate) fn add(&mut self, document: Document<'_>) {

@@ -191,8 +191,8 @@ fn name(path: &Path) -> &str {
 }
 
 /// Maps an open file. Mapping needs unsafe code, which this crate forbids, and Tantivy's code takes only paths; so it
-/// gets the path of the open file. Each has a directory of its own, since that caches maps by path, and the next file
-/// may get the same number.
+/// gets the path of the open file. Each file has a directory of its own, because a directory caches maps by path, and
+/// the next file may get the same number.
 fn map(file: &File) -> Option<Arc<dyn FileHandle>> {
     let number = file.as_raw_fd().to_string();
     MmapDirectory::open(OPEN_FILES).ok()?.get_file_handle(Path::new(&number)).ok()

@@ -146,7 +146,7 @@ fn repeats_the_body(title: &str, body: &str) -> bool {
         let rest = rest.trim_start_matches([' ', '\t']);
         return rest.trim().is_empty() || !rest.starts_with(['\n', '\r']);
     }
-    // Without its full stop, or with another one, it is still the whole text.
+    // Without its full stop, or with another mark, it is still the whole text.
     let is_mark = |character: char| character.is_whitespace() || ".,:;!?".contains(character);
     behind(title.trim_end_matches(is_mark), body).is_some_and(|rest| rest.trim_end_matches(is_mark).is_empty())
 }

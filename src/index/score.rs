@@ -105,8 +105,8 @@ impl<'a> Scores<'a> {
         self.candidates.len()
     }
 
-    /// Returns the documents with the `n` best scores, and every other with the last one's score, in
-    /// no order.
+    /// Returns the documents with the `n` best scores, and all others that have the last one's score, in no particular
+    /// order.
     pub(crate) fn top(&mut self, n: usize) -> &[Candidate] {
         if n == 0 {
             return &[];

@@ -250,7 +250,7 @@ pub(super) fn register(tokenizers: &TokenizerManager) {
 #[derive(Clone, Default)]
 struct StreamTokenizer {
     stems: Option<Stems>,
-    /// The tokens of the text at hand, one behind the other, and where each ends.
+    /// The tokens of the current text, one after the other, and where each ends.
     tokens: String,
     ends: Vec<usize>,
     token: Token,

@@ -15,7 +15,7 @@ use super::record::SetupRecord;
 use crate::error::{Error, Result};
 use crate::store::Folder;
 
-/// How long to wait for another set-up, which takes a few milliseconds.
+/// How long to wait for another setup, which takes a few milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long to wait before the next try.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -25,9 +25,9 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] where another set-up of this scope takes too long, [`Error::Conflict`] where a file was changed
-    /// since it was read, and [`Error::Io`] where the file system refuses.
-    /// If files were written before, the error is an [`Error::PartlySetUp`] that names them.
+    /// [`Error::Locked`] if another setup of this scope takes too long, [`Error::Conflict`] if a file has changed since
+    /// it was read, and [`Error::Io`] if the file system refuses. If files were written before, the error is an
+    /// [`Error::PartlySetUp`] that names them.
     pub fn apply(&self, plan: SetupPlan) -> Result<()> {
         let (scope, folder) = (plan.scope, self.bases.folder(plan.scope));
         let _lock = lock(&folder)?;
@@ -69,8 +69,8 @@ impl Setup {
         Ok(())
     }
 
-    /// Plans again beside what another process has recorded since. What it has written already needs no change any more;
-    /// no other change may differ from the one that was planned.
+    /// Plans again on top of what another process has recorded since. What that process has written needs no further
+    /// change; any other change must be the one that was planned.
     fn planned_again(&self, plan: &SetupPlan) -> Result<SetupPlan> {
         let again = match plan.options {
             Some(options) => self.plan(&plan.asked, plan.scope, options)?,
@@ -87,7 +87,7 @@ impl Setup {
     }
 }
 
-/// Locks the folder that a scope is about, for as long as the record is changed. `None` if the file system has no locks.
+/// Locks the folder of a scope while the record is changed. `None` if the file system has no locks.
 fn lock(folder: &Path) -> Result<Option<File>> {
     let Ok(file) = File::open(folder) else { return Ok(None) };
     let started = Instant::now();
@@ -120,7 +120,7 @@ fn write(file: &PlannedFile) -> Result<()> {
     if is_done { Ok(()) } else { Err(Error::Conflict { path: file.place.full(), kept: None }) }
 }
 
-/// Removes the temporary files beside these files that a killed set-up has left.
+/// Removes the temporary files beside these files that a killed setup has left.
 fn sweep<'a>(files: impl Iterator<Item = &'a ClientPlace>) {
     let folders: BTreeSet<_> = files.map(|place| (&place.root, place.folders().next().unwrap_or_default())).collect();
     for (root, path) in folders {
@@ -130,8 +130,8 @@ fn sweep<'a>(files: impl Iterator<Item = &'a ClientPlace>) {
     }
 }
 
-/// Removes the folders that set-up has made, as far as they are empty, and forgets those that are gone. What is left
-/// when no file is recorded any more has files of others in it.
+/// Removes the folders that setup created, if they are empty, and forgets those that are gone. A folder that is left
+/// when no file is recorded any more contains other people's files.
 fn remove_folders(record: &mut SetupRecord) {
     for (root, path) in record.folders_inside_out() {
         let is_gone = Folder::open(&root).and_then(|folder| folder.remove_folder(&path)).unwrap_or(true);

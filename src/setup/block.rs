@@ -19,7 +19,7 @@ fn block(line_end: &str) -> String {
     format!("{BEGIN}\n{INSTRUCTIONS}{END}\n").replace('\n', line_end)
 }
 
-/// Returns the text with the current block: at its end, or in the place of one of another version.
+/// Returns the text with the current block: at its end, or in place of one of another version.
 ///
 /// # Errors
 ///

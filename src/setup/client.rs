@@ -1,4 +1,4 @@
-//! The clients that set-up knows: their names, how they are found here, and what only a person can do.
+//! The clients that setup knows: their names, how they are detected, and what only a person can do.
 
 use self::SetupClient::{
     AgentsMd, Amp, Claude, Codex, Copilot, Cursor, Devin, Gemini, Goose, Kiro, OpenCode, Qwen, VsCode, Zed,
@@ -49,8 +49,8 @@ choice! {
     }
 }
 
-/// What set-up knows of a client: the name in sentences, and by which files, folders and
-/// programs in `PATH` it is found. A folder that `init` creates, `.claude/skills`, is no trace.
+/// What setup knows about a client: its name in sentences, and the files, folders and programs in `PATH` that reveal
+/// it. `.claude/skills`, which `init` creates, reveals nothing.
 type ClientFacts = (SetupClient, &'static str, &'static [(Base, &'static str)], &'static [&'static str]);
 
 /// The clients, in the order in which the enum has them.
@@ -92,7 +92,7 @@ impl SetupClient {
         (self.facts().2, self.facts().3)
     }
 
-    /// Returns what only a person can do after set-up.
+    /// Returns what only a person can do after setup.
     pub(super) fn step(self, is_project: bool, allows_tools: bool) -> Option<String> {
         let step = match (self, is_project) {
             (Claude, true) => {

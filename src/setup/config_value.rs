@@ -1,9 +1,9 @@
-//! A value in a client's file, in whatever format: what is there, and what set-up writes.
+//! A value in a client's file, in any format: what is there, and what setup writes.
 
-/// A value, with its members in their order, also one that occurs twice.
+/// A value with its members in order, including one that occurs twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConfigValue {
-    /// Nothing, or a value of a kind that set-up does not write.
+    /// Nothing, or a value of a kind that setup does not write.
     Null,
     Flag(bool),
     /// As it is written.
@@ -51,8 +51,8 @@ impl ConfigValue {
         }
     }
 
-    /// Returns the value as JSON: on lines of their own with this line end and this step of indentation, else on one
-    /// line. The first line is not indented, and the others at least by `indent`.
+    /// Returns the value as JSON: over several lines with this line end and this step of indentation, or else on one
+    /// line. The first line is not indented; the others are indented at least by `indent`.
     pub(super) fn to_json(&self, lines: Option<(&str, &str)>, indent: &str) -> String {
         let is_nested = |item: &ConfigValue| matches!(item, ConfigValue::List(_) | ConfigValue::Map(_));
         let is_flat = matches!(self, ConfigValue::List(items) if !items.iter().any(is_nested));

@@ -21,7 +21,7 @@ use crate::text::own_block;
 
 /// The largest file that is edited, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// They distinguish a file that set-up has written from another one of the same name.
+/// They distinguish a file that setup has written from another one of the same name.
 const OWN_MARKS: [&str; 2] = ["ralph-memory setup writes this file", "\"name\": \"ralph-memory\""];
 
 /// All files that are being planned, and the record as it will be.
@@ -31,12 +31,12 @@ pub(super) struct Draft {
     pub(super) record: SetupRecord,
     /// The record as it is.
     pub(super) known: SetupRecord,
-    /// Files of set-up's that a person has edited, which are left.
+    /// Files of setup's own that a person has edited; they are left alone.
     pub(super) edited: BTreeSet<PathBuf>,
 }
 
 impl Draft {
-    /// Makes an edit; if it fails, nothing of it stays.
+    /// Makes an edit, or nothing at all if it fails.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Draft {
         file.is_of(client);
         let n_lacks = file.lacks.len();
         let mut edits = Vec::new();
-        // Whether it has set-up's part before, or is set-up's as a whole.
+        // Whether it already has setup's part, or is setup's as a whole.
         let had_own = match content {
             Content::Entries(format, wants) => {
                 edits = file.add_entries(*format, wants)?;
@@ -108,7 +108,7 @@ impl Draft {
         let Some(mut record) = recorded.or_else(|| is_changed.then(new)) else { return Ok(()) };
         if is_changed {
             record.created |= file.before.is_none();
-            // Undone, the edits must leave a file without set-up's part.
+            // When the edits are undone, the file must be left without setup's part.
             let goes_on = if is_as_left { !record.edits.is_empty() } else { record.added.is_empty() && !had_own };
             if !is_as_left || !goes_on {
                 record.edits.clear();
@@ -128,7 +128,7 @@ impl Draft {
 }
 
 impl PlannedFile {
-    /// Returns whether the file is as set-up has left it, or is being changed by this plan.
+    /// Returns whether the file is as setup left it, or is being changed by this plan.
     pub(super) fn is_as_recorded(&self, recorded: Option<&FileRecord>) -> bool {
         recorded.zip(self.after.as_deref()).is_some_and(|(record, text)| record.has_left(text))
     }
@@ -138,7 +138,8 @@ impl PlannedFile {
         split_mark(self.after.as_deref().unwrap_or_default()).1
     }
 
-    /// Puts a text behind the byte order mark, with which the file no longer lacks this; returns the edit if it differs.
+    /// Puts after the byte order mark a text with which the file no longer lacks this. Returns the edit if the text
+    /// differs.
     fn put(&mut self, text: &str, lack: Option<&str>) -> Option<Edit> {
         let before = self.after.take().unwrap_or_default();
         let after = format!("{}{text}", split_mark(&before).0);
@@ -154,7 +155,7 @@ impl PlannedFile {
             match presence(&format.tree(self.text())?, want, Recognition::Runs)? {
                 Presence::Present(program) => self.programs.extend(program),
                 Presence::Taken => {
-                    return Err(format!("`{}` is there already, and is not what set-up writes", want.keys().join(".")));
+                    return Err(format!("`{}` is there already, and is not what setup writes", want.keys().join(".")));
                 }
                 Presence::Missing => {
                     let text = format.with(self.text(), want)?;
@@ -168,7 +169,7 @@ impl PlannedFile {
     /// Writes all of a file; returns false if a person has edited it.
     fn add_whole(&mut self, text: &str, is_as_left: bool) -> Result<bool, String> {
         let lack = match self.after.as_deref() {
-            // Git may have changed the line ends of a clone.
+            // Git may have changed the line ends in a clone.
             Some(there) if there.replace("\r\n", "\n") == text => return Ok(true),
             None => "the file",
             Some(there) if is_as_left || is_of_setup(there, text) => "the current version",

@@ -1,5 +1,5 @@
-//! Edits clients' files, each in its format: the text is parsed for the places of its values, and is never written from
-//! them, so whatever is in the file keeps its bytes. A parser then checks the result.
+//! Edits clients' files, each in its format. The text is parsed only to locate its values and never regenerated, so
+//! everything else in the file keeps its bytes. A parser then checks the result.
 
 use super::config_value::ConfigValue;
 use super::lines::split_mark;

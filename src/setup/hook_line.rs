@@ -1,8 +1,8 @@
 //! The commands that clients run: the server, and the line at each event of a session.
 //!
 //! The line is frozen: Codex trusts a hook by the hash of its definition, so a registered line never changes, whatever
-//! the program does behind it. A command is set-up's only if it is this one, to the letter: a shell runs whatever else
-//! stands in a line.
+//! the program does behind it. A command is setup's only if it is this one, to the letter: a shell runs everything else
+//! in a line, too.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::sessions::HookEvent;
 /// The program's name where a shell finds it.
 pub(super) const PROGRAM: &str = "ralph-memory";
 
-/// A command of set-up's.
+/// A command of setup's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnCommand {
     /// The program's name, or its full path.
     pub(super) program: String,
-    /// Whether the file is the user's own, where an earlier set-up may have written another full path.
+    /// Whether the file is the user's own, where an earlier setup may have written another full path.
     pub(super) is_users: bool,
     /// The event of a hook, and the client's name; `None` for the program alone, whose arguments stand elsewhere.
     pub(super) hook: Option<(HookEvent, Option<&'static str>)>,
@@ -47,8 +47,8 @@ impl OwnCommand {
     }
 }
 
-/// Returns the line for an event. An older program that lacks the command, or a missing one, must do no harm: exit
-/// code 2 of a hook ends a prompt, or makes an agent continue for ever.
+/// Returns the line for an event. An older program that lacks the command, or a missing one, must do no harm: with exit
+/// code 2, a hook ends a prompt, or makes an agent continue forever.
 fn hook_line(program: &str, event: HookEvent, agent: Option<&str>) -> String {
     let program = shlex::try_quote(program).unwrap_or_default();
     let agent = agent.map(|agent| format!(" --agent {agent}")).unwrap_or_default();

@@ -51,7 +51,7 @@ pub(super) fn with(text: &str, comments: bool, want: &Want) -> Result<String, St
         Some(root) => descend(root, &want.path).map(|(holder, missing)| (Some(holder), missing))?,
         None => (None, &want.path[..]),
     };
-    // The objects and the list around it that are missing, too.
+    // The objects and the list around it that are missing as well.
     let mut keys = missing.iter().copied().chain(want.key);
     let first = keys.next();
     let mut value = match want.key {
@@ -156,7 +156,7 @@ impl<'a> Parsed<'a> {
         &self.text[self.text[..offset].rfind('\n').map_or(0, |at| at + 1)..offset]
     }
 
-    /// Returns the spaces and tabs with which the line of an offset begins.
+    /// Returns the spaces and tabs at the beginning of an offset's line.
     fn indent_at(&self, offset: usize) -> &'a str {
         let line = self.line_before(offset);
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
@@ -184,7 +184,7 @@ impl<'a> Parsed<'a> {
         let last = items(holder).last().copied();
         let from = last.map_or(start + 1, |last| last.end);
         let comma = last.and_then(|last| self.comma_between(last.end, close));
-        // Behind the comments on the line of the last item, which are about that one.
+        // After the comments on the line of the last item, which are about that item.
         let mut at = comma.map_or(from, |comma| comma.end);
         let mut needs_line = false;
         for token in self.between(at, close).filter(|token| is_comment(token)) {
@@ -195,7 +195,7 @@ impl<'a> Parsed<'a> {
             needs_line = matches!(token.token, Token::CommentLine(_));
         }
         let base = self.indent_at(start);
-        // An empty object or list that is alone on its line, but for its key, gets lines.
+        // An empty object or list that shares its line only with its key gets lines of its own.
         let is_spread = match last {
             Some(last) => self.begins_line(last.start),
             None => needs_line || !self.line_before(start).contains(['{', '[', ',', '}', ']']),
@@ -237,7 +237,7 @@ impl<'a> Parsed<'a> {
         let before = position.checked_sub(1).filter(|_| after.is_none());
         let before = before.and_then(|before| self.comma_between(items[before].end, item.start));
         let (mut start, mut end) = (item.start, item.end);
-        // A comma behind a comment, or in front of the item, goes alone.
+        // A comma after a comment, or before the item, is removed on its own.
         let apart = match after {
             Some(comma) if self.text[end..comma.start].trim().is_empty() => {
                 end = comma.end;

@@ -15,7 +15,7 @@ pub(super) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// Returns where a line begins, behind an empty line in front of it. Set-up puts one there.
+/// Returns where a line begins, or the empty line before it: setup puts one there.
 pub(super) fn with_empty_line(text: &str, start: usize) -> usize {
     let ends = |line_end: &&&str| text[..start].ends_with(&line_end.repeat(2));
     start - ["\r\n", "\n"].iter().find(ends).map_or(0, |line_end| line_end.len())

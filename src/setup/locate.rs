@@ -1,7 +1,7 @@
 //! Where a client's files are: below the project, or below the user's folders.
 //!
 //! A link is followed only to a place in the same project, or in the same user's folders, and never into `.git`. So a
-//! clone cannot have set-up write elsewhere.
+//! clone cannot make setup write elsewhere.
 
 use std::ffi::OsString;
 use std::io;
@@ -66,8 +66,7 @@ impl Bases {
         }
     }
 
-    /// Returns the folder from which a path of a base begins, none if it is a home that is not known, and the path below
-    /// it.
+    /// Returns the folder at which a path of a base begins, or none if it is an unknown home, and the path below it.
     fn start(&self, base: Base, path: &str) -> (Option<&Path>, String) {
         let join = |folder: &str| if path.is_empty() { folder.to_owned() } else { format!("{folder}/{path}") };
         let (named, default) = match base {
@@ -117,7 +116,7 @@ impl Bases {
     pub(super) fn locate(&self, base: Base, path: &str) -> Result<ClientPlace, String> {
         let (folder, path) = self.start(base, path);
         let folder = folder.ok_or("the variable HOME is not set to a full path")?;
-        // A home is there or is wrong. What a variable names may be made by whoever needs it first.
+        // A home that does not exist is wrong. A folder that a variable names may be created by whoever needs it first.
         let may_be_new = base != Base::Project && self.home.as_deref() != Some(folder);
         let root = if may_be_new { future(folder) } else { folder.canonicalize() };
         let root = root.map_err(|error| format!("the folder `{}` cannot be used: {error}", folder.display()))?;

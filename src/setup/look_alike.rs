@@ -1,9 +1,9 @@
-//! What only looks like ralph-memory's: a server of its name that runs something else, a hook that names it and does
-//! more, a plugin of its name.
+//! What only looks like ralph-memory's: a server with its name that runs something else, a hook that names it and does
+//! more, a plugin with its name.
 //!
-//! Anybody who commits to a project can write such an entry. Set-up never calls it connected, and asks nobody to trust
-//! it: whatever bears the name and is not exactly what set-up writes is named here. This looks generously: what it
-//! takes for a look-alike by mistake costs a person a look at the file.
+//! Anybody who commits to a project can write such an entry. Setup never calls it connected, and asks nobody to trust
+//! it: everything that bears the name and is not exactly what setup writes is reported here. A false alarm only costs a
+//! person a look at the file.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ use super::{Setup, SetupOptions, SetupScope};
 use crate::error::Problem;
 use crate::text::{invisible, with_invisible_shown};
 
-/// Files of a project that a client reads beside those that set-up writes for it.
+/// Files of a project that a client reads beside those that setup writes for it.
 const BESIDE: &[(&[SetupClient], &str)] = &[
     (&[Claude, Cursor, Copilot, Devin], ".claude/settings.local.json"),
     (&[Cursor, Copilot, Devin], ".claude/settings.json"),
@@ -33,7 +33,7 @@ const BESIDE: &[(&[SetupClient], &str)] = &[
     (&[Copilot], ".github/hooks/ralph-memory-vscode.json"),
     (&[VsCode], ".github/hooks/ralph-memory.json"),
 ];
-/// Files of a project that a client loads as a plugin of this name. Set-up writes none of them.
+/// Files of a project that a client loads as a plugin of this name. Setup writes none of them.
 const PLUGINS: &[(&[SetupClient], &str)] = &[
     (&[Claude], ".claude/skills/ralph-memory/.claude-plugin/plugin.json"),
     (&[Claude], ".claude/skills/ralph-memory/.mcp.json"),
@@ -50,9 +50,9 @@ const MAX_NAMED: usize = 10;
 /// What is found in one file.
 #[derive(Debug, Default)]
 struct Judgement {
-    /// What looks like set-up's, and is not.
+    /// What looks like setup's, and is not.
     look_alikes: Vec<String>,
-    /// Whether it has hooks or servers of others, which do not look like set-up's.
+    /// Whether it has hooks or servers of others, which do not look like setup's.
     has_others: bool,
 }
 
@@ -62,7 +62,7 @@ impl Judgement {
     }
 }
 
-/// A file of one scope, and everything that set-up may have written in that scope: a person may have moved an entry to
+/// A file of one scope, and everything that setup may have written in that scope: a person may have moved an entry to
 /// another file.
 struct Judge<'a> {
     scope: SetupScope,
@@ -107,7 +107,7 @@ impl Judge<'_> {
             _ if is_own => {}
             _ if !servers.is_empty() && is_name_like(key) => self.add(path, value),
             _ if !servers.is_empty() => self.found.has_others = true,
-            // These count for every program that the client starts, and decide which one the name is.
+            // These apply to every program that the client starts, and decide which one the name refers to.
             _ if is_project && rules_programs(key) => self.add(path, value),
             [top] if is_project && top == "enabledPlugins" && *value == ConfigValue::Flag(true) => {
                 self.found.has_others = true;
@@ -144,7 +144,7 @@ impl Judge<'_> {
     }
 }
 
-/// Returns the characters of a text that a person sees, in lower case.
+/// Returns the visible characters of a text, in lower case.
 fn visible(text: &str) -> impl Iterator<Item = char> {
     let hidden: Vec<usize> = invisible(text).map(|(at, _)| at).collect();
     let seen = text.char_indices().filter(move |(at, _)| !hidden.contains(at));
@@ -170,13 +170,13 @@ fn names_program(text: &str) -> bool {
     shown.match_indices(PROGRAM).any(|(at, _)| !goes_on(&shown[at + PROGRAM.len()..]))
 }
 
-/// Returns whether a variable decides which program a name is, what is loaded into it, or what it does.
+/// Returns whether a variable decides which program a name refers to, what is loaded into it, or what it does.
 fn rules_programs(variable: &str) -> bool {
     variable == "PATH" || ["LD_", "DYLD_", "RALPH_"].iter().any(|start| variable.starts_with(start))
 }
 
 /// Returns whether a client may run something that is in a skill: a command in its text, or what another key than those
-/// of set-up's skill says at its head.
+/// of setup's skill says at its head.
 fn may_run(skill: &str) -> bool {
     // YAML ends a line at these, too.
     let ends = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
@@ -188,7 +188,7 @@ fn may_run(skill: &str) -> bool {
     (has_head && !is_text()) || skill.contains("!`") || skill.contains("```!")
 }
 
-/// Looks through the text of a file of this form, which may be as set-up has left it here by its record.
+/// Looks through the text of a file of this form, which may be as setup has left it here by its record.
 ///
 /// # Errors
 ///
@@ -226,13 +226,13 @@ fn judged(
     }
 }
 
-/// Returns whether something in a file with this text looks like set-up's, and is not.
+/// Returns whether something in a file with this text looks like setup's, and is not.
 pub(super) fn has_look_alike(scope: SetupScope, file: &ClientFile, text: &str) -> bool {
     judged(scope, &file.content, &own_wants(scope), text, false).is_ok_and(|found| !found.look_alikes.is_empty())
 }
 
 impl Setup {
-    /// Returns an error for each thing that looks like set-up's in the files of a client, and is not.
+    /// Returns an error for each thing that looks like setup's in the files of a client, and is not.
     pub(super) fn dangers(&self, client: SetupClient, scope: SetupScope) -> Vec<Problem> {
         let hint = match scope {
             SetupScope::Project => {
@@ -242,7 +242,7 @@ impl Setup {
             SetupScope::User => "remove the entry, or give it another name, and run the command again",
         };
         let danger = |shown: &PathBuf, what: &String| {
-            let reason = "danger: this looks like ralph-memory and is not what set-up writes";
+            let reason = "danger: this looks like ralph-memory and is not what setup writes";
             let message = format!("{}: {reason}: {}", client.title(), with_invisible_shown(what));
             Problem::error(self.bases.relative(shown).display().to_string(), LOOK_ALIKE, message, hint)
         };
@@ -278,7 +278,7 @@ impl Setup {
                 judged(scope, content, &wants, &text, is_as_left)
             });
             let judgement = judgement.unwrap_or_else(|reason| match scope {
-                // Set-up refuses a client of which it cannot edit a file.
+                // Setup refuses a client of which it cannot edit a file.
                 SetupScope::Project if !is_edited => {
                     Judgement::of_one(format!("it cannot be read here, though the client may read it: {reason}"))
                 }
@@ -288,7 +288,7 @@ impl Setup {
         }
         for path in beside(PLUGINS) {
             let shown = self.bases.shown(Base::Project, path);
-            let what = "a plugin of this name, which set-up does not write into a project";
+            let what = "a plugin of this name, which setup does not write into a project";
             found.extend(shown.symlink_metadata().is_ok().then(|| (shown, Judgement::of_one(what))));
         }
         found.dedup_by(|one, other| one.0 == other.0);
@@ -300,7 +300,7 @@ fn table_of(client: SetupClient, scope: SetupScope) -> Vec<ClientFile> {
     files(client, scope, PROGRAM, SetupOptions { each_prompt: true, allow_tools: true })
 }
 
-/// Returns everything that set-up may have written in a scope.
+/// Returns everything that setup may have written in a scope.
 fn own_wants(scope: SetupScope) -> Vec<Want> {
     let files = SetupClient::ALL.iter().copied().flat_map(|client| table_of(client, scope));
     files.flat_map(|file| file.content.wants().to_vec()).collect()

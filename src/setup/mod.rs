@@ -1,10 +1,10 @@
 //! Connects a memory to the clients of coding agents: registers the server and the hooks, and adds instructions.
 //!
-//! A file that is there already only gets insertions, at places that a parser names, so comments, order and form
-//! survive. All clients are planned before anything is written; a file that cannot be edited safely is refused, with
-//! everything else of that client. A removal restores the bytes of each file that nobody has changed since.
+//! An existing file only gets insertions, at places that a parser finds, so comments, order and formatting survive. All
+//! clients are planned before anything is written; a file that cannot be edited safely is refused, with everything else
+//! of that client. A removal restores the bytes of each file that nobody has changed since.
 //!
-//! A project's files may come from anybody. An entry counts as connected only if it is exactly what setup writes. An
+//! A project's files may come from anyone. An entry counts as connected only if it is exactly what setup writes. An
 //! entry that only looks like it is named, and its client is refused.
 //!
 //! This module knows the files of clients, but nothing about memories. It starts no program.
@@ -87,7 +87,7 @@ choice! {
     }
 }
 
-/// What is set up beside the server, the hooks of a session, the instructions and the skill.
+/// What is set up in addition to the server, the hooks of a session, the instructions and the skill.
 ///
 /// ```
 /// use ralph_memory::setup::SetupOptions;
@@ -101,7 +101,7 @@ pub struct SetupOptions {
     pub allow_tools: bool,
 }
 
-/// What set-up knows of its surroundings: the folders, this program, and what the environment says.
+/// What setup knows about its environment: the folders, this program, and the variables.
 ///
 /// ```
 /// use ralph_memory::memory::StateFolders;
@@ -155,8 +155,8 @@ impl Setup {
         SetupClient::ALL.iter().copied().filter(is_here).collect()
     }
 
-    /// Returns the clients that set-up has connected here, also in part: by its record, else, for example in a clone, by
-    /// what is in the files. Those with an entry that only looks like one of set-up's are among them.
+    /// Returns the clients that setup has connected here, if only in part: by its record, or else, for example in a
+    /// clone, by what is in the files. Those with an entry that only looks like one of setup's are among them.
     ///
     /// ```
     /// use ralph_memory::memory::StateFolders;
@@ -172,7 +172,7 @@ impl Setup {
     pub fn set_up(&self, scope: SetupScope) -> Vec<SetupClient> {
         let recorded = self.recorded(scope);
         let is_set_up = |client: &SetupClient| {
-            // What is left of a connection says that the rest is missing.
+            // The remains of a connection show that the rest is missing.
             let has_part = |file| match client {
                 // Its block is also that of others.
                 SetupClient::AgentsMd => recorded.is_empty() && self.has_block(file),
@@ -185,7 +185,7 @@ impl Setup {
         SetupClient::ALL.iter().copied().filter(is_set_up).collect()
     }
 
-    /// Returns the clients for which set-up has changed files here, by its record; none if there is no record, for example
+    /// Returns the clients for which setup has changed files here, by its record; none if there is no record, for example
     /// in a clone.
     pub fn recorded(&self, scope: SetupScope) -> Vec<SetupClient> {
         let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));

@@ -1,4 +1,4 @@
-//! Plans a set-up or a removal: reads every file, and decides what each will contain.
+//! Plans a setup or a removal: reads every file, and decides what each will contain.
 //!
 //! Nothing is written here. A client of which one file cannot be edited is refused as a whole.
 
@@ -21,7 +21,7 @@ use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::printed_command;
 
-/// What to do where other entries than set-up's are in the files of a client.
+/// What to do about entries in the files of a client that are not setup's.
 const OTHERS_FIRST: &str = "read the other servers and hooks in its files of this folder first, since it may run them once you trust the folder";
 
 impl Setup {
@@ -89,7 +89,7 @@ impl Setup {
         Ok(self.finished(draft, (clients, scope, Some(options)), planned, problems, steps))
     }
 
-    /// Plans to remove what set-up has done for these clients. Nothing is written.
+    /// Plans to remove what setup has done for these clients. Nothing is written.
     ///
     /// # Errors
     ///
@@ -167,7 +167,7 @@ impl Setup {
     ) -> std::result::Result<(), Problem> {
         let mut done = BTreeSet::new();
         for (file, path) in table.iter().flat_map(|file| file.paths.iter().map(move |path| (file, path))) {
-            // What cannot be located was not written by set-up.
+            // What cannot be located was not written by setup.
             let Ok(place) = self.bases.locate(file.base, path) else { continue };
             if self.is_shared(draft, &place, scope, removed) {
                 continue;
@@ -178,7 +178,7 @@ impl Setup {
             Self::remember_own_folders(draft, &place, file.base);
             done.insert(place);
         }
-        // Others use the rest, or this version would not write it any more.
+        // Others use the rest, or this version no longer writes it.
         draft.record.leave(client, |place| !done.contains(place));
         Ok(())
     }
@@ -240,7 +240,7 @@ impl Setup {
         }
     }
 
-    /// Lets folders go with a file of which there is no record: those of set-up's own name, and in a project also those
+    /// Lets folders go with a file of which there is no record: those of setup's own name, and in a project also those
     /// that are empty without the file, since git keeps no empty folder of a clone.
     fn remember_own_folders(draft: &mut Draft, place: &ClientPlace, base: Base) {
         let is_deleted = draft.files.get(place).is_some_and(|file| file.before.is_some() && file.after.is_none());
@@ -266,7 +266,7 @@ impl Setup {
         gone.map(warning).collect()
     }
 
-    /// Tells of hooks for every project beside those of this one. Claude Code runs equal ones once.
+    /// Reports hooks for every project in addition to those of this one. Claude Code runs identical ones once.
     fn hooks_of_user(&self, scope: SetupScope, settings: &ClaudeSettings) -> Option<Problem> {
         let own = self.bases.locate(Base::Project, ".claude/settings.json").ok();
         let users = self.bases.locate(Base::ClaudeHome, "settings.json").ok();
@@ -276,7 +276,7 @@ impl Setup {
         (scope == SetupScope::Project && own != users).then(|| self.warning(shown, CONNECTED, reason, hint))
     }
 
-    /// Names the files in which an entry stays that somebody else has written.
+    /// Names the files that keep an entry that somebody else wrote.
     fn left(&self, draft: &Draft, client: SetupClient, scope: SetupScope, table: &[ClientFile]) -> Vec<Problem> {
         let is_left = |text: &String, file: &ClientFile| {
             !programs(&file.content, text, |_| true).is_empty() || has_look_alike(scope, file, text)
@@ -287,7 +287,7 @@ impl Setup {
             draft.after.as_ref().is_some_and(|text| is_left(text, file)).then_some(&draft.path)
         });
         let left: BTreeSet<&PathBuf> = left.collect();
-        let reason = "it has an entry of ralph-memory that set-up did not write here, so the entry stays";
+        let reason = "it has an entry of ralph-memory that setup did not write here, so the entry stays";
         let hint = "remove the entry by hand if you do not need it";
         let warning =
             |path: &PathBuf| self.warning(path, "not-of-setup", format!("{}: {reason}", client.title()), hint);

@@ -24,9 +24,9 @@ use crate::error::{Problem, Severity};
 pub enum PlannedAction {
     /// It is created.
     Create,
-    /// It is there, and gets or loses what is set-up's.
+    /// It exists, and gets or loses setup's part.
     Edit,
-    /// It is deleted: nothing but set-up's own is in it.
+    /// It is deleted: it contains nothing but setup's part.
     Delete,
     /// It is as it should be.
     #[default]
@@ -69,10 +69,10 @@ pub struct PlannedFile {
     /// What it will contain.
     #[serde(skip)]
     pub(super) after: Option<String>,
-    /// Programs that entries of set-up's run.
+    /// Programs that entries of setup's run.
     #[serde(skip)]
     pub(super) programs: BTreeSet<String>,
-    /// Whether it has its old bytes back, so that whatever is in it is somebody's own.
+    /// Whether it gets its old bytes back, so that everything in it is somebody else's.
     #[serde(skip)]
     pub(super) is_restored: bool,
 }
@@ -120,7 +120,7 @@ pub struct SetupStep {
     pub step: String,
 }
 
-/// What a set-up or a removal will do.
+/// What a setup or a removal will do.
 ///
 /// ```
 /// use ralph_memory::memory::StateFolders;
@@ -164,7 +164,7 @@ impl SetupPlan {
         self.is_empty() && self.problems.iter().all(|problem| problem.code == CONNECTED)
     }
 
-    /// Returns whether a client is refused because something in its files looks like set-up's, and is not.
+    /// Returns whether a client is refused because something in its files looks like setup's, and is not.
     pub fn has_look_alikes(&self) -> bool {
         self.problems.iter().any(|problem| problem.code == LOOK_ALIKE && problem.severity == Severity::Error)
     }
@@ -177,7 +177,7 @@ impl SetupPlan {
 
 /// The code of a client that is connected in another way.
 pub(super) const CONNECTED: &str = "connected-otherwise";
-/// The code of an entry that looks like one of set-up's, and is not.
+/// The code of an entry that looks like one of setup's, and is not.
 pub(super) const LOOK_ALIKE: &str = "look-alike";
 
 /// Returns the change as a unified diff.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::hook_line::PROGRAM;
 
-/// Returns the name for files of the user's own, and what is doubtful about it: bare if that is what `PATH` finds and it is
-/// this program, else the full path as it is known. Links in it stay: a package manager changes them with each version.
+/// Returns the name for files of the user's own, and what is doubtful about it: the bare name if `PATH` finds this
+/// program by it, else the full path as it is known. Links in the path stay: a package manager changes them with each
+/// version.
 ///
 /// # Errors
 ///

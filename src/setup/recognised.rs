@@ -1,6 +1,6 @@
-//! Recognises set-up's own entries in clients' files: servers, handlers of hooks, and permissions.
+//! Recognises setup's own entries in clients' files: servers, handlers of hooks, and permissions.
 //!
-//! An entry is set-up's if what it runs is exactly what set-up writes: the name alone says nothing, since anybody can
+//! An entry is setup's if what it runs is exactly what setup writes: the name alone says nothing, since anybody can
 //! write it into a file of a project. This file knows nothing about clients.
 
 use std::collections::BTreeSet;
@@ -9,17 +9,16 @@ use super::config_value::ConfigValue;
 use super::hook_line::OwnCommand;
 use super::want::{Presence, Want};
 
-/// How much of an entry must be as set-up writes it.
+/// How much of an entry must be as setup writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recognition {
-    /// All that decides what runs. When it runs, and for how long, may be a person's choice.
+    /// Everything that decides what runs. When it runs, and for how long, may be a person's choice.
     Runs,
     /// Everything.
     Exact,
 }
 
-/// Returns whether a value in a file is this one, in whatever order of keys. The program that it runs is put into
-/// `program`.
+/// Returns whether a value in a file is this one, in any order of keys. Puts the program that it runs into `program`.
 fn matches(
     found: &ConfigValue,
     wanted: &ConfigValue,
@@ -56,9 +55,9 @@ fn matches(
     }
 }
 
-/// Returns whether a member has no say in what runs: a switch, a limit, the occasion, the usual kind of server, where it
-/// came from, or nothing at all. In a file of the user's own, what the server may do without a question is one's choice
-/// as well. Clients write such members themselves.
+/// Returns whether a member does not affect what runs: a switch, a limit, the occasion, the usual kind of server, where
+/// it came from, or nothing at all. In the user's own files, so may what the server can do without asking. Clients
+/// write such members themselves.
 fn is_free(key: &str, value: &ConfigValue, is_users: bool) -> bool {
     match (key, value) {
         ("enabled" | "disabled" | "required" | "gallery", ConfigValue::Flag(_))
@@ -71,19 +70,19 @@ fn is_free(key: &str, value: &ConfigValue, is_users: bool) -> bool {
     }
 }
 
-/// Returns what a value is that stands where set-up's would.
+/// Returns what a value is that stands where setup's would.
 pub(super) fn presence_of(found: &ConfigValue, want: &Want, how: Recognition) -> Presence {
     let mut program = None;
     let is_own = matches(found, &want.value, want.command.as_ref(), how, &mut program);
     if is_own { Presence::Present(program) } else { Presence::Taken }
 }
 
-/// Returns whether a value is set-up's.
+/// Returns whether a value is setup's.
 pub(super) fn is_own(found: &ConfigValue, want: &Want, how: Recognition) -> bool {
     presence_of(found, want, how) != Presence::Taken
 }
 
-/// Returns whether an element is one handler of the group that set-up writes.
+/// Returns whether an element is one handler of the group that setup writes.
 pub(super) fn is_own_handler(handler: &ConfigValue, want: &Want) -> bool {
     is_own(&ConfigValue::map([("hooks", ConfigValue::List(vec![handler.clone()]))]), want, Recognition::Runs)
 }

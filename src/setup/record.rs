@@ -1,6 +1,6 @@
-//! The record of what set-up has changed, and where, in the user's state folder.
+//! The record of what setup has changed, and where, in the user's state folder.
 //!
-//! With it, a removal restores the bytes of each file that nobody has changed since. Without it, set-up's own parts are
+//! With it, a removal restores the bytes of each file that nobody has changed since. Without it, setup's own parts are
 //! recognised instead, so a lost record costs an empty line at most.
 
 use std::cmp::Reverse;
@@ -25,7 +25,7 @@ const PREFIX: &str = "setup-";
 /// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A text that was put into the place of another one, at an offset in bytes.
+/// A text that replaced another one, at an offset in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Edit {
@@ -54,37 +54,37 @@ impl Edit {
     }
 }
 
-/// What set-up has done to one file.
+/// What setup has done to one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileRecord {
     pub(super) place: ClientPlace,
     /// The clients that use it.
     pub(super) clients: BTreeSet<SetupClient>,
-    /// Whether set-up has created the file.
+    /// Whether setup has created the file.
     pub(super) created: bool,
     /// What it lacked before, in words.
     pub(super) added: BTreeSet<String>,
-    /// The edits since somebody else changed the file, in their order; none if it was never without set-up's part.
+    /// The edits since somebody else changed the file, in order; none if it was never without setup's part.
     pub(super) edits: Vec<Edit>,
-    /// The fingerprint of the file as set-up has left it.
+    /// The fingerprint of the file as setup has left it.
     pub(super) after: String,
 }
 
 impl FileRecord {
-    /// Returns whether set-up has left a file with this text.
+    /// Returns whether setup has left a file with this text.
     pub(super) fn has_left(&self, text: &str) -> bool {
         self.after == fingerprint(text)
     }
 }
 
-/// What set-up has done in a project, or for a user.
+/// What setup has done in a project, or for a user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SetupRecord {
     format: u32,
     pub(super) files: Vec<FileRecord>,
-    /// The folders that set-up has created.
+    /// The folders that setup has created.
     pub(super) folders: BTreeSet<(PathBuf, String)>,
-    /// The folders above this file that set-up has created, outermost first.
+    /// The folders above this file that setup has created, outermost first.
     own_folders: Vec<PathBuf>,
 }
 
@@ -104,7 +104,7 @@ fn read(state: &Path, name: &str) -> Option<SetupRecord> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Removes the temporary files that a killed set-up has left in a state folder of this user's.
+/// Removes the temporary files that a killed setup has left in a state folder of this user's.
 fn sweep(state: &Path) {
     if private_names(state).is_ok()
         && let Ok(folder) = Folder::open(state)
@@ -113,7 +113,7 @@ fn sweep(state: &Path) {
     }
 }
 
-/// Removes a folder that set-up has made, if it is empty.
+/// Removes a folder that setup has made, if it is empty.
 fn remove_if_empty(path: &Path) {
     if let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) {
         let _ = Folder::open(above).and_then(|above| above.remove_folder(name));
@@ -154,7 +154,7 @@ impl SetupRecord {
             let mut own = self.own_folders.clone();
             own.extend(missing.iter().rev().cloned());
             if own.is_empty() {
-                // The last record that goes takes along what the first one made.
+                // The last record to go also removes what the first one created.
                 own = others(state, &name).find(|other| !other.own_folders.is_empty()).unwrap_or_default().own_folders;
             }
             let record = SetupRecord { own_folders: own, ..self.clone() };
@@ -173,7 +173,7 @@ impl SetupRecord {
                 }
             }
         }
-        Err(failed.unwrap_or_else(|| Error::invalid("state folder", "there is none to keep the record of set-up in")))
+        Err(failed.unwrap_or_else(|| Error::invalid("state folder", "there is none to keep the record of setup in")))
     }
 
     fn remove(&self, state: &StateFolders, name: &str) -> Result<()> {
@@ -212,7 +212,7 @@ impl SetupRecord {
         self.files.retain(|file| !file.clients.is_empty());
     }
 
-    /// Returns whether set-up has changed a file for a client.
+    /// Returns whether setup has changed a file for a client.
     pub(super) fn has(&self, client: SetupClient) -> bool {
         self.files.iter().any(|file| file.clients.contains(&client))
     }

@@ -20,7 +20,7 @@ use super::{block, config_value::ConfigValue};
 use crate::sessions::HookEvent;
 
 impl Draft {
-    /// Takes out of a file what set-up has put there, for a client that nobody else shares it with.
+    /// Removes setup's part from a file that the client shares with no other.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Draft {
 }
 
 impl PlannedFile {
-    /// Returns what the file was before set-up, none if it was not there; `None` if that is not known.
+    /// Returns what the file was before setup, which may be missing; `None` if that is unknown.
     #[allow(clippy::option_option, reason = "the outer one says whether the inner one is known")]
     fn restored(&self, record: &FileRecord) -> Option<Option<String>> {
         let text = self.after.clone().filter(|_| !record.edits.is_empty())?;
@@ -72,7 +72,7 @@ impl PlannedFile {
     }
 }
 
-/// Returns the text without set-up's part; `None` if nothing of the file is left, and set-up has made it.
+/// Returns the text without setup's part; `None` if nothing of the file is left, and setup has made it.
 fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result<Option<String>, String> {
     let (mark, bare) = split_mark(text);
     let record = record.filter(|record| !record.added.is_empty());
@@ -82,7 +82,7 @@ fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result
             let mut left = bare.to_owned();
             let how = if record.is_some() { Recognition::Runs } else { Recognition::Exact };
             for want in wants {
-                // What is recorded is taken out as long as it still runs the same.
+                // What is recorded is removed if it still runs the same command.
                 let is_added = |record: &FileRecord| want.described().is_some_and(|lack| record.added.contains(&lack));
                 if record.map_or(!want.is_any(), is_added) {
                     left = format.without(&left, want, how)?.unwrap_or(left);
@@ -101,7 +101,7 @@ fn without(text: &str, content: &Content, record: Option<&FileRecord>) -> Result
     })
 }
 
-/// Returns whether a file of JSON has nothing but what accompanies set-up's entries, and no comment.
+/// Returns whether a file of JSON has nothing but what accompanies setup's entries, and no comment.
 fn has_only(text: &str, wants: &[Want]) -> bool {
     let accompanies = |(key, value): &(String, ConfigValue)| {
         wants.iter().any(|want| want.is_any() && want.key == Some(key) && want.value == *value)
@@ -113,7 +113,7 @@ fn has_only(text: &str, wants: &[Want]) -> bool {
     }
 }
 
-/// Returns whether a text is, but for its line ends, one that set-up writes where there is no file.
+/// Returns whether a text is, but for its line ends, one that setup writes where there is no file.
 fn is_written_whole(format: ConfigFormat, text: &str, wants: &[Want]) -> bool {
     let Ok(tree) = format.tree(text) else { return false };
     let is_there = |want: &&Want| matches!(presence(&tree, want, Recognition::Runs), Ok(Presence::Present(_)));
@@ -124,7 +124,7 @@ fn is_written_whole(format: ConfigFormat, text: &str, wants: &[Want]) -> bool {
         return false;
     }
     let mut later = there.clone();
-    // The hook at each prompt may have been added by a second set-up.
+    // The hook at each prompt may have been added by a second setup.
     later.sort_by_key(|want| want.event() == Some(HookEvent::Prompt));
     let text = text.replace("\r\n", "\n");
     [there, later].iter().any(|wants| {

@@ -1,4 +1,4 @@
-//! The checksum in the files that are set-up's as a whole. It distinguishes a file of another version from one
+//! The checksum in the files that are setup's as a whole. It distinguishes a file of another version from one
 //! that somebody has edited, even in a clone, which has no record.
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -16,7 +16,7 @@ pub(super) fn sealed(text: &str) -> String {
     }
 }
 
-/// Returns whether set-up has written a text, in this or another version, and nobody has edited it since. `own` is what
+/// Returns whether setup has written a text, in this or another version, and nobody has edited it since. `own` is what
 /// this version writes.
 pub(super) fn is_of_setup(text: &str, own: &str) -> bool {
     let is_sealed = split(text).is_some_and(|[before, written, after]| written == checksum(before, after));

@@ -19,7 +19,7 @@ use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Problem, Severity};
 use crate::text::printed_command;
 
-/// What Claude Code's settings say that set-up has to know.
+/// What Claude Code's settings say that setup has to know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ClaudeSettings {
     /// The plugin of a marketplace that is this program.

@@ -1,7 +1,7 @@
 //! The table of clients: which file gets what, for each client and scope.
 //!
 //! A row is data; how a file of each format is edited is elsewhere. Files that several clients read have one row, so
-//! that set-up writes them once.
+//! that setup writes them once.
 
 use super::SetupClient::{
     self, AgentsMd, Amp, Claude, Codex, Copilot, Cursor, Devin, Gemini, Goose, Kiro, OpenCode, Qwen, VsCode, Zed,
@@ -31,7 +31,7 @@ pub(super) const PLUGIN_MANIFEST: &str = "skills/ralph-memory/.claude-plugin/plu
 #[derive(Debug, Clone)]
 pub(super) struct ClientFile {
     pub(super) base: Base,
-    /// The path; of several, the first one that exists, else the first one.
+    /// The path; of several, the first that exists, or else the first.
     pub(super) paths: &'static [&'static str],
     pub(super) content: Content,
 }
@@ -55,7 +55,7 @@ impl Content {
         if let Content::Entries(_, wants) = self { wants } else { &[] }
     }
 
-    /// Returns the text of a file that is set-up's as a whole.
+    /// Returns the text of a file that is setup's as a whole.
     pub(super) fn whole(&self) -> Option<&str> {
         if let Content::Owned(text) | Content::Script(text) = self { Some(text) } else { None }
     }
@@ -222,7 +222,7 @@ impl RowPart {
             Server(key, form) => {
                 let value = form(ConfigValue::Text(program.text()));
                 let server = Want { path: vec![*key], key: Some(SERVER), value, command: Some(program.clone()) };
-                // opencode writes it into a file that lacks it, which would then differ from what set-up left.
+                // opencode writes it into a file that lacks it, which would then differ from what setup left.
                 let schema = at_root("$schema", ConfigValue::text("https://opencode.ai/config.json"));
                 (*key == "mcp").then_some(schema).into_iter().chain([server]).collect()
             }

@@ -1,7 +1,7 @@
 //! Whether Codex runs the hooks: it skips those that nobody has trusted and, without a terminal, does not say so.
 //!
-//! Codex keeps trust in its settings, under the file and the place of each hook in it. Whether the hash there is still
-//! that of the hook, only Codex knows; the registered lines never change.
+//! Codex keeps trust in its settings, under the file and the place of each hook in it. Only Codex knows whether the
+//! hash there is still that of the hook; the registered lines never change.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use super::hook_line::OwnCommand;
 use crate::sessions::HookEvent;
 
 /// Something that a file should contain: a server or a hook, which run a command; a text in a list; or, without a
-/// command, any value under the key. The last is not enough to call a file connected, and goes only with the file.
+/// command, any value under the key. The last does not make a file connected, and is only removed with the file.
 #[derive(Debug, Clone)]
 pub(super) struct Want {
     /// The keys that lead to the object or list that gets it.

@@ -1,4 +1,4 @@
-//! Inserts a server into settings in YAML, and takes it out again, line by line: the lines are found by their
+//! Inserts a server into settings in YAML, and removes it again, line by line: the lines are found by their
 //! indentation.
 
 use serde_yaml::Value;
@@ -70,7 +70,7 @@ pub(super) fn without(text: &str, want: &Want) -> Option<String> {
     let (offset, line) = lines(&text[below..]).find(|(_, line)| is_entry(line))?;
     let start = below + offset;
     let after = start + line.len();
-    // Empty lines and comments behind it belong to what follows.
+    // Empty lines and comments after it belong to what follows.
     let below_it = lines(&text[after..]).take_while(|(_, below)| is_blank(below) || depth(below) > depth(line));
     let last = below_it.filter(|(_, line)| !is_blank(line)).last();
     let stop = last.map_or(after, |(at, line)| after + at + line.len());

@@ -1,4 +1,4 @@
-//! The block of instructions that set-up writes into `AGENTS.md` and `CLAUDE.md`, between two markers.
+//! The block of instructions that setup writes into `AGENTS.md` and `CLAUDE.md`, between two markers.
 
 use std::ops::Range;
 

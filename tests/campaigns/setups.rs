@@ -1,9 +1,9 @@
-//! Set-up in homes and projects whose files have every form: order, comments, line ends, indentation, byte order marks,
+//! Setup in homes and projects whose files have every form: order, comments, line ends, indentation, byte order marks,
 //! entries of others, servers, hooks and permissions that a person has
 //! written before, and broken ones.
 //!
 //! Set up twice is set up once; set up and removed leaves the same bytes; whatever is there of others stays, also when
-//! the record is lost or the file was changed since; a broken file, and one with an imitation of set-up's entries, is
+//! the record is lost or the file was changed since; a broken file, and one with an imitation of setup's entries, is
 //! refused, and nothing of its client is written.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) struct Outcome {
     /// How many configuration files were generated, and how many of them were broken.
     pub(crate) files: usize,
     pub(crate) broken: usize,
-    /// In how many homes and projects an entry only looked like one of set-up's.
+    /// In how many homes and projects an entry only looked like one of setup's.
     pub(crate) imitated: usize,
     /// In how many homes and projects everything was removed with the record, without it, and after a change.
     pub(crate) exact: usize,
@@ -75,7 +75,7 @@ impl Place {
     }
 }
 
-/// Returns what set-up writes where there is nothing: the files that can be edited, and those that are set-up's own.
+/// Returns what setup writes where there is nothing: the files that can be edited, and those that are setup's own.
 fn template(at: &Path, clients: &[SetupClient], scope: SetupScope, options: SetupOptions) -> BTreeMap<PathBuf, String> {
     let place = Place::new(at);
     place.apply(clients, scope, options);
@@ -171,7 +171,7 @@ fn one(at: &Path, random: &mut Random, outcome: &mut Outcome) {
     }
 }
 
-/// Fails unless everything of others, and nothing of set-up's, is there.
+/// Fails unless everything of others, and nothing of setup's, is there.
 fn assert_foreign(place: &Place, configs: &BTreeMap<PathBuf, Config>, template: &BTreeMap<PathBuf, String>) {
     for path in template.keys() {
         let text = fs::read_to_string(place.home.join(path)).ok();
@@ -190,7 +190,7 @@ fn assert_foreign(place: &Place, configs: &BTreeMap<PathBuf, Config>, template: 
     let plan = place.setup().plan_removal(SetupClient::ALL, SetupScope::Project).unwrap();
     let changed = plan.files.iter().filter(|file| file.action != PlannedAction::Keep);
     let changed: Vec<String> = changed.map(|file| format!("{}\n{}", file.path.display(), file.diff)).collect();
-    assert!(changed.is_empty(), "what set-up would still remove: {}", changed.join("\n"));
+    assert!(changed.is_empty(), "what setup would still remove: {}", changed.join("\n"));
 }
 
 /// Breaks a file, whose clients are then refused.

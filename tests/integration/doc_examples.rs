@@ -141,7 +141,7 @@ fn every_command_is_understood() {
                 base.write(file, "Done.");
             }
             let ran = base.with(&arguments).input("Done.").run();
-            // Set-up needs no memory, and finds no client in an empty home.
+            // Setup needs no memory, and finds no client in an empty home.
             let is_no = arguments.first().is_some_and(|command| command == "setup") && ran.code == Some(1);
             // With `--exit-code`, what is not recorded has an exit code of its own.
             let is_unrecorded = arguments.iter().any(|argument| argument == "--exit-code") && ran.code == Some(7);

@@ -59,7 +59,7 @@ const HOSTILE: &[(&str, &str, &str, HostileTexts)] = &[
         ("[shell_environment_policy.set]\nPATH = \"./x\"\n", "`shell_environment_policy.set.PATH`"),
     ]),
     ("opencode", "opencode.jsonc", r#"{"mcp": {"ralph-memory": {"type": "local", "command": @}}}"#, &[(r#"["sh", "-c", "ralph-memory mcp"], "enabled": true"#, r#"["sh", "-c", "ralph-memory mcp"]"#)]),
-    // The client reads both; set-up writes one.
+    // The client reads both; setup writes one.
     ("opencode", ".opencode/opencode.json", r#"{"mcp": {"ralph-memory": {"type": "local", "command": @}}}"#, &[(r#"["./x"]"#, "./x")]),
     ("opencode", "opencode.json", r#"{"plugin": [@]}"#, &[(r#""ralph-memory@1.0.0""#, "ralph-memory@1.0.0")]),
     ("opencode", ".opencode/plugins/ralph-memory.js", "@", &[("// ralph-memory setup writes this file. Checksum: 0000000000000000\n", "another text")]),
@@ -117,7 +117,7 @@ fn a_removal_names_what_it_leaves() {
         let removed = run(&base, &["setup", client, "--remove"]);
         assert_eq!(base.read(path), text, "{removed}");
         assert!(removed.stderr.starts_with(&format!("warning: {path}: ")), "{removed}");
-        removed.says(0, "set-up did not write here, so the entry stays");
+        removed.says(0, "setup did not write here, so the entry stays");
     }
 }
 
@@ -172,7 +172,7 @@ fn a_checksum_makes_no_file_that_runs_something_ones_own() {
         run(&base, &["setup", client.as_str(), "--check"]).says(4, path);
         run(&base, &["check"]).says(1, path);
     }
-    // A person's own set-up of another version wrote this one here, and its record says so.
+    // A person's own setup of another version wrote this one here, and its record says so.
     let base = TestBase::new();
     let path = ".opencode/plugins/ralph-memory.js";
     run(&base, &["setup", "opencode"]).says(0, "created");
@@ -199,7 +199,7 @@ fn cloned(client: SetupClient) -> TestBase {
     let base = TestBase::new();
     of_library(&base).apply(plan(&base, client)).unwrap();
     let _ = fs::remove_dir_all(base.home().join(".local"));
-    assert!(plan(&base, client).is_empty(), "{client}: a clone of what set-up writes is connected");
+    assert!(plan(&base, client).is_empty(), "{client}: a clone of what setup writes is connected");
     base
 }
 
@@ -215,7 +215,7 @@ fn is_refused(base: &TestBase, client: SetupClient, path: &str, text: &str) {
     assert!(base.at(path).exists(), "{client}: {text} is gone");
 }
 
-/// Each server that set-up writes into JSON: the client, the file, and where the entry is.
+/// Each server that setup writes into JSON: the client, the file, and where the entry is.
 const SERVERS: [(SetupClient, &str, &str); 10] = [
     (SetupClient::Claude, ".mcp.json", "/mcpServers"),
     (SetupClient::Cursor, ".cursor/mcp.json", "/mcpServers"),
@@ -270,7 +270,7 @@ fn a_server_that_runs_anything_else_is_a_look_alike_in_every_client() {
             change(changed.pointer_mut(holder).unwrap());
             let text = changed.to_string();
             is_refused(&base, client, path, &text);
-            // What is exactly set-up's beside it goes.
+            // What is exactly setup's beside it goes.
             let left: Value = serde_json::from_str(&base.read(path)).unwrap();
             let [left, mut expected] = [&left, &changed].map(|all| all.pointer(holder).unwrap().clone());
             if expected.as_object().unwrap().len() > 1 {
@@ -436,7 +436,7 @@ fn an_entry_of_the_users_own_that_differs_is_named_and_left() {
         assert!(!ran.stderr.contains("danger"), "{ran}");
         ran.says(1, "lacks");
     }
-    // A full path that an earlier set-up wrote is set-up's there, and nowhere else.
+    // A full path that an earlier setup wrote is setup's there, and nowhere else.
     fs::write(&path, text.replace(", \"--root\", \"x\"", "").replace("\"ralph-memory\",", &format!("\"{PROGRAM}\",")))
         .unwrap();
     run(&base, &arguments).says(0, "created");

@@ -86,7 +86,7 @@ fn configurations_of_all_forms_survive() {
     assert!(outcome.files >= 200 && kinds.iter().all(|kind| *kind > 5), "{outcome:?}");
 }
 
-/// Files of others, each with the client whose set-up edits it, the file, its text, and what a removal without the record
+/// Files of others, each with the client whose setup edits it, the file, its text, and what a removal without the record
 /// leaves where that is not the same text.
 #[rustfmt::skip]
 const FORMS: &[(&str, &str, &str, Option<&str>)] = &[
@@ -161,7 +161,7 @@ fn a_file_gets_its_bytes_back() {
     }
 }
 
-/// Seen: the second set-up forgot what the first one had put into a file that somebody has changed between them, so a
+/// Seen: the second setup forgot what the first one had put into a file that somebody has changed between them, so a
 /// removal left it.
 #[test]
 fn what_two_set_ups_added_goes_whatever_was_changed_between_them() {
@@ -435,7 +435,7 @@ fn a_removal_in_a_clone_leaves_no_empty_folder() {
         setup(&base, &[client, "--remove"]).says(0, "deleted");
         assert_eq!((base.files(""), folders()), (before, names), "{client}");
     }
-    // Without anything of set-up in it, an empty folder is somebody's own.
+    // Without anything of setup in it, an empty folder is somebody's own.
     let base = TestBase::new();
     fs::create_dir(base.at(".cursor")).unwrap();
     setup(&base, &["cursor", "--remove"]).says(0, "nothing to do");
@@ -528,7 +528,7 @@ fn what_a_person_wrote_by_hand_stays() {
         setup(&base, &["amp"]).says(0, "created");
         setup(&base, &["--remove", "--yes"]).says(0, "deleted");
         assert_eq!(base.read(path), text, "{client}");
-        // Somebody has changed the file between set-up and removal.
+        // Somebody has changed the file between setup and removal.
         if text.starts_with('{') && !path.contains("jsonc") {
             setup(&base, &[client]).says(0, "created");
             base.write(path, base.read(path).replacen('{', "{\"later\": 1,", 1));
@@ -549,12 +549,12 @@ fn without_a_record_only_what_set_up_writes_to_the_letter_is_removed() {
         let ran = setup(&base, &[client, "--remove"]);
         assert_eq!(base.at(path).exists() && base.read(path) == text, !is_exact, "{client}: {ran}");
         if !is_exact && text.contains("ralph-memory") {
-            assert!(ran.stdout == "nothing to do\n" && ran.stderr.contains("set-up did not write here"), "{ran}");
+            assert!(ran.stdout == "nothing to do\n" && ran.stderr.contains("setup did not write here"), "{ran}");
             ran.says(0, &format!("warning: {path}: "));
         } else if !is_exact {
             assert_eq!(ran.answer(0), "nothing to do: nothing of it is here\n");
         }
-        // With set-up's own entries beside it.
+        // With setup's own entries beside it.
         base.write(path, text);
         setup(&base, &[client]).says(0, "created");
         forget(&base);
@@ -784,7 +784,7 @@ fn temporary_files_of_a_killed_set_up_are_removed() {
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
 }
 
-/// A set-up of this project, as a program with this home makes it.
+/// A setup of this project, as a program with this home makes it.
 pub(crate) fn of_library(base: &TestBase) -> Setup {
     let home = base.home().as_os_str().to_owned();
     let variable = move |name: &str| (name == "HOME").then(|| home.clone());
@@ -911,7 +911,7 @@ fn a_check_without_names_looks_at_what_was_set_up() {
     setup(&base, &["--check", "--scope", "user"]).says(1, "`ralph-memory setup --scope user` connects Codex");
     setup(&base, &["cursor"]).says(0, "created");
     setup(&base, &["--check"]).says(0, "connected: Cursor");
-    // In a clone, what is exactly set-up's says so.
+    // In a clone, what is exactly setup's says so.
     forget(&base);
     setup(&base, &["--check"]).says(0, "connected: Cursor");
     fs::remove_file(base.at(".cursor/hooks.json")).unwrap();
@@ -927,7 +927,7 @@ fn a_check_without_names_looks_at_what_was_set_up() {
     setup(&base, &["--check", "--scope", "user"]).says(0, "connected: Codex");
 }
 
-/// Seen in 0.1.0: where `XDG_CONFIG_HOME` did not exist yet, set-up refused all clients that have files there.
+/// Seen in 0.1.0: where `XDG_CONFIG_HOME` did not exist yet, setup refused all clients that have files there.
 #[test]
 fn the_users_folders_are_where_the_environment_says() {
     let base = TestBase::without_memory();

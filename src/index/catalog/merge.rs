@@ -1,4 +1,4 @@
-//! Rebuilds the table after folders or names appeared or disappeared.
+//! Rebuilds the table after folders or names have appeared or disappeared.
 //!
 //! A folder exists if its parent exists and was not listed, or was listed with it. The rest of the table is carried
 //! over row by row. This file opens nothing but folders.

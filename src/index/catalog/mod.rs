@@ -109,7 +109,7 @@ pub struct Catalog {
     n_reread: usize,
     n_left: usize,
     root_problems: Vec<Problem>,
-    /// The number of the error if the system had too little of something to read a file; 0 if it had enough.
+    /// The number of the error if the system lacked a resource to read a file; else 0.
     shortage: u8,
     by_id: OnceLock<Vec<(u32, RowId)>>,
 }
@@ -271,7 +271,7 @@ impl Catalog {
         self.n_reread
     }
 
-    /// Returns how many files were not opened, since the time was over.
+    /// Returns how many files were not opened because the time was up.
     pub fn n_left(&self) -> usize {
         self.n_left
     }

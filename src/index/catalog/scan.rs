@@ -31,7 +31,7 @@ impl Scan {
     /// Returns how many bytes of files phase 2 would read that the index lacks. It examines each of them.
     pub fn n_pending_bytes(&self, store: &Store) -> u64 {
         let table = &self.catalog.table;
-        // What could not be read before is tried again, and so is what changed a moment before it was indexed.
+        // A file that could not be read before is tried again, and so is one that changed just before it was indexed.
         let is_new = |row: &Row| row.has(UNREAD) && row.code().is_none() && !(row.has(AGAIN) && row.has(IN_INDEX));
         let due = (0..).zip(&table.rows).filter(|(_, row)| is_new(row) || row.is_pending());
         let size = |path: &str| {

@@ -138,7 +138,7 @@ impl Scan {
                         Code::Unreadable
                     }
                 };
-                // There is no stat of this file, and reading it again does no harm.
+                // The stat of this file is unknown, and reading it again does no harm.
                 self.refuse(row, None, code);
                 return None;
             }

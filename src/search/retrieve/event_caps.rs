@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 use crate::entry::{Head, Id, Scope};
 use crate::settings::EventCaps;
 
-/// Returns the events over the limits: of each scope, then of all, those of agents before those of people, of these those
-/// of the lowest importance, of these the oldest, of these the last by id. `events` should not contain expired and superseded ones, which do not count.
+/// Returns the events over the limits, first of each scope, then of all. An agent's event goes before a person's, then
+/// the one of lower importance, then the older, then the last by id. `events` should not contain expired and superseded
+/// ones, which do not count.
 pub(crate) fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
     let mut events: Vec<(&Id, &Head)> = events.collect();
     events.sort_by_key(|(id, head)| (!head.source.is_person(), Reverse(head.importance), Reverse(head.recency()), *id));

@@ -130,7 +130,7 @@ pub struct Hit {
     /// The entry.
     #[serde(flatten)]
     pub entry: EntrySummary,
-    /// How well it matches; comparable within one search.
+    /// How well it matches. Scores are comparable only within one search.
     pub score: f64,
     /// How similar it and the query are in meaning, if that is known: the cosine of the angle between their vectors,
     /// comparable between searches with the same model.
@@ -237,7 +237,8 @@ pub(crate) fn by_words(
     Ok(found.into_iter().take(limit).map(|found| (found.catalog, found.row)).collect())
 }
 
-/// Returns the points that entries gain for similarity. The most similar accepted ones are found by similarity alone.
+/// Returns the points that entries gain for similarity. The most similar of the accepted entries are found by
+/// similarity alone.
 fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn Fn(&Id, &Head) -> bool) -> Vec<Bonus> {
     // If no word matches, any unit works: there is nothing to weigh against.
     let best = if best > 0 { best } else { 1_000_000 };
@@ -365,7 +366,7 @@ pub(crate) fn replacements_among<'a>(
 }
 
 /// Returns the ids that another one replaces; of `pairs` the first replaces the second. Entries that replace each other
-/// in a circle all stay: it is unknown which of them is the newest, and hiding them all would lose their content.
+/// in a circle all stay: nothing says which of them is the newest, and hiding them all would lose their content.
 pub(crate) fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
     let circles = circles(pairs);
     let circle_of: HashMap<&Id, usize> =

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 
 use crate::entry::{Head, Id, Source};
 
-/// Which live, valid entry replaces which; the first of each pair the second.
+/// Which live, valid entry replaces which: in each pair, the first replaces the second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Replacements {
     /// Those that count.
@@ -29,7 +29,7 @@ impl Replacements {
         current: &dyn Fn(&Id) -> Id,
         source_of: &dyn Fn(&Id) -> Option<Source>,
     ) {
-        // An expired entry replaces nothing any more: its predecessor is better than nothing.
+        // An expired entry no longer replaces anything: its predecessor is better than nothing.
         if !head.valid || head.is_expired(now) {
             return;
         }

@@ -36,7 +36,7 @@ impl Searcher {
         Ok(EmbedReport { problems: self.embed_written(workspace, &[]), ..EmbedReport::default() })
     }
 
-    /// Embeds nothing, and returns the problem that there is no semantic search, the first time that it matters.
+    /// Embeds nothing. The first time that it matters, returns the problem that there is no semantic search.
     pub(super) fn embed_written(&self, _workspace: &Workspace, _paths: &[String]) -> Vec<Problem> {
         if self.is_reported.swap(true, Ordering::Relaxed) {
             return Vec::new();

@@ -29,7 +29,7 @@ const MAX_FILE: u64 = 4_096;
 /// Suspends requests to servers that failed slowly, and remembers what was reported.
 #[derive(Debug)]
 pub(super) struct CircuitBreaker {
-    /// The servers of the settings: a suspension of others has no effect.
+    /// The servers of the settings. A suspension of other servers has no effect.
     addresses: Vec<String>,
     /// The warnings that were shown.
     reported: Mutex<BTreeSet<String>>,
@@ -62,7 +62,7 @@ impl CircuitBreaker {
             let holds = left > Duration::zero() && left <= SUSPENSION && self.addresses.contains(&suspension.address);
             holds.then_some((suspension, left))
         };
-        // Another process may have waited for a server since this one did.
+        // Another process may have waited for a server in the meantime.
         let own = self.suspension.lock().unwrap_or_else(PoisonError::into_inner).clone().and_then(effective);
         let (suspension, left) = own.or_else(|| self.file.read(workspace).pop().and_then(effective))?;
         let (reason, left) = (suspension.message, left.num_seconds());
@@ -74,8 +74,8 @@ impl CircuitBreaker {
         ))
     }
 
-    /// Makes a call with requests, unless they are suspended. Returns its result unless a server fails, and the problems
-    /// that were not shown yet.
+    /// Makes a call with requests, unless they are suspended. Returns its result, unless a server fails, and the
+    /// problems that were not shown before.
     pub(super) fn guard<T>(
         &self,
         workspace: &Workspace,
@@ -102,7 +102,7 @@ impl CircuitBreaker {
             address: failure.address.clone(),
             message: failure.error.to_string(),
         };
-        // If the cache cannot be written, the next process waits for the server itself.
+        // If the cache cannot be written, the next process waits for the server again.
         self.file.replace(workspace, std::slice::from_ref(&suspension));
         self.suspend(Some(suspension));
     }

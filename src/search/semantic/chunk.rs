@@ -8,10 +8,10 @@ use crate::entry::{Entry, Id, read};
 use crate::text::secret::redact;
 use crate::workspace::Workspace;
 
-/// How many words a chunk has at most, beside the title. Models represent no more than some hundred tokens well, and
-/// the vector of a long text means a little of everything.
+/// How many words a chunk has at most, besides the title. Models represent only a few hundred tokens well, and the
+/// vector of a long text means a little of everything.
 const WORDS: usize = 200;
-/// How many chunks an entry has at most. Only words find the text after them.
+/// How many chunks an entry has at most. The text after them is found only by its words.
 const MAX_CHUNKS: usize = 64;
 /// The longest word that is embedded, in bytes: longer text is not a word.
 const MAX_WORD: usize = 200;
@@ -25,7 +25,7 @@ pub(super) struct Chunk {
     pub(super) content: u64,
 }
 
-/// The file of an entry, as far as it is embedded.
+/// The part of an entry's file that is embedded.
 #[derive(Debug, Clone)]
 pub(super) struct EntryChunks {
     /// Its path below `.ralph/`.
@@ -51,7 +51,7 @@ impl EntryChunks {
         Some(EntryChunks { path: path.to_owned(), id, feature: entry.head.feature, fingerprint, chunks })
     }
 
-    /// Reads files. Those that are gone are left out.
+    /// Reads files. Deleted ones are left out.
     pub(super) fn read_all(workspace: &Workspace, paths: &[String]) -> Vec<EntryChunks> {
         paths.iter().filter_map(|path| EntryChunks::read(workspace, path)).collect()
     }
@@ -59,7 +59,7 @@ impl EntryChunks {
 
 /// Returns the chunks of an entry, at least one; that of an entry without words is `name`.
 ///
-/// They end at the ends of lines, if that is not too early, and each begins with the title: a part from the middle
+/// Each ends at the end of a line, unless that is too early, and begins with the title: a passage from the middle
 /// seldom mentions its topic.
 fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
     let title = entry.head.title.trim();
@@ -67,7 +67,7 @@ fn chunks(entry: &Entry, name: &str) -> Vec<Chunk> {
     let (mut piece, mut n_words) = (String::new(), 0);
     for line in entry.text.lines() {
         let n_line = line.split_whitespace().count();
-        // A line that does not fit begins the next piece, unless this one has hardly begun.
+        // A line that does not fit begins the next chunk, unless this one has hardly begun.
         if n_words + n_line > WORDS && n_words > WORDS / 2 {
             pieces.push(std::mem::take(&mut piece));
             n_words = 0;

@@ -28,18 +28,19 @@ use crate::workspace::{Work, Workspace};
 const GROUP: usize = 64;
 /// The text that is embedded to find out how many dimensions a model has, and whether the model has changed.
 const PROBE: &str = "dimensions";
-/// The fingerprint under which the cache keeps the vector of that text. No file has it, as no two files have the same.
+/// The fingerprint under which the cache keeps the vector of that text. It is that of no file, because no two files
+/// share one.
 const PROBE_FILE: u64 = 0;
-/// The least cosine between two vectors of one text by one model: machines round differently.
+/// The lowest cosine between two vectors of the same text by the same model, because machines round differently.
 const SAME_MODEL: f32 = 0.99;
-/// A text that every model accepts. If it is refused too, the server is at fault and not a text.
+/// A text that every model accepts. If it is refused as well, the fault is the server's and not a text's.
 const HARMLESS: &str = "a text that every model takes";
-/// From how many records on the cache may be compacted.
+/// The number of records from which the cache may be compacted.
 const COMPACT_FROM: usize = 1_000;
 /// The longest list of refused files that is read, in bytes: about 20,000 files.
 const MAX_REFUSED: u64 = 1024 * 1024;
-/// How long searches do not send a refused text again. `index` sends it at any time: the cause may have been the state
-/// of the server and not the text.
+/// How long searches wait before they send a refused text again. `index` sends it at any time: the cause may have been
+/// the state of the server and not the text.
 const REFUSED_FOR: TimeDelta = TimeDelta::hours(1);
 
 /// Embeds entries, and keeps their vectors in the cache.
@@ -197,7 +198,7 @@ impl Embedder {
         Ok(embedded)
     }
 
-    /// Writes vectors to the cache, unless another process writes it for long; then the next call computes them again.
+    /// Writes vectors to the cache. If another process holds it for too long, the next call computes them again.
     pub(super) fn keep(&self, workspace: &Workspace, records: &[VectorRecord]) {
         if let Some(lock) = workspace.store.cache_lock() {
             let _ = self.cache.add(&workspace.store, &lock, records);
@@ -302,8 +303,7 @@ impl Embedder {
         Ok(embedded)
     }
 
-    /// Returns the vectors of texts, or why one has none. One text that the model refuses does not keep the others from
-    /// their vectors.
+    /// Returns the vectors of texts, or why one has none. A text that the model refuses does not affect the others.
     fn embed_batch(
         &self,
         texts: &[&str],

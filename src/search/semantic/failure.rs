@@ -1,7 +1,7 @@
 //! A failed request to a server, and how to fix it.
 //!
-//! It names the setting or the command that fixes the failure. It does not know whether the server is suspended: that
-//! is for the [circuit breaker](super::breaker).
+//! It names the setting or the command that fixes the failure. It does not know whether the server is suspended: the
+//! [circuit breaker](super::breaker) does.
 
 use super::http::RequestError;
 use super::ollama::OllamaClient;

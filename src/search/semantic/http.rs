@@ -20,7 +20,7 @@ const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 const MAX_REFUSAL: u64 = 64 * 1024;
 /// How much of a response that is not JSON is quoted in a message, in characters.
 const MAX_TEXT: usize = 200;
-/// How often a request that may succeed later is sent at most.
+/// How many times a request that may succeed later is sent at most.
 const MAX_TRIES: u32 = 3;
 /// The pause before the second try; before the third it is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Nothing answers at the address; with the system's reason.
+    /// Nothing answers at the address. Has the system's reason.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
     /// It took longer than this many milliseconds.
@@ -85,7 +85,7 @@ impl TimeLimit {
         if left.is_zero() { Err(self.timed_out()) } else { Ok(left) }
     }
 
-    /// Returns the error of a server that did not answer in time. It names the whole limit, however little of it was
+    /// Returns the error of a server that did not answer in time. It names the whole limit, however little time was
     /// left.
     fn timed_out(&self) -> RequestError {
         RequestError::TimedOut(self.limit)
@@ -175,7 +175,7 @@ impl JsonServer {
         }
     }
 
-    /// Returns a response without the key, which a server that refuses it may repeat.
+    /// Returns a response without the key: a server that refuses the key may repeat it.
     fn without_key(&self, text: &[u8]) -> Vec<u8> {
         match &self.key {
             Some((_, key)) if !key.is_empty() => {

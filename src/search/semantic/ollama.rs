@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::http::{JsonServer, RequestError, TimeLimit, Timeouts, take};
 use crate::settings;
 
-/// How many texts are sent at once: a batch must be done within the time-out on a CPU, too.
+/// How many texts are sent at once. Even on a CPU, a batch must be done within the time-out.
 pub(crate) const BATCH: usize = 16;
-/// The least time-outs of checking the server and of a batch of texts, in milliseconds.
+/// The shortest time-outs for checking the server and for a batch of texts, in milliseconds.
 const CHECK: u64 = 2_000;
 const EMBED: u64 = 60_000;
-/// How many words of a query are sent: more than any model reads.
+/// How many words of a query are sent, which is more than any model reads.
 const QUERY_WORDS: usize = 400;
 /// The longest word of a query that is sent, in bytes.
 const MAX_WORD: usize = 200;

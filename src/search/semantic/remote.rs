@@ -22,7 +22,7 @@ use crate::error::Problem;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::workspace::{Work, Workspace};
 
-/// The fingerprint in the manifest of an entry whose points are those of another text than its file's.
+/// The fingerprint in the manifest of an entry whose points are of another text than that of its file.
 const OUTDATED: u64 = 0;
 /// The longest manifest that is read, in bytes: about a million entries.
 const MAX_MANIFEST: u64 = 64 * 1024 * 1024;
@@ -102,7 +102,7 @@ impl RemoteSync {
         !lost.is_empty()
     }
 
-    /// Stores missing and different points, and removes those that were stored from here and are in no file any more.
+    /// Stores missing and different points, and removes those that were stored from here and are no longer in any file.
     /// With `rebuild`, first deletes this project's points, and embeds all of it again.
     pub(super) fn synchronize(
         &self,

@@ -35,7 +35,7 @@ pub struct EmbedReport {
     pub entries: usize,
     /// How many of them were embedded, or stored on the server.
     pub new: usize,
-    /// How many entries were removed from the server: this project had stored them, and no file has them any more.
+    /// How many entries were removed from the server: this project had stored them, and no file contains them any more.
     pub removed: usize,
     /// The problems.
     pub problems: Vec<Problem>,

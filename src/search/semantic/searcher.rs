@@ -28,7 +28,7 @@ use crate::workspace::{View, Workspace};
 
 /// How many entries without a vector a search embeds at most; more are for `index`.
 const MAX_EMBEDDED: usize = 8;
-/// How many times as many entries are requested as are wanted: some results do not count.
+/// How many entries are requested for each one that is wanted, because some results do not count.
 const SPARE: usize = 3;
 
 /// The number of a catalog, a row of it, and the cosine of the entry and a query.
@@ -154,7 +154,7 @@ impl Searcher {
             also: &also,
         };
         let mut found = PointsFound::default();
-        // What the server turns out to have lost is stored again, and then it is asked again.
+        // What the server turns out to have lost is stored again before it is asked again.
         for _ in 0..2 {
             let manifest = remote.manifest(workspace);
             let is_there = |catalog: &Catalog, row| {
@@ -165,7 +165,7 @@ impl Searcher {
                 return Ok(Vec::new());
             }
             found = remote.ask(workspace, |qdrant| qdrant.search(&request))?;
-            // Of a feature in another form of Unicode the server has nothing to say.
+            // The server knows nothing about a feature in another form of Unicode.
             let is_asked = |feature: &Option<String>| query.in_feature.is_none() || *feature == query.in_feature;
             let named: Vec<_> = also.iter().filter(|(_, feature)| is_asked(feature)).collect();
             if !remote.note_lost(workspace, live[0], &named, &found) {
@@ -175,9 +175,9 @@ impl Searcher {
         Ok(found.matches.iter().filter_map(|found| located(workspace, catalogs, found)).collect())
     }
 
-    /// Embeds the entries that lack a vector if they are few, without those that the model refused recently, and returns
-    /// their vectors; else reports how many there are. Returns `None` where so many lack one that the others would
-    /// outrank them for having one.
+    /// Embeds the entries that lack a vector if they are few, without those that the model refused recently, and
+    /// returns their vectors; otherwise reports how many there are. Returns `None` if so many lack one that the others
+    /// would outrank them just for having one.
     fn embed_missing(
         &self,
         workspace: &Workspace,

@@ -10,7 +10,7 @@
 //! record  file u64, content u64, number u16, of u16, scale f32, one i8 for each dimension, checksum u32
 //! ```
 //!
-//! Numbers are as this machine has them. Records are only ever appended, those of an entry together; torn and flipped
+//! Numbers have this machine's byte order. Records are only ever appended, those of an entry together; torn and flipped
 //! ones are skipped. Checksums have the key of the cache's [anchor](crate::store::Store::cache_key), so that vectors
 //! that came with a repository do not count. The file contains no text.
 
@@ -79,7 +79,7 @@ impl VectorRecord {
         self.numbers.len()
     }
 
-    /// Returns the vector, as exactly as it is stored.
+    /// Returns the vector as precisely as it is stored.
     pub fn vector(&self) -> Vec<f32> {
         self.numbers.iter().map(|number| f32::from(*number) * self.head.scale).collect()
     }
@@ -90,7 +90,7 @@ impl VectorRecord {
     }
 }
 
-/// Returns the value of a step where the largest number of a vector has so many.
+/// Returns the value of one step if the largest number of a vector has this many.
 fn step(vector: &[f32], steps: f32) -> f32 {
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     if largest > 0.0 { largest / steps } else { 1.0 }
@@ -221,7 +221,7 @@ impl VectorCache {
             return store.write_cache(&self.name, &bytes);
         }
         let mut file = store.append_cache(&self.name)?;
-        // A process that was killed may have left a part of a record, and all records after it would be shifted.
+        // A killed process may have left part of a record, and all later records would be shifted.
         let whole = file.metadata()?.len();
         let surplus = whole.saturating_sub(HEADER as u64) % (OVERHEAD + dimensions) as u64;
         if surplus > 0 {

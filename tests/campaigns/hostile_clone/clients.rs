@@ -1,7 +1,7 @@
-//! Files of agents' clients that a stranger wrote: servers and hooks that look like those of set-up and run something
+//! Files of agents' clients that a stranger wrote: servers and hooks that look like those of setup and run something
 //! else; and what the judge knows of them.
 //!
-//! They are made of what set-up itself writes into an empty project, so that this knows no client's form.
+//! They are made of what setup itself writes into an empty project, so that this knows no client's form.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,17 +21,17 @@ use crate::random::Random;
 const TOOLS: [&str; 2] = ["mcp__ralph-memory", "mcp__plugin_ralph-memory_ralph-memory"];
 /// Files that hold a rule.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
-/// What stands before the checksum of a file that is set-up's as a whole; a stranger can compute it.
+/// What stands before the checksum of a file that is setup's as a whole; a stranger can compute it.
 const SEAL: &str = "ralph-memory setup writes this file. Checksum: ";
 
-/// Files that a client reads beside those that set-up writes: a stranger's may be there, and set-up's own in their place.
+/// Files that a client reads beside those that setup writes: a stranger's may be there, and setup's own in their place.
 const BESIDE: [(&str, &str, &str); 3] = [
     ("claude", ".claude/settings.json", ".claude/settings.local.json"),
     ("opencode", "opencode.json", ".opencode/opencode.json"),
     ("opencode", ".opencode/plugins/ralph-memory.js", ".opencode/plugin/ralph-memory.js"),
 ];
 
-/// What set-up writes: for each client its files in an empty project, and the paths of all files, also in a home.
+/// What setup writes: for each client its files in an empty project, and the paths of all files, also in a home.
 pub(crate) struct Own {
     of_project: BTreeMap<&'static str, BTreeMap<PathBuf, String>>,
     pub(super) project_paths: BTreeSet<PathBuf>,
@@ -108,13 +108,13 @@ enum Kind {
     Server,
     /// A client would run a line of the stranger's.
     Hook,
-    /// A file that is set-up's as a whole, which `setup` replaces.
+    /// A file that is setup's as a whole, which `setup` replaces.
     Text,
     /// It is broken, or no file.
     Odd,
 }
 
-/// A change of what set-up writes: its name, what it is about, and the change; none where the file has nothing of the kind.
+/// A change of what setup writes: its name, what it is about, and the change; none where the file has nothing of the kind.
 type Change = (&'static str, Kind, fn(&str) -> Option<String>);
 
 /// Changes that let a client run something else.
@@ -202,14 +202,14 @@ fn hook(text: &str, old: &str, new: &str) -> Option<String> {
     (text.contains("ralph-memory hook ") && text.contains(old)).then(|| text.replace(old, new))
 }
 
-/// Returns a text with the checksum that set-up would write.
+/// Returns a text with the checksum that setup would write.
 fn sealed(text: &str) -> String {
     let Some(start) = text.find(SEAL).map(|at| at + SEAL.len()) else { return text.to_owned() };
     let (before, after) = (&text[..start], &text[start + 16..]);
     format!("{before}{:016x}{after}", xxh3_64(format!("{before}{after}").as_bytes()))
 }
 
-/// Writes what a stranger would commit: the files of set-up for one to three clients, of which one file of each is
+/// Writes what a stranger would commit: the files of setup for one to three clients, of which one file of each is
 /// changed; and the programs that they name.
 pub(super) fn plant(project: &Path, own: &Own, outside: &Path, random: &mut Random) -> Vec<Stranger> {
     let run = format!("#!/bin/sh\n>'{}'\n>{MARK}\n", outside.join(MARK).display());
@@ -273,7 +273,7 @@ fn foreign(
             let is_of = |(of, own, _): &&(&str, &str, &str)| *of == client.as_str() && path == Path::new(own);
             if let Some((_, _, beside)) = BESIDE.iter().find(is_of).filter(|_| random.below(2) == 0) {
                 texts.insert(PathBuf::from(beside), text);
-                // Set-up does not replace what is there.
+                // Setup does not replace what is there.
                 let kind = if kind == Kind::Text { Kind::Server } else { kind };
                 return (texts, stranger(Path::new(beside), how, kind));
             }

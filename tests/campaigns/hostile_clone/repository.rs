@@ -18,8 +18,8 @@ use crate::random::Random;
 
 /// Names that a shell would run.
 pub(super) const NAMES: &str = "names";
-/// Set-up files of a stranger.
-pub(super) const CLIENTS: &str = "set-up files";
+/// Setup files of a stranger.
+pub(super) const CLIENTS: &str = "setup files";
 /// Links beside the memory that lead outside.
 pub(super) const OUTER_LINKS: &str = "folders of links";
 /// State that a stranger sealed with a guessed key.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::clients::Own;
 use super::repository::Clone;
 
-/// Where the program keeps what could not be written, and what set-up did, in the home of the user.
+/// Where the program keeps what could not be written, and what setup did, in the home of the user.
 pub(super) const KEPT: &str = ".local/state/ralph-memory/";
 /// What the names of files begin with that are written beside the one that they will replace.
 const TEMPORARY: &str = ".tmp-";

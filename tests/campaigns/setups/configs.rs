@@ -1,4 +1,4 @@
-//! Configuration files of other people, and what must hold for each when set-up has been there.
+//! Configuration files of other people, and what must hold for each when setup has been there.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ pub(crate) struct Config {
     pub(crate) text: String,
     /// Its values, if it has any.
     value: Value,
-    /// Whether somebody has written by hand exactly what set-up would write. Only the record knows that.
+    /// Whether somebody has written by hand exactly what setup would write. Only the record knows that.
     pub(crate) is_exact_by_hand: bool,
-    /// Whether it has an entry that looks like one of set-up's and runs something else.
+    /// Whether it has an entry that looks like one of setup's and runs something else.
     pub(crate) is_imitation: bool,
 }
 
@@ -40,7 +40,7 @@ fn is_strict(path: &Path) -> bool {
 }
 
 impl Config {
-    /// Makes a file for a place where set-up would write `own` if there were none.
+    /// Makes a file for a place where setup would write `own` if there were none.
     pub(crate) fn generate(path: &Path, own: &str, random: &mut Random) -> Config {
         let bom = if random.below(8) == 0 { "\u{feff}" } else { "" };
         let line_end = *random.pick(&["\n", "\n", "\r\n"]);
@@ -85,7 +85,7 @@ impl Config {
         Config { text: format!("{bom}{text}"), value, is_exact_by_hand, is_imitation }
     }
 
-    /// Fails unless the text has what others left, and exactly set-up's entries beside it.
+    /// Fails unless the text has what others left, and exactly setup's entries beside it.
     pub(crate) fn assert_has_own(&self, path: &Path, text: &str, own: &str) {
         if extension(path) == "md" {
             let own = own.replace('\n', if text.contains("\r\n") { "\r\n" } else { "\n" });
@@ -142,7 +142,7 @@ impl Config {
         }
     }
 
-    /// Returns bytes that no client could use, or that leave no place for set-up's entries.
+    /// Returns bytes that no client could use, or that leave no place for setup's entries.
     pub(crate) fn broken(&self, path: &Path, random: &mut Random) -> Vec<u8> {
         let bare = self.text.trim_end();
         let texts: Vec<String> = match extension(path) {
@@ -229,7 +229,7 @@ impl Style {
     }
 }
 
-/// Returns values of others for a place where set-up writes `own`.
+/// Returns values of others for a place where setup writes `own`.
 fn foreign(own: &Value, imitates: bool, random: &mut Random, depth: usize) -> Value {
     match own {
         Value::Object(members) => {
@@ -257,7 +257,7 @@ fn foreign(own: &Value, imitates: bool, random: &mut Random, depth: usize) -> Va
     }
 }
 
-/// Adds servers, hooks and permissions of this program that a person has written: some exactly as set-up does.
+/// Adds servers, hooks and permissions of this program that a person has written: some exactly as setup does.
 fn write_by_hand(value: &mut Value, own: &Value, may_be_exact: bool, imitates: bool, random: &mut Random) {
     match (value, own) {
         (Value::Object(members), Value::Object(own)) => {
@@ -311,7 +311,7 @@ fn has_imitation(value: &Value) -> bool {
     marks.iter().any(|mark| text.contains(mark))
 }
 
-/// Returns whether a value has an entry exactly as set-up writes it.
+/// Returns whether a value has an entry exactly as setup writes it.
 fn has_exactly(value: &Value, own: &Value) -> bool {
     match (value, own) {
         (Value::Object(members), Value::Object(own)) => own.iter().any(|(key, own)| {
@@ -324,7 +324,7 @@ fn has_exactly(value: &Value, own: &Value) -> bool {
     }
 }
 
-/// Returns whether a list has an entry for what this element of set-up's does, in whatever form.
+/// Returns whether a list has an entry for what this element of setup's does, in whatever form.
 fn does_the_same(list: &[Value], own: &Value) -> bool {
     let text = own.to_string();
     let Some(at) = text.find(" hook ") else { return list.contains(own) };
@@ -359,7 +359,7 @@ fn handlers() -> Vec<Value> {
     ]
 }
 
-/// Adds set-up's entries to those of others.
+/// Adds setup's entries to those of others.
 fn merge(value: &mut Value, own: &Value) {
     match (value, own) {
         (Value::Object(members), Value::Object(own)) => {

@@ -160,7 +160,7 @@ fn nothing_here(args: &SetupArgs, setup: &Setup) -> String {
     }
 }
 
-/// Returns set-up for the folder, with the environment of this process.
+/// Returns setup for the folder, with the environment of this process.
 pub(crate) fn in_project(project: PathBuf) -> anyhow::Result<Setup> {
     let project =
         std::path::absolute(&project).map_err(|source| Error::Io { action: "find", path: project, source })?;

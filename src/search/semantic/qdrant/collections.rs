@@ -33,8 +33,8 @@ pub struct CollectionsReport {
 impl QdrantClient {
     /// Creates the collections and the indexes that are missing, and reports where they differ from the settings.
     ///
-    /// `features` are those of the entries; they do not matter where there is one collection for all. Nothing that
-    /// exists is changed. It may be repeated, and run by several machines at the same time.
+    /// `features` are those of the entries; they do not matter if there is one collection for all. Nothing that exists
+    /// is changed. The call may be repeated, and several machines may make it at the same time.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl QdrantClient {
         Ok(())
     }
 
-    /// Creates a collection; returns whether this call did.
+    /// Creates a collection. Returns whether this call created it.
     fn create(&self, time: &TimeLimit, name: &str, dimensions: usize) -> Result<bool, RequestError> {
         let graph = self.settings.hnsw;
         let body = json!({
@@ -205,8 +205,8 @@ fn place(part: &Value) -> Option<&Value> {
     }
 }
 
-/// Returns why a collection is not for vectors of this length. Its own have no name, as it is created here; those of
-/// another program may have names.
+/// Returns why a collection is not for vectors of this length. The vectors of a collection created here have no name;
+/// those of another program may have one.
 fn unusable(collection: &Value, dimensions: usize) -> Option<String> {
     let vectors = &collection["config"]["params"]["vectors"];
     match (vectors["size"].as_u64(), vectors["distance"].as_str()) {

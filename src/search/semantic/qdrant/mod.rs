@@ -7,7 +7,7 @@
 //! Every response is checked: a name that is not an entry's and a score that is not a cosine are skipped, and a caller
 //! finds only entries that it knows itself.
 //!
-//! A request takes at most the time that the settings give it, and a search or a check takes no longer altogether.
+//! A request takes at most the time that the settings give it, and a search or a check as a whole takes no longer.
 //! Operations of several requests end with the first that fails, and can be repeated.
 
 mod collections;

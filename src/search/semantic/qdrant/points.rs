@@ -15,17 +15,18 @@ use crate::search::semantic::http::{RequestError, TimeLimit, Timeouts, take};
 const MAX_BATCH: usize = 1024 * 1024;
 /// How many bytes a number of a vector has at most as text, with its comma.
 const NUMBER_BYTES: usize = 16;
-/// About how many bytes a point has beside its vector. The longest names fit into what a server accepts beyond a batch.
+/// About how many bytes a point has besides its vector. The longest names fit into what a server accepts beyond a
+/// batch.
 const POINT_BYTES: usize = 512;
 /// How many entries, or points to keep, a request to delete names at most.
 const MAX_NAMED: usize = 512;
 /// How many points a page of a listing has: about 200 KB.
 const PAGE: usize = 1_000;
-/// How many points are listed at most: a server that sends more does not end.
+/// How many points are listed at most. A server that sends more is taken to send them endlessly.
 const MAX_LISTED: usize = 10_000_000;
 /// How many chunks are requested at first, for each entry that is wanted.
 const CHUNKS: usize = 4;
-/// How many at most, where a few long entries have all of the best ones.
+/// How many are requested at most, if a few long entries have all of the best ones.
 const MAX_CHUNKS: usize = 64;
 
 impl QdrantClient {
@@ -72,7 +73,7 @@ impl QdrantClient {
         }
         if self.is_per_feature() && timeouts == Timeouts::Batch && !points.is_empty() {
             for collection in self.collections(&self.time_limit(Timeouts::Query))? {
-                // Where an entry was given with two features, both stay.
+                // If an entry was given with two features, both stay.
                 let here = by_home.get(&collection).map(Vec::as_slice).unwrap_or_default();
                 let here: HashSet<&Id> = here.iter().map(|point| &point.entry).collect();
                 let elsewhere: BTreeSet<&Id> =
@@ -248,8 +249,8 @@ impl QdrantClient {
             let body = json!({
                 "query": query.vector,
                 "filter": { "must": filter },
-                // The server returns what is better than the threshold; what is as good counts, too. Infinity becomes
-                // null, which is no threshold.
+                // The server returns what is better than the threshold, but an equal cosine counts, too. Infinity
+                // becomes null, which is no threshold.
                 "score_threshold": min_score.next_down(),
                 "params": { "hnsw_ef": self.settings.hnsw.ef },
                 "with_payload": FIELDS_OF_MATCH,
