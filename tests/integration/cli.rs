@@ -94,7 +94,7 @@ fn words_of_other_programs_are_refused_with_what_to_type() {
         (&["find", "wal"], "type `ralph-memory search WORDS`"),
         (&["prime"], "type `ralph-memory context TASK`"),
         (&["add", "T", "--tag", "a"], "type `--tags`"),
-        (&["add", "--title", "T"], "type `\"TITLE\"`"),
+        (&["add", "--title", "T"], "type `ralph-memory add \"TITLE\"`"),
         (&["add", "T", "U"], "type `ralph-memory add \"TITLE\"`"),
         (&["search", "x", "-n", "3"], "type `--limit`"),
     ] {

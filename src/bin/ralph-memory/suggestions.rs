@@ -42,7 +42,7 @@ const OPTIONS: [(&[&str], &[&str]); 11] = [
     (&["--tag", "--label", "--labels", "-t"], &["--tags", "--tag"]),
     (&["--tags"], &["--tag"]),
     (&["-m", "--message", "--text", "--content", "--description"], &["--body", "--description"]),
-    (&["--title", "--name", "--subject"], &["--title", "\"TITLE\""]),
+    (&["--title", "--name", "--subject"], &["--title", "TITLE"]),
     (&["-n", "-l", "--max", "--count", "--top"], &["--limit"]),
     (&["-o", "--output", "--format"], &["--json"]),
     (&["-a", "--all", "--deleted"], &["--archived"]),
@@ -63,9 +63,7 @@ fn option(option: &str, command: &clap::Command) -> Option<&'static str> {
         command.get_arguments().filter(|argument| !argument.is_hide_set()).any(|argument| {
             match instead.strip_prefix("--") {
                 Some(long) => argument.get_long() == Some(long),
-                None => argument
-                    .get_value_names()
-                    .is_some_and(|names| names.iter().any(|name| name == instead.trim_matches('"'))),
+                None => argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == **instead)),
             }
         })
     };
@@ -81,15 +79,20 @@ pub(crate) fn improve(error: &mut clap::Error, command: &clap::Command) -> Optio
         _ => None,
     };
     let instead = match error.kind() {
-        ErrorKind::InvalidSubcommand => self::command(&text(error, ContextKind::InvalidSubcommand)?)?,
+        ErrorKind::InvalidSubcommand => self::command(&text(error, ContextKind::InvalidSubcommand)?)?.to_owned(),
         ErrorKind::UnknownArgument => {
             let unknown = text(error, ContextKind::InvalidArg)?;
             // Nobody means an option as a value.
             error.remove(ContextKind::Suggested);
-            match unknown.split('=').next().unwrap_or_default() {
+            let instead = match unknown.split('=').next().unwrap_or_default() {
                 name if name.starts_with('-') => option(name, command)?,
-                _ if command.get_name() == "add" => "ralph-memory add \"TITLE\"",
-                _ => return None,
+                // A title without quotes.
+                _ => Some("TITLE").filter(|_| command.get_name() == "add")?,
+            };
+            if instead.starts_with('-') {
+                instead.to_owned()
+            } else {
+                format!("ralph-memory {} \"{instead}\"", command.get_name())
             }
         }
         _ => return None,
@@ -151,8 +154,8 @@ mod tests {
             ("list", "--label", Some("--tags")),
             ("search", "--tags", Some("--tag")),
             ("add", "-m", Some("--body")),
-            ("add", "--name", Some("\"TITLE\"")),
-            ("add", "--title", Some("\"TITLE\"")),
+            ("add", "--name", Some("TITLE")),
+            ("add", "--title", Some("TITLE")),
             ("edit", "--name", Some("--title")),
             ("list", "--title", None),
             ("search", "-n", Some("--limit")),
