@@ -3,6 +3,9 @@
 //! It reads files and asks git, and leaves the rules to [`check`](mod@super::check) and [`doctor`](mod@super::doctor). A
 //! broken file never ends it.
 
+use std::collections::HashMap;
+use std::io::ErrorKind;
+
 use serde::Serialize;
 
 use super::check as rules;
@@ -18,6 +21,7 @@ use crate::knowledge::tidy::live_entries;
 use crate::knowledge::{Staleness, staleness};
 use crate::search::retrieve::superseded;
 use crate::search::semantic::SemanticStatus;
+use crate::text::printed_command;
 use crate::workspace::{Work, Workspace};
 
 /// The result of [`Memory::check`](crate::Memory::check).
@@ -63,6 +67,7 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
     let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
     findings.extend(rules::usefulness(&entries, &attempts));
     findings.extend(stale_entries(workspace, &live));
+    findings.extend(gone_sources(workspace, &live));
     let mut lines = SourceLines::new(workspace);
     findings.for_each(|problem| lines.locate(problem));
     drop(comparing);
@@ -105,6 +110,27 @@ fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
         ))
     };
     named.iter().zip(verdicts).filter_map(problem).collect()
+}
+
+/// Returns the live entries that were imported from files of the project that are gone.
+fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
+    let mut is_gone: HashMap<String, bool> = HashMap::new();
+    let problem = |row: RowId| {
+        let imported = live.head(row).imported?;
+        let file = imported.file()?;
+        let of_file = || matches!(workspace.root().join(file).symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound);
+        if !*is_gone.entry(file.to_owned()).or_insert_with(of_file) {
+            return None;
+        }
+        let hint = printed_command("ralph-memory import SOURCE", &[("SOURCE", &imported.source)]);
+        Some(Problem::warning(
+            display_path(&live.path(row)),
+            "source-gone",
+            format!("it was imported from `{file}`, which is gone"),
+            format!("{hint} archives it; edit it to keep it"),
+        ))
+    };
+    live.knowledge_rows().filter(|row| live.is_indexable(*row)).filter_map(problem).collect()
 }
 
 #[cfg(test)]

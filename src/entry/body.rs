@@ -135,6 +135,70 @@ pub(crate) fn prose(body: &str) -> String {
     if prose.trim().is_empty() { headings } else { prose }
 }
 
+/// Returns the first paragraph or item of a body that is a sentence, on one line: no heading, no code, no table, no
+/// comment, and no line such as `Status: accepted` that only names a value. If there is none, the body's first words.
+pub(crate) fn leading_prose(body: &str) -> String {
+    if is_bracketed(body) {
+        return body.trim_start().lines().next().unwrap_or_default().to_owned();
+    }
+    let (mut block, mut first, mut depth) = (String::new(), String::new(), 0_usize);
+    // A paragraph ends at its own end, the text of an item at the next block in it or at its end.
+    for event in Parser::new_ext(body, options()) {
+        let is_end = match event {
+            Event::Start(Tag::Heading { .. } | Tag::CodeBlock(_) | Tag::Table(_) | Tag::HtmlBlock) => {
+                depth += 1;
+                true
+            }
+            Event::End(TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Table | TagEnd::HtmlBlock) => {
+                depth = depth.saturating_sub(1);
+                false
+            }
+            Event::Text(text) if depth == 0 => {
+                block.push_str(&text);
+                false
+            }
+            Event::Code(code) if depth == 0 => {
+                block.push_str(&format!("`{code}`"));
+                false
+            }
+            Event::SoftBreak if depth == 0 => {
+                block.push(' ');
+                false
+            }
+            Event::Start(Tag::List(_) | Tag::Paragraph | Tag::Item | Tag::BlockQuote(_))
+            | Event::HardBreak
+            | Event::End(TagEnd::Paragraph | TagEnd::Item) => true,
+            _ => false,
+        };
+        if is_end && !block.trim().is_empty() {
+            let said = std::mem::take(&mut block);
+            if is_sentence(said.trim()) {
+                return said.trim().to_owned();
+            }
+            if first.is_empty() {
+                said.trim().clone_into(&mut first);
+            }
+        }
+    }
+    let left = prose(body);
+    let left = left.trim_start().lines().next().unwrap_or_default();
+    if first.is_empty() { left.trim().to_owned() } else { first }
+}
+
+/// Returns whether a paragraph is a sentence, and not only a value behind its name, a date or a mark such as `[!note]`.
+fn is_sentence(text: &str) -> bool {
+    /// The most words of a value or of its name.
+    const MAX_VALUE: usize = 3;
+    let n_words = |text: &str| text.split_whitespace().count();
+    let is_value = text
+        .split_once(':')
+        .is_some_and(|(name, value)| n_words(name) <= MAX_VALUE && n_words(value) <= MAX_VALUE && !text.ends_with('.'));
+    let is_introduction = text.ends_with(':') && n_words(text) <= MAX_VALUE;
+    let is_wide = |letter: char| letter as u32 >= 0x0e00 && letter.is_alphabetic();
+    let has_words = n_words(text) > 1 || text.chars().filter(|letter| is_wide(*letter)).count() > MAX_VALUE;
+    has_words && !is_value && !is_introduction && !text.starts_with("[!") && text.contains(char::is_alphabetic)
+}
+
 /// Returns whether a body has too many brackets for a text with links: the parser holds a hundred bytes for each until
 /// it knows that it is not a link.
 pub(super) fn is_bracketed(body: &str) -> bool {

@@ -77,11 +77,12 @@ const DIFFICULTY: FieldKind =
     FieldKind::Choice(|word| Difficulty::parse(word).map(Difficulty::as_str), Difficulty::WORDS);
 
 /// The fields of knowledge, in the order in which they are written.
-pub(crate) static KNOWLEDGE: [EntryField; 18] = [
+pub(crate) static KNOWLEDGE: [EntryField; 19] = [
     field("title", FieldKind::Text)
         .required("add a line `title: \"…\"` that says in a few words what the entry is about"),
     field("tags", FieldKind::List).required("add a line `tags: [word, …]` with at least one lowercase keyword"),
     field("category", FieldKind::Word),
+    field("status", FieldKind::Word),
     field("feature", FieldKind::Word),
     field("scope", FieldKind::Scope),
     field("importance", FieldKind::Whole(100)),

@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::knowledge::unsettled;
+use super::path::is_project_path;
 use super::{AttemptHead, Id, Kind, Scope, Source, is_ahead};
 use crate::error::Problem;
 
@@ -13,6 +15,28 @@ pub struct Link {
     pub target: String,
     /// The line in the file, counted from 1.
     pub line: u32,
+}
+
+/// Where an imported entry comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ImportedFrom {
+    /// The source, such as `rules`.
+    pub source: String,
+    /// The file.
+    pub path: String,
+    /// What a repeated import recognises it by.
+    pub id: String,
+}
+
+impl ImportedFrom {
+    /// Returns the file of the project of which the entry is, or is a part.
+    pub(crate) fn file(&self) -> Option<&str> {
+        // A file elsewhere has a mark behind its path.
+        let is_here = self.id.strip_prefix(&self.path).is_some_and(|rest| !rest.starts_with('@'));
+        let is_file = matches!(self.source.as_str(), "sections" | "rules" | "adr" | "memory-bank");
+        Some(self.path.as_str()).filter(|path| is_here && is_file && is_project_path(path))
+    }
 }
 
 /// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its
@@ -31,6 +55,8 @@ pub struct Head {
     pub tags: Vec<String>,
     /// `category`, as written.
     pub category: Option<String>,
+    /// `status`, as written.
+    pub status: Option<String>,
     /// `feature`.
     pub feature: Option<String>,
     /// `scope`.
@@ -69,6 +95,8 @@ pub struct Head {
     pub body_fingerprint: u64,
     /// How many words the body has.
     pub body_words: u32,
+    /// Where it was imported from; `None` for one that was not.
+    pub imported: Option<ImportedFrom>,
     /// The values that only an attempt has.
     pub attempt: Option<Box<AttemptHead>>,
     /// The problems of the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
@@ -91,6 +119,14 @@ impl Head {
     /// Returns a head with every field at its default.
     pub fn empty(kind: Kind) -> Head {
         Head { kind, importance: usual_importance(), ..Head::default() }
+    }
+
+    /// Returns the title with a status that says that the entry is not, or no longer, agreed.
+    pub(crate) fn title_with_status(&self) -> String {
+        match unsettled(self.status.as_deref()) {
+            Some(status) => format!("{} ({status})", self.title),
+            None => self.title.clone(),
+        }
     }
 
     /// Returns the ids among the aliases, which name a folder; any other alias is a title.

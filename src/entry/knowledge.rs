@@ -21,6 +21,24 @@ pub const LEARNINGS: [&str; 7] =
 /// The categories of events.
 pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
 
+/// The words of a status that say of an entry that it is not, or no longer, agreed.
+const UNSETTLED: [&str; 14] = [
+    "proposed",
+    "draft",
+    "provisional",
+    "pending",
+    "open",
+    "experimental",
+    "rejected",
+    "declined",
+    "deprecated",
+    "superseded",
+    "retired",
+    "obsolete",
+    "stale",
+    "withdrawn",
+];
+
 /// The most questions that a writer may give for an entry. One to three are recommended.
 pub const MAX_QUESTIONS: usize = 10;
 
@@ -28,6 +46,11 @@ pub const MAX_QUESTIONS: usize = 10;
 pub const MAX_SUMMARY: usize = 800;
 /// The length of a title that is made of the summary of an event, in characters.
 const MAX_TITLE: usize = 80;
+
+/// Returns the status of an entry that readers have to know, in lower case; `None` if it is settled.
+pub(crate) fn unsettled(status: Option<&str>) -> Option<&'static str> {
+    UNSETTLED.into_iter().find(|word| status.is_some_and(|status| status.eq_ignore_ascii_case(word)))
+}
 
 /// The class of a category: it decides where an entry appears in a context, and how it is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +93,9 @@ pub struct Knowledge {
     pub body: String,
     /// One of [`LEARNINGS`] or [`EVENTS`], any other word, or none.
     pub category: Option<String>,
+    /// How far it holds, such as `accepted` or `deprecated`. Wherever the entry is listed, a status that says that it is not,
+    /// or no longer, agreed is shown behind its title.
+    pub status: Option<String>,
     /// Its feature: raises its score for tasks of that feature.
     pub feature: Option<String>,
     /// Who sees it.
@@ -86,7 +112,9 @@ pub struct Knowledge {
     pub expires_at: Option<DateTime<Utc>>,
     /// The entries that it replaces.
     pub supersedes: Vec<Id>,
-    /// The project paths that it is about.
+    /// Other names of it, by which searches and links find it.
+    pub aliases: Vec<String>,
+    /// The project paths that it is about, and patterns of them such as `src/**/*.ts`.
     pub files: Vec<String>,
     /// The questions that it answers, in the words of someone who has the problem; at most [`MAX_QUESTIONS`]. Searches
     /// match them like a title. They are shown only where the entry is shown whole.
@@ -176,6 +204,8 @@ impl Knowledge {
             tags,
             body,
             category,
+            status: some_line(&self.status),
+            aliases: self.aliases.iter().map(|alias| line(alias)).filter(|alias| !alias.is_empty()).collect(),
             feature: some_line(&self.feature),
             scope,
             task_id: some_line(&self.task_id),

@@ -75,6 +75,12 @@ pub(crate) fn is_project_path(path: &str) -> bool {
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
+/// Returns whether a path is a pattern of paths, such as `src/**/*.ts` or `src/{a,b}.rs`. Brackets alone make none: some
+/// frameworks have files such as `[id].tsx`.
+pub(crate) fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?']) || path.contains('{') && path.contains('}')
+}
+
 /// Returns the stem of the entry that an archived version belongs to, the time of archiving in its name, and the number
 /// of the version within that second; `None` for the stem of an entry.
 pub fn version_of(stem: &str) -> Option<(&str, &str, u32)> {

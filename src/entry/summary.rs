@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::knowledge::unsettled;
 use super::time::timestamp;
 use super::{EntryPath, Head, Id, Kind, Outcome, Scope, Source};
 
@@ -38,6 +39,8 @@ pub struct EntrySummary {
     pub tags: Vec<String>,
     /// Its category.
     pub category: Option<String>,
+    /// Its status, such as `accepted` or `deprecated`.
+    pub status: Option<String>,
     /// Its outcome; only an attempt has one.
     pub outcome: Option<Outcome>,
     /// Its feature.
@@ -61,6 +64,11 @@ pub struct EntrySummary {
 }
 
 impl EntrySummary {
+    /// Returns the status that says that the entry is not, or no longer, agreed, such as `proposed` or `deprecated`.
+    pub fn unsettled(&self) -> Option<&'static str> {
+        unsettled(self.status.as_deref())
+    }
+
     /// Returns the summary of the entry with this head, whose file is `path` below `.ralph/`. `superseded` are the ids
     /// that live entries replace.
     pub(crate) fn new(id: Id, path: &str, head: Head, superseded: &HashSet<Id>, now: DateTime<Utc>) -> EntrySummary {
@@ -74,6 +82,7 @@ impl EntrySummary {
             title: head.title,
             tags: head.tags,
             category: head.category,
+            status: head.status,
             outcome: head.attempt.map(|attempt| attempt.outcome),
             feature: head.feature,
             scope: head.scope,

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
-use serde_json::json;
 
 use super::files::{self, ImportFile};
 use super::gathered::{Fact, SourceContent};
@@ -29,6 +28,8 @@ struct DecisionRecord {
     status: String,
     /// The number of the record that replaces it.
     replaced_by: Option<u32>,
+    /// The numbers of the records that it says it replaces.
+    replaces: Vec<u32>,
     date: Option<DateTime<Utc>>,
     path: String,
     key: String,
@@ -48,30 +49,31 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
             replaced.entry(by).or_default().push(record.key.clone());
         }
     }
+    let keys: HashMap<u32, String> = records.iter().map(|record| (record.number, record.key.clone())).collect();
+    for record in &records {
+        let older = record.replaces.iter().filter(|number| **number < record.number);
+        let of_record = replaced.entry(record.number).or_default();
+        of_record.extend(older.filter_map(|number| keys.get(number)).cloned());
+        of_record.sort_unstable();
+        of_record.dedup();
+    }
     for record in records {
         let from = ImportOrigin::file(&record.path);
         let state = state(&record.status);
-        if matches!(state.as_str(), "proposed" | "draft" | "pending" | "open") {
-            content.report.skip_titled(from, &record.title, format!("it is not decided yet: its status is {state}"));
-            continue;
-        }
-        // A title alone must not recommend what is no longer true.
-        let title = match state.as_str() {
-            "rejected" => format!("Rejected: {}", record.title),
-            "deprecated" => format!("Deprecated: {}", record.title),
-            "superseded" if record.replaced_by.is_none() => format!("Superseded: {}", record.title),
-            _ => record.title,
-        };
+        // People write the number with zeros before it and without. A file without a number is known by its title alone.
+        let (long, short) = (format!("ADR-{:04}", record.number), format!("ADR-{}", record.number));
+        let mut aliases = if record.number == 0 { Vec::new() } else { vec![long, short] };
+        aliases.dedup();
         let knowledge = Knowledge {
             category: Some(CATEGORY.to_owned()),
+            // A title alone must not recommend what is no longer true.
+            status: Some(state).filter(|state| !state.is_empty()),
+            aliases,
             source: request.writer,
             files: Some(record.path.clone()).filter(|path| is_in_project(workspace, path)).into_iter().collect(),
-            ..Knowledge::new(title, ["adr"], record.body)
+            ..Knowledge::new(record.title, ["adr"], record.body)
         };
         let mut fact = Fact::new(record.key, from, knowledge);
-        if !record.status.is_empty() {
-            fact.more.insert("status".to_owned(), json!(record.status));
-        }
         fact.replaces = replaced.remove(&record.number).unwrap_or_default();
         content.add(Fact { date: record.date, ..fact });
     }
@@ -109,8 +111,15 @@ fn record(file: &ImportFile) -> DecisionRecord {
     };
     let status = value("status", &in_line).or_else(|| of_status.as_ref().map(content)).unwrap_or_default();
     let date = value("date", &dated).and_then(|date| parse_time(&date));
-    let plain = status.to_lowercase();
-    let replaced_by = plain.find("superseded").and_then(|at| number_in(&plain[at..]));
+    let replaced_by = after_word(&status, &["superseded by", "superseded-by", "replaced by", "superseded"]);
+    let by_field = file.list("superseded-by").into_iter().chain(file.list("superseded_by"));
+    let replaced_by = replaced_by.first().copied().or_else(|| by_field.flat_map(|text| numbers_in(&text)).next());
+    let named = ["supersedes", "replaces"]
+        .into_iter()
+        .flat_map(|key| file.list(key))
+        .chain(["supersedes", "replaces"].into_iter().filter_map(|key| Some(value_line(text, key)?.1)));
+    let mut replaces: Vec<u32> = named.flat_map(|text| numbers_in(&text)).collect();
+    replaces.extend(after_word(&status, &["supersedes", "replaces"]));
     // What the details say: a status of several lines says more.
     let of_status = of_status.filter(|section| !content(section).contains('\n'));
     let decision = section(&["decision", "decision outcome"]);
@@ -124,6 +133,7 @@ fn record(file: &ImportFile) -> DecisionRecord {
         title: title.filter(|title| !title.is_empty()).unwrap_or_else(|| file.stem().replace('-', " ")),
         status: status.lines().next().unwrap_or_default().to_owned(),
         replaced_by,
+        replaces,
         date,
         path: file.path.clone(),
         key: file.key.clone(),
@@ -155,19 +165,42 @@ fn value_line(text: &str, key: &str) -> Option<(Range<usize>, String)> {
     })
 }
 
-/// Returns the first number in a text.
-fn number_in(text: &str) -> Option<u32> {
-    let start = text.find(|character: char| character.is_ascii_digit())?;
-    text[start..].split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+/// Returns the numbers of the records that a text names behind the first of these words that it has, up to the end of
+/// the parentheses or the line.
+fn after_word(text: &str, words: &[&str]) -> Vec<u32> {
+    let plain = text.to_ascii_lowercase();
+    let found = words.iter().find_map(|word| Some(plain.find(word)? + word.len()));
+    let rest = found.map_or("", |at| &plain[at..]);
+    numbers_in(rest.lines().next().unwrap_or_default())
 }
 
-/// Returns a title without the number before it: `1. Use WAL`, `ADR-0001: Use WAL`.
+/// Returns the numbers of the records that a text names: `ADR-024`, `[3. Use WAL](0003-use-wal.md)`, `0007`. The target
+/// of a link says the same as its text.
+fn numbers_in(text: &str) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    for part in text.split([',', ';', '&']).flat_map(|part| part.split(" and ")) {
+        let shown = part.split("](").next().unwrap_or(part);
+        let of = |text: &str| -> Option<u32> {
+            let start = text.find(|character: char| character.is_ascii_digit())?;
+            text[start..].split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+        };
+        numbers.extend(of(shown).or_else(|| of(part)));
+    }
+    numbers
+}
+
+/// Returns a title without the number before it and the anchor behind it: `1. Use WAL`, `ADR-0001: Use WAL`,
+/// `ADR-1 — Use WAL {#adr-1}`.
 fn without_number(title: &str) -> String {
+    let title =
+        title.rsplit_once(" {#").filter(|(_, anchor)| anchor.ends_with('}')).map_or(title, |(before, _)| before);
     let rest = title.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map_or(title, |_| &title[3..]);
-    let rest = rest.trim_start_matches(['-', ' ']);
+    let rest = rest.trim_start_matches(['-', '_', ' ', '#', '[']);
     let after = rest.trim_start_matches(|character: char| character.is_ascii_digit());
-    let bare = after.strip_prefix(['.', ':']).or_else(|| after.strip_prefix(" - ")).unwrap_or(after);
-    if after.len() == rest.len() || bare.len() == after.len() { title.to_owned() } else { bare.trim().to_owned() }
+    let separators: &[char] = &['.', ':', ')', ']', '—', '–'];
+    let bare = after.trim_start().strip_prefix(separators).or_else(|| after.trim_start().strip_prefix("- "));
+    let bare = bare.map(|bare| bare.trim_start_matches(separators).trim());
+    bare.filter(|bare| after.len() < rest.len() && !bare.is_empty()).map_or_else(|| title.to_owned(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -183,5 +216,16 @@ mod tests {
         check("3 replicas at least", "3 replicas at least");
         check("Adrift", "Adrift");
         check("2026", "2026");
+        check("ADR-1 — Use WAL {#adr-1}", "Use WAL");
+        check("ADR 12) Use WAL", "Use WAL");
+    }
+
+    #[test]
+    fn records_are_named_by_their_numbers() {
+        let check = |status: &str, words: &[&str], expected: &[u32]| assert_eq!(after_word(status, words), expected);
+        check("Accepted (supersedes ADR-024, ADR-025)", &["supersedes"], &[24, 25]);
+        check("Superseded by [3. Use WAL](0003-use-wal.md)", &["superseded by", "superseded"], &[3]);
+        check("superseded by [it](0004-it.md) and ADR-7", &["superseded by"], &[4, 7]);
+        check("Accepted", &["supersedes"], &[]);
     }
 }

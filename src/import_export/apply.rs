@@ -1,17 +1,18 @@
 //! Decides about each fact of an import, and writes it.
 //!
 //! What was imported before is recognised by its key. A changed source updates an entry that nobody edited; an edited one
-//! is never touched. Nor is an entry that did not come from this source: a fact with its title gets a longer title.
+//! is never touched. Nor is an entry that did not come from this source. What a source no longer has is archived.
 
 use std::collections::{HashMap, HashSet};
 
-use super::gathered::Fact;
-use super::provenance::{IMPORTED, ImportedBefore, details, imported_before};
-use super::report::{ImportAction, ImportReport, ImportedItem};
+use super::gathered::{CoveredPlace, Fact};
+use super::provenance::{ImportedBefore, details, imported_before};
+use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 use super::request::ImportRequest;
 use super::write::ImportWrite;
 use crate::entry::edit::Change;
 use crate::entry::knowledge::Knowledge;
+use crate::entry::read::IMPORTED;
 use crate::entry::{Head, Id, Scope, Source, body_fingerprint};
 use crate::error::{Error, Problem, Result};
 use crate::knowledge;
@@ -36,7 +37,7 @@ struct Import<'a, 'b> {
 pub(super) fn apply(
     write: &mut ImportWrite<'_>,
     request: &ImportRequest,
-    facts: Vec<Fact>,
+    (facts, covered): (Vec<Fact>, &[CoveredPlace]),
     report: &mut ImportReport,
 ) -> Result<()> {
     let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
@@ -57,6 +58,7 @@ pub(super) fn apply(
             Err(error) => return Err(error),
         });
     }
+    import.archive_lost(covered, report)?;
     report.problems.extend(import.problems);
     Ok(())
 }
@@ -90,11 +92,11 @@ impl Import<'_, '_> {
                 return Ok(unchanged.because("the memory has it already"));
             }
             reason = id.map(|id| format!("`{id}` has this title and says something else"));
-            self.rename(&mut knowledge, &fact.from.path);
+            self.qualify(&mut knowledge, fact);
         }
         let mut id = None;
         if let Some(lock) = self.write.lock {
-            let added = knowledge::create(self.write.workspace, lock, self.write.live, &knowledge)?;
+            let added = knowledge::create(self.write.workspace, lock, self.write.live, &knowledge, fact.date)?;
             self.write.written.push(added.path.as_relative().to_owned());
             self.ids.insert(fact.key.clone(), added.id.clone());
             id = Some(added.id);
@@ -104,15 +106,52 @@ impl Import<'_, '_> {
         Ok(ImportedItem { reason: reason.map(Into::into), ..added })
     }
 
-    /// Gives knowledge a title that no entry has.
-    fn rename(&self, knowledge: &mut Knowledge, path: &str) {
-        let title = knowledge.title.clone();
-        let mut number = 1;
-        while self.titles.contains_key(&key_of(knowledge)) {
-            let number_of_it = if number == 1 { String::new() } else { format!(", {number}") };
-            knowledge.title = format!("{title} ({path}{number_of_it})");
-            number += 1;
+    /// Gives knowledge whose title an entry has one that also says what it is a part of.
+    fn qualify(&self, knowledge: &mut Knowledge, fact: &Fact) {
+        if let Some(within) = &fact.within
+            && self.titles.contains_key(&key_of(knowledge))
+        {
+            knowledge.title = format!("{within}: {}", knowledge.title);
         }
+    }
+
+    /// Archives the entries from the `covered` places whose facts are no longer there, unless somebody edited them.
+    fn archive_lost(&mut self, covered: &[CoveredPlace], report: &mut ImportReport) -> Result<()> {
+        // A file that could not be read may still have them.
+        let unread: HashSet<String> = report
+            .items
+            .iter()
+            .filter(|item| item.from.line.is_none() && !report.read.contains(&item.from.path))
+            .map(|item| item.from.path.clone())
+            .collect();
+        let mut lost: Vec<(&String, &ImportedBefore)> = self.known.iter().collect();
+        lost.sort_by_key(|(key, _)| *key);
+        let mut moved = Vec::new();
+        for (key, before) in lost {
+            let path = before.word("path").unwrap_or_default();
+            let is_lost = !self.seen.contains(key) && covered.iter().any(|place| place.has(path, key));
+            let Some(row) = before.row.filter(|_| is_lost && !unread.contains(path)) else { continue };
+            let what = if report.read.iter().any(|read| read == path) {
+                "it is no longer in the file"
+            } else {
+                "its file is gone"
+            };
+            let heading = before.word("heading").map(Into::into);
+            let from = ImportOrigin { heading, ..ImportOrigin::file(path) };
+            let action = if before.is_unedited { ImportAction::Archived } else { ImportAction::Conflict };
+            let advice =
+                if before.is_unedited { "" } else { ", and the entry was edited; archive it, or keep it as your own" };
+            let item =
+                ImportedItem::new(action, from, &self.write.live.head(row).title).with_id(Some(before.id.clone()));
+            report.items.push(item.because(format!("{what}{advice}")));
+            moved.extend(before.is_unedited.then(|| before.id.clone()));
+        }
+        let Some(lock) = self.write.lock.filter(|_| !moved.is_empty()) else { return Ok(()) };
+        let ImportWrite { workspace, live, archive, .. } = *self.write;
+        for entry in knowledge::tidy::move_to_archive(workspace, lock, live, archive, &moved)? {
+            self.write.written.push(entry.to.as_relative().to_owned());
+        }
+        Ok(())
     }
 
     /// Imports a fact for the second time.
@@ -141,7 +180,7 @@ impl Import<'_, '_> {
             return Ok(outcome(ImportAction::Conflict, &knowledge).because(reason));
         }
         let head = self.write.live.head(row);
-        self.keep_what_a_person_changed(&mut knowledge, &head, before, &fact.from.path);
+        self.keep_what_a_person_changed(&mut knowledge, &head, before, fact);
         let taken_back = self.taken_back(&knowledge, &head, before);
         let (fingerprint, _) = body_fingerprint(&knowledge.body);
         self.titles.insert(key_of(&knowledge), (Some(before.id.clone()), fingerprint));
@@ -154,21 +193,23 @@ impl Import<'_, '_> {
         Ok(outcome(ImportAction::Updated, &knowledge))
     }
 
-    /// Leaves the title and the category of an entry as they are, unless they are those that were imported and the source
+    /// Leaves the title, the category and the status of an entry as they are, unless they are those that were imported and the source
     /// has others now.
-    fn keep_what_a_person_changed(&self, knowledge: &mut Knowledge, head: &Head, before: &ImportedBefore, path: &str) {
+    fn keep_what_a_person_changed(&self, knowledge: &mut Knowledge, head: &Head, before: &ImportedBefore, fact: &Fact) {
         let old = before.word("title").unwrap_or_default();
         // It may have a longer one, because another entry has this title.
-        let is_longer = || head.title.strip_prefix(old).is_some_and(|rest| rest.starts_with(&format!(" ({path}")));
+        let is_longer = || head.title.strip_suffix(old).is_some_and(|before| before.ends_with(": "));
         if knowledge.title == old || head.title != old && !is_longer() {
             knowledge.title.clone_from(&head.title);
         } else if self.titles.get(&key_of(knowledge)).is_some_and(|(id, _)| id.as_ref() != Some(&before.id)) {
-            self.rename(knowledge, path);
+            self.qualify(knowledge, fact);
         }
-        if knowledge.category.as_deref() == before.word("category")
-            || head.category.as_deref() != before.word("category")
-        {
-            knowledge.category = None;
+        let words =
+            [(&mut knowledge.category, &head.category, "category"), (&mut knowledge.status, &head.status, "status")];
+        for (new, present, name) in words {
+            if new.as_deref() == before.word(name) || present.as_deref() != before.word(name) {
+                *new = None;
+            }
         }
     }
 
@@ -193,10 +234,12 @@ impl Import<'_, '_> {
             kept.extend(new.iter().filter(|item| !present.contains(item)).cloned());
             changes.push(if kept.is_empty() { Change::Remove(key) } else { Change::Set(key, kept.into()) });
         }
-        let old = before.word("category");
-        let has_new = knowledge.details.as_ref().is_some_and(|details| details[IMPORTED].get("category").is_some());
-        if old.is_some() && !has_new && head.category.as_deref() == old {
-            changes.push(Change::Remove("category"));
+        for (name, present) in [("category", &head.category), ("status", &head.status)] {
+            let old = before.word(name);
+            let has_new = knowledge.details.as_ref().is_some_and(|details| details[IMPORTED].get(name).is_some());
+            if old.is_some() && !has_new && present.as_deref() == old {
+                changes.push(Change::Remove(name));
+            }
         }
         changes
     }

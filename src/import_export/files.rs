@@ -1,25 +1,26 @@
 //! Finds and reads the files of a source.
 
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::gathered::SourceContent;
+use super::gathered::{CoveredPlace, SourceContent};
 use super::report::{ImportOrigin, ImportReport};
 use super::request::{ImportInput, ImportRequest};
 use super::sources::{ImportSource, file_name};
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
+use crate::entry::outline::headings;
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{Folder, SourceFiles, Unreadable};
-use crate::text::own_block;
+use crate::text::{fold, own_block};
 use crate::workspace::Workspace;
 
 /// The largest file that is read whole, in bytes.
 const MAX_FILE: usize = 4 * 1024 * 1024;
-/// The most files of one import.
-const MAX_FILES: usize = 5_000;
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
@@ -37,19 +38,43 @@ pub(super) struct ImportFile {
     /// frontmatter.
     pub(super) text: String,
     pub(super) fields: Fields,
+    /// The folder that it is in, below the one that was read; empty if it is directly in that one.
+    pub(super) folder: String,
     /// The number of lines before the text.
     pub(super) n_before: u32,
 }
 
 impl ImportFile {
     pub(super) fn new(path: String, key: String, text: String) -> ImportFile {
-        ImportFile { path, key, text, fields: Fields::new(), n_before: 0 }
+        ImportFile { path, key, text, fields: Fields::new(), folder: String::new(), n_before: 0 }
     }
 
     /// Returns its name without folders and extensions.
     pub(super) fn stem(&self) -> &str {
         let name = file_name(&self.path);
         name.trim_start_matches('.').split('.').next().unwrap_or(name)
+    }
+
+    /// Returns its title, and where the text begins that the title is not part of: what its frontmatter says, else the
+    /// heading with which it begins, else its name.
+    pub(super) fn title(&self) -> (String, usize) {
+        let first = headings(&self.text).into_iter().next();
+        let first =
+            first.filter(|first| first.level == 1 && without_comments(&self.text[..first.range.start]).is_empty());
+        let heading = first.map(|first| (first.title, first.range.end)).filter(|(title, _)| !title.is_empty());
+        match (self.word(&["title", "name"]), heading) {
+            (Some(title), Some((heading, end))) if fold(title) == fold(&heading) => (heading, end),
+            (Some(title), _) => (title.to_owned(), 0),
+            (None, Some(found)) => found,
+            (None, None) => (self.stem().replace(['-', '_'], " "), 0),
+        }
+    }
+
+    /// Returns the tags that it names, after that of its folder.
+    pub(super) fn tags(&self) -> Vec<String> {
+        // A tag has no comma.
+        let folder = Some(self.folder.replace(',', " ")).filter(|folder| !folder.is_empty());
+        folder.into_iter().chain(self.list("tags")).collect()
     }
 
     /// Returns the origin of all of it.
@@ -65,8 +90,15 @@ impl ImportFile {
 
     /// Returns the items of a field of the frontmatter: of a list, or of a text between commas.
     pub(super) fn list(&self, key: &str) -> Vec<String> {
-        let items = list_items(self.fields.get(key));
-        items.iter().map(|item| item.trim_matches(['"', '\'']).to_owned()).filter(|item| !item.is_empty()).collect()
+        let items = match self.fields.get(key) {
+            Some(Value::String(text)) => between_commas(text),
+            value => list_items(value),
+        };
+        items
+            .iter()
+            .map(|item| item.trim_matches(['"', '\'', ' ']).to_owned())
+            .filter(|item| !item.is_empty())
+            .collect()
     }
 
     /// Splits the frontmatter off, and blanks the block that setup writes: it is about the memory and not part of it.
@@ -87,32 +119,125 @@ impl ImportFile {
                 report.skip(self.origin(), format!("{reason}, {advice}"));
             }
         }
-        let Ok(split) = frontmatter::split(&self.text) else { return Ok(()) };
-        let head = &self.text[split.head.clone()];
-        let fields = frontmatter::parse(head).or_else(|_| frontmatter::parse(&with_quoted_globs(head))).ok();
-        let fields = fields.or_else(|| head.trim().is_empty().then(Fields::new));
-        self.fields = fields.ok_or("its frontmatter is not valid YAML; fix it, and import again")?;
-        self.n_before = split.body_line.saturating_sub(1);
-        self.text.drain(..split.body);
+        self.blank_generated(report);
+        while let Ok(split) = frontmatter::split(&self.text) {
+            let head = &self.text[split.head.clone()];
+            let is_empty = head.trim().is_empty();
+            let fields = frontmatter::parse(head).or_else(|_| frontmatter::parse(&with_quoted_values(head))).ok();
+            let fields = fields.or_else(|| is_empty.then(Fields::new));
+            self.fields = fields.ok_or("its frontmatter is not valid YAML; fix it, and import again")?;
+            self.n_before += split.body_line.saturating_sub(1);
+            self.text.drain(..split.body);
+            // Some programs put an empty frontmatter before the real one.
+            let begins_again = self.text.trim_start().starts_with("---\n");
+            if !is_empty || !begins_again {
+                break;
+            }
+            let n_blank = self.text.len() - self.text.trim_start().len();
+            self.n_before += u32::try_from(n_blank).unwrap_or_default();
+            self.text.drain(..n_blank);
+        }
         Ok(())
+    }
+
+    /// Blanks the blocks that other programs generate between two comments, and `report`s them.
+    fn blank_generated(&mut self, report: &mut ImportReport) {
+        let mut at = 0;
+        while let Some((block, name)) = generated_block(&self.text, at) {
+            let before = self.text[..block.start].matches('\n').count();
+            let lines = "\n".repeat(self.text[block.clone()].matches('\n').count());
+            at = block.start + lines.len();
+            self.text.replace_range(block, &lines);
+            let from = ImportOrigin { line: u32::try_from(before + 1).ok(), ..self.origin() };
+            report.skip(from, format!("it is the block that another program generates as `{name}`"));
+        }
     }
 }
 
-/// Quotes the values that begin with `*`, which is an alias in YAML. Cursor writes patterns this way, such as `globs:
-/// *.ts`.
-fn with_quoted_globs(head: &str) -> String {
-    let quoted = |line: &str| match line.split_once(": ") {
-        Some((key, value)) if !key.contains(char::is_whitespace) && value.trim_start().starts_with('*') => {
-            format!("{key}: {}", double_quote(value.trim()))
+/// Returns the items of a text between commas; a comma in braces is part of a pattern.
+fn between_commas(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let is_between = |character: char| {
+        match character {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
         }
-        _ => match line.split_once("- ") {
-            Some((indent, item)) if indent.trim().is_empty() && item.trim_start().starts_with('*') => {
-                format!("{indent}- {}", double_quote(item.trim()))
-            }
-            _ => line.to_owned(),
-        },
+        character == ',' && depth == 0
+    };
+    text.split(is_between).map(|item| item.trim().to_owned()).collect()
+}
+
+/// Quotes the values that are no YAML on their own lines, as other programs write them: `globs: *.ts`, `globs: "a",
+/// "b"`, `title: One: two`.
+fn with_quoted_values(head: &str) -> String {
+    let is_yaml = |line: &str| frontmatter::parse(&format!("{line}\n")).is_ok();
+    let quoted = |line: &str| match line.split_once(": ").or_else(|| line.split_once("- ")) {
+        Some((before, value)) if !value.trim().is_empty() && !is_yaml(line.trim_start()) => {
+            let separator = &line[before.len()..before.len() + 2];
+            let value = value.trim();
+            // The quotes around each of several values; a list splits at the commas.
+            let value = if value.starts_with('"') { value.replace('"', "") } else { value.to_owned() };
+            format!("{before}{separator}{}", double_quote(&value))
+        }
+        _ => line.to_owned(),
     };
     head.lines().map(|line| quoted(line) + "\n").collect()
+}
+
+/// Returns a text without the comments of HTML in it, trimmed.
+pub(super) fn without_comments(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::new();
+    while let Some(start) = rest.find("<!--") {
+        kept.push_str(&rest[..start]);
+        rest = rest[start..].find("-->").map_or("", |end| &rest[start + end + 3..]);
+    }
+    kept.push_str(rest);
+    kept.trim().to_owned()
+}
+
+/// Returns the place and the name of the first block from `start` on that a program generates: from a line with a
+/// comment that says `start` or `begin` to the one that says `end` in its place, or from `<!-- name -->` to
+/// `<!-- /name -->`.
+fn generated_block(text: &str, start: usize) -> Option<(Range<usize>, String)> {
+    let mut offset = start;
+    let mut comments: Vec<(Range<usize>, Vec<String>)> = Vec::new();
+    for line in text.get(start..)?.split_inclusive('\n') {
+        let place = offset..offset + line.len();
+        offset = place.end;
+        let Some(comment) = line.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")) else {
+            continue;
+        };
+        let words = comment.split(|letter: char| letter.is_whitespace() || matches!(letter, ':' | '-' | '_'));
+        let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        // What formatters and linters leave alone is the author's; our own block has a rule of its own.
+        if words.iter().all(|word| !matches!(word.as_str(), "ignore" | "disable" | "enable" | "ralph")) {
+            comments.push((place, words));
+        }
+    }
+    let is_end_of = |begin: &[String], end: &[String]| {
+        let first = |words: &[String]| words.first().cloned().unwrap_or_default();
+        let marked = |words: &[String], marks: &[&str]| -> Option<Vec<String>> {
+            let at = words.iter().position(|word| marks.contains(&word.as_str()))?;
+            Some([&words[..at], &words[at + 1..]].concat())
+        };
+        let (of_begin, of_end) = (marked(begin, &["start", "begin"]), marked(end, &["end", "stop"]));
+        match (of_begin, of_end) {
+            // The comment that begins a block may say more.
+            (Some(of_begin), Some(of_end)) => !of_end.is_empty() && of_begin.starts_with(&of_end),
+            _ => first(end).strip_prefix('/').is_some_and(|name| !name.is_empty() && name == first(begin)),
+        }
+    };
+    comments.iter().enumerate().find_map(|(index, (begin, words))| {
+        let (end, named) = comments[index + 1..].iter().find(|(_, other)| is_end_of(words, other))?;
+        let name: Vec<&str> = named
+            .iter()
+            .map(|word| word.trim_start_matches('/'))
+            .filter(|word| !matches!(*word, "end" | "stop"))
+            .collect();
+        Some((begin.start..end.end, name.join(" ")))
+    })
 }
 
 /// Reads the files of a source one after another with their frontmatter split off. What was read and what was left out is
@@ -123,7 +248,7 @@ pub(super) fn each_file(
     content: &mut SourceContent,
     read: &mut dyn FnMut(&ImportFile, &mut SourceContent),
 ) -> Result<()> {
-    for mut file in texts(workspace, request, &mut content.report)? {
+    for mut file in texts(workspace, request, content)? {
         match file.split(&mut content.report) {
             Ok(()) => read(&file, content),
             Err(reason) => content.report.skip(file.origin(), reason),
@@ -136,7 +261,7 @@ pub(super) fn each_file(
 pub(super) fn texts(
     workspace: &Workspace,
     request: &ImportRequest,
-    report: &mut ImportReport,
+    content: &mut SourceContent,
 ) -> Result<Vec<ImportFile>> {
     let row = request.source.row();
     match &request.input {
@@ -144,14 +269,14 @@ pub(super) fn texts(
             let Some(project) = folders.claude_project(workspace.root()) else { return Ok(Vec::new()) };
             let folder = project.join("memory");
             let folder = folder.canonicalize().unwrap_or(folder);
-            report.searched.push(folder.display().to_string());
+            content.report.searched.push(folder.display().to_string());
             let Ok(open) = Folder::open(&folder) else { return Ok(Vec::new()) };
-            Ok(read_all(&open, "", &mark_of(&folder), open.files(&row.wanted), report))
+            Ok(read_all(&open, "", &mark_of(&folder), open.files(&row.wanted), content))
         }
         ImportInput::UsualPlace(_) => {
             let root = workspace.root();
             let folder = Folder::open(root).io("open", root)?;
-            Ok(row.places.iter().flat_map(|place| usual_texts(&folder, place, row.wanted, report)).collect())
+            Ok(row.places.iter().flat_map(|place| usual_texts(&folder, place, row.wanted, content)).collect())
         }
         ImportInput::Path(path) => {
             let named = NamedPath::find(workspace, path)?;
@@ -160,15 +285,16 @@ pub(super) fn texts(
                 let prefix = if named.shown.is_empty() { String::new() } else { named.shown + "/" };
                 let (prefix, mark) =
                     if named.is_in_project { (prefix, String::new()) } else { (String::new(), mark_of(&named.full)) };
-                return Ok(read_all(&folder, &prefix, &mark, folder.files(&row.wanted), report));
+                return Ok(read_all(&folder, &prefix, &mark, folder.files(&row.wanted), content));
             }
             let bytes = named.read(path, MAX_FILE)?;
-            report.read.push(named.shown.clone());
+            content.report.read.push(named.shown.clone());
             let text = text_of(bytes).ok_or_else(|| {
                 let reason = "it is not UTF-8; save it as UTF-8, and import again";
                 Error::invalid(format!("`{}`", path.display()), reason)
             })?;
             let mark = named.full.parent().filter(|_| !named.is_in_project).map(mark_of).unwrap_or_default();
+            content.covered.push(CoveredPlace { path: named.shown.clone(), mark: mark.clone() });
             Ok(vec![ImportFile::new(named.shown.clone(), named.shown + &mark, text)])
         }
         ImportInput::Text(bytes) => {
@@ -176,28 +302,33 @@ pub(super) fn texts(
                 return Err(Error::invalid(STANDARD_INPUT, "it is over the limit of 4 MiB; split it"));
             }
             let text = text_of(bytes.clone()).ok_or_else(|| Error::invalid(STANDARD_INPUT, "it is not UTF-8"))?;
-            report.read.push(STANDARD_INPUT.to_owned());
+            content.report.read.push(STANDARD_INPUT.to_owned());
             Ok(vec![ImportFile::new(STANDARD_INPUT.to_owned(), String::new(), text)])
         }
     }
 }
 
 /// Reads the file, or the wanted files of the folder, in a usual place.
-fn usual_texts(root: &Folder, place: &str, wanted: fn(&str) -> bool, report: &mut ImportReport) -> Vec<ImportFile> {
-    report.searched.push(place.to_owned());
+fn usual_texts(root: &Folder, place: &str, wanted: fn(&str) -> bool, content: &mut SourceContent) -> Vec<ImportFile> {
+    content.report.searched.push(place.to_owned());
     let prefix = format!("{place}/");
     match root.descend(place).map_err(Unreadable::from) {
         Ok(folder) => {
             let found = folder.files(&|path| wanted(&format!("{prefix}{path}")));
-            read_all(&folder, &prefix, "", found, report)
+            read_all(&folder, &prefix, "", found, content)
         }
         Err(Unreadable::Missing) if root.has(place) => {
             let found = SourceFiles { paths: vec![place.to_owned()], left_out: Vec::new() };
-            read_all(root, "", "", found, report)
+            read_files(root, "", "", found, content)
         }
-        Err(Unreadable::Missing) => Vec::new(),
+        Err(Unreadable::Missing) => {
+            for path in [place.to_owned(), prefix] {
+                content.covered.push(CoveredPlace { path, mark: String::new() });
+            }
+            Vec::new()
+        }
         Err(unreadable) => {
-            report.skip(ImportOrigin::file(place), reason_of(&unreadable));
+            content.report.skip(ImportOrigin::file(place), reason_of(&unreadable));
             Vec::new()
         }
     }
@@ -241,34 +372,44 @@ fn mark_of(folder: &Path) -> String {
     format!("@{:08x}", xxh3_64(folder.as_os_str().as_bytes()) >> 32)
 }
 
-/// Reads the found files of a folder; what cannot be read is left out. In messages their paths come after `prefix`, in
-/// keys `mark` comes after their paths.
+/// Reads the found files of a folder, and notes that all of it was read.
 fn read_all(
     folder: &Folder,
     prefix: &str,
     mark: &str,
     found: SourceFiles,
-    report: &mut ImportReport,
+    content: &mut SourceContent,
+) -> Vec<ImportFile> {
+    content.covered.push(CoveredPlace { path: prefix.to_owned(), mark: mark.to_owned() });
+    read_files(folder, prefix, mark, found, content)
+}
+
+/// Reads the found files of a folder; what cannot be read is left out. In messages their paths come after `prefix`, in
+/// keys `mark` comes after their paths.
+fn read_files(
+    folder: &Folder,
+    prefix: &str,
+    mark: &str,
+    found: SourceFiles,
+    content: &mut SourceContent,
 ) -> Vec<ImportFile> {
     let shown = |path: &str| ImportOrigin::file(format!("{prefix}{path}"));
     for (path, reason) in found.left_out {
-        report.skip(shown(&path), reason);
+        content.report.skip(shown(&path), reason);
     }
     let mut files = Vec::new();
-    for (index, path) in found.paths.iter().enumerate() {
-        let read = if index >= MAX_FILES {
-            Err(format!("it is over the limit of {MAX_FILES} files; name a smaller folder"))
-        } else {
-            folder.read(path, MAX_FILE).map_err(|unreadable| reason_of(&unreadable))
-        };
+    for path in &found.paths {
+        let read = folder.read(path, MAX_FILE).map_err(|unreadable| reason_of(&unreadable));
         let text = read.and_then(|bytes| text_of(bytes).ok_or_else(|| "it is not UTF-8".to_owned()));
         match text {
             Ok(text) => {
+                let below = path.rsplit_once('/').map_or("", |(below, _)| below).to_owned();
                 let path = format!("{prefix}{path}");
-                report.read.push(path.clone());
-                files.push(ImportFile::new(path.clone(), path + mark, text));
+                content.report.read.push(path.clone());
+                content.covered.push(CoveredPlace { path: path.clone(), mark: mark.to_owned() });
+                files.push(ImportFile { folder: below, ..ImportFile::new(path.clone(), path + mark, text) });
             }
-            Err(reason) => report.skip(shown(path), reason),
+            Err(reason) => content.report.skip(shown(path), reason),
         }
     }
     files

@@ -1,7 +1,6 @@
 //! What was found in a source, before it is compared with the memory.
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
 
 use super::report::{ImportOrigin, ImportReport};
 use crate::entry::Attempt;
@@ -13,8 +12,6 @@ use crate::text::shorten;
 const MAX_TITLE: usize = 200;
 /// The longest body that becomes one entry, in bytes. A longer one is split between its blocks.
 const MAX_BODY: usize = 32 * 1024;
-/// The most facts of one import.
-pub(super) const MAX_FACTS: usize = 5_000;
 
 /// One fact of a source.
 #[derive(Debug, Clone)]
@@ -23,8 +20,8 @@ pub(super) struct Fact {
     pub(super) key: String,
     pub(super) from: ImportOrigin,
     pub(super) date: Option<DateTime<Utc>>,
-    /// More about where it comes from.
-    pub(super) more: Map<String, Value>,
+    /// What it is a part of, which distinguishes it from others of its title.
+    pub(super) within: Option<String>,
     /// The keys of the facts that it replaces.
     pub(super) replaces: Vec<String>,
     pub(super) knowledge: Knowledge,
@@ -33,7 +30,28 @@ pub(super) struct Fact {
 impl Fact {
     /// Returns a fact with only these values.
     pub(super) fn new(key: String, from: ImportOrigin, knowledge: Knowledge) -> Fact {
-        Fact { key, from, date: None, more: Map::new(), replaces: Vec::new(), knowledge }
+        Fact { key, from, date: None, within: None, replaces: Vec::new(), knowledge }
+    }
+}
+
+/// A file that was read, or a folder with all that the source has in it.
+#[derive(Debug)]
+pub(super) struct CoveredPlace {
+    /// The beginning of the paths in it; the path itself of a file.
+    pub(super) path: String,
+    /// The mark of a folder outside of the project, behind the paths in keys.
+    pub(super) mark: String,
+}
+
+impl CoveredPlace {
+    /// Returns whether an entry with this key, from the file at `path`, comes from there.
+    pub(super) fn has(&self, path: &str, key: &str) -> bool {
+        let is_below = self.path.is_empty() || self.path.ends_with('/');
+        let is_here = if is_below { path.starts_with(&self.path) } else { path == self.path };
+        // A key has the path below the folder that was read.
+        let rest = path.char_indices().map(|(at, _)| &path[at..]).find_map(|tail| key.strip_prefix(tail));
+        is_here
+            && rest.is_some_and(|rest| rest.starts_with('@') != self.mark.is_empty() && rest.starts_with(&self.mark))
     }
 }
 
@@ -43,10 +61,10 @@ pub(super) struct SourceContent {
     /// Where it was looked for, what was read, and what is not imported.
     pub(super) report: ImportReport,
     pub(super) facts: Vec<Fact>,
+    /// The places that were read whole: an entry from there whose fact was not found is no longer in the source.
+    pub(super) covered: Vec<CoveredPlace>,
     /// Past attempts, each under the run and the number that it had there.
     pub(super) attempts: Vec<(ImportOrigin, Attempt)>,
-    /// Whether there were more facts than an import may have.
-    is_full: bool,
 }
 
 impl SourceContent {
@@ -57,16 +75,6 @@ impl SourceContent {
         let title = fact.knowledge.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if body.trim().is_empty() {
             return self.report.skip_titled(fact.from, &title, "it is empty");
-        }
-        if self.facts.len() >= MAX_FACTS {
-            // One line for all of them: a file can have a hundred thousand.
-            if !std::mem::replace(&mut self.is_full, true) {
-                let reason = format!(
-                    "it is over the limit of {MAX_FACTS} entries, and so is what follows; import the files in parts"
-                );
-                self.report.skip_titled(fact.from, &title, reason);
-            }
-            return;
         }
         fact.knowledge.body = body;
         if title.chars().count() > MAX_TITLE {
@@ -136,17 +144,6 @@ mod tests {
         let fact = &gather(&title, "Text.").facts[0].knowledge;
         assert!(fact.title.chars().count() <= MAX_TITLE && fact.title.ends_with('…'));
         assert_eq!(fact.body, format!("{title}\n\nText."));
-    }
-
-    #[test]
-    fn what_is_over_the_limit_is_reported_in_one_line() {
-        let mut gathered = SourceContent::default();
-        for number in 0..MAX_FACTS + 10 {
-            let knowledge = Knowledge::new(number.to_string(), ["a"], "Text.");
-            gathered.add(Fact::new(number.to_string(), ImportOrigin::file("x.md"), knowledge));
-        }
-        assert_eq!((gathered.facts.len(), gathered.report.items.len()), (MAX_FACTS, 1));
-        assert_eq!(gathered.report.items[0].title.as_str(), MAX_FACTS.to_string());
     }
 
     #[test]

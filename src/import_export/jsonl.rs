@@ -24,7 +24,7 @@ const DATES: [&str; 5] = ["created_at", "createdAt", "timestamp", "date", "updat
 
 /// Finds the objects of JSON Lines.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
-    for file in files::texts(workspace, request, &mut content.report)? {
+    for file in files::texts(workspace, request, content)? {
         for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let from = ImportOrigin { line: u32::try_from(index + 1).ok(), ..file.origin() };
             match fact(line, &file.key, &from, request) {

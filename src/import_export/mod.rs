@@ -63,10 +63,10 @@ pub(crate) fn import(
         ImportSource::Transcripts => return transcripts::import(workspace, semantic, request),
         ImportSource::Export => return stream::take_back(workspace, request),
     }
-    let SourceContent { mut report, facts, attempts, .. } = content;
+    let SourceContent { mut report, facts, attempts, covered } = content;
     let written = in_one_write(workspace, request, &mut report, |write, report| match request.source {
         ImportSource::Ralph => past::record_all(write, attempts, report),
-        _ => apply::apply(write, request, facts, report),
+        _ => apply::apply(write, request, (facts, &covered), report),
     })?;
     Ok((report, written))
 }

@@ -13,12 +13,10 @@ use super::sources::ImportSource;
 use super::write::ImportWrite;
 use crate::entry::edit::list_items;
 use crate::entry::knowledge::Knowledge;
+use crate::entry::read::IMPORTED;
 use crate::entry::{Id, frontmatter, timestamp};
 use crate::index::catalog::RowId;
 use crate::text::nfc;
-
-/// The key in `details`.
-pub(super) const IMPORTED: &str = "imported";
 
 /// An entry that was imported before.
 #[derive(Debug, Clone)]
@@ -66,17 +64,16 @@ pub(super) fn details(source: ImportSource, fact: &Fact, knowledge: &Knowledge) 
             imported[name] = json!(items);
         }
     }
-    if let Some(category) = &knowledge.category {
-        imported["category"] = json!(category);
+    for (name, word) in [("category", &knowledge.category), ("status", &knowledge.status)] {
+        if let Some(word) = word {
+            imported[name] = json!(word);
+        }
     }
     if let Some(heading) = &fact.from.heading {
         imported["heading"] = json!(heading);
     }
     if let Some(date) = fact.date {
         imported["date"] = json!(timestamp(date));
-    }
-    for (key, value) in &fact.more {
-        imported[key] = value.clone();
     }
     Map::from_iter([(IMPORTED.to_owned(), imported)])
 }

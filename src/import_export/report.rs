@@ -20,6 +20,8 @@ choice! {
         Added = "added",
         /// Its source changed, and the entry was not edited: it has the new text, and its old version is in the archive.
         Updated = "updated",
+        /// The source no longer has it, and the entry was not edited: it is in the archive.
+        Archived = "archived",
         /// The memory has it already.
         Unchanged = "unchanged",
         /// It is not imported, because of what it is.

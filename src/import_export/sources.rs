@@ -12,6 +12,8 @@ use crate::text::choice;
 pub(super) const CLAUDE_INDEX: &str = "MEMORY.md";
 /// How many names in a folder are examined to decide what it holds.
 const MAX_NAMES: usize = 10_000;
+/// The files of instructions that agents read by themselves.
+const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot-instructions.md"];
 /// How much of a JSON Lines file is examined to decide what it holds, in bytes.
 const MAX_HEAD: u64 = 64 * 1024;
 /// How many of its lines are examined. Some clients begin a session with lines that do not name it.
@@ -118,9 +120,9 @@ pub(super) struct SourceRow {
 /// The sources, in the order of [`ImportSource::ALL`].
 const SOURCES: [SourceRow; 9] = [
     SourceRow {
-        help: "AGENTS.md, CLAUDE.md and the like: each section of the second and third level becomes an entry",
+        help: "AGENTS.md, CLAUDE.md and the like: each section becomes an entry, and each rule of a list",
         places: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"],
-        wanted: |path| matches!(file_name(path), "AGENTS.md" | "CLAUDE.md" | "GEMINI.md" | "copilot-instructions.md"),
+        wanted: |path| INSTRUCTIONS.contains(&file_name(path)),
     },
     SourceRow {
         help: "Rules for Cursor, Copilot, Claude Code, Devin, Windsurf, Kiro and Cline: each file becomes an entry about the paths that it is for",
@@ -167,7 +169,7 @@ const SOURCES: [SourceRow; 9] = [
         wanted: |path| has_extension(path, "md") && number_of(path).is_some(),
     },
     SourceRow {
-        help: "A folder of markdown, such as Cline's memory bank: each section becomes an entry, or the file if it has a title",
+        help: "A folder of markdown, such as Cline's memory bank: each file becomes an entry, and a long one several",
         places: &["memory-bank", ".serena/memories", "cline_docs", ".memory-bank"],
         wanted: |path| has_extension(path, "md") || has_extension(path, "markdown"),
     },
@@ -232,6 +234,11 @@ fn by_name(folder: &Folder, name: &str) -> Option<ImportSource> {
         .or_else(|| wants(ImportSource::Adr).filter(|_| is_record_name(name)))
         .or_else(|| wants(ImportSource::MemoryBank))
         .or_else(|| wants(ImportSource::Ralph))
+}
+
+/// Returns whether a text names a file of instructions.
+pub(super) fn is_instructions(text: &str) -> bool {
+    INSTRUCTIONS.iter().any(|name| text.contains(name))
 }
 
 /// Returns the last part of a path.

@@ -4,11 +4,12 @@ use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions};
 
 use super::tokens::{self, Stems};
+use crate::entry::path::is_pattern;
 use crate::entry::{Head, Kind};
 use crate::text::nfc;
 
 /// Changes whenever the same entry would give another document; part of the index folder's name.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// The number of text fields in each stream, and in all.
 pub(super) const N_OF_STREAM: usize = 4;
@@ -18,6 +19,9 @@ pub(super) const PATH: &str = "path";
 /// Which of a stream's fields has the questions.
 pub(super) const QUESTIONS: usize = 3;
 
+/// Begin the terms of files and of patterns, which are beside the tags.
+pub(super) const FILE_MARK: char = '\u{1}';
+pub(super) const PATTERN_MARK: char = '\u{2}';
 /// Separates the words of a tag in its term. It sorts before every letter and digit.
 pub(super) const TAG_SEPARATOR: char = '\u{1f}';
 
@@ -28,7 +32,7 @@ pub(super) struct IndexFields {
     pub(super) path: Field,
     /// Title, tags, body and questions in the word stream, then the same in the part stream.
     pub(super) text: [Field; N_TEXTS],
-    /// A tag as its stems, sorted, with [`TAG_SEPARATOR`] between them.
+    /// A tag as its stems, sorted, with [`TAG_SEPARATOR`] between them; and the files and patterns behind their marks.
     pub(super) tag: Field,
     /// The filters of searches: terms made by [`Filter::term`].
     pub(super) filter: Field,
@@ -63,7 +67,7 @@ impl Default for IndexFields {
 pub(crate) enum Filter {
     /// It is of this kind.
     Kind(Kind),
-    /// It has this tag, in lower case.
+    /// It has this tag, in lower case, or one below it.
     Tag(String),
     /// It belongs to this feature.
     Feature(String),
@@ -103,7 +107,9 @@ impl Document<'_> {
         document.add_text(fields.path, path);
         let title = if repeats_the_body(&head.title, body) { "" } else { &head.title };
         let tags = head.tags.join("\n");
-        let questions = head.questions.join("\n");
+        // An old id is for links, and says what the old title says.
+        let names = head.aliases.iter().filter(|alias| !alias.contains('/'));
+        let questions = head.questions.iter().chain(names).map(String::as_str).collect::<Vec<_>>().join("\n");
         for (index, value) in [title, &tags, text, &questions].repeat(2).into_iter().enumerate() {
             if !value.is_empty() {
                 document.add_text(fields.text[index], value);
@@ -113,17 +119,33 @@ impl Document<'_> {
             head.tags.iter().map(|tag| tag_term(tag, stems)).filter(|term| !term.is_empty()).collect();
         tag_terms.sort_unstable();
         tag_terms.dedup();
-        for term in tag_terms {
+        for term in tag_terms.into_iter().chain(head.files.iter().map(|file| file_term(file))) {
             document.add_text(fields.tag, term);
         }
         let mut filters = vec![Filter::Kind(head.kind), Filter::Scope(head.scope.to_string())];
         filters.extend(head.feature.iter().map(|feature| Filter::Feature(feature.clone())));
-        filters.extend(head.tags.iter().map(|tag| Filter::Tag(tag.clone())));
+        // A tag is found by those above it, too: `ai/agents` by `ai`.
+        let above = |tag: &String| tag.match_indices('/').map(|(at, _)| tag[..at].to_owned()).collect::<Vec<_>>();
+        let mut tags: Vec<String> = head.tags.iter().flat_map(above).chain(head.tags.iter().cloned()).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        filters.extend(tags.into_iter().filter(|tag| !tag.is_empty()).map(Filter::Tag));
         for filter in filters {
             document.add_text(fields.filter, filter.term());
         }
         document
     }
+}
+
+/// Returns the term of a file, a folder or a pattern that an entry names.
+pub(super) fn file_term(file: &str) -> String {
+    let file = file.trim_start_matches("./").trim_end_matches('/');
+    let (mark, anywhere) = match is_pattern(file) {
+        true if !file.contains('/') => (PATTERN_MARK, "**/"),
+        true => (PATTERN_MARK, ""),
+        false => (FILE_MARK, ""),
+    };
+    format!("{mark}{anywhere}{file}")
 }
 
 fn tag_term(tag: &str, stems: &mut Stems) -> String {

@@ -6,13 +6,16 @@
     reason = "points are rounded to millionths on purpose, and counts have far fewer than 2^52"
 )]
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
-use super::document::{N_OF_STREAM, TAG_SEPARATOR};
-use super::query::{COVERAGE_TERMS, FIELDS, FIRST_LINE, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS, TextQuery};
+use super::document::{N_OF_STREAM, PATTERN_MARK, TAG_SEPARATOR, file_term};
+use super::query::{
+    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_PATTERN, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS,
+    TextQuery,
+};
 use super::snapshot::Snapshot;
 use super::tokens::{self, Stems};
 
@@ -55,7 +58,7 @@ pub(super) struct PlannedField {
 pub(super) struct TagPoints {
     pub(super) segment: usize,
     pub(super) postings: TermInfo,
-    pub(super) points: [i64; 3],
+    pub(super) points: [i64; 4],
 }
 
 impl QueryPlan {
@@ -67,6 +70,7 @@ impl QueryPlan {
             plan.plan_text(snapshot, query, &mut stems)?;
         }
         plan.plan_tags(snapshot, query, &mut stems)?;
+        plan.plan_files(snapshot, query)?;
         Ok(plan)
     }
 
@@ -144,9 +148,59 @@ impl QueryPlan {
                     };
                     let matches = [is_in(&task), is_in(&feature), paths.iter().any(is_in)];
                     if matches.contains(&true) {
-                        let points = std::array::from_fn(|part| if matches[part] { points[part] } else { 0 });
+                        let of_part = |part: usize| if matches.get(part) == Some(&true) { points[part] } else { 0 };
+                        let points = std::array::from_fn(of_part);
                         self.tags.push(TagPoints { segment: index, postings: info.clone(), points });
                     }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the files, folders and patterns of entries that are about a path of the task, in its paths or in its text. An
+    /// entry that has several gets the points of each once for every one of them.
+    fn plan_files(&mut self, snapshot: &Snapshot, query: &TextQuery) -> tantivy::Result<()> {
+        let text = if query.tag_text.is_empty() { &query.text } else { &query.tag_text };
+        let is_around = |character: char| !character.is_alphanumeric() && !matches!(character, '/' | '.' | '_' | '[');
+        let said = text.split_whitespace().map(|word| word.trim_matches(is_around).trim_end_matches('.'));
+        let said = said.filter(|word| word.contains(['/', '.']) && word.len() > SHORT_PATH_PART);
+        let mut paths: Vec<&str> = said.chain(query.paths.iter().map(String::as_str)).collect();
+        for path in &mut paths {
+            *path = path.trim_start_matches("./").trim_end_matches('/');
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        paths.truncate(MAX_TERMS);
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let [of_file, of_scope] = FILE_POINTS.map(|points| (points * UNIT).round() as i64);
+        let mut wanted: BTreeMap<String, i64> = BTreeMap::new();
+        for path in &paths {
+            for (at, _) in path.match_indices('/') {
+                wanted.entry(file_term(&path[..at])).or_insert(of_scope);
+            }
+        }
+        wanted.extend(paths.iter().map(|path| (file_term(path), of_file)));
+        let is_about = |pattern: &str| {
+            let n_braces = pattern.bytes().filter(|byte| *byte == b'{').count();
+            pattern.len() <= MAX_PATTERN.0
+                && n_braces <= MAX_PATTERN.1
+                && paths.iter().any(|path| fast_glob::glob_match(pattern, path))
+        };
+        for (segment, reader) in snapshot.segments.iter().map(|segment| &segment.reader).enumerate() {
+            let inverted = reader.inverted_index(snapshot.fields.tag)?;
+            let found = |postings, points| TagPoints { segment, postings, points: [0, 0, 0, points] };
+            for (term, points) in &wanted {
+                let info = inverted.get_term_info(&tantivy::Term::from_field_text(snapshot.fields.tag, term))?;
+                self.tags.extend(info.map(|info| found(info, *points)));
+            }
+            let (start, end) = (PATTERN_MARK.to_string(), char::from(PATTERN_MARK as u8 + 1).to_string());
+            let mut patterns = inverted.terms().range().ge(start.as_bytes()).lt(end.as_bytes()).into_stream()?;
+            while let Some((term, info)) = patterns.next() {
+                if std::str::from_utf8(&term[start.len()..]).is_ok_and(is_about) {
+                    self.tags.push(found(info.clone(), of_scope));
                 }
             }
         }

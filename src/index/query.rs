@@ -13,7 +13,7 @@ pub(crate) struct TextQuery {
     pub tag_text: String,
     /// The feature whose name gives points to the tags it matches.
     pub feature: Option<String>,
-    /// The paths whose parts give points to the tags they match.
+    /// The paths whose parts give points to the tags they match, and which give points to the entries that name them.
     pub paths: Vec<String>,
     /// The weight of all words; [`TEXT`] if nobody measures something else.
     pub text_weight: f64,
@@ -49,6 +49,11 @@ pub(super) const COVERAGE_TERMS: usize = 12;
 pub(super) const MAX_TERMS: usize = 24;
 /// Points for a tag whose words are all in the task's text, in the feature's name, and in one of the paths: the seeds'.
 pub(super) const TAG_POINTS: [f64; 3] = [2.0, 2.0, 1.0];
+/// Points for a file that the task names: where the entry names it, or a folder above it or a pattern that matches it. An
+/// entry that names one file says more about it than one about a whole folder does.
+pub(super) const FILE_POINTS: [f64; 2] = [2.0, 1.0];
+/// The longest pattern that is compared, in bytes, and the most braces in it: the work grows with both.
+pub(super) const MAX_PATTERN: (usize, usize) = (200, 8);
 /// Parts of paths of at most this many characters match no tag.
 pub(super) const SHORT_PATH_PART: usize = 2;
 
@@ -64,13 +69,14 @@ choice! {
         TaskTags = "task_tags",
         FeatureTags = "feature_tags",
         PathTags = "path_tags",
+        Files = "files",
         Semantic = "semantic",
     }
 }
 
 impl Part {
-    /// Returns whether it is a match of a tag.
-    pub(crate) fn is_of_tags(self) -> bool {
-        matches!(self, Part::TaskTags | Part::FeatureTags | Part::PathTags)
+    /// Returns whether it is a match of a tag or of a file.
+    pub(crate) fn is_of_labels(self) -> bool {
+        matches!(self, Part::TaskTags | Part::FeatureTags | Part::PathTags | Part::Files)
     }
 }

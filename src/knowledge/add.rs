@@ -43,7 +43,7 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
         let added = match same {
             Some(row) if is_event(knowledge) => unchanged(catalog, row),
             Some(row) => update(workspace, &lock, catalog, row, knowledge, Vec::new()),
-            None => create(workspace, &lock, catalog, knowledge).map(|added| Written { similar, ..added }),
+            None => create(workspace, &lock, catalog, knowledge, None).map(|added| Written { similar, ..added }),
         }?;
         let written = (added.action != WriteAction::Unchanged).then(|| added.path.clone());
         let suggested = suggested(catalog, knowledge, added.path.as_str());
@@ -164,13 +164,20 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
     )
 }
 
-/// Writes a new entry under a free name, for knowledge that is normalised. Without tags, it gets some.
-pub(crate) fn create(workspace: &Workspace, lock: &Lock, catalog: &Catalog, knowledge: &Knowledge) -> Result<Written> {
+/// Writes a new entry under a free name, for knowledge that is normalised. Without tags, it gets some. It was `written`
+/// then, or now.
+pub(crate) fn create(
+    workspace: &Workspace,
+    lock: &Lock,
+    catalog: &Catalog,
+    knowledge: &Knowledge,
+    written: Option<DateTime<Utc>>,
+) -> Result<Written> {
     let is_tagged = !knowledge.tags.is_empty();
     let tagged = if is_tagged { None } else { Some(tags::derived(workspace, catalog, knowledge)?) };
     let tagged = tagged.map(|tags| Knowledge { tags, ..knowledge.clone() });
     let knowledge = tagged.as_ref().unwrap_or(knowledge);
-    let file = knowledge.to_file(workspace.now());
+    let file = knowledge.to_file(written.unwrap_or_else(|| workspace.now()));
     let archived = archived_stems(workspace, "archive/knowledge");
     let mut taken: HashSet<String> = archived.iter().map(|stem| stem.to_ascii_lowercase()).collect();
     // People look for an event by its day.

@@ -29,6 +29,8 @@ const FILLERS: [&str; 17] = [
     "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
     "were",
 ];
+/// The tags that imports give for lack of others.
+const OF_IMPORTS: [&str; 6] = ["guidelines", "rules", "adr", "memory-bank", "imported", "notes"];
 /// Words that do not tell the topic of a title, plurals cut.
 const STOP_WORDS: [&str; 32] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "doe", "for", "from", "how", "in", "is", "it",
@@ -80,7 +82,9 @@ pub(crate) fn find<Key: Copy + Ord>(
             continue;
         }
         let has_title = fold(&head.title) == title;
-        let share_tags = share_most(&tags, &head.tags);
+        // What an import gives all of its entries says nothing about one.
+        let told = head.tags.iter().filter(|tag| head.imported.is_none() || !OF_IMPORTS.contains(&tag.as_str()));
+        let share_tags = share_most(&tags, &told.cloned().collect::<Vec<_>>());
         let had_title = !has_title && head.aliases.iter().any(|alias| fold(alias) == title);
         let is_of_agent = !head.source.is_person();
         let takes_over = new.source.is_person() && is_of_agent && (has_title || had_title);

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use crate::entry::Head;
-use crate::entry::path::is_project_path;
+use crate::entry::path::{is_pattern, is_project_path};
 use crate::git::Touch;
 use crate::workspace::{Work, Workspace};
 
@@ -57,7 +57,7 @@ pub(crate) fn staleness(workspace: &Workspace, heads: &[&Head]) -> Vec<Option<St
         .iter()
         .flat_map(|(_, files)| *files)
         .map(|file| file.trim_end_matches('/'))
-        .filter(|path| is_project_path(path))
+        .filter(|path| is_project_path(path) && !is_pattern(path))
         .collect();
     paths.sort_unstable();
     paths.dedup();
@@ -87,7 +87,8 @@ fn history_of(workspace: &Workspace, paths: &[&str], since: DateTime<Utc>) -> Op
 /// Returns which of the `files` that an entry names is gone, or has changed much, since the entry was `written`: the
 /// first one if there are several. A folder can be gone; changes in it do not count.
 fn stale_since(files: &[String], written: DateTime<Utc>, known: &FileHistory) -> Option<Staleness> {
-    files.iter().find_map(|file| {
+    // A pattern is about whatever files there are.
+    files.iter().filter(|file| !is_pattern(file)).find_map(|file| {
         let path = file.trim_end_matches('/');
         let is_below = |touch: &&Touch| touch.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
         let since: Vec<&Touch> = known.touches.iter().filter(|touch| touch.at > written.timestamp()).collect();

@@ -20,6 +20,12 @@ pub(crate) fn fold_tag(tag: &str) -> String {
     nfc(tag.trim()).to_lowercase()
 }
 
+/// Returns whether one of these tags of an entry is `tag`, or is below it, as `ai/agents` is below `ai`.
+pub(crate) fn has_tag(tags: &[String], tag: &str) -> bool {
+    let tag = fold_tag(tag);
+    tags.iter().any(|of_entry| of_entry.strip_prefix(&tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
 /// Returns `text` with case, white space and the form of characters folded, for comparing titles.
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());

@@ -315,6 +315,8 @@ fn every_example_of_an_entry_is_valid() {
             if is_attempt { ".ralph/journal/run-1a2b3c4d/0003.md" } else { ".ralph/knowledge/a.md" },
             &block.text,
         );
+        // The source of the imported one.
+        base.write("CLAUDE.md", "");
         let ran = base.run(["check", "--strict"]);
         assert_eq!(ran.code, Some(0), "{}: {ran}", block.place);
         n_entries += 1;

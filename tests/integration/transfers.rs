@@ -160,10 +160,7 @@ fn a_context_has_an_imported_decision_and_not_its_date() {
     let entry = base.read(".ralph/knowledge/use-a-queue.md");
     let body = "---\n\nJobs go through a queue.\n\n## Context\n\nJobs are lost.\n\n## Consequences\n\nA worker more.\n";
     assert!(entry.ends_with(body), "{entry}");
-    assert!(
-        entry.contains("\"date\":\"2026-01-15T00:00:00Z\"") && entry.contains("\"status\":\"Accepted\""),
-        "{entry}"
-    );
+    assert!(entry.contains("created_at: \"2026-01-15T00:00:00Z\"") && entry.contains("status: accepted"), "{entry}");
     let context = base.run(["context", "-q", "--task", "Use a queue for jobs"]).answer(0);
     assert!(context.contains("Jobs go through a queue.") && !context.contains("2026-01-15"), "{context}");
 }
@@ -172,7 +169,8 @@ fn a_context_has_an_imported_decision_and_not_its_date() {
 fn an_import_alone_shows_what_there_is_and_changes_nothing() {
     let base = TestBase::new();
     base.run(["import"]).says(0, "found nothing to import");
-    base.write("AGENTS.md", "## Ports\n\n8080.\n\n## Logs\n\nJSON.\n").write(".cursorrules", "Return JSON.\n");
+    base.write("AGENTS.md", "## Ports\n\nThe API has 8080.\n\n## Logs\n\nJSON.\n")
+        .write(".cursorrules", "Return JSON.\n");
     copy(&base, "adr", &base.at("docs/adr"));
     base.write(".ralph/progress.db", "SQLite format 3\0");
     with_sessions(&base);
@@ -183,7 +181,7 @@ fn an_import_alone_shows_what_there_is_and_changes_nothing() {
     assert_eq!(ran.code, Some(0), "{ran}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines[..2], ["sections: 2 new in AGENTS.md", "rules: 1 unchanged in .cursorrules"]);
-    assert!(lines[2].starts_with("adr: 3 new, 1 skipped in docs/adr/0001"), "{ran}");
+    assert!(lines[2].starts_with("adr: 4 new in docs/adr/0001"), "{ran}");
     assert!(lines[3].starts_with("transcripts: 3 new, 1 skipped in ") && lines.len() == 4, "{ran}");
     assert!(ran.stderr.contains("`ralph-memory import SOURCE` imports one of these"), "{ran}");
     // What cannot be read hides nothing else.
@@ -534,27 +532,24 @@ fn a_change_outside_of_the_body_updates_an_entry() {
     base.write("docs/adr/0001-use-redis.md", madr.replace("accepted", "deprecated"));
     assert_eq!(import("adr"), updated);
     let entry = base.read(".ralph/knowledge/use-redis.md");
-    assert!(
-        entry.contains("title: \"Deprecated: Use Redis\"") && entry.contains("\"status\":\"deprecated\""),
-        "{entry}"
-    );
+    assert!(entry.contains("title: \"Use Redis\"") && entry.contains("status: \"deprecated\""), "{entry}");
     let nygard = "# 2. Use Kafka\n\n## Status\n\nAccepted\n\n## Decision\n\nWe use it.\n";
     base.write("docs/adr/0002-use-kafka.md", nygard);
     import("adr");
     base.write("docs/adr/0002-use-kafka.md", nygard.replace("Accepted", "Rejected"));
     assert_eq!(import("adr"), "1 unchanged, 1 updated");
-    assert!(base.read(".ralph/knowledge/use-kafka.md").contains("title: \"Rejected: Use Kafka\""));
+    assert!(base.read(".ralph/knowledge/use-kafka.md").contains("status: \"rejected\""));
     assert_eq!(import("adr"), "2 unchanged");
     // The files and the tags of a rule. What a person added to them, and a title of theirs, stay.
     let rule = "---\ndescription: API\nglobs: src/api/**\ntags: http\n---\n\nReturn JSON.\n";
     base.write(".cursor/rules/api.mdc", rule);
     import("rules");
     let path = ".ralph/knowledge/api.md";
-    base.write(path, base.read(path).replacen("files: [src/api]", "files: [src/api, docs/api.md]", 1));
+    base.write(path, base.read(path).replacen("files: [\"src/api/**\"]", "files: [\"src/api/**\", docs/api.md]", 1));
     base.write(".cursor/rules/api.mdc", rule.replace("src/api", "src/web").replace("http", "rest"));
     assert_eq!(import("rules"), updated);
     let entry = base.read(path);
-    assert!(entry.contains("files: [docs/api.md, src/web]") && entry.contains("tags: [rules, api, rest]"), "{entry}");
+    assert!(entry.contains("files: [docs/api.md, \"src/web/**\"]") && entry.contains("tags: [rules, rest]"), "{entry}");
     base.write(path, entry.replacen("title: \"API\"", "title: \"Rules for the API\"", 1));
     assert_eq!(import("rules"), "1 unchanged");
     base.write(".cursor/rules/api.mdc", rule.replace("description: API", "description: HTTP"));
@@ -585,7 +580,7 @@ fn an_entry_from_elsewhere_is_never_overwritten() {
     base.write("CLAUDE.md", "## Testing\n\nRun nothing.\n");
     let before = base.read(".ralph/knowledge/testing.md");
     let answer = base.run(["import", "sections", "--json"]).json(0);
-    assert_eq!(each(&answer, "title"), ["Testing (AGENTS.md)", "Logs", "Testing (CLAUDE.md)"]);
+    assert_eq!(each(&answer, "title"), ["AGENTS: Testing", "Logs", "CLAUDE: Testing"]);
     assert_eq!(counted(&answer), "2 added, 1 unchanged");
     assert_eq!(base.read(".ralph/knowledge/testing.md"), before);
     assert_eq!(import(&base, &["sections"], 0), "3 unchanged");
@@ -932,4 +927,192 @@ fn markers_of_set_up_that_form_no_pair_hide_nothing() {
     check(&format!("## A\n\nalpha\n\n```html\n{begin}\n```\n\n## B\n\nbeta\n\n## C\n\ngamma\n"), 6);
     check(&format!("---\nx: y\n---\n## A\n\nalpha\n{end}\n## B\n\nbeta\n{begin}\n## C\n\ngamma\n"), 11);
     check(&format!("## A\n\nalpha\n{begin}\n{begin}\n## B\n\nbeta\n{end}\n## C\n\ngamma\n"), 9);
+}
+
+#[test]
+fn a_note_is_one_entry_and_its_folder_a_tag() {
+    let base = TestBase::new();
+    let fact = "# Ports of the services\n\n## Statement\n\nThe API listens on 8080.\n\n## Created\n\n2026-02-03\n\n\
+                ## Related\n\n- [hosts](hosts.md)\n";
+    base.write("notes/ops/net/ports.md", fact).write("notes/plain.md", "Only words.\n");
+    base.write("notes/license.md", "# License\n\nPermission is hereby granted.\n");
+    base.write("notes/empty, with a comma/todo.md", "# Goals\n\n[Describe the goals]\n");
+    let answer = base.run(["import", "memory-bank", "notes", "--json"]).json(0);
+    assert_eq!(became(&answer, "license"), ["skipped", "it is the text of a licence"]);
+    assert_eq!(became(&answer, "todo"), ["skipped", "it is what a template says, which nobody filled in"]);
+    let entry = base.read(".ralph/knowledge/ports-of-the-services.md");
+    assert!(
+        entry.contains("tags: [ops/net]") && entry.ends_with(&fact["# Ports of the services\n\n".len()..]),
+        "{entry}"
+    );
+    assert!(base.read(".ralph/knowledge/plain.md").contains("tags: [notes]"));
+    // A tag is found by the one above it.
+    for arguments in [["search", "listens", "--tag", "ops"], ["list", "--kind=knowledge", "--tag", "ops"]] {
+        let found = base.run(arguments.into_iter().chain(["--json"])).json(0);
+        assert_eq!(crate::support::ids(&found["entries"]), ["knowledge/ports-of-the-services"], "{arguments:?}");
+    }
+    base.run(["search", "listens", "--tag", "op"]).says(1, "");
+}
+
+#[test]
+fn instructions_are_about_the_files_of_their_folder() {
+    let base = TestBase::new();
+    let web =
+        "# Web\n\n<!-- tool:start -->\n## Generated\n\nUse the tool.\n<!-- tool:end -->\n\n## Testing\n\nRun vitest.\n";
+    base.write("packages/web/AGENTS.md", web).write("packages/api/AGENTS.md", "## Testing\n\nRun pytest.\n");
+    let rules: String = (1..=8)
+        .flat_map(|number| ["- ALWAYS do thing ".to_owned(), number.to_string(), ". It helps.\n".to_owned()])
+        .collect();
+    base.write("AGENTS.md", rules).write("packages/api/CLAUDE.md", "@AGENTS.md\n");
+    let answer = base.run(["import", "sections", ".", "--json"]).json(0);
+    let titles = each(&answer, "title");
+    assert!(titles.iter().any(|title| title == "ALWAYS do thing 3."), "{titles:?}");
+    assert!(titles.contains(&"Testing".to_owned()) && titles.contains(&"web: Testing".to_owned()), "{titles:?}");
+    assert!(!entries(&base).contains("Use the tool."));
+    assert_eq!(each(&answer, "reason").iter().filter(|reason| reason.contains("generates as `tool`")).count(), 1);
+    assert!(base.read(".ralph/knowledge/web-testing.md").contains("files: [\"packages/web/**\"]"));
+    // Two files may have a section of the same name.
+    let checked = base.run(["check"]);
+    assert!(!format!("{checked}").contains("near-duplicate"), "{checked}");
+    // A client has them anyway.
+    let briefing = base.run(["context", "-q"]).answer(0);
+    assert!(!briefing.contains("vitest") && !briefing.contains("ALWAYS"), "{briefing}");
+}
+
+#[test]
+fn what_a_source_no_longer_has_is_archived() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "## Ports\n\nThe API is on a port.\n\n## Logs\n\nJSON.\n\n## Keys\n\nIn the vault.\n");
+    base.write("memory-bank/old.md", "# Old way\n\nBy hand.\n");
+    import(&base, &["sections"], 0);
+    import(&base, &["memory-bank"], 0);
+    let keys = base.read(".ralph/knowledge/keys.md");
+    base.write(".ralph/knowledge/keys.md", keys.replace("In the vault.", "In the other vault."));
+    base.write("AGENTS.md", "## Ports\n\nThe API is on a port.\n");
+    let ran = base.run(["import", "sections", "--dry-run"]);
+    assert!(ran.stdout.contains("archived knowledge/logs from AGENTS.md (Logs): it is no longer in the file"), "{ran}");
+    assert!(base.at(".ralph/knowledge/logs.md").exists());
+    let ran = base.run(["import", "sections"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    assert!(ran.stdout.contains("conflict knowledge/keys") && ran.stdout.contains("and the entry was edited"), "{ran}");
+    assert!(base.at(".ralph/archive/knowledge/logs.md").exists() && base.at(".ralph/knowledge/keys.md").exists());
+    // Another file is not gone because this one was read alone.
+    import(&base, &["sections", "AGENTS.md"], 1);
+    assert!(base.at(".ralph/knowledge/old-way.md").exists());
+    fs::remove_dir_all(base.at("memory-bank")).unwrap();
+    base.run(["check"]).says(0, "it was imported from `memory-bank/old.md`, which is gone");
+    base.run(["import", "memory-bank"]).says(0, "1 archived");
+    assert!(base.at(".ralph/archive/knowledge/old-way.md").exists());
+    base.run(["undo"]).says(0, "old-way");
+    assert!(base.at(".ralph/knowledge/old-way.md").exists());
+}
+
+#[test]
+fn a_decision_has_a_number_a_status_and_what_it_supersedes() {
+    let base = TestBase::new();
+    let record = |number: u32, title: &str, status: &str| {
+        let text = format!(
+            "# ADR-{number:04} — {title} {{#adr-{number}}}\n\n**Status:** {status}\n\n## Decision\n\n{title}, always.\n"
+        );
+        base.write(&format!("docs/adr/{number:04}-it.md"), text);
+    };
+    record(24, "Use cron", "Accepted");
+    record(25, "Use at", "Deprecated");
+    record(26, "Use timers", "Accepted (supersedes ADR-024, ADR-025)");
+    record(27, "Use a queue", "Proposed");
+    base.write(
+        "docs/adr/0028-it.md",
+        "---\nstatus: accepted\nsupersedes: [ADR-0026]\n---\n# Use events: all of them\n\nThey scale.\n",
+    );
+    base.run(["import", "adr"]).says(0, "5 added");
+    let timers = base.read(".ralph/knowledge/use-timers.md");
+    assert!(timers.contains("supersedes: [knowledge/use-cron, knowledge/use-at]"), "{timers}");
+    assert!(timers.contains("title: \"Use timers\"") && timers.contains("aliases: [ADR-0026, ADR-26]"), "{timers}");
+    let found = base.run(["search", "ADR-0027", "--json"]).json(0);
+    assert_eq!(found["entries"][0]["id"], "knowledge/use-a-queue");
+    assert_eq!(found["entries"][0]["status"], "proposed");
+    base.run(["search", "ADR-27"]).says(0, "knowledge/use-a-queue  [adr]  (proposed)");
+    let context = base.run(["context", "-q", "Use a queue"]).answer(0);
+    assert!(context.contains("### Use a queue (proposed)"), "{context}");
+    let found = base.run(["search", "use timers events", "--json"]).json(0);
+    assert!(!crate::support::ids(&found["entries"]).contains(&"knowledge/use-timers".to_owned()), "{found}");
+}
+
+#[test]
+fn frontmatter_is_read_as_other_programs_write_it() {
+    let base = TestBase::new();
+    let check = |name: &str, text: &str, expected: &str| {
+        base.write(&format!(".cursor/rules/{name}.mdc"), text);
+        base.run(["import", "rules"]).says(0, "1 added");
+        let entry = entries(&base);
+        assert!(entry.contains(expected), "{text}\n{entry}");
+    };
+    check("two", "---\nglobs: \"**/a/**\", \"**/b/**\"\n---\n# Two\n\nText.\n", "files: [\"**/a/**\", \"**/b/**\"]");
+    check(
+        "braces",
+        "---\nglobs: src/**/*.{ts,tsx}, lib/x.ts\n---\n# Braces\n\nText.\n",
+        "files: [\"src/**/*.{ts,tsx}\", lib/x.ts]",
+    );
+    check("colon", "---\ntitle: One: two\nalwaysApply: false\n---\nText.\n", "title: \"One: two\"");
+    check("empty", "---\n---\n\n---\ndescription: Behind an empty one\n---\nText.\n", "title: \"Behind an empty one\"");
+    check(
+        "all",
+        "---\nglobs: \"**/*\"\n---\n# For all\n\nText.\n",
+        "title: \"For all\"\ntags: [rules]\nsource: human\ncreated_at: \"2026-11-20T10:00:00Z\"\ndetails:",
+    );
+    // A pattern that matches nothing is no reason for doubt.
+    base.run(["add", "Next", "--body", "More.", "--tags", "x"]).says(0, "");
+    assert!(!base.run(["context", "-q", "Two texts"]).answer(0).contains("unverified"));
+}
+
+#[test]
+fn a_briefing_shows_what_a_colleague_would_say() {
+    let base = TestBase::new();
+    let body = "**Status:** Accepted\n\n<!-- hidden -->\n\n```bash\nrun it\n```\n\n1. 2026-01-02\n\nThe broker wants TLS, so connect with `--tls`.\n";
+    base.write("memory-bank/broker.md", format!("# Broker\n\n{body}"));
+    let long = "word ".repeat(300);
+    let section = |number: u32| format!("## Part {number}\n\nPart {number} matters. {long}\n\n");
+    let sections = [1, 2, 3, 4, 5].map(section).concat();
+    base.write("memory-bank/long.md", format!("# Long\n\n{sections}"));
+    base.run(["import", "memory-bank"]).says(0, "6 added");
+    let briefing = base.run(["context", "-q"]).answer(0);
+    assert!(briefing.contains("Broker: The broker wants TLS, so connect with `--tls`."), "{briefing}");
+    assert_eq!(briefing.matches("matters.").count(), 3, "{briefing}");
+}
+
+#[test]
+fn the_files_of_an_entry_are_its_scope() {
+    let base = TestBase::new();
+    let add = |title: &str, files: &str| {
+        let text = format!(
+            "---\ntitle: \"{title}\"\ntags: [testing]\nfiles: [{files}]\n---\n\nHow to run the suite: {title}.\n"
+        );
+        base.write(&format!(".ralph/knowledge/{title}.md"), text);
+    };
+    add("alpha", "\"packages/web/**\"");
+    add("beta", "\"packages/api/**\"");
+    add("gamma", "packages/jobs");
+    add("delta", "packages/web/src/app.ts");
+    add("epsilon", "\"*.{ts,tsx}\"");
+    add("zeta", "docs/x.md");
+    let first = |query: &str| {
+        let found = base.run(["search", query, "--json"]).json(0);
+        let ids = crate::support::ids(&found["entries"]);
+        ids.iter().map(|id| id.trim_start_matches("knowledge/").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(first("run the suite of packages/web/src/app.ts")[..3], ["delta", "alpha", "epsilon"]);
+    assert_eq!(first("run the suite of `packages/api/main.py`,")[0], "beta");
+    assert_eq!(first("run the suite in packages/jobs/mail.rb.")[0], "gamma");
+    // The words alone are equal, and so are the scores.
+    let found = base.run(["search", "run the suite", "--json"]).json(0);
+    let scores: Vec<f64> =
+        found["entries"].as_array().unwrap().iter().map(|entry| entry["score"].as_f64().unwrap()).collect();
+    assert!(scores.iter().all(|score| (score - scores[0]).abs() < 1e-6), "{found}");
+    // What names the file is in the context, whatever its words are.
+    base.write(
+        ".ralph/knowledge/pool.md",
+        "---\ntitle: Pool size\ntags: [db]\nfiles: [src/server.rs]\n---\n\nAt most five.\n",
+    );
+    let context = base.run(["context", "-q", "Rename a variable in src/server.rs"]).answer(0);
+    assert!(context.contains("At most five."), "{context}");
 }

@@ -53,7 +53,8 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: Vec<EntrySummary>, quer
 /// Returns what a list says behind an entry that is not current.
 pub(crate) fn marks(entry: &EntrySummary) -> String {
     let marks = [(entry.archived, "archived"), (entry.expired, "expired"), (entry.superseded, "superseded")];
-    let marks: Vec<&str> = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark).collect();
+    let marks = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| *mark);
+    let marks: Vec<&str> = entry.unsettled().into_iter().filter(|_| !entry.superseded).chain(marks).collect();
     if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) }
 }
 

@@ -13,7 +13,8 @@ use super::recurring::context_error;
 use super::remedies::{CurrentFailure, remedies};
 use crate::context::write::{self, BriefingMaterial, OpenTask};
 use crate::context::{Briefing, BriefingRequest, Budget, NumberedAttempt, Reference};
-use crate::entry::knowledge::{Class, class};
+use crate::entry::knowledge::{Class, class, unsettled};
+use crate::entry::path::is_pattern;
 use crate::entry::{Head, Id, Outcome, Scope};
 use crate::error::Result;
 use crate::index::Snapshot;
@@ -31,6 +32,8 @@ const MAX_PARTIAL: usize = 3;
 const MAX_ERRORS: usize = 3;
 const MAX_KNOWLEDGE: usize = 40;
 const MAX_RECENT: usize = 8;
+/// How many entries of one imported file are shown.
+const MAX_OF_FILE: usize = 3;
 /// How many of the newest attempts are searched for recurring errors.
 const RECENT_ATTEMPTS: usize = 500;
 /// How long before the last attempt the use of an entry still counts: what helped in spring says little in autumn.
@@ -89,6 +92,7 @@ fn material(
     });
     let mut heads = known(workspace, live, &remedies);
     sort_by_worth(&mut heads, &remedies, &attempts);
+    without_more_of_a_file(&mut heads);
     has_more |= heads.len() > MAX_KNOWLEDGE;
     let knowledge = references(workspace, live, heads.iter().take(MAX_KNOWLEDGE));
     heads.retain(|(_, _, head)| since.is_some_and(|since| head.recency() >= Some(since)));
@@ -131,9 +135,27 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id]) -> Vec<(RowId, 
         head.valid
             && (head.scope == Scope::Project || remedies.contains(id))
             && !head.is_expired(now)
+            && unsettled(head.status.as_deref()).is_none()
+            && (!is_loaded(head) || remedies.contains(id))
             && (!is_event || head.category.as_deref() == Some(DECISION))
     };
     with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
+}
+
+/// Returns whether a client gives an entry to its agent anyway: it comes from its instructions or its rules.
+fn is_loaded(head: &Head) -> bool {
+    head.imported.as_ref().is_some_and(|imported| matches!(imported.source.as_str(), "sections" | "rules"))
+}
+
+/// Leaves only the first [`MAX_OF_FILE`] entries that were imported from one file.
+fn without_more_of_a_file(heads: &mut Vec<(RowId, Id, Head)>) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    heads.retain(|(_, _, head)| {
+        let Some(imported) = &head.imported else { return true };
+        let n_seen = seen.entry(imported.path.clone()).or_default();
+        *n_seen += 1;
+        *n_seen <= MAX_OF_FILE
+    });
 }
 
 fn references<'a>(
@@ -146,7 +168,7 @@ fn references<'a>(
         let entry = workspace.read_beginning(&path)?;
         Some(Reference {
             id: id.clone(),
-            title: entry.head.title,
+            title: entry.head.title_with_status(),
             tags: entry.head.tags,
             category: entry.head.category,
             recency: head.recency(),
@@ -157,10 +179,12 @@ fn references<'a>(
     entries.filter_map(reference).collect()
 }
 
-/// Returns whether a file of the project is gone. Other reasons to doubt an entry come from git, for which a session
+/// Returns whether a file of the project is gone; a pattern is about whatever files there are. Other reasons to doubt an entry come from git, for which a session
 /// does not wait.
 fn is_gone(workspace: &Workspace, file: &str) -> bool {
-    std::fs::symlink_metadata(workspace.root().join(file)).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    !is_pattern(file)
+        && std::fs::symlink_metadata(workspace.root().join(file))
+            .is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Returns the tasks that failed last and are not done, most recent first, each with its last failure, and then the

@@ -310,7 +310,7 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
         let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
         let reference = Reference {
             id: hit.entry.id,
-            title: hit.entry.title,
+            title: entry.head.title_with_status(),
             tags: hit.entry.tags,
             recency: entry.head.clone().without_future(workspace.now()).recency(),
             category: entry.head.category,

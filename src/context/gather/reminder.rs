@@ -40,7 +40,7 @@ pub(crate) fn reminder(workspace: &Workspace, prompt: &str, shown: &[String]) ->
             let entry = workspace.read_beginning(path)?;
             Some(Reference {
                 id: hit.entry.id.clone(),
-                title: entry.head.title,
+                title: entry.head.title_with_status(),
                 tags: entry.head.tags,
                 category: entry.head.category,
                 recency: None,

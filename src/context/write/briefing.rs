@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::instructions::reporting;
 use super::{Budget, escape, facts, own_title};
 use crate::context::{ErrorLine, NumberedAttempt, Reference};
+use crate::entry::body::leading_prose;
 use crate::entry::{Id, Outcome};
 use crate::error::{Problem, Result};
 use crate::text::first_sentence;
@@ -269,8 +270,7 @@ fn bullets(references: &[Reference], shown: &[Id]) -> Vec<(Id, String)> {
 fn bullet(reference: &Reference) -> String {
     // A line of someone else's text never begins with that text.
     let category = escape::short(reference.category.as_deref().unwrap_or("note"), NAME_CHARACTERS);
-    let body = reference.body.trim_start_matches(['#', '-', '*', '>', ' ', '\n']);
-    let sentence = first_sentence(body, LINE_CHARACTERS);
+    let sentence = first_sentence(&leading_prose(&reference.body), LINE_CHARACTERS);
     let title = own_title(&reference.title, &reference.body);
     let title = title.map(|title| escape::short(title, NAME_CHARACTERS) + ": ").unwrap_or_default();
     let unverified = reference.unverified.as_ref().map_or("", |_| ", unverified");

@@ -30,6 +30,9 @@ const MIN_SHARED_TAGS: usize = 2;
 /// are compared.
 const MAX_TITLES_WITH_WORD: usize = 50;
 
+/// How two entries are alike that say the same.
+const SAME_BODY: &str = "has the same body as";
+
 /// Returns a problem for each entry with the same content as one whose path comes first. `replaced` are the entries
 /// that others replace, and are left alone.
 pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
@@ -62,10 +65,13 @@ fn find_in_scope(items: &[&LiveEntry]) -> Vec<Problem> {
         let found = if same_title < at {
             Some((same_title, "has the same title as"))
         } else if same_body < at {
-            Some((same_body, "has the same body as"))
+            Some((same_body, SAME_BODY))
         } else {
             titles.first_like(at, items).map(|first| (first, "has nearly the same title and tags as"))
         };
+        // Many files have a section called `Testing`, and each is about its own folder.
+        let is_of_other_file = |first: usize| matches!((&item.head.imported, &items[first].head.imported), (Some(one), Some(other)) if one.path != other.path);
+        let found = found.filter(|(first, how)| *how == SAME_BODY || !is_of_other_file(*first));
         if let Some((first, how)) = found {
             problems.push(problem(item, items[first], how));
         }

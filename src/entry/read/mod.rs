@@ -142,6 +142,8 @@ impl EntryReader<'_> {
         self.head.valid = true;
         let values = self.values(fields, &KNOWLEDGE);
         self.take(values.clone());
+        let imported = values.get("details").and_then(|details| details.get(IMPORTED));
+        self.head.imported = imported.and_then(|imported| serde_json::from_value(imported.clone()).ok());
         self.head.tags = each_once(&self.head.tags, fold_tag);
         self.check_scope();
         if let Some(id) = self.head.task_id.clone().filter(|id| !is_task_id(id)) {
@@ -172,6 +174,8 @@ impl EntryReader<'_> {
     }
 }
 
+/// The key in `details` that says where an entry was imported from.
+pub(crate) const IMPORTED: &str = "imported";
 /// How the id of a task is written.
 const TASK_ID: &str = "an id has 1 to 64 letters, digits, `.`, `_` and `-`; correct it, or delete the line";
 

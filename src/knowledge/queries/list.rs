@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::index::catalog::{Area, Catalog};
 use crate::journal::history::Usage;
 use crate::search::retrieve::superseded;
-use crate::text::{choice, fold, fold_tag, is_same_name};
+use crate::text::{choice, fold, has_tag, is_same_name};
 use crate::workspace::Workspace;
 
 /// The conditions of a list. All given ones must be true.
@@ -247,7 +247,7 @@ pub(crate) fn summaries(workspace: &Workspace, ids: &[Id]) -> Vec<EntrySummary> 
 
 fn accepts(filter: &EntryFilter, head: &Head, usage: Option<&Usage>) -> bool {
     filter.kind.is_none_or(|kind| head.kind == kind)
-        && filter.tags.iter().all(|tag| head.tags.contains(&fold_tag(tag)))
+        && filter.tags.iter().all(|tag| has_tag(&head.tags, tag))
         && (filter.feature.is_none() || is_same_name(head.feature.as_deref(), filter.feature.as_deref()))
         && filter.scope.as_ref().is_none_or(|scope| head.scope == *scope)
         && (filter.category.is_none() || head.category == filter.category)

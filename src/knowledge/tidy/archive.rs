@@ -1,7 +1,7 @@
 //! `archive`: moves the entries that a caller names to the archive, all or none of them.
 
 use super::archiving::{PlannedMove, archived_names};
-use super::report::TidyReport;
+use super::report::{ArchivedEntry, TidyReport};
 use crate::entry::Id;
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog};
@@ -17,14 +17,25 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     let lock = workspace.lock_entries()?;
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     refuse_unlisted(workspace, &[&archive])?;
-    let planned = planned_moves(workspace, &live, &archive, ids)?;
-    let moves: Vec<(&str, &str)> = planned.iter().map(PlannedMove::paths).collect();
-    move_or_put_back(workspace, &lock, &moves)?;
+    let moved = move_to_archive(workspace, &lock, &live, &archive, ids)?;
     workspace.commit_moved();
-    let written: Vec<_> = moves.iter().map(|(_, to)| workspace.store.memory().join(to)).collect();
+    let written: Vec<_> = moved.iter().map(|entry| workspace.store.memory().join(entry.to.as_relative())).collect();
     let problems = lock.settled(&written).into_iter().collect();
-    let moved = planned.into_iter().map(|planned| planned.entry).collect();
     Ok(TidyReport { moved, merged: Vec::new(), problems })
+}
+
+/// Moves entries to the archive, all or none of them. The caller updates the index.
+pub(crate) fn move_to_archive(
+    workspace: &Workspace,
+    lock: &Lock,
+    live: &Catalog,
+    archive: &Catalog,
+    ids: &[Id],
+) -> Result<Vec<ArchivedEntry>> {
+    let planned = planned_moves(workspace, live, archive, ids)?;
+    let moves: Vec<(&str, &str)> = planned.iter().map(PlannedMove::paths).collect();
+    move_or_put_back(workspace, lock, &moves)?;
+    Ok(planned.into_iter().map(|planned| planned.entry).collect())
 }
 
 /// Returns each entry once, with its path and its path in the archive.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::entry::{EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, Scope, Source, is_ahead};
 use crate::index::catalog::{Catalog, RowId};
 use crate::index::{Bonus, Candidate, Failure, Filter, Match, Part, Scores, Snapshot, TEXT_WEIGHT, TextQuery};
-use crate::text::{fold_tag, is_same_name};
+use crate::text::{fold_tag, has_tag, is_same_name};
 
 pub(crate) use crate::index::TermEvidence;
 pub(crate) use event_caps::beyond_caps;
@@ -51,7 +51,7 @@ pub struct Query {
     pub more: String,
     /// The current feature: tags in its name get points.
     pub feature: Option<String>,
-    /// The current paths: tags in one of them get points.
+    /// The current paths: tags in one of them get points, and entries whose `files` name one.
     pub files: Vec<String>,
     /// Finds only this kind.
     pub kind: Option<Kind>,
@@ -191,7 +191,7 @@ pub fn search(
                 let is_it = |(catalog, row, _): &&(usize, RowId, f32)| (*catalog, *row) == (found.catalog, found.row);
                 let similarity = similar.iter().find(is_it).map(|(.., similarity)| *similarity);
                 let is_meant = similarity.is_some_and(|similarity| similarity >= least);
-                let is_tagged = matched.parts.iter().any(|(part, _)| part.is_of_tags());
+                let is_tagged = matched.parts.iter().any(|(part, _)| part.is_of_labels());
                 let share = if is_meant || is_tagged { 1.0 } else { matched.evidence.share };
                 Hit {
                     entry: EntrySummary::new(found.id, &found.path, head, &superseded, now),
@@ -211,7 +211,7 @@ impl Query {
     /// Returns whether an entry meets the conditions of the query.
     fn admits(&self, head: &Head) -> bool {
         self.kind.is_none_or(|kind| kind == head.kind)
-            && self.tags.iter().all(|tag| head.tags.contains(&fold_tag(tag)))
+            && self.tags.iter().all(|tag| has_tag(&head.tags, tag))
             && (self.in_feature.is_none() || is_same_name(head.feature.as_deref(), self.in_feature.as_deref()))
             && self.scope.as_ref().is_none_or(|scope| *scope == head.scope)
     }
