@@ -13,8 +13,8 @@ use tantivy::schema::IndexRecordOption;
 
 use super::document::{N_OF_STREAM, PATTERN_MARK, TAG_SEPARATOR, file_term};
 use super::query::{
-    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_PATTERN, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS,
-    TextQuery,
+    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_BRACES, MAX_PATH, MAX_PATTERN, MAX_TERMS, SHORT_PATH_PART,
+    STREAMS, TAG_POINTS, TextQuery,
 };
 use super::snapshot::Snapshot;
 use super::tokens::{self, Stems};
@@ -169,6 +169,7 @@ impl QueryPlan {
         for path in &mut paths {
             *path = path.trim_start_matches("./").trim_end_matches('/');
         }
+        paths.retain(|path| path.len() <= MAX_PATH);
         paths.sort_unstable();
         paths.dedup();
         paths.truncate(MAX_TERMS);
@@ -185,8 +186,8 @@ impl QueryPlan {
         wanted.extend(paths.iter().map(|path| (file_term(path), of_file)));
         let is_about = |pattern: &str| {
             let n_braces = pattern.bytes().filter(|byte| *byte == b'{').count();
-            pattern.len() <= MAX_PATTERN.0
-                && n_braces <= MAX_PATTERN.1
+            pattern.len() <= MAX_PATTERN
+                && n_braces <= MAX_BRACES
                 && paths.iter().any(|path| fast_glob::glob_match(pattern, path))
         };
         for (segment, reader) in snapshot.segments.iter().map(|segment| &segment.reader).enumerate() {
