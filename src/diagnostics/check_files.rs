@@ -151,13 +151,13 @@ mod tests {
         let (_folder, memory) = memory(&[
             ("knowledge/a.md", "---\ntitle: Same\ntags: [x]\n---\none\n"),
             ("knowledge/b.md", "---\ntags: [x]\ntitle: same\nsupersedes: [nowhere]\n---\n\nsee [[nothing]]\n"),
-            ("archive/knowledge/c.md", "text\n"),
+            ("archive/knowledge/c.md", "---\ntext\n"),
             ("config.toml", "format = 1\nlimit = 3\n"),
         ]);
         assert_eq!(
             found(&memory),
             [
-                "no-frontmatter .ralph/archive/knowledge/c.md:1:1: the first line is not `---`, so the file has no frontmatter",
+                "frontmatter-unclosed .ralph/archive/knowledge/c.md:1:1: the frontmatter that opens here is never closed",
                 "unknown-setting .ralph/config.toml:2: there is no setting `limit`",
                 "near-duplicate .ralph/knowledge/b.md:3:8: the entry has the same title as `.ralph/knowledge/a.md`",
                 "unknown-id .ralph/knowledge/b.md:4:13: `supersedes` names `knowledge/nowhere`, and there is no such entry",

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::frontmatter::{self, double_quote, quote};
+use super::frontmatter::{self, Missing, double_quote, quote};
 use super::guard::{self, Key, Style};
 use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 
@@ -44,7 +44,16 @@ impl Change {
 
 /// Returns the file `text` with the changes made, or why they cannot be made safely.
 pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
-    let split = frontmatter::split(text).map_err(|_| "it has no frontmatter".to_owned())?;
+    let with_frontmatter;
+    let text = if frontmatter::split(text) == Err(Missing::Absent) {
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let (mark, rest) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
+        with_frontmatter = [mark, "---", newline, "---", newline, rest].concat();
+        &with_frontmatter
+    } else {
+        text
+    };
+    let split = frontmatter::split(text).map_err(|_| "its frontmatter is never closed".to_owned())?;
     let head = head_with(&text[split.head.clone()], changes, split.newline)?;
     let mut edited = [&text[..split.head.start], &head, &text[split.head.end..split.body]].concat();
     match changes.iter().rev().find_map(|change| if let Change::Body(body) = change { Some(body) } else { None }) {
@@ -361,8 +370,15 @@ mod tests {
     }
 
     #[test]
+    fn a_text_without_frontmatter_gets_one() {
+        let check = |text: &str, expected: &str| assert_eq!(apply(text, &[set("w")]).as_deref(), Ok(expected));
+        check("# Note\n\nText.\n", "---\nk: w\n---\n# Note\n\nText.\n");
+        check("\u{feff}# Note\r\n", "\u{feff}---\r\nk: w\r\n---\r\n# Note\r\n");
+    }
+
+    #[test]
     fn unsafe_edits_are_refused() {
-        for text in ["no frontmatter", "---\nk: *x\n---\n", "---\n{k: v}\n---\n", "---\n- k\n---\n"] {
+        for text in ["---\nnever: closed\n", "---\nk: *x\n---\n", "---\n{k: v}\n---\n", "---\n- k\n---\n"] {
             assert!(apply(text, &[set("w")]).is_err(), "{text:?}");
         }
     }

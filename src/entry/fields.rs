@@ -78,9 +78,8 @@ const DIFFICULTY: FieldKind =
 
 /// The fields of knowledge, in the order in which they are written.
 pub(crate) static KNOWLEDGE: [EntryField; 19] = [
-    field("title", FieldKind::Text)
-        .required("add a line `title: \"…\"` that says in a few words what the entry is about"),
-    field("tags", FieldKind::List).required("add a line `tags: [word, …]` with at least one lowercase keyword"),
+    field("title", FieldKind::Text),
+    field("tags", FieldKind::List),
     field("category", FieldKind::Word),
     field("status", FieldKind::Word),
     field("feature", FieldKind::Word),

@@ -55,7 +55,7 @@ fn what_an_editor_saved_is_kept_however_it_ends() {
     base.run(["edit", "ports"]).refuses(2, "no editor is set");
     let before = base.read(ENTRY);
     for (script, reason) in [
-        ("sed -i /title/d \"$1\"", "`title` is missing"),
+        ("sed -i s/^tags:/title:/ \"$1\"", "the key `title` is here for the second time"),
         ("echo 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzKEYzzzz' >> \"$1\"", "looks like a secret"),
     ] {
         edit(&base, script).refuses(4, reason);

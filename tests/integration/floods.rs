@@ -81,18 +81,18 @@ fn too_many_problems_are_counted() {
             format!("---\ntitle: Number {at}\ntags: [a]\nsource: x\n---\nb {at}\n"),
         );
     }
-    base.write(".ralph/knowledge/z.md", "no frontmatter\n");
+    base.write(".ralph/knowledge/z.md", "---\ntitle: never closed\n");
     let checked = base.run(["check", "--json"]).json(1);
     let problems = checked["problems"].as_array().unwrap();
     assert_eq!((problems.len(), &checked["counts"]["warnings"]), (MAX_IN_ALL + 1, &(MAX_IN_ALL + 30).into()));
     // The worst problem is reported, wherever it is.
-    assert!(problems.iter().any(|problem| problem["code"] == "no-frontmatter"));
+    assert!(problems.iter().any(|problem| problem["code"] == "frontmatter-unclosed"));
     assert_eq!(problems[MAX_IN_ALL]["message"], "31 more warnings in other files are not listed");
     // A query reads the heads of the first few alone, those with errors before all others.
     for arguments in [&["list", "--json"][..], &["search", "number", "--json"], &["context", "--task", "b", "--json"]] {
         let told = base.run(arguments).json(0)["problems"].as_array().unwrap().clone();
         let codes: Vec<&str> = told.iter().map(|problem| problem["code"].as_str().unwrap()).collect();
-        assert_eq!(codes, [&["bad-value"; 9][..], &["no-frontmatter", "more-problems"]].concat());
+        assert_eq!(codes, [&["bad-value"; 9][..], &["frontmatter-unclosed", "more-problems"]].concat());
         assert_eq!(told[10]["message"], format!("{} more files have problems", MAX_IN_ALL + 21));
         assert_eq!(told[9]["path"], ".ralph/knowledge/z.md");
     }

@@ -495,3 +495,46 @@ fn no_name_differs_from_another_in_case_only() {
     base.run(["edit", "cache", "--title", "Hosts"]).says(0, "updated knowledge/hosts-2 (was knowledge/cache)");
     base.run(["edit", "hosts-2", "--title", "PORTS!"]).says(0, "updated knowledge/ports-3 (was knowledge/hosts-2)");
 }
+
+#[test]
+fn raw_markdown_is_as_good_as_an_entry() {
+    let base = TestBase::new();
+    let raw = "# Brokers\n\nThey want *TLS*; see [[Hosts|the hosts]] and [ports](../ports.md).\r\n";
+    let foreign = "---\ncreated: 2026-01-02\nsource: https://example.com/a\nresource: x\ncategory: Decision\n---\n\nHosts are in one zone.\n";
+    base.write(".ralph/knowledge/ops/broker-notes.md", raw).write(".ralph/knowledge/hosts.md", foreign);
+    base.write(".ralph/knowledge/linked.md", "Read [[Brokers]] first, or [[broker-notes|this one]].\n");
+    base.run(["check", "--strict"]).says(0, "no problems in 3 files");
+    let listed = base.run(["list", "--kind=knowledge", "--json"]).json(0);
+    let mut titles: Vec<&str> =
+        listed["entries"].as_array().unwrap().iter().map(|entry| entry["title"].as_str().unwrap()).collect();
+    titles.sort_unstable();
+    assert_eq!(titles, ["Brokers", "hosts", "linked"]);
+    let context = base.run(["context", "-q", "Which TLS do the brokers want"]).answer(0);
+    assert!(context.contains("They want *TLS*"), "{context}");
+    let briefing = base.run(["context", "-q"]).answer(0);
+    assert!(briefing.contains("They want TLS; see the hosts and ports."), "{briefing}");
+    // An export and back, byte for byte.
+    let stream = base.run(["export"]).answer(0);
+    let copy = TestBase::new();
+    copy.with(["import", "export", "-"]).input(&stream).run().says(0, "3 added");
+    for path in ["ops/broker-notes.md", "hosts.md", "linked.md"] {
+        let path = format!(".ralph/knowledge/{path}");
+        assert_eq!(copy.read(&path), base.read(&path));
+    }
+    // What an edit does not change, it keeps.
+    base.run(["edit", "broker-notes", "--tags", "mq"]).says(0, "updated knowledge/broker-notes");
+    let tagged = base.read(".ralph/knowledge/ops/broker-notes.md");
+    assert!(tagged.starts_with("---\r\ntags: [mq]\r\n") && tagged.ends_with(&format!("---\r\n{raw}")), "{tagged:?}");
+    base.run(["edit", "hosts", "--tags", "net"]).says(0, "updated knowledge/hosts");
+    let hosts = base.read(".ralph/knowledge/hosts.md");
+    assert!(hosts.contains("source: https://example.com/a\nresource: x\ncategory: Decision\n"), "{hosts}");
+    assert!(hosts.ends_with("---\n\nHosts are in one zone.\n"), "{hosts}");
+    // Another title moves the file, and links follow with the text that people see.
+    base.run(["edit", "hosts", "--title", "Machines"]).says(0, "updated knowledge/machines");
+    assert!(base.read(".ralph/knowledge/ops/broker-notes.md").contains("[[Machines|the hosts]]"));
+    base.run(["edit", "broker-notes", "--title", "Queues"]).says(0, "updated knowledge/queues");
+    let linked = base.read(".ralph/knowledge/linked.md");
+    assert_eq!(linked, "Read [[Queues]] first, or [[queues|this one]].\n");
+    base.run(["tidy"]).says(0, "");
+    base.run(["check", "--strict"]).says(0, "no problems in 3 files");
+}

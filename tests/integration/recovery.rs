@@ -32,7 +32,7 @@ fn check_fix_repairs_everything_that_needs_no_decision() {
     // A temporary file, one with the only copy of a version, old caches, and a broken index.
     base.write(&format!(".ralph/journal/{}", leftover(1)), "half");
     let exchanged = format!(".ralph/knowledge/{}-{:016x}-{:016x}-a.md", leftover(2), 1, 2);
-    base.write(&exchanged, "the only copy\n");
+    base.write(&exchanged, "---\nthe only copy\n");
     base.write(".ralph/cache/index-v0-0123/live/meta.json", "{}").write(".ralph/cache/catalog-v0/live", "x");
     let live: Vec<String> = base.files(".ralph/cache").into_iter().filter(|path| path.ends_with("catalog")).collect();
     assert_eq!(live, Vec::<String>::new());
@@ -46,7 +46,7 @@ fn check_fix_repairs_everything_that_needs_no_decision() {
     // What may be the only copy of a text is not an entry.
     assert_eq!(ran.code, Some(1), "{ran}");
     for expected in [
-        "error[no-frontmatter]",
+        "error[frontmatter-unclosed]",
         "fixed    leftovers    removed `.ralph/journal/.tmp-4194305-0000000000000001`\n",
         "fixed    leftovers    kept what may be the only copy of a text as `.ralph/archive/knowledge/a.conflict-",
         "fixed    old-caches   removed `.ralph/cache/index-v0-0123`\n",
@@ -61,7 +61,7 @@ fn check_fix_repairs_everything_that_needs_no_decision() {
     }
     let kept: Vec<String> = base.files(".ralph/archive");
     assert_eq!(kept.len(), 1);
-    assert_eq!(base.read(&kept[0]), "the only copy\n");
+    assert_eq!(base.read(&kept[0]), "---\nthe only copy\n");
     assert!(!base.at(&exchanged).exists());
     // Done a second time there is nothing to do.
     let again = base.run(["check", "--fix", "--json"]).json(1);

@@ -548,13 +548,13 @@ fn on_a_terminal_an_edit_can_be_corrected() {
     base.entry("ports", "Ports", "net", "The proxy is on 80.");
     let before = base.read(".ralph/knowledge/ports.md");
     let draft = base.at(".ralph/state/drafts/ports.md");
-    let spoil = "sed -i 's/^title:/titel:/; s/80/443/' \"$1\"";
+    let spoil = "sed -i 's/^tags:/title:/; s/80/443/' \"$1\"";
     let ask = |later: &str, answer: &str| {
         let mut terminal = Terminal::start(editing(&base, spoil, later).command());
         terminal.wait_for("edit again? [Y/n]");
         terminal.type_in(answer);
         let (status, screen, _) = terminal.end();
-        assert!(screen.contains("`title` is missing"), "{screen}");
+        assert!(screen.contains("the key `title` is here for the second time"), "{screen}");
         (status.code(), screen)
     };
     // Neither a no nor the end of the input loses the text.
@@ -572,7 +572,7 @@ fn on_a_terminal_an_edit_can_be_corrected() {
     assert!(fs::read_to_string(&draft).unwrap().contains("on 443."), "{screen}");
     fs::remove_file(&draft).unwrap();
     for answer in ["\n", "y\n", "YES\n"] {
-        let (code, screen) = ask("sed -i s/titel/title/ \"$1\"", answer);
+        let (code, screen) = ask("sed -i '3s/title/tags/' \"$1\"", answer);
         assert_eq!(code, Some(0), "{screen}");
         assert!(screen.contains("updated knowledge/ports") && !draft.exists(), "{screen}");
         assert!(base.read(".ralph/knowledge/ports.md").contains("on 443."));

@@ -87,7 +87,7 @@ fn the_command_prints_what_it_indexed() {
     assert!(checked.contains("2 documents for 2 entries, 0 not indexed yet"), "{checked}");
 
     // In a folder that appeared with it, with its problems; and removed files.
-    base.write(".ralph/knowledge/team/new/c.md", "no frontmatter\n");
+    base.write(".ralph/knowledge/team/new/c.md", "---\ntitle: never closed\n");
     fs::remove_file(base.at(".ralph/knowledge/a.md")).unwrap();
     let (mut indexed, mut removed, mut problems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     while indexed.is_empty() || removed.is_empty() {
@@ -98,7 +98,7 @@ fn the_command_prints_what_it_indexed() {
     }
     assert_eq!(indexed, BTreeSet::from(["\".ralph/knowledge/team/new/c.md\"".to_owned()]));
     assert_eq!(removed, BTreeSet::from(["\".ralph/knowledge/a.md\"".to_owned()]));
-    assert_eq!(problems, BTreeSet::from(["\"no-frontmatter\"".to_owned()]));
+    assert_eq!(problems, BTreeSet::from(["\"frontmatter-unclosed\"".to_owned()]));
 
     kill_process(Pid::from_child(&command.child), Signal::INT).unwrap();
     assert_eq!(command.child.wait().unwrap().code(), Some(130));

@@ -12,7 +12,9 @@ pub(crate) const UNKNOWN_CATEGORY: &str = "unknown-category";
 
 /// Returns the message and the hint for a category that resembles a known one.
 pub(crate) fn misspelt_category(category: &str) -> Option<(String, String)> {
-    let meant = nearest(category, LEARNINGS.into_iter().chain(EVENTS))?;
+    // With other letters it is a word of another program's, such as `Decision`.
+    let meant =
+        nearest(category, LEARNINGS.into_iter().chain(EVENTS)).filter(|meant| !meant.eq_ignore_ascii_case(category))?;
     Some((format!("`{category}` is not a known category"), format!("did you mean `{meant}`?")))
 }
 
@@ -24,7 +26,9 @@ impl EntryReader<'_> {
             let misspelt = self.keys().iter().filter_map(|key| {
                 let meant = nearest(&key.name, KNOWLEDGE.iter().flat_map(EntryField::names))?;
                 let is_there = fields.contains_key(meant);
-                (!is_there).then(|| (self.frontmatter.start + key.start, key.name.clone(), meant))
+                // A word with more before or behind it is another word, such as `resource`.
+                let is_other = key.name.contains(meant) && key.name.len() > meant.len() + 1;
+                (!is_there && !is_other).then(|| (self.frontmatter.start + key.start, key.name.clone(), meant))
             });
             for (offset, key, meant) in misspelt.collect::<Vec<_>>() {
                 let (message, hint) = (format!("`{key}` is not a known key"), format!("did you mean `{meant}`?"));

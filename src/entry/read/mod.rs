@@ -14,6 +14,7 @@ use super::body::{self, MAX_LINKS};
 use super::fields::{ATTEMPT, KNOWLEDGE};
 use super::frontmatter::{self, Fields, Missing};
 use super::guard::Fault;
+use super::outline::headings;
 use super::written::{author, fingerprint};
 use super::{Entry, Head, Id, Kind, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
@@ -46,6 +47,13 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     reader.look_for_invisible();
     let split = match frontmatter::split(text) {
         Ok(split) => split,
+        // A note of another program, or of somebody who wrote only the text.
+        Err(Missing::Absent) if kind == Kind::Knowledge && !text.trim().is_empty() => {
+            reader.head.valid = true;
+            reader.look_for_controls(text, 0);
+            reader.look_for_markers(text, 0);
+            return reader.measured(text, 1);
+        }
         Err(missing) => {
             reader.report_missing(missing);
             return reader.measured(text, 1);
@@ -76,6 +84,14 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     reader.measured(body, split.body_line)
 }
 
+/// Returns the title of a note whose frontmatter has none: its first heading of the first level, else the name of its
+/// file.
+fn title_of_note(path: &str, body: &str) -> String {
+    let heading = headings(body).into_iter().find(|heading| heading.level == 1 && !heading.title.is_empty());
+    let name = path.rsplit('/').next().unwrap_or(path);
+    heading.map_or_else(|| name.trim_end_matches(".md").replace(['-', '_'], " "), |heading| heading.title)
+}
+
 /// Returns a hash of a body's words in lower case (XXH3, 64 bits), and their number.
 pub(crate) fn body_fingerprint(body: &str) -> (u64, u32) {
     let (mut fingerprint, mut n_words) = (0, 0u32);
@@ -99,6 +115,9 @@ impl EntryReader<'_> {
             self.report(Severity::Warning, "too-many-links", None, &message, hint);
         }
         let mut head = self.head;
+        if head.valid && head.kind == Kind::Knowledge && head.title.is_empty() {
+            head.title = title_of_note(self.path, body);
+        }
         (head.body_fingerprint, head.body_words) = body_fingerprint(body);
         head.links = digest.links;
         Entry { head, body: body.to_owned(), text: digest.text }
@@ -111,7 +130,7 @@ impl EntryReader<'_> {
             Missing::Absent => (
                 "no-frontmatter",
                 "the first line is not `---`, so the file has no frontmatter",
-                "begin the file with a line `---`, then `title: …` and `tags: […]`, then another line `---`",
+                "journal files are written by the program; restore it from version control",
             ),
             Missing::Unclosed => (
                 "frontmatter-unclosed",
@@ -150,7 +169,6 @@ impl EntryReader<'_> {
             self.bad_value("task_id", &format!("cannot be the id of a task: `{id}`"), TASK_ID);
         }
         self.look_for_misspelt(fields);
-        self.require(&values, &KNOWLEDGE);
     }
 
     /// Reads the frontmatter of an attempt.
@@ -255,17 +273,17 @@ mod tests {
     #[test]
     fn problems_are_reported_at_their_place() {
         check("", false, &[("no-frontmatter", 1, 1)]);
-        check("text\n", false, &[("no-frontmatter", 1, 1)]);
+        assert_eq!(check("text\n", true, &[]).head.title, "x");
+        assert_eq!(check("Intro\n\n# A *heading*\n\n# B\n", true, &[]).head.title, "A heading");
+        assert_eq!(check("---\ntags: [a]\n---\n## Two\n\n# One\n", true, &[]).head.title, "One");
         check("---\ntitle: t\n", false, &[("frontmatter-unclosed", 1, 1)]);
         check("---\ntitle: t: u\ntags: [a]\n---\n", false, &[("yaml", 2, 9)]);
         check("---\ntitle: t\ntitle: u\ntags: [a]\n---\n", false, &[("duplicate-key", 3, 1)]);
         check("---\ntitle: t\n\ttags: [a]\n---\n", false, &[("yaml", 3, 1)]);
         // An open quote reaches to the end of the frontmatter, where the parser stops.
         check("---\ntitle: \"t\ntags: [a]\n---\n", false, &[("yaml", 4, 1)]);
-        check("---\ntags: [a]\n---\n", false, &[("missing-title", 2, 1)]);
-        check("---\ntitle: t\ntags: []\n---\n", false, &[("missing-tags", 3, 7)]);
-        check("---\ntitle: t\ntags:\n---\n", false, &[("missing-tags", 3, 1)]);
-        check("---\n---\n", false, &[("missing-title", 2, 1), ("missing-tags", 2, 1)]);
+        check("---\ntitle: t\ntags: []\n---\n", true, &[]);
+        check("---\n---\n", true, &[]);
         check("---\ntitle: &t u\n---\n", false, &[("yaml-anchor", 2, 8)]);
         check("---\ntitle: t\n=======\n>>>>>>> theirs\n---\n", false, &[("merge-conflict", 4, 1)]);
         check("---\ntitle: t\u{7}\n---\n", false, &[("control-character", 2, 9)]);
@@ -294,10 +312,9 @@ mod tests {
         let head = read("knowledge/x.md", text.as_bytes()).head;
         assert_eq!((head.problems.len(), head.more_warnings), (20, 1_980));
         // Worse problems are reported all the same.
-        let text = text.replace("tags: [a]\n", "");
+        let text = text.replace("title: t\n", "title: t\ntitle: u\n");
         let head = read("knowledge/x.md", text.as_bytes()).head;
-        assert_eq!((head.problems.len(), head.more_warnings), (21, 1_980));
-        assert_eq!(head.problems[20].code, "missing-tags");
+        assert_eq!(head.problems[0].code, "duplicate-key");
         let links = read("knowledge/x.md", with("").replace("\nb\n", &"\n[[q]]".repeat(5_000)).as_bytes()).head;
         assert_eq!(links.links.len(), MAX_LINKS);
         let problem = &links.problems[0];
@@ -307,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_body_is_searchable_whatever_the_frontmatter_is() {
-        assert_eq!(check("plain words\n", false, &[("no-frontmatter", 1, 1)]).text, "plain words\n");
+        assert_eq!(check("plain words\n", true, &[]).text, "plain words\n");
         assert_eq!(check("---\ntitle: *x\n---\nwords\n", false, &[("yaml-alias", 2, 8)]).text, "words\n");
         let entry = read("knowledge/x.md", b"---\ntitle: t\ntags: [a]\n---\nwords \xff more\n");
         assert_eq!((entry.head.problems[0].code.as_str(), entry.head.problems[0].line), ("not-utf8", Some(5)));

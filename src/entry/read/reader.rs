@@ -90,6 +90,10 @@ impl EntryReader<'_> {
             FieldKind::List => Some(Value::from(self.list(key, value))),
             FieldKind::Ids => Some(Value::from(self.ids(key, value))),
             FieldKind::Choice(parse, words) => {
+                // Other programs have an address or a sentence there.
+                if scalar(value).is_some_and(|text| text.contains([' ', '/', '.', ':'])) {
+                    return None;
+                }
                 let hint = format!("use one of {}", words.join(", "));
                 self.parsed(key, value, "is unknown", &hint, |word| parse(word).map(Value::from))
             }

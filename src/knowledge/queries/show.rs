@@ -21,10 +21,10 @@ use crate::workspace::{Workspace, current_id, no_such_entry};
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// std::fs::write(root.join(".ralph/knowledge/vpn.md"), "---\ntitle: VPN\n---\n\nUse the one in Oslo.\n")?;
+/// std::fs::write(root.join(".ralph/knowledge/vpn.md"), "---\ntitle: VPN\nimportance: high\n---\n\nUse the one in Oslo.\n")?;
 /// let shown = memory.show(&Id::parse("vpn").ok_or("not an id")?)?;
 /// assert_eq!(shown.entry.summary.title, "VPN");
-/// assert_eq!(shown.problems[0].code, "missing-tags");
+/// assert_eq!(shown.problems[0].code, "bad-value");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
