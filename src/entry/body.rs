@@ -96,7 +96,9 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
         let (mut offset, mut line) = (0, first_line);
         let targets = targets(body);
         digest.n_links = targets.len();
-        for (start, _, target) in targets.into_iter().take(MAX_LINKS) {
+        // One that names only a heading leads to this body.
+        let outward = targets.into_iter().filter(|(.., target)| !target.trim_start().starts_with('#'));
+        for (start, _, target) in outward.take(MAX_LINKS) {
             let n_lines = body.get(offset..start).unwrap_or_default().matches('\n').count();
             (offset, line) = (start, line.saturating_add(u32::try_from(n_lines).unwrap_or(u32::MAX)));
             digest.links.push(Link { target: target.trim().to_owned(), line });

@@ -372,8 +372,8 @@ mod tests {
     #[test]
     fn a_text_without_frontmatter_gets_one() {
         let check = |text: &str, expected: &str| assert_eq!(apply(text, &[set("w")]).as_deref(), Ok(expected));
-        check("# Note\n\nText.\n", "---\nk: w\n---\n# Note\n\nText.\n");
-        check("\u{feff}# Note\r\n", "\u{feff}---\r\nk: w\r\n---\r\n# Note\r\n");
+        check("# Note\n\nText.\n", "---\nk: \"w\"\n---\n# Note\n\nText.\n");
+        check("\u{feff}# Note\r\n", "\u{feff}---\r\nk: \"w\"\r\n---\r\n# Note\r\n");
     }
 
     #[test]

@@ -60,8 +60,25 @@ impl EntryNames {
         has_it.or_else(had_it).or_else(|| self.archived.former_ids.get(id).map(NamedEntry::Archived))
     }
 
-    /// Returns the entry that a link in an entry of this scope means.
+    /// Returns the entry that a link in an entry of this scope means: the whole target names it, or the part before a
+    /// heading or a block (`Note#Heading`), or the last part of a path (`folder/note`).
     pub(crate) fn of_link(&self, target: &str, scope: &Scope) -> Option<NamedEntry<'_>> {
+        let (name, _) = self.without_heading(target, scope);
+        let in_folder = || self.named(name.rsplit_once('/')?.1, scope);
+        self.named(name, scope).or_else(in_folder)
+    }
+
+    /// Returns the name in the target of a link, and the heading or the block behind it with its `#`; all of it is the name
+    /// where an entry is called so.
+    pub(crate) fn without_heading<'t>(&self, target: &'t str, scope: &Scope) -> (&'t str, &'t str) {
+        match target.find('#') {
+            Some(at) if at > 0 && self.named(target, scope).is_none() => (target[..at].trim_end(), &target[at..]),
+            _ => (target, ""),
+        }
+    }
+
+    /// Returns the entry that has this id or this title, for an entry of this scope.
+    fn named(&self, target: &str, scope: &Scope) -> Option<NamedEntry<'_>> {
         let by_id = Id::parse(target).and_then(|id| self.of_id(&id));
         if by_id.is_some_and(|entry| entry.live().is_some()) {
             return by_id;
@@ -180,6 +197,9 @@ mod tests {
     #[test]
     fn a_link_means_an_id_before_a_title_and_a_name_before_a_former_one() {
         check("cache-2", "project", Some("cache-2"));
+        check("cache-2#Size", "project", Some("cache-2"));
+        check("ops/Ports#Usual ^block", "project", Some("ports"));
+        check("#Size", "project", None);
         check("cache", "project", Some("compiler-cache"));
         check("knowledge/cache.md", "project", Some("compiler-cache"));
         check("Cache", "project", Some("cache-2"));

@@ -176,6 +176,10 @@ impl<'a> Renaming<'a> {
     /// Returns the new target of a link in an entry of this scope, in the form of the old one: an id, a bare name, or a
     /// title. A link to the entry follows it, and no other link may lead elsewhere than before.
     fn new_target(&self, target: &str, scope: &Scope) -> Option<String> {
+        let (name, heading) = self.names[0].without_heading(target, scope);
+        if !heading.is_empty() {
+            return self.new_target(name, scope).map(|new| format!("{new}{heading}"));
+        }
         let [before, after] = self.names.each_ref().map(|names| names.of_link(target, scope));
         match before? {
             NamedEntry::Live(id) if *id == self.from => {}

@@ -500,9 +500,12 @@ fn no_name_differs_from_another_in_case_only() {
 fn raw_markdown_is_as_good_as_an_entry() {
     let base = TestBase::new();
     let raw = "# Brokers\n\nThey want *TLS*; see [[Hosts|the hosts]] and [ports](../ports.md).\r\n";
-    let foreign = "---\ncreated: 2026-01-02\nsource: https://example.com/a\nresource: x\ncategory: Decision\n---\n\nHosts are in one zone.\n";
+    let foreign = "---\ncreated: 2026-01-02\npermalink: old/place\nsource: https://example.com/a\nresource: x\ncategory: Decision\n---\n\nHosts are in one zone.\n";
     base.write(".ralph/knowledge/ops/broker-notes.md", raw).write(".ralph/knowledge/hosts.md", foreign);
-    base.write(".ralph/knowledge/linked.md", "Read [[Brokers]] first, or [[broker-notes|this one]].\n");
+    base.write(
+        ".ralph/knowledge/linked.md",
+        "Read [[Brokers]] first, or [[broker-notes|this one]], [[ops/broker-notes#TLS]], [[old/place]], [[#Here]].\n",
+    );
     base.run(["check", "--strict"]).says(0, "no problems in 3 files");
     let listed = base.run(["list", "--kind=knowledge", "--json"]).json(0);
     let mut titles: Vec<&str> =
@@ -534,7 +537,8 @@ fn raw_markdown_is_as_good_as_an_entry() {
     assert!(base.read(".ralph/knowledge/ops/broker-notes.md").contains("[[Machines|the hosts]]"));
     base.run(["edit", "broker-notes", "--title", "Queues"]).says(0, "updated knowledge/queues");
     let linked = base.read(".ralph/knowledge/linked.md");
-    assert_eq!(linked, "Read [[Queues]] first, or [[queues|this one]].\n");
+    let expected = "Read [[Queues]] first, or [[queues|this one]], [[Queues#TLS]], [[Machines]], [[#Here]].\n";
+    assert_eq!(linked, expected);
     base.run(["tidy"]).says(0, "");
     base.run(["check", "--strict"]).says(0, "no problems in 3 files");
 }

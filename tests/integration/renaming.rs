@@ -302,11 +302,11 @@ fn a_restored_version_keeps_the_names_that_the_entry_got_since() {
 #[test]
 fn a_version_that_cannot_be_edited_is_restored_with_a_warning() {
     let (base, memory) = renamed_cache("v1");
-    base.write(".ralph/archive/knowledge/compiler-cache.20260101T000000Z.md", "no frontmatter\n");
+    base.write(".ralph/archive/knowledge/compiler-cache.20260101T000000Z.md", "---\nnever: closed\n");
     let restored = memory.restore(&id("compiler-cache.20260101T000000Z"), None).unwrap();
     assert_eq!(restored.problems[0].code, "names-not-kept");
     assert_eq!(restored.problems[0].path, ".ralph/knowledge/compiler-cache.md");
-    assert_eq!(base.read(".ralph/knowledge/compiler-cache.md"), "no frontmatter\n");
+    assert_eq!(base.read(".ralph/knowledge/compiler-cache.md"), "---\nnever: closed\n");
 }
 
 #[test]

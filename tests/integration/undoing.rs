@@ -554,7 +554,7 @@ fn on_a_terminal_an_edit_can_be_corrected() {
         terminal.wait_for("edit again? [Y/n]");
         terminal.type_in(answer);
         let (status, screen, _) = terminal.end();
-        assert!(screen.contains("the key `title` is here for the second time"), "{screen}");
+        assert!(screen.contains("keep one of the two lines"), "{screen}");
         (status.code(), screen)
     };
     // Neither a no nor the end of the input loses the text.

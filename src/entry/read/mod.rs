@@ -164,6 +164,8 @@ impl EntryReader<'_> {
         let imported = values.get("details").and_then(|details| details.get(IMPORTED));
         self.head.imported = imported.and_then(|imported| serde_json::from_value(imported.clone()).ok());
         self.head.tags = each_once(&self.head.tags, fold_tag);
+        // Another program's name for links to the note.
+        self.head.aliases.extend(fields.get("permalink").and_then(Value::as_str).map(str::to_owned));
         self.check_scope();
         if let Some(id) = self.head.task_id.clone().filter(|id| !is_task_id(id)) {
             self.bad_value("task_id", &format!("cannot be the id of a task: `{id}`"), TASK_ID);
