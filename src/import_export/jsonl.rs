@@ -4,11 +4,12 @@ use serde_json::Value;
 
 use super::files;
 use super::gathered::{Fact, SourceContent};
+use super::kinds::category_or_tag;
 use super::provenance::hash_of;
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
 use crate::entry::edit::list_items;
-use crate::entry::knowledge::{Class, Knowledge, class};
+use crate::entry::knowledge::Knowledge;
 use crate::entry::parse_time;
 use crate::error::Result;
 use crate::text::title_of;
@@ -55,11 +56,8 @@ fn fact(line: &str, file: &str, from: &ImportOrigin, request: &ImportRequest) ->
     let title = text(&object, fields.title.as_ref(), &TITLES).unwrap_or_else(|| title_of(&body));
     let mut tags = list(&object, fields.tags.as_ref());
     let category = text(&object, fields.category.as_ref(), &CATEGORIES);
-    let mut category = category.map(|category| category.split_whitespace().collect::<Vec<_>>().join("_"));
-    // An event would be another kind of entry.
-    if class(category.as_deref()) == Class::Event {
-        tags.extend(category.take());
-    }
+    let (category, tag) = category.map_or((None, None), |category| category_or_tag(&category));
+    tags.extend(tag);
     if tags.is_empty() {
         tags.push("imported".to_owned());
     }
@@ -127,7 +125,7 @@ mod tests {
             None,
         );
         check(r#"{"name":"N","description":"D","tags":"[\"x\",\"y\"]"}"#, "N", "D", &["x", "y"], None);
-        check(r#"{"title":"T","body":"B","type":"decision"}"#, "T", "B", &["decision"], None);
+        check(r#"{"title":"T","body":"B","type":"idea"}"#, "T", "B", &["idea"], None);
     }
 
     trait Strings {

@@ -11,18 +11,21 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::files::{ImportFile, without_comments};
 use super::gathered::{Fact, SourceContent};
+use super::kinds::category_or_tag;
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
 use super::sources::is_instructions;
-use crate::entry::knowledge::{Class, Knowledge, class};
+use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
-use crate::entry::parse_time;
 use crate::entry::path::is_project_path;
+use crate::entry::{Source, parse_time};
 use crate::text::title_of;
 use crate::workspace::Workspace;
 
 /// The files of a memory bank that describe the state of the work, which soon changes.
 const STATES: [&str; 2] = ["activeContext", "progress"];
+/// The folders in which agents keep their own notes.
+const AGENTS_NOTES: [&str; 4] = ["memory-bank/", ".memory-bank/", "cline_docs/", ".serena/memories/"];
 /// How long such a state is of interest.
 const STATE_DAYS: i64 = 30;
 /// The fewest items of a list that is all of a file of instructions, for each of them to be a rule of its own.
@@ -112,16 +115,21 @@ pub(super) fn memory_bank(
     file: &ImportFile,
     content: &mut SourceContent,
 ) {
-    // An event would be another kind of entry.
-    let category = file.word(&["category", "type"]).filter(|category| class(Some(category)) != Class::Event);
+    let (category, tag) = file.word(&["category", "type", "kind"]).map_or((None, None), category_or_tag);
     let is_state = STATES.contains(&file.stem());
-    let tags = file.tags();
+    let tags: Vec<String> = file.tags().into_iter().chain(tag).collect();
+    let until = file.word(&["stale_after", "expires_at", "expires"]).and_then(parse_time);
+    let files = ["files", "paths", "globs"].into_iter().flat_map(|key| file.list(key));
+    let is_of_agent = AGENTS_NOTES.iter().any(|folder| file.path.starts_with(folder));
     let place = file.path.rsplit('/').nth(1).map(|place| place.trim_start_matches('.').replace(',', " "));
     let place = place.filter(|place| !place.is_empty()).unwrap_or_else(|| "notes".to_owned());
     let about = Knowledge {
-        category: category.map(str::to_owned),
-        source: request.writer,
-        expires_at: is_state.then(|| workspace.now() + TimeDelta::days(STATE_DAYS)),
+        category,
+        status: file.word(&["status"]).map(str::to_owned),
+        source: if is_of_agent { Source::Agent } else { request.writer },
+        expires_at: until.or_else(|| is_state.then(|| workspace.now() + TimeDelta::days(STATE_DAYS))),
+        aliases: file.list("aliases").into_iter().chain(file.word(&["permalink"]).map(str::to_owned)).collect(),
+        files: files.filter(|file| is_project_path(file)).collect(),
         ..Knowledge::new("", if tags.is_empty() { vec![place] } else { tags }, "")
     };
     let (title, start) = file.title();
@@ -176,7 +184,9 @@ fn add_parts(
         let key = if is_split { format!("{}#{key}{behind}", file.key) } else { file.key.clone() };
         let heading = Some(title.as_str().into()).filter(|_| is_split);
         let from = ImportOrigin { heading, line: from.line.filter(|_| is_split), ..from };
-        let fact = Fact::new(key, from, Knowledge { title, body, ..about.clone() });
+        // Other names are those of the note, not of its sections.
+        let aliases = if headings.is_empty() { about.aliases.clone() } else { Vec::new() };
+        let fact = Fact::new(key, from, Knowledge { title, body, aliases, ..about.clone() });
         content.add(Fact { within: Some(name.to_owned()).filter(|_| is_of_instructions), ..fact });
     }
 }

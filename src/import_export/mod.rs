@@ -13,6 +13,7 @@ mod export;
 mod files;
 mod gathered;
 mod jsonl;
+mod kinds;
 mod markdown;
 mod past;
 mod provenance;

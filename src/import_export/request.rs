@@ -102,7 +102,7 @@ pub struct ImportRequest {
     pub dry_run: bool,
     /// More tags for each new entry.
     pub tags: Vec<String>,
-    /// Who wrote what people mostly write: all but [`ImportSource::ClaudeMemory`], which is by an agent.
+    /// Who wrote what people mostly write: all but what agents keep for themselves, such as [`ImportSource::ClaudeMemory`].
     pub writer: Source,
     /// Sessions that ended before this are left out.
     pub since: Option<DateTime<Utc>>,

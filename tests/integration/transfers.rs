@@ -1116,3 +1116,29 @@ fn the_files_of_an_entry_are_its_scope() {
     let context = base.run(["context", "-q", "Rename a variable in src/server.rs"]).answer(0);
     assert!(context.contains("At most five."), "{context}");
 }
+
+#[test]
+fn the_fields_of_other_memories_become_ours() {
+    let base = TestBase::new();
+    let packet = "---\ntitle: Pool runs dry\ntype: Gotcha\nstatus: deprecated\nstale_after: 2027-03-01\n\
+                  verified: true\npaths: [src/pool.rs]\naliases: [Pool]\npermalink: db/pool\n---\n\nAt most five connections.\n";
+    base.write("packets/pool.md", packet);
+    base.write("memory-bank/idea.md", "---\ntype: Idea\n---\n# Cache more\n\nIt is cheap.\n");
+    base.run(["import", "memory-bank", "packets"]).says(0, "1 added");
+    base.run(["import", "memory-bank"]).says(0, "1 added");
+    let entry = base.read(".ralph/knowledge/pool-runs-dry.md");
+    for line in [
+        "category: pitfall",
+        "status: deprecated",
+        "source: human",
+        "expires_at: \"2027-03-01T00:00:00Z\"",
+        "aliases: [Pool, db/pool]",
+        "files: [src/pool.rs]",
+    ] {
+        assert!(entry.contains(&format!("\n{line}\n")), "{line}\n{entry}");
+    }
+    // What agents keep for themselves is an agent's; a kind that nobody knows is a tag.
+    let idea = base.read(".ralph/knowledge/cache-more.md");
+    assert!(idea.contains("tags: [idea]") && idea.contains("source: agent") && !idea.contains("category"), "{idea}");
+    base.run(["import", "memory-bank"]).says(0, "1 unchanged");
+}
