@@ -30,7 +30,7 @@ fn sample() -> TestBase {
         ".ralph/knowledge/gone.md",
         "---\ntitle: Gone\ntags: [cargo]\nexpires_at: \"2026-01-01T00:00:00Z\"\n---\n\nThe nightly of 2025.\n",
     );
-    base.write(".ralph/knowledge/odd.md", "no frontmatter\n");
+    base.write(".ralph/knowledge/odd.md", "---\ntitle: never closed\n");
     base
 }
 

@@ -429,7 +429,7 @@ fn context_knows_a_task_without_an_id_by_its_title() {
 #[test]
 fn the_program_alone_says_how_things_stand() {
     let base = sample();
-    base.write(".ralph/knowledge/odd.md", "no frontmatter\n");
+    base.write(".ralph/knowledge/odd.md", "---\ntitle: never closed\n");
     let bases = [base, TestBase::new(), TestBase::without_memory()];
     assert_snapshot!("overview", bases.map(|base| session(&base, &[""])).join("\n"));
 }
@@ -603,7 +603,7 @@ fn hand_written_entries_are_found_by_the_next_command() {
 fn problems_are_reported_up_to_a_limit() {
     let base = sample();
     let write = |number| {
-        base.write(&format!(".ralph/knowledge/odd{number}.md"), "no frontmatter at all\n");
+        base.write(&format!(".ralph/knowledge/odd{number}.md"), "---\ntitle: never closed\n");
     };
     (0..4).for_each(write);
     let four = session(&base, &["search nightly"]);
