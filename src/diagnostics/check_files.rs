@@ -33,7 +33,7 @@ use crate::workspace::{Work, Workspace};
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// memory.add(&Knowledge::new("Icons", ["ui"], "They are SVG; see [[design/icons]]."))?;
+/// memory.add(&Knowledge::new("Icons", ["ui"], "They are SVG; see [[fonts]]."))?;
 /// let report = memory.check();
 /// assert_eq!((report.files, report.total.errors, report.total.warnings), (1, 0, 1));
 /// assert_eq!(report.problems[0].path, ".ralph/knowledge/icons.md");

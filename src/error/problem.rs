@@ -30,9 +30,9 @@ choice! {
 /// # let root = folder.path();
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
-/// std::fs::write(root.join(".ralph/knowledge/cors.md"), "---\ntitle: CORS\n---\n\nAllow the shop.\n")?;
+/// std::fs::write(root.join(".ralph/knowledge/cors.md"), "---\ntitle: CORS\n\nAllow the shop.\n")?;
 /// let worst = memory.check().problems.into_iter().map(|problem| problem.severity).max();
-/// assert_eq!(worst, Some(Severity::Error), "it has no tags");
+/// assert_eq!(worst, Some(Severity::Error), "its frontmatter is never closed");
 /// assert!(Severity::Error > Severity::Warning && Severity::Warning > Severity::Notice);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -31,7 +31,7 @@ const BEGINNING_BYTES: usize = 4 * 1024;
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// memory.add(&Knowledge::new("Ports of the staging hosts", ["staging"], "PostgreSQL listens on 5433."))?;
-/// std::fs::write(root.join(".ralph/knowledge/draft.md"), "no frontmatter\n")?;
+/// std::fs::write(root.join(".ralph/knowledge/draft.md"), "---\ntitle: never closed\n")?;
 /// let found = memory.search(&Query { text: "which port has postgresql".into(), ..Query::default() }, 5)?;
 /// assert_eq!(found.hits[0].entry.id.as_str(), "knowledge/ports-of-the-staging-hosts");
 /// assert_eq!(found.problems[0].path, ".ralph/knowledge/draft.md", "a broken file hides no other");
