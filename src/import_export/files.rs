@@ -20,7 +20,7 @@ use crate::text::{fold, own_block};
 use crate::workspace::Workspace;
 
 /// The largest file that is read whole, in bytes.
-const MAX_FILE: usize = 4 * 1024 * 1024;
+pub(super) const MAX_FILE: usize = 4 * 1024 * 1024;
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
