@@ -97,7 +97,9 @@ impl OpencodeStore {
         mut reader: Reader,
     ) -> std::result::Result<(Transcript, Option<String>), String> {
         let messages = match self {
-            OpencodeStore::Database(tables, _) => messages_of_database(tables, id).map_err(|error| error.to_string())?,
+            OpencodeStore::Database(tables, _) => {
+                messages_of_database(tables, id).map_err(|error| error.to_string())?
+            }
             OpencodeStore::Files(folder) => messages_of_files(folder, id)?,
         };
         for message in &messages {
@@ -177,7 +179,10 @@ fn messages_of_files(folder: &Folder, id: &str) -> std::result::Result<Vec<Store
         let stem = file_name(&path).trim_end_matches(".json");
         let parts = if is_id(stem) { listed(format!("storage/part/{stem}")) } else { Vec::new() };
         let info = read(&path)?;
-        messages.push(StoredMessage { info, parts: parts.iter().map(|part| read(part)).collect::<std::result::Result<_, _>>()? });
+        messages.push(StoredMessage {
+            info,
+            parts: parts.iter().map(|part| read(part)).collect::<std::result::Result<_, _>>()?,
+        });
     }
     Ok(messages)
 }

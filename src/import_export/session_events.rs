@@ -86,10 +86,16 @@ mod tests {
         check(json!({"type": "user", "sessionId": "s"}), Some((Format::Claude, false)));
         check(json!({"type": "system", "subtype": "init", "session_id": "s"}), Some((Format::Claude, true)));
         check(json!({"type": "result", "subtype": "success", "session_id": "s"}), Some((Format::Claude, true)));
-        check(json!({"type": "assistant", "message": {"role": "assistant"}, "session_id": "s"}), Some((Format::Claude, true)));
+        check(
+            json!({"type": "assistant", "message": {"role": "assistant"}, "session_id": "s"}),
+            Some((Format::Claude, true)),
+        );
         check(json!({"type": "thread.started", "thread_id": "s"}), Some((Format::Codex, true)));
         check(json!({"type": "text", "sessionID": "s", "part": {"type": "text"}}), Some((Format::Opencode, true)));
-        check(json!({"type": "error", "sessionID": "s", "error": {"name": "APIError"}}), Some((Format::Opencode, true)));
+        check(
+            json!({"type": "error", "sessionID": "s", "error": {"name": "APIError"}}),
+            Some((Format::Opencode, true)),
+        );
         // What other programs remember of a session.
         check(json!({"type": "learning", "session_id": "s", "message": "Run the tests."}), None);
         check(json!({"type": "user", "session_id": "s", "message": "Run the tests."}), None);

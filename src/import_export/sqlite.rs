@@ -62,7 +62,10 @@ impl SqlTables {
         if found.any(|(_, is_plain)| !is_plain) {
             return Err(Error::Unusable {
                 message: format!("`{table}` in `{}` is a view or a virtual table", self.database.display()),
-                hint: format!("{} makes an ordinary table; anything else can run programs, and is not read", self.owner),
+                hint: format!(
+                    "{} makes an ordinary table; anything else can run programs, and is not read",
+                    self.owner
+                ),
             });
         }
         let query = format!("SELECT {columns} FROM {table} WHERE {condition} ORDER BY id");

@@ -58,8 +58,14 @@ pub(super) fn import(
         let title = session.prompt.as_deref().map(title_of).unwrap_or_default();
         let item = ImportedItem::new(ImportAction::Added, session.from.clone(), &title);
         match look(workspace, request, &known, session, &item)? {
-            Ok(_) if request.dry_run => report.items.push(item),
-            Ok(past) => record(workspace, semantic, &past, &item, &mut report)?,
+            Ok(past) => {
+                let item = ImportedItem { title: past.title().into(), ..item };
+                if request.dry_run {
+                    report.items.push(item);
+                } else {
+                    record(workspace, semantic, &past, &item, &mut report)?;
+                }
+            }
             Err(left_out) => report.items.push(left_out),
         }
     }
@@ -121,34 +127,54 @@ fn look(
     let named = recording::task_named(&transcript.text);
     let past = PastSession { session, transcript, named };
     if past.is_among(known) {
-        return skipped("the journal has an attempt of that time already");
+        return skipped("the journal has an attempt of that time or that output already");
     }
     Ok(Ok(past))
 }
 
 impl PastSession {
-    /// Returns whether one of these attempts is of the session: one at the task that it names, or, if it names none, any
-    /// that began during it, or ended with it.
+    /// Returns whether one of these attempts is of the session: one that spent the same tokens; one at the task that it
+    /// names; or, if it names none, any that began during it, or ended with it.
     fn is_among(&self, attempts: &[AttemptSummary]) -> bool {
         let ClientSession { started, ended, .. } = self.session;
-        attempts.iter().any(|attempt| match &self.named {
-            Some(id) => {
-                attempt.task_id.as_ref() == Some(id)
-                    && (attempt.started_at - APART..=attempt.ended_at() + APART).contains(&started)
-            }
-            None => {
-                (started..=ended + APART).contains(&attempt.started_at)
-                    || (ended - APART..=ended + APART).contains(&attempt.ended_at())
-            }
+        let spent = self.transcript.tokens_in.zip(self.transcript.tokens_out);
+        // Whoever recorded its output may have done so long afterwards.
+        let is_same =
+            |attempt: &AttemptSummary| spent.is_some() && attempt.head.tokens_in.zip(attempt.head.tokens_out) == spent;
+        attempts.iter().any(|attempt| {
+            is_same(attempt)
+                || match &self.named {
+                    Some(id) => {
+                        attempt.task_id.as_ref() == Some(id)
+                            && (attempt.started_at - APART..=attempt.ended_at() + APART).contains(&started)
+                    }
+                    None => {
+                        (started..=ended + APART).contains(&attempt.started_at)
+                            || (ended - APART..=ended + APART).contains(&attempt.ended_at())
+                    }
+                }
         })
     }
 
-    fn iteration(&self) -> OpenAttempt {
+    /// Returns what a person asked for; if that is unknown, what the agent said last.
+    fn title(&self) -> String {
         let asked = self.session.prompt.as_deref().unwrap_or(&self.transcript.summary);
         let title = Some(title_of(asked)).filter(|title| !title.trim().is_empty());
-        let title = title.unwrap_or_else(|| format!("Session of {}", self.session.started.format("%Y-%m-%d")));
-        let task = Task { id: self.named.clone(), ..Task::new(title) };
-        OpenAttempt::new(self.session.run_id(), 1, task, self.session.started)
+        title.unwrap_or_else(|| format!("Session of {}", self.session.started.format("%Y-%m-%d")))
+    }
+
+    fn iteration(&self) -> OpenAttempt {
+        let task = Task { id: self.named.clone(), ..Task::new(self.title()) };
+        OpenAttempt {
+            is_unmeasured: self.lasted().is_none(),
+            ..OpenAttempt::new(self.session.run_id(), 1, task, self.session.started)
+        }
+    }
+
+    /// Returns how many seconds it took, if its times say that.
+    fn lasted(&self) -> Option<f64> {
+        let ClientSession { started, ended, .. } = self.session;
+        u32::try_from((ended - started).num_seconds()).ok().filter(|_| started < ended).map(f64::from)
     }
 
     fn report(&self) -> Report {
@@ -161,12 +187,6 @@ impl PastSession {
             transcript if transcript.is_failed => Some(Outcome::Error),
             _ => Some(Outcome::Partial),
         };
-        let lasted = (self.session.ended - self.session.started).num_seconds();
-        Report {
-            outcome,
-            transcript: Some(self.transcript.clone()),
-            duration_secs: u32::try_from(lasted).ok().map(f64::from),
-            ..Report::default()
-        }
+        Report { outcome, transcript: Some(self.transcript.clone()), duration_secs: self.lasted(), ..Report::default() }
     }
 }

@@ -71,7 +71,9 @@ mod tests {
             "0199c0de-0000-7000-8000-00000000000g",
             "--------",
         ];
-        for (client, id) in ["claude", "codex", "opencode", "goose"].into_iter().flat_map(|client| ids.map(|id| (client, id))) {
+        for (client, id) in
+            ["claude", "codex", "opencode", "goose"].into_iter().flat_map(|client| ids.map(|id| (client, id)))
+        {
             let run = session_run(client, id);
             assert!(check_run_name(&run).is_ok() && is_session(&run), "{client} {id:?}: {run}");
             assert_eq!(is_client_run(&run), client != "goose", "{run}");
