@@ -576,7 +576,6 @@ fn a_session_that_was_imported_is_not_recorded_by_a_hook() {
 
 #[test]
 fn opencode_has_the_same_sessions_in_files_and_in_a_database() {
-    let attempts = |base: &TestBase| -> BTreeMap<String, Vec<u8>> { tree(base) };
     let files = TestBase::new();
     with_opencode_files(&files);
     let only_files = files.with(["import", "transcripts"]).env("PATH", files.home()).run();
@@ -601,7 +600,7 @@ fn opencode_has_the_same_sessions_in_files_and_in_a_database() {
         assert!(import(&["transcripts", "--dry-run"]).stdout.contains(&from));
         assert_eq!(base.files(".ralph/journal"), [""; 0]);
         import(&["transcripts"]).says(0, &format!("3 added, 1 skipped; read {name}"));
-        assert_eq!(attempts(&base), attempts(&files), "{database}");
+        assert_eq!(tree(&base), tree(&files), "{database}");
         import(&["transcripts"]).says(0, "2 unchanged, 1 skipped");
         // Older files that are still there have the same sessions.
         with_opencode_files(&base);
@@ -696,7 +695,7 @@ fn stream(client: &str, id: &str, root: &str, said: &str) -> String {
                 "type": "step-finish", "reason": "stop", "tokens": {"input": 900, "output": 90}}}),
         ],
     };
-    events.iter().map(|event| format!("{event}\n")).collect()
+    events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n"
 }
 
 /// Writes the file of a stream outside of the project, at that time.
@@ -733,7 +732,7 @@ fn saved_streams_become_attempts_once() {
         assert!(attempt.contains(&format!("started_at: {times}")), "{attempt}");
         assert!(attempt.contains(&format!("task_title: \"The {client} page loads again with ")), "{attempt}");
         assert!(!attempt.contains(&token), "{attempt}");
-        assert_eq!(id.starts_with("ses_") || files.iter().any(|file| file.contains(id)), true, "{files:?}");
+        assert!(id.starts_with("ses_") || files.iter().any(|file| file.contains(id)), "{files:?}");
     }
     let runs = base.home().join("runs");
     assert_eq!(import(&base, &["transcripts", runs.to_str().unwrap()], 0), "3 unchanged");
@@ -751,7 +750,7 @@ fn a_file_with_several_streams_has_as_many_attempts() {
         let turns = if client == "codex" {
             format!("{two}{three}")
         } else {
-            two.lines().zip(three.lines()).map(|(one, other)| format!("{one}\n{other}\n")).collect()
+            two.lines().zip(three.lines()).flat_map(|(one, other)| [one, "\n", other, "\n"]).collect()
         };
         let path = with_stream(&base, "all.jsonl", &format!("starting\n{one}\nagain\n{turns}"), WRITTEN);
         let answer = base.run(["import", "transcripts", path.to_str().unwrap(), "--json"]).json(0);
