@@ -3,14 +3,12 @@
 //! It reads files and asks git, and leaves the rules to [`check`](mod@super::check) and [`doctor`](mod@super::doctor). A
 //! broken file never ends it.
 
-use std::collections::HashMap;
-use std::io::ErrorKind;
-
 use serde::Serialize;
 
 use super::check as rules;
 use super::doctor::judge;
 use super::gather::facts;
+use super::gone_sources::gone_sources;
 use super::source_lines::SourceLines;
 use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Head};
@@ -21,7 +19,6 @@ use crate::knowledge::tidy::live_entries;
 use crate::knowledge::{Staleness, staleness};
 use crate::search::retrieve::superseded;
 use crate::search::semantic::SemanticStatus;
-use crate::text::printed_command;
 use crate::workspace::{Work, Workspace};
 
 /// The result of [`Memory::check`](crate::Memory::check).
@@ -110,27 +107,6 @@ fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
         ))
     };
     named.iter().zip(verdicts).filter_map(problem).collect()
-}
-
-/// Returns the live entries that were imported from files of the project that are gone.
-fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
-    let mut is_gone: HashMap<String, bool> = HashMap::new();
-    let problem = |row: RowId| {
-        let imported = live.head(row).imported?;
-        let file = imported.file()?;
-        let of_file = || matches!(workspace.root().join(file).symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound);
-        if !*is_gone.entry(file.to_owned()).or_insert_with(of_file) {
-            return None;
-        }
-        let hint = printed_command("ralph-memory import SOURCE", &[("SOURCE", &imported.source)]);
-        Some(Problem::warning(
-            display_path(&live.path(row)),
-            "source-gone",
-            format!("it was imported from `{file}`, which is gone"),
-            format!("{hint} archives it; edit it to keep it"),
-        ))
-    };
-    live.knowledge_rows().filter(|row| live.is_indexable(*row)).filter_map(problem).collect()
 }
 
 #[cfg(test)]

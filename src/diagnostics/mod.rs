@@ -10,6 +10,7 @@ mod check_files;
 mod doctor;
 mod fix;
 mod gather;
+mod gone_sources;
 mod source_lines;
 
 pub use self::check_files::CheckReport;

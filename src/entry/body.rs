@@ -138,7 +138,8 @@ pub(crate) fn prose(body: &str) -> String {
 }
 
 /// Returns the first paragraph or item of a body that is a sentence, on one line: no heading, no code, no table, no
-/// comment, and no line such as `Status: accepted` that only names a value. If there is none, the body's first words.
+/// comment, no image, nothing that a template left to fill in, and no line such as `Status: accepted` that only names a
+/// value. If there is none, the body's first words.
 pub(crate) fn leading_prose(body: &str) -> String {
     if is_bracketed(body) {
         return body.trim_start().lines().next().unwrap_or_default().to_owned();
@@ -151,7 +152,11 @@ pub(crate) fn leading_prose(body: &str) -> String {
                 depth += 1;
                 true
             }
-            Event::End(TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Table | TagEnd::HtmlBlock) => {
+            Event::Start(Tag::Image { .. }) => {
+                depth += 1;
+                false
+            }
+            Event::End(TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Table | TagEnd::HtmlBlock | TagEnd::Image) => {
                 depth = depth.saturating_sub(1);
                 false
             }
@@ -174,8 +179,9 @@ pub(crate) fn leading_prose(body: &str) -> String {
         };
         if is_end && !block.trim().is_empty() {
             let said = std::mem::take(&mut block);
-            if is_sentence(said.trim()) {
-                return said.trim().to_owned();
+            let sentence = without_label(said.trim());
+            if is_sentence(sentence) {
+                return sentence.to_owned();
             }
             if first.is_empty() {
                 said.trim().clone_into(&mut first);
@@ -187,7 +193,35 @@ pub(crate) fn leading_prose(body: &str) -> String {
     if first.is_empty() { left.trim().to_owned() } else { first }
 }
 
-/// Returns whether a paragraph is a sentence, and not only a value behind its name, a date or a mark such as `[!note]`.
+/// Returns a body with its description before it, unless it begins with it.
+pub(crate) fn described(description: &str, body: &str) -> String {
+    if leading_prose(body).starts_with(description) { body.to_owned() } else { format!("{description}\n\n{body}") }
+}
+
+/// What a note calls the sentence that says what it is about.
+const LABELS: [&str; 7] = ["description", "summary", "purpose", "overview", "abstract", "tl;dr", "goal"];
+/// The first words of what templates of notes and of decision records tell their reader to write.
+const INSTRUCTIONS: [&str; 10] = [
+    "what is the issue that we're seeing",
+    "what is the change that we're proposing",
+    "what becomes easier or more difficult",
+    "describe the",
+    "describe your",
+    "replace this",
+    "fill in",
+    "insert your",
+    "add your",
+    "this section describes",
+];
+
+/// Returns a sentence without a word such as `Description:` before it.
+fn without_label(text: &str) -> &str {
+    let label = text.split_once(':').filter(|(name, _)| LABELS.iter().any(|label| name.eq_ignore_ascii_case(label)));
+    label.map_or(text, |(_, rest)| rest.trim_start())
+}
+
+/// Returns whether a paragraph is a sentence, and not only a value behind its name, a date, a mark such as `[!note]`, or
+/// what a template says.
 fn is_sentence(text: &str) -> bool {
     /// The most words of a value or of its name.
     const MAX_VALUE: usize = 3;
@@ -197,8 +231,19 @@ fn is_sentence(text: &str) -> bool {
         .is_some_and(|(name, value)| n_words(name) <= MAX_VALUE && n_words(value) <= MAX_VALUE && !text.ends_with('.'));
     let is_introduction = text.ends_with(':') && n_words(text) <= MAX_VALUE;
     let is_wide = |letter: char| letter as u32 >= 0x0e00 && letter.is_alphabetic();
+    let is_placeholder = [('[', ']'), ('{', '}'), ('<', '>')].iter().any(|(open, close)| {
+        text.trim_end_matches('.').strip_prefix(*open).and_then(|rest| rest.strip_suffix(*close)).is_some()
+    });
+    let lower = text.to_lowercase().replace('’', "'");
+    let is_instruction = INSTRUCTIONS.iter().any(|start| lower.starts_with(start));
+    let is_of_template = is_placeholder || is_instruction;
     let has_words = n_words(text) > 1 || text.chars().filter(|letter| is_wide(*letter)).count() > MAX_VALUE;
-    has_words && !is_value && !is_introduction && !text.starts_with("[!") && text.contains(char::is_alphabetic)
+    has_words
+        && !is_value
+        && !is_introduction
+        && !is_of_template
+        && !text.starts_with("[!")
+        && text.contains(char::is_alphabetic)
 }
 
 /// Returns whether a body has too many brackets for a text with links: the parser holds a hundred bytes for each until
@@ -357,5 +402,42 @@ mod tests {
     #[test]
     fn a_fence_is_one_block() {
         assert_eq!(blocks("# A\n\none\ntwo\n\n```\nx\n\ny\n```\n"), ["# A", "one\ntwo", "```\nx\n\ny\n```"]);
+    }
+
+    #[test]
+    fn the_first_sentence_of_prose_is_what_a_colleague_would_say() {
+        let check = |before: &str| {
+            let body = format!("{before}\n\nThe broker wants TLS. More.\n");
+            assert_eq!(leading_prose(&body), "The broker wants TLS. More.", "{before}");
+        };
+        for before in [
+            "# Broker",
+            "**Status:** Accepted",
+            "Status: accepted on 2026-01-02",
+            "1. 2026-01-02",
+            "1.",
+            "```bash\nrun it now\n```",
+            "<!-- say what it is -->",
+            "<!--\nsay what\n\nit is\n-->",
+            "| Key | Value |\n|---|---|\n| Author of it | Somebody else |",
+            "![The plan of it](plan.png)",
+            "[![build is passing](https://ci/x.svg)](https://ci) ![license of it](l.svg)",
+            "[Describe the broker in a sentence]",
+            "_{Describe it, e.g. in two to three sentences.}_",
+            "<what it is about>",
+            "What is the issue that we’re seeing that is motivating this decision or change?",
+            "Describe the context and problem statement here.",
+            "> [!note]",
+            "- [ ] ",
+            "---",
+        ] {
+            check(before);
+        }
+        let check = |body: &str, expected: &str| assert_eq!(leading_prose(body), expected, "{body}");
+        check("Description: The broker wants TLS.\n", "The broker wants TLS.");
+        check("**Purpose:** Keep the broker up all night.\n", "Keep the broker up all night.");
+        check("- **TL;DR**: it wants TLS\n", "it wants TLS");
+        check("Description: [what it does]\n\nIt wants TLS.\n", "It wants TLS.");
+        check("# Only\n", "Only");
     }
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::body::described;
 use super::knowledge::unsettled;
 use super::path::is_project_path;
 use super::{AttemptHead, Id, Kind, Scope, Source, is_ahead};
@@ -37,6 +38,24 @@ impl ImportedFrom {
         let is_file = matches!(self.source.as_str(), "sections" | "rules" | "adr" | "memory-bank");
         Some(self.path.as_str()).filter(|path| is_here && is_file && is_project_path(path))
     }
+
+    /// Returns the part of its file that it is, behind a `#` as in its id; `None` of all of it.
+    pub(crate) fn section(&self) -> Option<&str> {
+        self.id.strip_prefix(&self.path)?.split_once('#').map(|(_, section)| section)
+    }
+
+    /// Returns the names by which links mean it: that of its section, and the path and the name of its file.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        let section = self.section().map(|section| format!("{}#{section}", self.path));
+        let path = without_extension(&self.path);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        section.into_iter().chain([path.to_owned(), name.to_owned()])
+    }
+}
+
+/// Returns a path or a name without the extension of markdown.
+pub(crate) fn without_extension(path: &str) -> &str {
+    [".md", ".markdown", ".mdc"].iter().find_map(|extension| path.strip_suffix(extension)).unwrap_or(path)
 }
 
 /// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its
@@ -160,6 +179,15 @@ pub struct Entry {
     pub head: Head,
     /// Everything after the frontmatter, as in the file.
     pub body: String,
-    /// The body's words without markup, for the index.
+    /// What the note says of itself in a sentence: `description`, or another program's `summary`.
+    pub description: Option<String>,
+    /// The words of the description and of the body without markup, for the index.
     pub text: String,
+}
+
+impl Entry {
+    /// Returns what there is to say of it: its description, then its body.
+    pub(crate) fn said(&self) -> String {
+        self.description.as_ref().map_or_else(|| self.body.clone(), |text| described(text, &self.body))
+    }
 }

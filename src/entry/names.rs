@@ -1,10 +1,12 @@
 //! Which entry a name means, for links, `supersedes` and ids that people write: one rule for every caller.
 //!
 //! An id means the entry that has it, live or archived; else the live entry that had it before it was renamed, else the
-//! archived one. A link may also name a title; an entry that has the title comes before one that had it.
+//! archived one. A link may also name a title; an entry that has the title comes before one that had it, and both before
+//! the one that was imported from a file of that path or name.
 
 use std::collections::{HashMap, HashSet};
 
+use super::head::without_extension;
 use super::{Head, Id, Kind, Scope, Source};
 use crate::text::fold;
 
@@ -86,11 +88,13 @@ impl EntryNames {
         let title = fold(target);
         let titled = self.live.titles.get(&title, scope).map(NamedEntry::Live).or(by_id);
         let was_titled = || self.live.former_titles.get(&title, scope).map(NamedEntry::Live);
+        let imported = || self.live.of_source(target).map(NamedEntry::Live);
         let archived = || {
             let titled = self.archived.titles.get(&title, scope);
-            titled.or_else(|| self.archived.former_titles.get(&title, scope)).map(NamedEntry::Archived)
+            let titled = titled.or_else(|| self.archived.former_titles.get(&title, scope));
+            titled.or_else(|| self.archived.of_source(target)).map(NamedEntry::Archived)
         };
-        titled.or_else(was_titled).or_else(archived)
+        titled.or_else(was_titled).or_else(imported).or_else(archived)
     }
 }
 
@@ -101,9 +105,16 @@ struct AreaNames {
     former_ids: HashMap<Id, Id>,
     titles: TitledEntries,
     former_titles: TitledEntries,
+    /// By the names of what they were imported from, folded. The number is the length of what the import knows it by.
+    imported: HashMap<String, (usize, Id)>,
 }
 
 impl AreaNames {
+    /// Returns the entry that was imported from a file of this path or name.
+    fn of_source(&self, target: &str) -> Option<&Id> {
+        self.imported.get(&fold(without_extension(target))).map(|(_, id)| id)
+    }
+
     fn add(&mut self, id: Id, head: Option<&Head>) {
         if let Some(head) = head {
             for old in head.old_ids() {
@@ -116,6 +127,16 @@ impl AreaNames {
             self.titles.add(&head.title, &id, head);
             for alias in &head.aliases {
                 self.former_titles.add(alias, &id, head);
+            }
+            if let Some(imported) = &head.imported {
+                // Of the parts of a file the whole is the one whose name is shortest.
+                let entry = (imported.id.len(), id.clone());
+                for name in imported.names() {
+                    let first = self.imported.entry(fold(&name)).or_insert_with(|| entry.clone());
+                    if entry < *first {
+                        first.clone_from(&entry);
+                    }
+                }
             }
         }
         self.ids.insert(id);
@@ -148,6 +169,7 @@ impl TitledEntries {
 
 #[cfg(test)]
 mod tests {
+    use super::super::head::ImportedFrom;
     use super::*;
 
     fn head(title: &str, aliases: &[&str], scope: &str) -> Head {
@@ -178,6 +200,15 @@ mod tests {
         let of_agent = Head { source: Source::Agent, ..head("Deploys", &[], "project") };
         names.add_live(id("deploy-notes"), &of_agent, true);
         names.add_live(id("hidden"), &head("Hidden", &["knowledge/was-hidden"], "project"), false);
+        let mut imported = |stem: &str, title: &str, path: &str, as_part: &str| {
+            let imported = ImportedFrom { path: path.to_owned(), id: format!("{path}{as_part}"), ..Default::default() };
+            names.add_live(id(stem), &Head { imported: Some(imported), ..head(title, &[], "project") }, true);
+        };
+        imported("the-ports", "The ports", "docs/net/Port map.md", "");
+        imported("another", "Other map", "docs/ops/Port map.md", "@1e03a260");
+        imported("guide-logs", "Guide: Logs", "docs/guide.md", "#Logs");
+        imported("guide", "Guide", "docs/guide.md", "#");
+        imported("a-redis", "In memory", "Redis.md", "");
         names.add_archived(id("gone"), Some(&head("Gone", &["knowledge/went", "Went"], "project")));
         names.add_archived(id("gone.20260101T000000Z"), None);
         names
@@ -209,6 +240,22 @@ mod tests {
         check("was-hidden", "project", None);
         check("nothing", "project", None);
         check("", "project", None);
+    }
+
+    #[test]
+    fn a_file_means_the_entry_that_was_imported_from_it() {
+        check("docs/net/Port map.md", "project", Some("the-ports"));
+        check("docs/net/port map", "project", Some("the-ports"));
+        check("docs/ops/Port map.md#http", "project", Some("another"));
+        // Of two files of a name, the first by what it was imported as.
+        check("Port map", "project", Some("the-ports"));
+        check("docs/guide.md#Logs", "project", Some("guide-logs"));
+        check("docs/guide.md#other", "project", Some("guide"));
+        check("guide", "project", Some("guide"));
+        // What somebody calls an entry comes first; a name with an extension is that of a file.
+        check("Redis", "project", Some("store"));
+        check("Redis.md", "project", Some("a-redis"));
+        check("docs/net", "project", None);
     }
 
     #[test]

@@ -1,9 +1,16 @@
-//! Rewrites the `[[…]]` links of a body, and leaves every other byte alone.
+//! Rewrites the links of a body, and leaves every other byte alone: `[[…]]`, and links of markdown to files.
 //!
 //! Links are found as [`digest`](super::body::digest) finds them, so code spans and fences stay as they are. The result
 //! is read again: if its links are not the expected ones, nothing is rewritten.
 
-use super::body::{is_bracketed, targets};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use percent_encoding::percent_decode_str;
+use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
+
+use super::body::{is_bracketed, options, targets};
 
 /// Returns the body with the targets of its links replaced by `new_target`, where that returns one, and how many were
 /// replaced; `None` if there is nothing to replace, or it cannot be done safely.
@@ -30,6 +37,169 @@ pub(crate) fn relink(body: &str, new_target: &dyn Fn(&str) -> Option<String>) ->
     relinked.push_str(&body[copied..]);
     let found: Vec<String> = targets(&relinked).into_iter().map(|(.., target)| target.trim().to_owned()).collect();
     (n_replaced > 0 && found == expected).then_some((relinked, n_replaced))
+}
+
+/// A link of markdown, `[text](target)`, or a definition, `[label]: target`.
+#[derive(Debug)]
+pub(crate) struct MarkdownLink {
+    /// All of it; `None` of a definition.
+    pub(crate) whole: Option<Range<usize>>,
+    /// The text that people see.
+    pub(crate) text: Range<usize>,
+    /// Its target, as it is written.
+    written: Range<usize>,
+    /// Its target, without escapes of markdown.
+    pub(crate) target: String,
+    /// Whether it is in a table, where a bar is escaped.
+    pub(crate) is_in_table: bool,
+}
+
+/// What becomes of a link of markdown.
+#[derive(Debug)]
+pub(crate) enum LinkChange {
+    /// It has this target.
+    Target(String),
+    /// It is a `[[…]]` with this target and the same text.
+    Wiki(String),
+}
+
+/// Returns the body with its links of markdown changed as `change` says, and how many were; `None` if none is, or it
+/// cannot be done safely.
+pub(crate) fn relink_files(
+    body: &str,
+    change: &dyn Fn(&MarkdownLink) -> Option<LinkChange>,
+) -> Option<(String, usize)> {
+    let links = markdown_links(body);
+    let (mut relinked, mut copied, mut n_changed) = (String::with_capacity(body.len()), 0, 0);
+    let (mut expected, mut n_wiki) = (Vec::new(), 0);
+    for link in links {
+        let (place, new) = match (change(&link), &link.whole) {
+            (Some(LinkChange::Target(target)), _) => {
+                expected.push(target.clone());
+                (link.written, target)
+            }
+            (Some(LinkChange::Wiki(target)), Some(whole)) => {
+                n_wiki += 1;
+                let text = body[link.text.clone()].replace('\n', " ");
+                let bar = if link.is_in_table { "\\|" } else { "|" };
+                let label = if text.is_empty() { text } else { format!("{bar}{text}") };
+                (whole.clone(), format!("[[{target}{label}]]"))
+            }
+            _ => {
+                expected.push(link.target);
+                continue;
+            }
+        };
+        relinked.push_str(body.get(copied..place.start)?);
+        relinked.push_str(&new);
+        copied = place.end;
+        n_changed += 1;
+    }
+    relinked.push_str(body.get(copied..)?);
+    let found: Vec<String> = markdown_links(&relinked).into_iter().map(|link| link.target).collect();
+    let is_expected = found == expected && targets(&relinked).len() == targets(body).len() + n_wiki;
+    (n_changed > 0 && is_expected).then_some((relinked, n_changed))
+}
+
+/// Returns the links and definitions of markdown in a body, in their order. Images are none.
+fn markdown_links(body: &str) -> Vec<MarkdownLink> {
+    if is_bracketed(body) || !(body.contains("](") || body.contains("]:")) {
+        return Vec::new();
+    }
+    let mut links: Vec<MarkdownLink> = Vec::new();
+    let (mut open, mut is_in_table) = (None::<MarkdownLink>, false);
+    let mut events = Parser::new_ext(body, options()).into_offset_iter();
+    for (event, range) in events.by_ref() {
+        match event {
+            Event::Start(Tag::Table(_)) => is_in_table = true,
+            Event::End(TagEnd::Table) => is_in_table = false,
+            Event::Start(Tag::Link { link_type: LinkType::Inline, dest_url, .. }) => {
+                let start = range.start + 1;
+                let (text, written, target) = (start..start, start..start, dest_url.to_string());
+                open = Some(MarkdownLink { whole: Some(range), text, written, target, is_in_table });
+            }
+            Event::End(TagEnd::Link) => {
+                let written = open.take().and_then(|link| Some((written(body, link.text.end, range.end)?, link)));
+                links.extend(written.map(|(written, link)| MarkdownLink { written, ..link }));
+            }
+            _ => {
+                if let Some(link) = &mut open {
+                    link.text.end = link.text.end.max(range.end);
+                }
+            }
+        }
+    }
+    // A footnote is written like one.
+    let definitions = events.reference_definitions().iter().filter(|(label, _)| !label.starts_with('^'));
+    for (_, definition) in definitions {
+        let (span, target) = (definition.span.clone(), definition.dest.to_string());
+        let start = body.get(span.clone()).and_then(|text| text.find("]:")).map(|at| span.start + at);
+        if let Some(start) = start
+            && let Some(written) = place_of_target(body, start + 2, span.end)
+        {
+            links.push(MarkdownLink { whole: None, text: start..start, written, target, is_in_table: false });
+        }
+    }
+    links.sort_by_key(|link| link.written.start);
+    links
+}
+
+/// Returns where the target of a link is written whose text ends at `start`, and which ends at `end`.
+fn written(body: &str, start: usize, end: usize) -> Option<Range<usize>> {
+    let rest = body.get(start..end)?;
+    let at = rest.find("](").filter(|at| rest[..*at].trim().is_empty())?;
+    place_of_target(body, start + at + 2, end.checked_sub(1)?)
+}
+
+/// Returns where the target is written that begins behind the white space at `start`.
+fn place_of_target(body: &str, start: usize, end: usize) -> Option<Range<usize>> {
+    let rest = body.get(start..end)?;
+    let start = start + (rest.len() - rest.trim_start().len());
+    let rest = body.get(start..end)?;
+    match rest.strip_prefix('<') {
+        Some(inner) => Some(start + 1..start + 1 + inner.find('>')?),
+        None => Some(start..start + rest.find(char::is_whitespace).unwrap_or(rest.len())),
+    }
+}
+
+/// Returns the path that a target means in a file of `folder`, and what is behind it: `#heading` or a query. Both paths
+/// begin at the project. `None` for an address, for a heading alone and for a path that leads out of the project.
+pub(crate) fn path_of_target<'a>(folder: &str, target: &'a str) -> Option<(String, &'a str)> {
+    let (path, behind) = target.split_at(target.find(['#', '?']).unwrap_or(target.len()));
+    let is_address = path.starts_with("//") || path.split('/').next().is_some_and(|first| first.contains(':'));
+    if path.is_empty() || is_address {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    let from_folder = if path.starts_with('/') { "" } else { folder };
+    for part in from_folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    let end = if path.ends_with('/') && !parts.is_empty() { "/" } else { "" };
+    Some((parts.join("/") + end, behind))
+}
+
+/// Returns the path that a target has without the escapes of addresses.
+pub(crate) fn unescaped(path: &str) -> Cow<'_, str> {
+    percent_decode_str(path).decode_utf8_lossy()
+}
+
+/// Returns a path as the target of a link: what would end the target or mean something else in it is escaped. A `%` is
+/// taken as part of an escape.
+pub(crate) fn escaped_target(path: &str) -> String {
+    let mut escaped = String::with_capacity(path.len());
+    for letter in path.chars() {
+        if letter.is_ascii_control() || matches!(letter, ' ' | '(' | ')' | '<' | '>' | '\\' | '"' | '&' | '`' | '|') {
+            let _ = write!(escaped, "%{:02X}", u32::from(letter));
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]
@@ -67,5 +237,44 @@ mod tests {
     #[test]
     fn a_target_that_would_be_another_link_is_refused() {
         check("[[evil]]", None);
+    }
+
+    #[track_caller]
+    fn check_files(body: &str, expected: Option<&str>) {
+        let change = |link: &MarkdownLink| match path_of_target("docs/a", &link.target)? {
+            (path, behind) if path == "docs/b/note.md" && link.whole.is_some() => {
+                Some(LinkChange::Wiki(format!("{path}{behind}")))
+            }
+            (path, behind) => Some(LinkChange::Target(escaped_target(&format!("../../{path}")) + behind)),
+        };
+        let relinked = relink_files(body, &change);
+        assert_eq!(relinked.as_ref().map(|(body, _)| body.as_str()), expected, "{body}");
+    }
+
+    #[test]
+    fn links_to_files_change_and_their_text_stays() {
+        check_files(
+            "See [the *note*](../b/note.md#Two words) or [x](../b/note.md#two \"Title\").",
+            Some("See [the *note*](../b/note.md#Two words) or [[docs/b/note.md#two|x]]."),
+        );
+        check_files("[a\nb](../b/note.md) [](../b/note.md)", Some("[[docs/b/note.md|a b]] [[docs/b/note.md]]"));
+        check_files("[`f(x)`](c.rs) [y](<d e.md>)", Some("[`f(x)`](../../docs/a/c.rs) [y](<../../docs/a/d%20e.md>)"));
+        check_files("| a |\n|---|\n| [n](../b/note.md) |\n", Some("| a |\n|---|\n| [[docs/b/note.md\\|n]] |\n"));
+        check_files("[a][r] and [r]\n\n[r]: c.md 'T'\n", Some("[a][r] and [r]\n\n[r]: ../../docs/a/c.md 'T'\n"));
+        check_files("[![badge](b.svg)](c.md)", Some("[![badge](b.svg)](../../docs/a/c.md)"));
+        check_files("[a](/src/(x).rs#L3) [b](e/)", Some("[a](../../src/%28x%29.rs#L3) [b](../../docs/a/e/)"));
+    }
+
+    #[test]
+    fn addresses_images_and_code_stay() {
+        for body in [
+            "[a](https://x.y/z.md) [b](mailto:x@y) [c](//x/y) [d](#here) <https://x.y>",
+            "![i](i.png) `[a](b.md)`",
+            "```\n[a](b.md)\n```\n",
+            "[out](../../../x.md) and [[b.md]]",
+            "plain [^1]\n\n[^1]: footnote\n",
+        ] {
+            check_files(body, None);
+        }
     }
 }

@@ -20,6 +20,13 @@ use crate::workspace::Workspace;
 /// The category of their entries. A `decision` is an event of at most 800 characters.
 const CATEGORY: &str = "architecture_decision";
 
+/// What a status says before the record that replaces this one.
+const REPLACED: [&str; 6] =
+    ["superseded by", "superseded-by", "superceded by", "replaced by", "superseded", "superceded"];
+/// The headings of a decision.
+const DECISIONS: [&str; 7] =
+    ["decision", "decision outcome", "decisions", "the decision", "our decision", "proposed decision", "resolution"];
+
 /// A record.
 struct DecisionRecord {
     number: u32,
@@ -84,10 +91,12 @@ fn is_in_project(workspace: &Workspace, path: &str) -> bool {
     is_project_path(path) && workspace.root().join(path).symlink_metadata().is_ok()
 }
 
-/// Returns the first word of a status, in lower case.
+/// Returns the first word of a status that is not struck out, in lower case.
 fn state(status: &str) -> String {
-    let plain = status.trim_start_matches(['*', '_', '~', ' ']).to_lowercase();
-    plain.chars().take_while(|character| character.is_alphabetic()).collect()
+    let left: Vec<&str> = status.split("~~").step_by(2).collect();
+    let plain = left.concat().to_lowercase();
+    let word = plain.chars().skip_while(|letter| !letter.is_alphabetic()).take_while(|letter| letter.is_alphabetic());
+    word.collect::<String>().replace("superceded", "superseded")
 }
 
 fn record(file: &ImportFile) -> DecisionRecord {
@@ -97,8 +106,12 @@ fn record(file: &ImportFile) -> DecisionRecord {
     let title = file.word(&["title"]).map(str::to_owned).or(title);
     let body = headings.first().filter(|first| first.level == 1).map_or(0, |first| first.range.end);
     let section = |names: &[&str]| {
-        let at =
-            headings.iter().position(|heading| names.iter().any(|name| heading.title.eq_ignore_ascii_case(name)))?;
+        // A heading may have a number before it.
+        let is_it = |heading: &OutlineHeading| {
+            let title = heading.title.trim_start_matches(|letter: char| !letter.is_alphabetic()).trim_end_matches(':');
+            names.iter().any(|name| title.eq_ignore_ascii_case(name))
+        };
+        let at = headings.iter().position(is_it)?;
         let is_next = |next: &&OutlineHeading| next.level <= headings[at].level;
         let end = headings[at + 1..].iter().find(is_next).map_or(text.len(), |next| next.range.start);
         (headings[at].range.start >= body).then_some((headings[at].range.clone(), end))
@@ -111,9 +124,11 @@ fn record(file: &ImportFile) -> DecisionRecord {
     };
     let status = value("status", &in_line).or_else(|| of_status.as_ref().map(content)).unwrap_or_default();
     let date = value("date", &dated).and_then(|date| parse_time(&date));
-    let replaced_by = after_word(&status, &["superseded by", "superseded-by", "replaced by", "superseded"]);
-    let by_field = file.list("superseded-by").into_iter().chain(file.list("superseded_by"));
-    let replaced_by = replaced_by.first().copied().or_else(|| by_field.flat_map(|text| numbers_in(&text)).next());
+    let replaced_by = after_word(&status, &REPLACED);
+    let by_field = ["superseded-by", "superseded_by"].into_iter().flat_map(|key| file.list(key));
+    let by_line = ["superseded by", "superseded-by"].into_iter().filter_map(|key| Some(value_line(text, key)?.1));
+    let mut elsewhere = by_field.chain(by_line).flat_map(|text| numbers_in(&text));
+    let replaced_by = replaced_by.first().copied().or_else(|| elsewhere.next());
     let named = ["supersedes", "replaces"]
         .into_iter()
         .flat_map(|key| file.list(key))
@@ -122,7 +137,7 @@ fn record(file: &ImportFile) -> DecisionRecord {
     replaces.extend(after_word(&status, &["supersedes", "replaces"]));
     // What the details say: a status of several lines says more.
     let of_status = of_status.filter(|section| !content(section).contains('\n'));
-    let decision = section(&["decision", "decision outcome"]);
+    let decision = section(&DECISIONS);
     let first = decision.as_ref().map_or("", |(heading, end)| &text[heading.end..*end]);
     let dated = dated.filter(|_| date.is_some());
     let elsewhere = [in_line, dated].into_iter().flatten().map(|(line, _)| line);
@@ -153,15 +168,21 @@ fn without(text: &str, start: usize, mut parts: Vec<Range<usize>>) -> String {
     kept + &text[at..]
 }
 
-/// Returns the value of a line such as `* Status: accepted` or `Date: 2026-01-31`, and the place of the line.
+/// Returns the value of a line such as `* Status: accepted`, `Date: 2026-01-31` or `| Status | accepted |`, and the place of
+/// the line. A row of a table stays where it is.
 fn value_line(text: &str, key: &str) -> Option<(Range<usize>, String)> {
     let mut end = 0;
     text.split_inclusive('\n').take(30).find_map(|line| {
         end += line.len();
-        let (name, value) = line.trim_start_matches(['*', '-', ' ']).split_once(':')?;
+        let row = line.trim().strip_prefix('|');
+        let (name, value) = row.map_or_else(
+            || line.trim_start_matches(['*', '-', ' ']).split_once(':'),
+            |row| row.trim_end_matches('|').split_once('|').filter(|(_, value)| !value.contains('|')),
+        )?;
         let value = value.trim().trim_matches('*').trim();
-        let is_it = name.trim_matches('*').eq_ignore_ascii_case(key) && !value.is_empty();
-        is_it.then(|| (end - line.len()..end, value.to_owned()))
+        let is_it = name.trim().trim_matches('*').trim_end_matches(':').eq_ignore_ascii_case(key) && !value.is_empty();
+        let start = if row.is_some() { end } else { end - line.len() };
+        is_it.then(|| (start..end, value.to_owned()))
     })
 }
 

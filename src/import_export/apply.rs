@@ -5,7 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use chrono::{DateTime, Utc};
+
+use super::dates::commit_dates;
 use super::gathered::{CoveredPlace, Fact};
+use super::links::LinkedFiles;
 use super::provenance::{ImportedBefore, details, imported_before};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 use super::request::ImportRequest;
@@ -30,6 +34,8 @@ struct Import<'a, 'b> {
     seen: HashSet<String>,
     /// The entries of the keys so far.
     ids: HashMap<String, Id>,
+    /// When the files of new facts without a date were last committed.
+    commits: HashMap<String, DateTime<Utc>>,
     problems: Vec<Problem>,
 }
 
@@ -37,14 +43,21 @@ struct Import<'a, 'b> {
 pub(super) fn apply(
     write: &mut ImportWrite<'_>,
     request: &ImportRequest,
-    (facts, covered): (Vec<Fact>, &[CoveredPlace]),
+    (mut facts, covered): (Vec<Fact>, &[CoveredPlace]),
     report: &mut ImportReport,
 ) -> Result<()> {
     let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
     let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
     let known = imported_before(write, request.source);
+    let linked = LinkedFiles::new(&facts, &known);
+    for fact in &mut facts {
+        linked.follow(request.source, fact);
+    }
+    let undated = facts.iter().filter(|fact| fact.date.is_none() && !known.contains_key(&fact.key));
+    let undated = undated.filter(|fact| fact.is_in_project()).map(|fact| fact.from.path.as_str()).collect();
+    let commits = if write.lock.is_some() { commit_dates(write.workspace, undated) } else { HashMap::new() };
     let (seen, ids, problems) = (HashSet::new(), HashMap::new(), Vec::new());
-    let mut import = Import { write, request, known, titles, seen, ids, problems };
+    let mut import = Import { write, request, known, titles, seen, ids, commits, problems };
     for fact in facts {
         let item = |action| ImportedItem::new(action, fact.from.clone(), &fact.knowledge.title);
         report.items.push(match import.one(&fact) {
@@ -96,7 +109,8 @@ impl Import<'_, '_> {
         }
         let mut id = None;
         if let Some(lock) = self.write.lock {
-            let added = knowledge::create(self.write.workspace, lock, self.write.live, &knowledge, fact.date)?;
+            let date = fact.date.or_else(|| self.commits.get(&fact.from.path).copied());
+            let added = knowledge::create(self.write.workspace, lock, self.write.live, &knowledge, date)?;
             self.write.written.push(added.path.as_relative().to_owned());
             self.ids.insert(fact.key.clone(), added.id.clone());
             id = Some(added.id);

@@ -1,6 +1,5 @@
 //! Finds and reads the files of a source.
 
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -8,15 +7,18 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::gathered::{CoveredPlace, SourceContent};
+use super::generated::generated_block;
 use super::report::{ImportOrigin, ImportReport};
 use super::request::{ImportInput, ImportRequest};
 use super::sources::{ImportSource, file_name};
+use crate::entry::body::described;
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::entry::outline::headings;
+use crate::entry::read::DESCRIPTIONS;
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{Folder, SourceFiles, Unreadable};
-use crate::text::{fold, own_block};
+use crate::text::{count, fold, own_block, without_marks};
 use crate::workspace::Workspace;
 
 /// The largest file that is read whole, in bytes.
@@ -68,6 +70,11 @@ impl ImportFile {
             (None, Some(found)) => found,
             (None, None) => (self.stem().replace(['-', '_'], " "), 0),
         }
+    }
+
+    /// Returns a text with the sentence before it in which the frontmatter says what it is about.
+    pub(super) fn described(&self, text: &str) -> String {
+        self.word(&DESCRIPTIONS).map_or_else(|| text.to_owned(), |description| described(description, text))
     }
 
     /// Returns the tags that it names, after that of its folder.
@@ -197,49 +204,6 @@ pub(super) fn without_comments(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-/// Returns the place and the name of the first block from `start` on that a program generates: from a line with a
-/// comment that says `start` or `begin` to the one that says `end` in its place, or from `<!-- name -->` to
-/// `<!-- /name -->`.
-fn generated_block(text: &str, start: usize) -> Option<(Range<usize>, String)> {
-    let mut offset = start;
-    let mut comments: Vec<(Range<usize>, Vec<String>)> = Vec::new();
-    for line in text.get(start..)?.split_inclusive('\n') {
-        let place = offset..offset + line.len();
-        offset = place.end;
-        let Some(comment) = line.trim().strip_prefix("<!--").and_then(|rest| rest.strip_suffix("-->")) else {
-            continue;
-        };
-        let words = comment.split(|letter: char| letter.is_whitespace() || matches!(letter, ':' | '-' | '_'));
-        let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        // What formatters and linters leave alone is the author's; our own block has a rule of its own.
-        if words.iter().all(|word| !matches!(word.as_str(), "ignore" | "disable" | "enable" | "ralph")) {
-            comments.push((place, words));
-        }
-    }
-    let is_end_of = |begin: &[String], end: &[String]| {
-        let first = |words: &[String]| words.first().cloned().unwrap_or_default();
-        let marked = |words: &[String], marks: &[&str]| -> Option<Vec<String>> {
-            let at = words.iter().position(|word| marks.contains(&word.as_str()))?;
-            Some([&words[..at], &words[at + 1..]].concat())
-        };
-        let (of_begin, of_end) = (marked(begin, &["start", "begin"]), marked(end, &["end", "stop"]));
-        match (of_begin, of_end) {
-            // The comment that begins a block may say more.
-            (Some(of_begin), Some(of_end)) => !of_end.is_empty() && of_begin.starts_with(&of_end),
-            _ => first(end).strip_prefix('/').is_some_and(|name| !name.is_empty() && name == first(begin)),
-        }
-    };
-    comments.iter().enumerate().find_map(|(index, (begin, words))| {
-        let (end, named) = comments[index + 1..].iter().find(|(_, other)| is_end_of(words, other))?;
-        let name: Vec<&str> = named
-            .iter()
-            .map(|word| word.trim_start_matches('/'))
-            .filter(|word| !matches!(*word, "end" | "stop"))
-            .collect();
-        Some((begin.start..end.end, name.join(" ")))
-    })
-}
-
 /// Reads the files of a source one after another with their frontmatter split off. What was read and what was left out is
 /// noted.
 pub(super) fn each_file(
@@ -257,12 +221,25 @@ pub(super) fn each_file(
     Ok(())
 }
 
-/// Reads the files of a source: those that a person named, else those in its usual places.
+/// Reads the files of a source, without the invisible marks in them that say nothing.
 pub(super) fn texts(
     workspace: &Workspace,
     request: &ImportRequest,
     content: &mut SourceContent,
 ) -> Result<Vec<ImportFile>> {
+    let mut files = found(workspace, request, content)?;
+    for file in &mut files {
+        if let Some((text, n_marks)) = without_marks(&file.text) {
+            file.text = text;
+            let what = count(n_marks, "invisible character");
+            content.report.skip(file.origin(), format!("{what} without a meaning left out of its text"));
+        }
+    }
+    Ok(files)
+}
+
+/// Reads the files of a source: those that a person named, else those in its usual places.
+fn found(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<Vec<ImportFile>> {
     let row = request.source.row();
     match &request.input {
         ImportInput::UsualPlace(folders) if request.source == ImportSource::ClaudeMemory => {

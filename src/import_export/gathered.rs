@@ -32,6 +32,11 @@ impl Fact {
     pub(super) fn new(key: String, from: ImportOrigin, knowledge: Knowledge) -> Fact {
         Fact { key, from, date: None, within: None, replaces: Vec::new(), knowledge }
     }
+
+    /// Returns whether it comes from a file of the project: one elsewhere has a mark behind its path.
+    pub(super) fn is_in_project(&self) -> bool {
+        self.key.strip_prefix(&self.from.path).is_some_and(|rest| !rest.starts_with('@'))
+    }
 }
 
 /// A file that was read, or a folder with all that the source has in it.

@@ -161,6 +161,7 @@ fn add_parts(
     let has_parts = |above: &[String]| all.iter().any(|below| below.len() > above.len() && below.starts_with(above));
     let mut seen: HashMap<String, usize> = HashMap::new();
     for NotePart { headings, line, body } in parts {
+        let body = if headings.is_empty() { file.described(&body) } else { body };
         let line = line_of(file, file.text[..start].matches('\n').count() + line);
         let from = ImportOrigin { line, ..file.origin() };
         let title = match headings.as_slice() {

@@ -9,11 +9,14 @@
 mod adr;
 mod apply;
 mod claude_memory;
+mod dates;
 mod export;
 mod files;
 mod gathered;
+mod generated;
 mod jsonl;
 mod kinds;
+mod links;
 mod markdown;
 mod opencode;
 mod past;

@@ -28,11 +28,11 @@ pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, co
 
 /// Returns the title of a rule, and the text below it: the title is what its frontmatter says in a line, else its first
 /// heading, else its name.
-fn titled(file: &ImportFile) -> (String, &str) {
+fn titled(file: &ImportFile) -> (String, String) {
     let (title, start) = file.title();
     let description = file.word(&["description"]).filter(|text| shorten(text, MAX_DESCRIPTION) == **text);
     match description.filter(|_| file.word(&["title", "name"]).is_none()) {
-        Some(description) => (description.to_owned(), &file.text),
-        None => (title, &file.text[start..]),
+        Some(description) => (description.to_owned(), file.text.clone()),
+        None => (title, file.described(&file.text[start..])),
     }
 }

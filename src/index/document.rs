@@ -9,7 +9,7 @@ use crate::entry::{Head, Kind};
 use crate::text::nfc;
 
 /// Changes whenever the same entry would give another document; part of the index folder's name.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// The number of text fields in each stream, and in all.
 pub(super) const N_OF_STREAM: usize = 4;

@@ -8,8 +8,9 @@ use super::write::{archived_stems, edited, located, other_titled, refuse_unliste
 use super::written::{WriteAction, Written};
 use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
-use crate::entry::path::display_path;
-use crate::entry::{EntryNames, Id, NamedEntry, Scope, frontmatter, relink};
+use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::entry::relink::{LinkChange, MarkdownLink, escaped_target, path_of_target, relink, relink_files, unescaped};
+use crate::entry::{EntryNames, Id, NamedEntry, Scope, frontmatter};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{self, Area, Catalog, RowId};
 use crate::store::{Lock, stem_for_title};
@@ -119,10 +120,10 @@ impl<'a> Renaming<'a> {
             let names_it = head.links.iter().any(|link| self.new_target(&link.target, &head.scope).is_some())
                 || head.links.len() >= MAX_LINKS
                 || head.supersedes.iter().any(|id| self.is_old_id(id));
-            if !names_it {
+            let path = if row == self.row { self.path.clone() } else { self.live.path(row) };
+            if !names_it && !self.may_link_file(&path) {
                 continue;
             }
-            let path = if row == self.row { self.path.clone() } else { self.live.path(row) };
             let Some(id) = Id::of_path(&path) else { continue };
             match self.links_of(&path) {
                 Ok((0, _)) => {}
@@ -143,17 +144,28 @@ impl<'a> Renaming<'a> {
         Ok(())
     }
 
+    /// Returns whether an entry may have a link of markdown to the renamed file: heads do not have those.
+    fn may_link_file(&self, path: &str) -> bool {
+        let has_link = |bytes: Vec<u8>| String::from_utf8(bytes).is_ok_and(|text| text.contains(".md"));
+        self.workspace.store.read(path).is_ok_and(|file| has_link(file.bytes))
+    }
+
     /// Changes the links of one entry, and returns how many there were.
     fn links_of(&self, path: &str) -> Result<(usize, Vec<Problem>)> {
         let (text, entry) = self.workspace.read_entry(path)?;
-        let mut n_links = 0;
+        let (mut body, mut n_links) = (entry.body.clone(), 0);
+        let relinked = relink(&body, &|target| self.new_target(target, &entry.head.scope));
+        if let Some((relinked, n_replaced)) = relinked {
+            (body, n_links) = (relinked, n_replaced);
+        }
+        if let Some((relinked, n_replaced)) = relink_files(&body, &|link| self.new_file(path, link)) {
+            (body, n_links) = (relinked, n_links + n_replaced);
+        }
         let mut changed = text.clone();
-        let relinked = relink::relink(&entry.body, &|target| self.new_target(target, &entry.head.scope));
-        if let Some((body, n_replaced)) = relinked
+        if n_links > 0
             && let Some(head) = text.strip_suffix(entry.body.as_str())
         {
             changed = signed(path, &text, format!("{head}{body}"), false)?;
-            n_links += n_replaced;
         }
         for item in supersedes_as_written(&text) {
             if Id::parse(&item).is_some_and(|id| self.is_old_id(&id)) {
@@ -171,6 +183,24 @@ impl<'a> Renaming<'a> {
     /// Returns whether an id means the entry, and is not its id any more.
     fn is_old_id(&self, id: &Id) -> bool {
         *id != self.id && self.names[0].of_id(id) == Some(NamedEntry::Live(&self.from))
+    }
+
+    /// Returns what becomes of a link of markdown in the entry at `path`: one to a file that the entry had gets the name
+    /// of its new one, which is in the same folder.
+    fn new_file(&self, path: &str, link: &MarkdownLink) -> Option<LinkChange> {
+        let path = display_path(path);
+        let (file, behind) = path_of_target(path.rsplit_once('/')?.0, &link.target)?;
+        let file = unescaped(&file);
+        let file = file.strip_prefix(MEMORY_FOLDER)?;
+        let is_of_entry = self.names[0].of_id(&Id::of_path(file)?) == Some(NamedEntry::Live(&self.from));
+        let (folder, name) = self.path.rsplit_once('/')?;
+        if !is_of_entry || file == self.path || file.rsplit_once('/')?.0 != folder {
+            return None;
+        }
+        let before = &link.target[..link.target.len() - behind.len()];
+        let before = before.rfind('/').map_or("", |at| &before[..=at]);
+        let name = name.replace('%', "%25");
+        Some(LinkChange::Target(format!("{}{}{behind}", escaped_target(before), escaped_target(&name))))
     }
 
     /// Returns the new target of a link in an entry of this scope, in the form of the old one: an id, a bare name, or a

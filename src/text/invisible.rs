@@ -84,6 +84,19 @@ pub(crate) fn invisible(text: &str) -> impl Iterator<Item = (usize, char)> + '_ 
     text.char_indices().filter(|(at, character)| is_invisible(text, *at, *character))
 }
 
+/// Marks that say where a line may end, how letters join, or in what order the bytes of a file are. Where writing does not
+/// need them, they say nothing, and no text can be hidden in them once they are dropped.
+const MEANINGLESS: [char; 6] = ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+
+/// Returns a text without the invisible marks that say nothing, and how many they are; `None` if it has none.
+pub(crate) fn without_marks(text: &str) -> Option<(String, usize)> {
+    let marks: Vec<usize> =
+        invisible(text).filter(|(_, character)| MEANINGLESS.contains(character)).map(|(at, _)| at).collect();
+    let mut rest = marks.iter().copied().peekable();
+    let kept = text.char_indices().filter(|(at, _)| rest.next_if_eq(at).is_none()).map(|(_, character)| character);
+    (!marks.is_empty()).then(|| (kept.collect(), marks.len()))
+}
+
 /// Returns whether the character at `at` is invisible and not needed for writing.
 pub(super) fn is_invisible(text: &str, at: usize, character: char) -> bool {
     // The last two of each plane are not characters.

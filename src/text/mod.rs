@@ -20,12 +20,12 @@ use self::invisible::is_invisible;
 pub(crate) use self::choice::choice;
 pub(crate) use self::command::acting_in_path;
 pub use self::command::printed_command;
-pub(crate) use self::invisible::invisible;
+pub(crate) use self::invisible::{invisible, without_marks};
 pub(crate) use self::own_block::own_block;
 #[cfg(feature = "setup")]
 pub(crate) use self::own_block::{BEGIN, END};
 pub(crate) use self::title::{first_sentence, title_of};
-pub(crate) use self::words::{fold, fold_tag, has_tag, is_same_name, nfc, words};
+pub(crate) use self::words::{fold, fold_tag, has_tag, is_same_name, letters, nfc, words};
 
 /// Returns a length of time as a person writes it.
 ///

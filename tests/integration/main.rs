@@ -133,6 +133,7 @@ mod storms; // more changes than the queue of a watcher holds
 mod structure; // type names are unique, and files have no circle of imports
 mod support; // a temporary folder, and the program run in it
 mod sync; // an updated cache answers like a new one
+mod taken_over; // real forms of other programs' notes: links, dates, descriptions, marks, decisions
 #[path = "../campaigns/tally.rs"]
 mod tally; // what came of a campaign: counts and faults
 mod terminal; // control characters never reach a terminal

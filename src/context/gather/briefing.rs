@@ -168,11 +168,11 @@ fn references<'a>(
         let entry = workspace.read_beginning(&path)?;
         Some(Reference {
             id: id.clone(),
+            body: entry.said(),
             title: entry.head.title_with_status(),
             tags: entry.head.tags,
             category: entry.head.category,
             recency: head.recency(),
-            body: entry.body,
             unverified: entry.head.files.into_iter().find(|file| is_gone(workspace, file)),
         })
     };

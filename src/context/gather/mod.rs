@@ -310,11 +310,11 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
         let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
         let reference = Reference {
             id: hit.entry.id,
+            body: entry.said(),
             title: entry.head.title_with_status(),
             tags: hit.entry.tags,
             recency: entry.head.clone().without_future(workspace.now()).recency(),
             category: entry.head.category,
-            body: entry.body,
             unverified: staleness.map(|staleness| staleness.short_commit().to_owned()),
         };
         if is_learning { learnings.push(reference) } else { knowledge.push(reference) }

@@ -40,11 +40,11 @@ pub(crate) fn reminder(workspace: &Workspace, prompt: &str, shown: &[String]) ->
             let entry = workspace.read_beginning(path)?;
             Some(Reference {
                 id: hit.entry.id.clone(),
+                body: entry.said(),
                 title: entry.head.title_with_status(),
                 tags: entry.head.tags,
                 category: entry.head.category,
                 recency: None,
-                body: entry.body,
                 unverified: None,
             })
         })

@@ -270,8 +270,9 @@ fn bullets(references: &[Reference], shown: &[Id]) -> Vec<(Id, String)> {
 fn bullet(reference: &Reference) -> String {
     // A line of someone else's text never begins with that text.
     let category = escape::short(reference.category.as_deref().unwrap_or("note"), NAME_CHARACTERS);
-    let sentence = first_sentence(&leading_prose(&reference.body), LINE_CHARACTERS);
-    let title = own_title(&reference.title, &reference.body);
+    let said = leading_prose(&reference.body);
+    let sentence = first_sentence(&said, LINE_CHARACTERS);
+    let title = own_title(&reference.title, &said);
     let title = title.map(|title| escape::short(title, NAME_CHARACTERS) + ": ").unwrap_or_default();
     let unverified = reference.unverified.as_ref().map_or("", |_| ", unverified");
     let id = escape::code(reference.id.as_str(), ID_CHARACTERS);

@@ -21,7 +21,7 @@ use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::text::lines::each_once;
-use crate::text::{fold_tag, nfc};
+use crate::text::{fold_tag, nfc, one_line};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
@@ -30,7 +30,7 @@ use crate::text::{fold_tag, nfc};
 pub fn read(path: &str, bytes: &[u8]) -> Entry {
     let kind = Id::of_path(path).map_or(Kind::Knowledge, |id| id.kind());
     let (head, frontmatter, keys) = (Head::empty(kind), 0..0, OnceCell::new());
-    let mut reader = EntryReader { path, head, frontmatter, text: "", keys };
+    let mut reader = EntryReader { path, head, description: None, frontmatter, text: "", keys };
     let lossy;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -120,7 +120,11 @@ impl EntryReader<'_> {
         }
         (head.body_fingerprint, head.body_words) = body_fingerprint(body);
         head.links = digest.links;
-        Entry { head, body: body.to_owned(), text: digest.text }
+        let text = match &self.description {
+            Some(said) => format!("{said}\n{}", digest.text),
+            None => digest.text,
+        };
+        Entry { head, body: body.to_owned(), description: self.description, text }
     }
 
     fn report_missing(&mut self, missing: Missing) {
@@ -164,6 +168,8 @@ impl EntryReader<'_> {
         let imported = values.get("details").and_then(|details| details.get(IMPORTED));
         self.head.imported = imported.and_then(|imported| serde_json::from_value(imported.clone()).ok());
         self.head.tags = each_once(&self.head.tags, fold_tag);
+        let mut texts = DESCRIPTIONS.iter().filter_map(|key| fields.get(*key)?.as_str().map(one_line));
+        self.description = texts.find(|text| !text.is_empty());
         // Another program's name for links to the note.
         self.head.aliases.extend(fields.get("permalink").and_then(Value::as_str).map(str::to_owned));
         self.check_scope();
@@ -194,6 +200,8 @@ impl EntryReader<'_> {
     }
 }
 
+/// The keys under which other programs say in a sentence what a note is about.
+pub(crate) const DESCRIPTIONS: [&str; 2] = ["description", "summary"];
 /// The key in `details` that says where an entry was imported from.
 pub(crate) const IMPORTED: &str = "imported";
 /// How the id of a task is written.

@@ -18,6 +18,7 @@ use crate::error::{MAX_OF_FILE, Problem, Severity};
 pub(super) struct EntryReader<'a> {
     pub(super) path: &'a str,
     pub(super) head: Head,
+    pub(super) description: Option<String>,
     /// The place of the frontmatter.
     pub(super) frontmatter: Range<usize>,
     pub(super) text: &'a str,

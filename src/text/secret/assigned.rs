@@ -106,7 +106,8 @@ fn skip(text: &str, at: usize, these: &str) -> usize {
 /// Returns the start of the value that a separator joins to the name from `start` to `at`.
 fn separated(text: &str, start: usize, at: usize) -> Option<usize> {
     // An element of XML, two arguments of a call, and an option with its value in a list.
-    if text[..start].ends_with('<') && text[at..].starts_with('>') {
+    let is_in_url = text[..start].ends_with(":<") && text[at..].starts_with(">@");
+    if text[..start].ends_with('<') && text[at..].starts_with('>') && !is_in_url {
         return Some(at + 1);
     }
     if let Some(quote) = text[at..].chars().next().filter(|quote| matches!(quote, '"' | '\''))

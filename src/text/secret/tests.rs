@@ -461,3 +461,28 @@ fn texts_about_secrets_are_none() {
         found(text, &[]);
     }
 }
+
+#[test]
+fn placeholders_and_patterns_are_no_secrets_beside_real_ones() {
+    let (key, hash) = (made(ALNUM, 32, 11), made(HEX, 16, 5));
+    for text in [
+        "Result: PASS|FAIL|SKIPPED",
+        "(api_key|apikey)=[A-Za-z0-9]+",
+        "(?i)(api[_-]?key|secret)\\s*[:=]\\s*['\"]?[A-Za-z0-9_-]{16,}",
+        "grep -E 'password=\\S+' .env",
+        "password: <your password>",
+        "token: ${TOKEN}",
+        "TOKEN=${{ secrets.GITHUB_TOKEN }}",
+        "OPENAI_API_KEY=sk-...",
+        "OPENAI_API_KEY=sk-proj-YOUR_KEY_HERE",
+        "mongodb+srv://<user>:<password>@cluster0.mongodb.net",
+        &format!(
+            "details: {{\"imported\":{{\"hash\":\"{hash}\",\"id\":\"docs/api_key.md#Secret: where/It lies\",\
+             \"heading\":\"API key: rotation\",\"path\":\"docs/api_key.md\",\"tags\":[\"auth/token\"]}}}}"
+        ),
+    ] {
+        found(text, &[]);
+        // Nor do they hide one.
+        found(&format!("{text}\napi_key = {key}"), &[("api-key", &key)]);
+    }
+}

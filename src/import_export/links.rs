@@ -1,0 +1,101 @@
+//! The links of imported notes lead to what they led to.
+//!
+//! A link to a file that is imported too becomes a link to its entry, which is named by the path of the file: that name
+//! depends on the source alone, so a repeated import writes the same text. The path of any other file of the project is
+//! written as it is right from the entry's own file.
+
+use std::collections::{HashMap, HashSet};
+
+use super::gathered::Fact;
+use super::provenance::ImportedBefore;
+use super::sources::ImportSource;
+use crate::entry::relink::{LinkChange, MarkdownLink, escaped_target, path_of_target, relink_files, unescaped};
+use crate::text::letters;
+
+/// The way from the folder of an imported entry to the project.
+const TO_PROJECT: &str = "../../";
+
+/// What links may lead to in the files of a source.
+pub(super) struct LinkedFiles {
+    paths: HashSet<String>,
+    /// The sections that are entries of their own, by the path of their file and the letters of their heading: programs
+    /// make anchors of headings in several ways.
+    sections: HashMap<(String, String), String>,
+}
+
+impl LinkedFiles {
+    /// Returns what is imported from a source now, and of other files what was before.
+    pub(super) fn new(facts: &[Fact], known: &HashMap<String, ImportedBefore>) -> LinkedFiles {
+        let now: Vec<(&str, &str)> = facts.iter().map(|fact| (fact.from.path.as_str(), fact.key.as_str())).collect();
+        let mut paths: HashSet<String> = now.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let before = known.iter().filter_map(|(key, before)| Some((before.word("path")?, key.as_str())));
+        let mut before: Vec<(&str, &str)> = before.filter(|(path, _)| !paths.contains(*path)).collect();
+        before.sort_unstable();
+        let mut sections = HashMap::new();
+        for (path, key) in now.iter().chain(&before) {
+            if let Some(section) = section_of(path, key).filter(|section| !section.is_empty()) {
+                let heading = section.rsplit('/').next().unwrap_or(section);
+                let name = || format!("{path}#{section}");
+                sections.entry(((*path).to_owned(), letters(heading))).or_insert_with(name);
+            }
+        }
+        paths.extend(before.iter().map(|(path, _)| (*path).to_owned()));
+        LinkedFiles { paths, sections }
+    }
+
+    /// Lets the links of a fact lead on.
+    pub(super) fn follow(&self, source: ImportSource, fact: &mut Fact) {
+        if matches!(source, ImportSource::Jsonl | ImportSource::Ralph) {
+            return;
+        }
+        let changed = relink_files(&fact.knowledge.body, &|link| self.change(fact, link));
+        if let Some((body, _)) = changed {
+            fact.knowledge.body = body;
+        }
+    }
+
+    /// Returns what becomes of a link.
+    fn change(&self, fact: &Fact, link: &MarkdownLink) -> Option<LinkChange> {
+        let own = fact.from.path.as_str();
+        if link.target.starts_with('#') {
+            // A heading of this file, which may be an entry of its own now.
+            let section = self.section(own, &link.target)?;
+            let is_own = section_of(own, &fact.key) == section_of(own, section);
+            return (!is_own && can_be_label(fact, link)).then(|| LinkChange::Wiki(section.clone()));
+        }
+        let (path, behind) = path_of_target(own.rsplit_once('/').map_or("", |(folder, _)| folder), &link.target)?;
+        let file = unescaped(&path);
+        let files = [file.to_string(), format!("{file}.md")];
+        if let Some(file) = files.into_iter().find(|file| self.paths.contains(file))
+            && link.whole.is_some()
+            && can_be_label(fact, link)
+            && can_be_target(&file)
+        {
+            let behind = if can_be_target(behind.trim_start_matches('#')) { behind } else { "" };
+            let section = self.section(&file, behind).cloned();
+            return Some(LinkChange::Wiki(section.unwrap_or_else(|| file + behind)));
+        }
+        fact.is_in_project().then(|| LinkChange::Target(format!("{TO_PROJECT}{}{behind}", escaped_target(&path))))
+    }
+
+    /// Returns the name of the section of a file that a `#heading` means, if it is an entry of its own.
+    fn section(&self, path: &str, heading: &str) -> Option<&String> {
+        let section = self.sections.get(&(path.to_owned(), letters(&unescaped(heading))))?;
+        can_be_target(section.strip_prefix(path)?.trim_start_matches('#')).then_some(section)
+    }
+}
+
+/// Returns the section of a file that a name or a key of it says.
+fn section_of<'a>(path: &str, name: &'a str) -> Option<&'a str> {
+    name.strip_prefix(path)?.split_once('#').map(|(_, section)| section)
+}
+
+/// Returns whether a `[[…]]` can show the text of a link.
+fn can_be_label(fact: &Fact, link: &MarkdownLink) -> bool {
+    fact.knowledge.body.get(link.text.clone()).is_some_and(|text| !text.contains(['[', ']', '|']))
+}
+
+/// Returns whether a path or a heading can be in the target of a `[[…]]`.
+fn can_be_target(text: &str) -> bool {
+    !text.contains(['[', ']', '|', '#', '\\'])
+}
