@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::gathered::{CoveredPlace, SourceContent};
+use super::gathered::{CoveredPath, CoveredPlace, SourceContent};
+use super::project;
 use super::report::{ImportOrigin, ImportReport};
 use super::request::{ImportInput, ImportRequest};
-use super::sources::{ImportSource, file_name};
+use super::sources::{ImportSource, SourceRow, file_name};
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::entry::outline::headings;
+use crate::entry::path::is_project_path;
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{Folder, SourceFiles, Unreadable};
 use crate::text::{fold, own_block};
@@ -38,7 +40,7 @@ pub(super) struct ImportFile {
     /// frontmatter.
     pub(super) text: String,
     pub(super) fields: Fields,
-    /// The folder that it is in, below the one that was read; empty if it is directly in that one.
+    /// The folder that it is in, below the one that was read: without the usual place, where it is in one.
     pub(super) folder: String,
     /// The number of lines before the text.
     pub(super) n_before: u32,
@@ -75,6 +77,13 @@ impl ImportFile {
         // A tag has no comma.
         let folder = Some(self.folder.replace(',', " ")).filter(|folder| !folder.is_empty());
         folder.into_iter().chain(self.list("tags")).collect()
+    }
+
+    /// Returns the folder of the project around the usual place that it is in; `None` if that is the whole project, or it
+    /// is in none. It is about the files of that folder.
+    pub(super) fn around(&self, source: ImportSource) -> Option<&str> {
+        let (around, _) = source.row().split_at_place(&self.path)?;
+        Some(around).filter(|around| is_project_path(around))
     }
 
     /// Returns the origin of all of it.
@@ -271,13 +280,9 @@ pub(super) fn texts(
             let folder = folder.canonicalize().unwrap_or(folder);
             content.report.searched.push(folder.display().to_string());
             let Ok(open) = Folder::open(&folder) else { return Ok(Vec::new()) };
-            Ok(read_all(&open, "", &mark_of(&folder), open.files(&row.wanted), content))
+            Ok(read_all(&open, ("", &mark_of(&folder)), row, open.files(&row.wanted), content))
         }
-        ImportInput::UsualPlace(_) => {
-            let root = workspace.root();
-            let folder = Folder::open(root).io("open", root)?;
-            Ok(row.places.iter().flat_map(|place| usual_texts(&folder, place, row.wanted, content)).collect())
-        }
+        ImportInput::UsualPlace(_) => project::usual_texts(workspace, request.source, content),
         ImportInput::Path(path) => {
             let named = NamedPath::find(workspace, path)?;
             if named.full.is_dir() {
@@ -285,7 +290,7 @@ pub(super) fn texts(
                 let prefix = if named.shown.is_empty() { String::new() } else { named.shown + "/" };
                 let (prefix, mark) =
                     if named.is_in_project { (prefix, String::new()) } else { (String::new(), mark_of(&named.full)) };
-                return Ok(read_all(&folder, &prefix, &mark, folder.files(&row.wanted), content));
+                return Ok(read_all(&folder, (&prefix, &mark), row, folder.files(&row.wanted), content));
             }
             let bytes = named.read(path, MAX_FILE)?;
             content.report.read.push(named.shown.clone());
@@ -294,7 +299,7 @@ pub(super) fn texts(
                 Error::invalid(format!("`{}`", path.display()), reason)
             })?;
             let mark = named.full.parent().filter(|_| !named.is_in_project).map(mark_of).unwrap_or_default();
-            content.covered.push(CoveredPlace { path: named.shown.clone(), mark: mark.clone() });
+            content.covered.push(CoveredPlace { path: CoveredPath::File(named.shown.clone()), mark: mark.clone() });
             Ok(vec![ImportFile::new(named.shown.clone(), named.shown + &mark, text)])
         }
         ImportInput::Text(bytes) => {
@@ -304,32 +309,6 @@ pub(super) fn texts(
             let text = text_of(bytes.clone()).ok_or_else(|| Error::invalid(STANDARD_INPUT, "it is not UTF-8"))?;
             content.report.read.push(STANDARD_INPUT.to_owned());
             Ok(vec![ImportFile::new(STANDARD_INPUT.to_owned(), String::new(), text)])
-        }
-    }
-}
-
-/// Reads the file, or the wanted files of the folder, in a usual place.
-fn usual_texts(root: &Folder, place: &str, wanted: fn(&str) -> bool, content: &mut SourceContent) -> Vec<ImportFile> {
-    content.report.searched.push(place.to_owned());
-    let prefix = format!("{place}/");
-    match root.descend(place).map_err(Unreadable::from) {
-        Ok(folder) => {
-            let found = folder.files(&|path| wanted(&format!("{prefix}{path}")));
-            read_all(&folder, &prefix, "", found, content)
-        }
-        Err(Unreadable::Missing) if root.has(place) => {
-            let found = SourceFiles { paths: vec![place.to_owned()], left_out: Vec::new() };
-            read_files(root, "", "", found, content)
-        }
-        Err(Unreadable::Missing) => {
-            for path in [place.to_owned(), prefix] {
-                content.covered.push(CoveredPlace { path, mark: String::new() });
-            }
-            Vec::new()
-        }
-        Err(unreadable) => {
-            content.report.skip(ImportOrigin::file(place), reason_of(&unreadable));
-            Vec::new()
         }
     }
 }
@@ -373,23 +352,23 @@ fn mark_of(folder: &Path) -> String {
 }
 
 /// Reads the found files of a folder, and notes that all of it was read.
-fn read_all(
+pub(super) fn read_all(
     folder: &Folder,
-    prefix: &str,
-    mark: &str,
+    (prefix, mark): (&str, &str),
+    row: &SourceRow,
     found: SourceFiles,
     content: &mut SourceContent,
 ) -> Vec<ImportFile> {
-    content.covered.push(CoveredPlace { path: prefix.to_owned(), mark: mark.to_owned() });
-    read_files(folder, prefix, mark, found, content)
+    content.covered.push(CoveredPlace { path: CoveredPath::Below(prefix.to_owned()), mark: mark.to_owned() });
+    read_files(folder, (prefix, mark), row, found, content)
 }
 
 /// Reads the found files of a folder; what cannot be read is left out. In messages their paths come after `prefix`, in
 /// keys `mark` comes after their paths.
-fn read_files(
+pub(super) fn read_files(
     folder: &Folder,
-    prefix: &str,
-    mark: &str,
+    (prefix, mark): (&str, &str),
+    row: &SourceRow,
     found: SourceFiles,
     content: &mut SourceContent,
 ) -> Vec<ImportFile> {
@@ -403,11 +382,15 @@ fn read_files(
         let text = read.and_then(|bytes| text_of(bytes).ok_or_else(|| "it is not UTF-8".to_owned()));
         match text {
             Ok(text) => {
-                let below = path.rsplit_once('/').map_or("", |(below, _)| below).to_owned();
-                let path = format!("{prefix}{path}");
-                content.report.read.push(path.clone());
-                content.covered.push(CoveredPlace { path: path.clone(), mark: mark.to_owned() });
-                files.push(ImportFile { folder: below, ..ImportFile::new(path.clone(), path + mark, text) });
+                let below = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+                let full = format!("{prefix}{path}");
+                content.report.read.push(full.clone());
+                content.covered.push(CoveredPlace { path: CoveredPath::File(full.clone()), mark: mark.to_owned() });
+                let topic = match row.split_at_place(&full) {
+                    Some((around, rest)) => format!("{around}/{}", below(rest)).trim_matches('/').to_owned(),
+                    None => below(path),
+                };
+                files.push(ImportFile { folder: topic, ..ImportFile::new(full.clone(), full + mark, text) });
             }
             Err(reason) => content.report.skip(shown(path), reason),
         }

@@ -134,15 +134,14 @@ impl ImportRequest {
     pub(super) fn check_input(&self) -> Result<()> {
         let source = self.source;
         match &self.input {
-            ImportInput::Text(_) if source.has_usual_place() => {
+            ImportInput::Text(_) if !matches!(source, ImportSource::Jsonl | ImportSource::Export) => {
                 let word = source.as_str();
                 let reason =
                     format!("`-` is for `jsonl` and `export`, and {word} reads files: name a file or a folder");
                 Err(Error::invalid("PATH", reason))
             }
             ImportInput::UsualPlace(_) if !source.has_usual_place() => {
-                let what = if source == ImportSource::Jsonl { "JSON Lines have" } else { "an export has" };
-                let reason = format!("{what} no usual place: name a file, or `-` for standard input");
+                let reason = "an export has no usual place: name a file, or `-` for standard input";
                 Err(Error::invalid("PATH", reason))
             }
             _ => Ok(()),

@@ -2,7 +2,7 @@
 
 use super::Memory;
 use crate::error::Result;
-use crate::import_export::{self, ExportStream, ImportReport, ImportRequest};
+use crate::import_export::{self, ExportStream, ImportReport, ImportRequest, ImportSource};
 
 impl Memory {
     /// Imports what another program remembers, or an export. An import that is repeated changes nothing, and one that was
@@ -28,6 +28,12 @@ impl Memory {
             report.problems.extend(self.semantic.embed_written(&self.workspace, &written));
         }
         Ok(report)
+    }
+
+    /// Returns what an import of each source from its usual places would do, and imports nothing. The source and the
+    /// input of the request do not count, except for the folders of agents.
+    pub fn importable(&self, request: &ImportRequest) -> Vec<(ImportSource, Result<ImportReport>)> {
+        import_export::importable(&self.workspace, &self.semantic, request)
     }
 
     /// Returns all of the memory as JSON Lines, for [`ImportSource::Export`](super::ImportSource::Export): knowledge,

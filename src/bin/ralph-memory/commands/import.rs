@@ -169,9 +169,9 @@ fn sources_hint() -> String {
 fn show_importable(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let (mut found, mut problems) = (Vec::new(), Vec::new());
-    for source in ImportSource::ALL.iter().copied().filter(|source| source.has_usual_place()) {
-        let request = args.request(globals, source, ImportInput::UsualPlace(agent_folders()));
-        match memory.import(&ImportRequest { dry_run: true, ..request }) {
+    let request = args.request(globals, ImportSource::Sections, ImportInput::UsualPlace(agent_folders()));
+    for (source, answer) in memory.importable(&request) {
+        match answer {
             Ok(report) if report.items.is_empty() => {}
             Ok(report) => found.push((source, report)),
             Err(error) => {
