@@ -47,9 +47,9 @@ const FILES: [&str; 3] = ["files", "paths", "citations"];
 /// How deep in a document the objects are searched for.
 const MAX_DEPTH: usize = 4;
 
-/// An object of a file, before its fields are read.
+/// An object of a file, before its fields are read, or why a line has none.
 struct JsonRecord {
-    object: Value,
+    object: std::result::Result<Value, String>,
     /// Its name in the object around it.
     name: Option<String>,
     line: Option<u32>,
@@ -68,10 +68,11 @@ fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &
     let mut records = Vec::new();
     read_records(file, request, &mut records, content);
     let mut relations: HashMap<String, Vec<String>> = HashMap::new();
-    for (from, relation) in records.iter().filter_map(|record| relation(&record.object)) {
+    let relation_of = |record: &JsonRecord| record.object.as_ref().ok().and_then(relation);
+    for (from, relation) in records.iter().filter_map(relation_of) {
         relations.entry(from).or_default().push(relation);
     }
-    for record in records.iter().filter(|record| relation(&record.object).is_none()) {
+    for record in records.iter().filter(|record| relation_of(record).is_none()) {
         let from = ImportOrigin { line: record.line, ..file.origin() };
         match fact(root, record, file, &relations, request) {
             Ok(fact) => content.add(Fact { from, ..fact }),
@@ -102,11 +103,8 @@ fn read_records(
         }
         _ => {
             for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-                let at = u32::try_from(index + 1).ok();
-                match object_of(line) {
-                    Ok(object) => records.push(JsonRecord { object, name: None, line: at }),
-                    Err(reason) => content.report.skip(ImportOrigin { line: at, ..file.origin() }, reason),
-                }
+                let line_number = u32::try_from(index + 1).ok();
+                records.push(JsonRecord { object: object_of(line), name: None, line: line_number });
             }
         }
     }
@@ -141,7 +139,7 @@ fn add_records(
             let is_item = name.is_none();
             if is_record(fields, request) || is_item && records.len() == before {
                 let line = (depth == 0).then_some(1);
-                records.push(JsonRecord { object: value.clone(), name: name.map(str::to_owned), line });
+                records.push(JsonRecord { object: Ok(value.clone()), name: name.map(str::to_owned), line });
             }
         }
         Value::Array(items) => {
@@ -196,7 +194,7 @@ fn fact(
     relations: &HashMap<String, Vec<String>>,
     request: &ImportRequest,
 ) -> std::result::Result<Fact, String> {
-    let (object, fields) = (&record.object, &request.fields);
+    let (object, fields) = (record.object.as_ref().map_err(Clone::clone)?, &request.fields);
     let body = match &fields.body {
         Some(name) => body_of(at(object, name)),
         None => BODIES.iter().find_map(|name| body_of(at(object, name))),

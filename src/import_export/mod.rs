@@ -16,6 +16,7 @@ mod gathered;
 mod jsonl;
 mod kinds;
 mod markdown;
+mod okf;
 mod past;
 mod project;
 mod provenance;
@@ -42,6 +43,8 @@ use write::in_one_write;
 
 pub use export::ExportStream;
 pub(crate) use export::export;
+pub use okf::OkfReport;
+pub(crate) use okf::export_okf;
 pub use report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 pub use request::{AgentFolders, ImportInput, ImportRequest, JsonlFields};
 pub use sources::ImportSource;

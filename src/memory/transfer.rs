@@ -1,8 +1,10 @@
 //! Imports and exports.
 
+use std::path::Path;
+
 use super::Memory;
 use crate::error::Result;
-use crate::import_export::{self, ExportStream, ImportReport, ImportRequest, ImportSource};
+use crate::import_export::{self, ExportStream, ImportReport, ImportRequest, ImportSource, OkfReport};
 
 impl Memory {
     /// Imports what another program remembers, or an export. An import that is repeated changes nothing, and one that was
@@ -45,5 +47,15 @@ impl Memory {
     /// [`Error::Io`](crate::Error::Io) where a folder cannot be listed.
     pub fn export(&self) -> Result<ExportStream<'_>> {
         import_export::export(&self.workspace)
+    }
+    /// Writes the live knowledge to a new or empty folder, in the Open Knowledge Format: a markdown file for each entry, and
+    /// `index.md`, which lists them. [`ImportSource::MemoryBank`](super::ImportSource::MemoryBank) reads it back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`](crate::Error::Unusable) where the folder is not empty, and [`Error::Io`](crate::Error::Io) where
+    /// it cannot be written.
+    pub fn export_okf(&self, folder: &Path) -> Result<OkfReport> {
+        import_export::export_okf(&self.workspace, folder)
     }
 }
