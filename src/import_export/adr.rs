@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
-use super::files::{self, ImportFile};
+use super::files::ImportFile;
+use super::find;
 use super::gathered::{Fact, SourceContent};
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
@@ -41,7 +42,7 @@ struct DecisionRecord {
 /// Finds decision records, those that are replaced before those that replace them.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
     let mut records = Vec::new();
-    files::each_file(workspace, request, content, &mut |file, _| records.push(record(request, file)))?;
+    find::each_file(workspace, request, content, &mut |file, _| records.push(record(request, file)))?;
     records.sort_by(|one, other| (one.number, &one.path).cmp(&(other.number, &other.path)));
     let place = |record: &DecisionRecord, number: u32| (record.project.clone(), number);
     let keys: HashMap<(String, u32), String> =

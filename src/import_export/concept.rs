@@ -13,6 +13,7 @@ use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::headings;
 use crate::entry::path::is_project_path;
 use crate::entry::{Source, parse_time};
+use crate::text::lines::each_once;
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
@@ -43,6 +44,7 @@ pub(super) fn about(workspace: &Workspace, request: &ImportRequest, file: &Impor
     let mut files: Vec<String> = FILES.into_iter().flat_map(|key| file.list(key)).collect();
     files.retain(|path| is_project_path(path));
     files.extend(EVIDENCE.into_iter().flat_map(|key| paths_in(workspace.root(), file.fields.get(key))));
+    let mut files = each_once(files, str::to_owned);
     if files.is_empty() {
         files.extend(file.around(request.source).map(|folder| format!("{folder}/**")));
     }
@@ -168,9 +170,8 @@ pub(super) fn reserved(file: &ImportFile) -> Option<&'static str> {
         }
         "log" if file.fields.is_empty() => {
             let is_date = |title: &str| parse_time(title.get(..10).unwrap_or_default()).is_some();
-            let of_days = headings(&file.text).into_iter().filter(|heading| heading.level == 2);
-            let is_log =
-                lines.all(|line| line.starts_with("* **")) && of_days.map(|day| is_date(&day.title)).all(|is| is);
+            let mut of_days = headings(&file.text).into_iter().filter(|heading| heading.level == 2);
+            let is_log = lines.all(|line| line.starts_with("* **")) && of_days.all(|day| is_date(&day.title));
             is_log.then_some("it only says what changed when")
         }
         _ => None,

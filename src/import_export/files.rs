@@ -1,4 +1,4 @@
-//! Finds and reads the files of a source.
+//! Reads the files of a source.
 
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,9 +8,7 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::gathered::{CoveredPath, CoveredPlace, SourceContent};
-use super::project;
 use super::report::{ImportOrigin, ImportReport};
-use super::request::{ImportInput, ImportRequest};
 use super::sources::{ImportSource, SourceRow, file_name};
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
@@ -22,12 +20,9 @@ use crate::text::{fold, own_block};
 use crate::workspace::Workspace;
 
 /// The largest file that is read whole, in bytes.
-const MAX_FILE: usize = 4 * 1024 * 1024;
+pub(super) const MAX_FILE: usize = 4 * 1024 * 1024;
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
-
-/// Reads what a file of a source says.
-pub(super) type FileReader = fn(&Workspace, &ImportRequest, &ImportFile, &mut SourceContent);
 
 /// A text file of a source.
 #[derive(Debug)]
@@ -116,7 +111,7 @@ impl ImportFile {
     /// # Errors
     ///
     /// Why the frontmatter cannot be read.
-    fn split(&mut self, report: &mut ImportReport) -> std::result::Result<(), &'static str> {
+    pub(super) fn split(&mut self, report: &mut ImportReport) -> std::result::Result<(), &'static str> {
         match own_block(&self.text) {
             Ok(Some(block)) => {
                 let lines = "\n".repeat(self.text[block.clone()].matches('\n').count());
@@ -249,76 +244,12 @@ fn generated_block(text: &str, start: usize) -> Option<(Range<usize>, String)> {
     })
 }
 
-/// Reads the files of a source one after another with their frontmatter split off. What was read and what was left out is
-/// noted.
-pub(super) fn each_file(
-    workspace: &Workspace,
-    request: &ImportRequest,
-    content: &mut SourceContent,
-    read: &mut dyn FnMut(&ImportFile, &mut SourceContent),
-) -> Result<()> {
-    for mut file in texts(workspace, request, content)? {
-        match file.split(&mut content.report) {
-            Ok(()) => read(&file, content),
-            Err(reason) => content.report.skip(file.origin(), reason),
-        }
-    }
-    Ok(())
-}
-
-/// Reads the files of a source: those that a person named, else those in its usual places.
-pub(super) fn texts(
-    workspace: &Workspace,
-    request: &ImportRequest,
-    content: &mut SourceContent,
-) -> Result<Vec<ImportFile>> {
-    let row = request.source.row();
-    match &request.input {
-        ImportInput::UsualPlace(folders) if request.source == ImportSource::ClaudeMemory => {
-            let Some(project) = folders.claude_project(workspace.root()) else { return Ok(Vec::new()) };
-            let folder = project.join("memory");
-            let folder = folder.canonicalize().unwrap_or(folder);
-            content.report.searched.push(folder.display().to_string());
-            let Ok(open) = Folder::open(&folder) else { return Ok(Vec::new()) };
-            Ok(read_all(&open, ("", &mark_of(&folder)), row, open.files(&row.wanted), content))
-        }
-        ImportInput::UsualPlace(_) => project::usual_texts(workspace, request.source, content),
-        ImportInput::Path(path) => {
-            let named = NamedPath::find(workspace, path)?;
-            if named.full.is_dir() {
-                let folder = Folder::open(&named.full).io("open", path)?;
-                let prefix = if named.shown.is_empty() { String::new() } else { named.shown + "/" };
-                let (prefix, mark) =
-                    if named.is_in_project { (prefix, String::new()) } else { (String::new(), mark_of(&named.full)) };
-                return Ok(read_all(&folder, (&prefix, &mark), row, folder.files(&row.wanted), content));
-            }
-            let bytes = named.read(path, MAX_FILE)?;
-            content.report.read.push(named.shown.clone());
-            let text = text_of(bytes).ok_or_else(|| {
-                let reason = "it is not UTF-8; save it as UTF-8, and import again";
-                Error::invalid(format!("`{}`", path.display()), reason)
-            })?;
-            let mark = named.full.parent().filter(|_| !named.is_in_project).map(mark_of).unwrap_or_default();
-            content.covered.push(CoveredPlace { path: CoveredPath::File(named.shown.clone()), mark: mark.clone() });
-            Ok(vec![ImportFile::new(named.shown.clone(), named.shown + &mark, text)])
-        }
-        ImportInput::Text(bytes) => {
-            if bytes.len() > MAX_FILE {
-                return Err(Error::invalid(STANDARD_INPUT, "it is over the limit of 4 MiB; split it"));
-            }
-            let text = text_of(bytes.clone()).ok_or_else(|| Error::invalid(STANDARD_INPUT, "it is not UTF-8"))?;
-            content.report.read.push(STANDARD_INPUT.to_owned());
-            Ok(vec![ImportFile::new(STANDARD_INPUT.to_owned(), String::new(), text)])
-        }
-    }
-}
-
 /// A file or a folder that a person named. They may name a link; links below it are not followed.
 pub(super) struct NamedPath {
     pub(super) full: PathBuf,
     /// Its path in the project if it is there, else its name.
     pub(super) shown: String,
-    is_in_project: bool,
+    pub(super) is_in_project: bool,
 }
 
 impl NamedPath {
@@ -347,7 +278,7 @@ impl NamedPath {
 
 /// Returns the mark of a folder outside of the project. Files of the same name in the folders of two people, or of two
 /// projects, have different keys, and the name of the folder, which reveals who someone is, is in no entry.
-fn mark_of(folder: &Path) -> String {
+pub(super) fn mark_of(folder: &Path) -> String {
     format!("@{:08x}", xxh3_64(folder.as_os_str().as_bytes()) >> 32)
 }
 
@@ -410,7 +341,7 @@ pub(super) fn reason_of(unreadable: &Unreadable) -> String {
 }
 
 /// Returns the text of a file, without a byte order mark and with `\n` at the ends of lines; `None` if it is not UTF-8.
-fn text_of(bytes: Vec<u8>) -> Option<String> {
+pub(super) fn text_of(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Some(text.replace("\r\n", "\n"))

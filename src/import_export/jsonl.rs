@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::concept::paths_in;
-use super::files::{self, ImportFile};
+use super::files::ImportFile;
+use super::find;
 use super::gathered::{Fact, SourceContent};
 use super::kinds::category_or_tag;
 use super::provenance::hash_of;
@@ -57,7 +58,7 @@ struct JsonRecord {
 
 /// Finds the objects of JSON Lines, and of JSON documents.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
-    for file in files::texts(workspace, request, content)? {
+    for file in find::texts(workspace, request, content)? {
         add_facts(workspace.root(), &file, request, content);
     }
     Ok(())
@@ -93,7 +94,7 @@ fn read_records(
     let first = file.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match document {
         Ok(document) if document.is_object() || document.is_array() => {
-            add_records(&document, None, 0, request, records)
+            add_records(&document, None, 0, request, records);
         }
         // A line of JSON Lines is whole.
         Err(error) if first.ends_with(['{', '[', ',']) => {
@@ -173,7 +174,7 @@ fn body_of(value: Option<&Value>) -> Option<String> {
         Value::Number(number) => number.to_string(),
         Value::Array(items) => {
             let texts = items.iter().filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-            texts.map(|text| format!("- {}\n", text.replace('\n', "\n  "))).collect::<String>().trim_end().to_owned()
+            texts.map(|text| ["- ", &text.replace('\n', "\n  ")].concat()).collect::<Vec<_>>().join("\n")
         }
         _ => return None,
     };

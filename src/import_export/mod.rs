@@ -12,6 +12,7 @@ mod claude_memory;
 mod concept;
 mod export;
 mod files;
+mod find;
 mod gathered;
 mod jsonl;
 mod kinds;
@@ -36,7 +37,7 @@ use std::rc::Rc;
 use crate::error::Result;
 use crate::search::semantic::SemanticMemory;
 use crate::workspace::Workspace;
-use files::FileReader;
+use find::FileReader;
 use gathered::SourceContent;
 use project::ProjectFiles;
 use write::in_one_write;
@@ -83,7 +84,7 @@ fn import_from(
     request.check_input()?;
     let mut content = SourceContent { project: Rc::clone(project), ..SourceContent::default() };
     let each = |read: FileReader, content: &mut SourceContent| {
-        files::each_file(workspace, request, content, &mut |file, content| read(workspace, request, file, content))
+        find::each_file(workspace, request, content, &mut |file, content| read(workspace, request, file, content))
     };
     match request.source {
         ImportSource::Sections => each(markdown::sections, &mut content)?,

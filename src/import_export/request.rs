@@ -54,7 +54,7 @@ pub enum ImportInput {
     Text(Vec<u8>),
 }
 
-/// Where the fields of JSON Lines are: names, with `.` between those of nested objects. Without one, the names that
+/// Where the fields of JSON objects are: names, with `.` between those of nested objects. Without one, the names that
 /// exports of other memories use are tried.
 ///
 /// ```

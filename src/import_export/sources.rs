@@ -229,9 +229,12 @@ fn is_rule_by_name(name: &str) -> bool {
 
 /// Returns the source in whose usual place a file is, or whose usual place a folder with these `names` is.
 fn by_place(path: &str, names: Option<&[String]>) -> Option<ImportSource> {
-    let is_place = |place: &&str| split_at(path, place).is_some_and(|(_, below)| names.is_none() || below.is_empty());
+    let is_place = |place: &str| match names {
+        None => split_at(path, place).is_some(),
+        Some(_) => path.strip_suffix(place).is_some_and(|around| around.is_empty() || around.ends_with('/')),
+    };
     let found =
-        || ImportSource::ALL.iter().copied().filter(|source| source.row().places.iter().any(|place| is_place(&place)));
+        || ImportSource::ALL.iter().copied().filter(|source| source.row().places.iter().any(|place| is_place(place)));
     match names {
         None => found().find(|source| (source.row().wanted)(path)),
         Some(names) => {

@@ -80,7 +80,7 @@ fn what_a_folder_has_is_about_the_folder() {
         ("calls", &["tags: [rules, packages/web]", "files: [\"packages/web/src/**\"]"]),
         ("all-of-it", &["files: [\"packages/web/**\"]"]),
         ("ports", &["tags: [packages/api/ops]", "files: [\"packages/api/**\"]", "source: agent"]),
-        ("deploys", &["tags: [Areas]", "source: human"]),
+        ("deploys", &["tags: [areas]", "source: human"]),
         ("pool", &["source: agent"]),
         // Each package counts its decisions from 1.
         ("use-a-queue", &["supersedes: [knowledge/use-cron]", "source: human"]),
@@ -221,7 +221,7 @@ fn an_export_in_the_open_format_is_taken_back() {
         "---\ntitle: Linked\ntags: [x]\n---\n\nSee [[Ports: all|ports]], [[raw]] and [[nothing]].\n",
     );
     base.run(["export", "okf", "out"]).says(0, "wrote 5 entries to out");
-    base.run(["export", "okf", "out"]).says(1, "`out` is not empty");
+    base.run(["export", "okf", "out"]).says(2, "`out` is not empty");
     base.run(["export", "okf"]).says(2, "DIR");
     assert_eq!(
         base.files("out"),

@@ -28,7 +28,7 @@ const MAX_NAMED: usize = 5;
 
 /// Import what other programs remember: instructions, rules, decisions, notes, past sessions
 ///
-/// Without arguments, it shows what there is to import, and imports nothing. Given only a file or a folder, it
+/// Without arguments, it shows what there is to import in the project and its subfolders, and imports nothing. Given only a file or a folder, it
 /// recognises the source: `CLAUDE.md` has sections, `docs/adr` has decisions.
 ///
 /// Each entry says in its `details` where it comes from, so a repeated import changes nothing. If the source has changed
