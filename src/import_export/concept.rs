@@ -38,9 +38,11 @@ pub(super) fn about(workspace: &Workspace, request: &ImportRequest, file: &Impor
         word => word.map_or((None, None), category_or_tag),
     };
     let tags = if is_own { file.list("tags") } else { file.tags() };
-    let tags: Vec<String> = tags.into_iter().chain(tag).collect();
-    let place = file.path.rsplit('/').nth(1).map(|place| place.trim_start_matches('.').replace(',', " "));
-    let place = place.filter(|place| !place.is_empty()).unwrap_or_else(|| "notes".to_owned());
+    let mut tags: Vec<String> = tags.into_iter().chain(tag).collect();
+    if tags.is_empty() && !is_own {
+        let place = file.path.rsplit('/').nth(1).map(|place| place.trim_start_matches('.').replace(',', " "));
+        tags.push(place.filter(|place| !place.is_empty()).unwrap_or_else(|| "notes".to_owned()));
+    }
     let mut files: Vec<String> = FILES.into_iter().flat_map(|key| file.list(key)).collect();
     files.retain(|path| is_project_path(path));
     files.extend(EVIDENCE.into_iter().flat_map(|key| paths_in(workspace.root(), file.fields.get(key))));
@@ -55,7 +57,7 @@ pub(super) fn about(workspace: &Workspace, request: &ImportRequest, file: &Impor
         expires_at: file.word(&["stale_after", "expires_at", "expires"]).and_then(parse_time),
         aliases: file.list("aliases").into_iter().chain(file.word(&["permalink"]).map(str::to_owned)).collect(),
         files,
-        ..Knowledge::new("", if tags.is_empty() { vec![place] } else { tags }, "")
+        ..Knowledge::new("", tags, "")
     }
 }
 

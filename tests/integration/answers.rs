@@ -95,7 +95,7 @@ const AFTER: [(&str, i32, &str); 41] = [
     ("tidy", 0, "tidy"),
     ("restore", 0, "restore gone"),
     ("import-list", 0, "import"),
-    ("export-okf", 0, "export okf bundle"),
+    ("export-okf", 1, "export okf bundle"),
     ("import", 0, "import sections --dry-run"),
     ("import", 0, "import sections"),
     ("import", 0, "import sections"),
