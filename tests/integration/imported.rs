@@ -74,6 +74,9 @@ fn what_a_folder_has_is_about_the_folder() {
         let ran = base.run(["import", source]);
         assert_eq!(ran.code, Some(0), "{ran}");
     }
+    // A folder of packets is known by its place, whichever form they have.
+    base.run(["import", ".agent_memory/packets"])
+        .says(0, "1 unchanged; read .agent_memory/packets/pool.json as `jsonl`");
     for (entry, lines) in [
         ("web-tests", &["tags: [guidelines, packages/web]", "files: [\"packages/web/**\"]"][..]),
         ("styles", &["files: [\"packages/web/**\"]"]),
@@ -206,7 +209,7 @@ fn kept(base: &TestBase) -> Vec<Value> {
 #[test]
 fn an_export_in_the_open_format_is_taken_back() {
     let base = TestBase::new();
-    let long = format!("## One\n\n{0}\n\n## Two\n\n{0}\n\n## Three\n\n{0}", "many words here ".repeat(200));
+    let long = format!("## One\n\n{0}\n\n## Two\n\n{0}\n\n## Three\n\n{0}", "many words here ".repeat(200).trim_end());
     for (path, text) in [
         ("ports.md", "---\ntitle: \"Ports: all\"\ntags: [net]\ncategory: recipe\nstatus: proposed\nfiles: [src/net.rs, \"src/**/*.ts\"]\nsource: agent\n---\n\n8080\n".to_owned()),
         ("ops/index.md", "---\ntitle: Ops\ntags: [ops, b]\nimportance: 70\n---\n\nAGENTS.md is generated.\n".to_owned()),
