@@ -34,8 +34,9 @@ struct Names {
 /// Finds the attempts of a database.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
     let Some((database, shown)) = database(workspace, request, content)? else { return Ok(()) };
-    let tables = SqlTables::open(&database)?;
-    let Some(journal) = tables.rows("journal")? else {
+    let tables = SqlTables::open(database, "ralph")?;
+    let all = |table: &str| tables.rows(table, "*", "TRUE");
+    let Some(journal) = all("journal")? else {
         return Err(Error::Unusable {
             message: format!("`{shown}` has no table `journal`"),
             hint: "ralph keeps a journal since its schema 3; run the newest ralph once, and import again".to_owned(),
@@ -44,13 +45,12 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
     content.report.read.push(shown.clone());
     let id_and = |row: &SqlRow, name: &str| Some((text(row, "id")?, text(row, name)?));
     let names = Names {
-        tasks: tables
-            .rows("tasks")?
+        tasks: all("tasks")?
             .iter()
             .flatten()
             .filter_map(|row| id_and(row, "title").map(|(id, title)| (id, (title, text(row, "feature_id")))))
             .collect(),
-        features: tables.rows("features")?.iter().flatten().filter_map(|row| id_and(row, "name")).collect(),
+        features: all("features")?.iter().flatten().filter_map(|row| id_and(row, "name")).collect(),
     };
     for (index, row) in journal.iter().enumerate() {
         let place = text(row, "id").unwrap_or_else(|| (index + 1).to_string());

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 ///
 /// ```
 /// use ralph_memory::memory::AgentFolders;
-/// let folders = AgentFolders { claude: Some("/home/dev/.claude".into()), codex: None };
+/// let folders = AgentFolders { claude: Some("/home/dev/.claude".into()), ..AgentFolders::default() };
 /// assert!(folders.codex.is_none());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct AgentFolders {
     pub claude: Option<PathBuf>,
     /// Codex's, mostly `~/.codex`.
     pub codex: Option<PathBuf>,
+    /// The folder in which opencode keeps its data, mostly `~/.local/share/opencode`, or its database.
+    pub opencode: Option<PathBuf>,
 }
 
 impl AgentFolders {

@@ -1,18 +1,24 @@
-//! Finds past sessions of Claude Code and Codex, and reads what a transcript does not have: when, where, and for what.
+//! Finds past sessions of Claude Code, Codex and opencode, and reads what a transcript does not have: when, where, and for
+//! what.
 
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, UNIX_EPOCH};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use super::files;
+use super::opencode::{OpencodeStore, StoredSession};
 use super::report::{ImportOrigin, ImportReport};
 use super::request::{ImportInput, ImportRequest};
-use super::sources::{file_name, has_extension};
-use crate::agent_output::transcript::{Format, MAX_LINE};
-use crate::entry::parse_time;
+use super::session_events::{EventSession, folder_of, session_of, time, time_of};
+use super::sources::{ImportSource, file_name, is_database, is_opencode_database};
+use crate::agent_output::transcript::{Format, MAX_LINE, Reader, Transcript};
 use crate::error::{IoContext as _, Result};
 use crate::recording::session_run;
 use crate::sessions::prompt_in;
@@ -22,11 +28,12 @@ use crate::workspace::Workspace;
 
 /// How many sessions are looked at: the newest by the names of their files.
 const MAX_SESSIONS: usize = 5_000;
+/// How many streams a file may have.
+const MAX_STREAMS: usize = 500;
 /// How much of a prompt is kept, in bytes.
 const MAX_PROMPT: usize = 4_096;
 
 /// A past session.
-#[derive(Debug)]
 pub(super) struct ClientSession {
     pub(super) format: Format,
     pub(super) id: String,
@@ -36,13 +43,24 @@ pub(super) struct ClientSession {
     pub(super) ended: DateTime<Utc>,
     /// The first thing that a person asked for.
     pub(super) prompt: Option<String>,
+    events: SessionEvents,
 }
 
-/// A file that may have a session.
-pub(super) struct SessionFile {
-    folder: Folder,
+/// Where the events of a session are.
+enum SessionEvents {
+    /// In the client's own file.
+    File(Rc<SessionFile>),
+    /// In these bytes of a file, beside events of other sessions.
+    Stream(Rc<SessionFile>, Range<u64>),
+    /// Among the messages that opencode keeps.
+    Messages(Rc<OpencodeStore>),
+}
+
+/// A file that may have sessions.
+struct SessionFile {
+    folder: Rc<Folder>,
     name: String,
-    pub(super) from: ImportOrigin,
+    from: ImportOrigin,
     /// Whether its place says that it is of this project.
     is_of_project: bool,
 }
@@ -53,44 +71,59 @@ impl SessionFile {
     /// # Errors
     ///
     /// Why it cannot be opened.
-    pub(super) fn open(&self) -> std::result::Result<BufReader<File>, String> {
+    fn open(&self) -> std::result::Result<BufReader<File>, String> {
         self.folder.open_file(&self.name).map(BufReader::new).map_err(|error| files::reason_of(&error.into()))
     }
 }
 
-/// Finds the files of sessions.
+/// Finds the sessions of the project.
 pub(super) fn find(
     workspace: &Workspace,
     request: &ImportRequest,
     report: &mut ImportReport,
-) -> Result<Vec<SessionFile>> {
-    let mut found = Vec::new();
+) -> Result<Vec<ClientSession>> {
+    let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
+    let mut finder = SessionFinder { roots: [&root, workspace.root()], report, found: Vec::new() };
     match &request.input {
         // Refused before.
         ImportInput::Text(_) => {}
         ImportInput::Path(path) => {
             let full = path.canonicalize().io("read", path)?;
             if full.is_dir() {
-                below(&full, true, report, &mut found);
+                finder.opencode(&full);
+                finder.below(&full, true);
+            } else if is_database(&full.to_string_lossy()) {
+                finder.database(full)?;
             } else if let (Some(parent), Some(name)) = (full.parent(), full.file_name().and_then(|name| name.to_str()))
             {
-                let folder = Folder::open(parent).io("open", path)?;
-                let from = ImportOrigin::file(name);
-                found.push(SessionFile { folder, name: name.to_owned(), from, is_of_project: true });
+                let (folder, from) = (Rc::new(Folder::open(parent).io("open", path)?), ImportOrigin::file(name));
+                finder.file(SessionFile { folder, name: name.to_owned(), from: from.clone(), is_of_project: true });
+                if finder.found.is_empty() && finder.report.items.is_empty() {
+                    finder.report.skip(from, "it is a session in another folder");
+                }
             }
         }
         ImportInput::UsualPlace(folders) => {
             let claude = folders.claude_project(workspace.root());
             let codex = folders.codex.as_ref().map(|codex| codex.join("sessions"));
-            for folder in claude.iter().chain(&codex) {
-                report.searched.push(folder.display().to_string());
-                below(folder, true, report, &mut found);
+            let usual = claude.iter().map(|claude| (claude, true)).chain(codex.iter().map(|codex| (codex, false)));
+            for (folder, is_of_project) in usual {
+                finder.report.searched.push(folder.display().to_string());
+                finder.below(folder, is_of_project);
             }
             for folder in claude.iter().flat_map(|folder| of_subfolders(folder)) {
-                below(&folder, false, report, &mut found);
+                finder.below(&folder, false);
+            }
+            if let Some(opencode) = &folders.opencode {
+                finder.report.searched.push(opencode.display().to_string());
+                finder.opencode(opencode);
             }
         }
     }
+    // A client may keep a session in two places, and its stream may have been saved.
+    let mut known = HashSet::new();
+    let mut found = finder.found;
+    found.retain(|session| known.insert(session.run_id()));
     Ok(found)
 }
 
@@ -111,81 +144,273 @@ fn of_subfolders(project: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn below(folder: &Path, is_of_project: bool, report: &mut ImportReport, found: &mut Vec<SessionFile>) {
-    let Ok(open) = Folder::open(folder) else { return };
-    // Those of sub-agents are in the session that started them.
-    let wanted = |path: &str| {
-        let name = file_name(path);
-        has_extension(name, "jsonl") && !name.starts_with("agent-") && !path.contains("/subagents/")
-    };
-    let files = open.files(&wanted);
-    for (path, reason) in files.left_out {
-        report.skip(ImportOrigin::file(path), reason);
-    }
-    let over = files.paths.len().saturating_sub(MAX_SESSIONS);
-    for (index, name) in files.paths.into_iter().enumerate() {
-        let from = ImportOrigin::file(&name);
-        if index < over {
-            report.skip(from, format!("it is not one of the newest {MAX_SESSIONS}"));
-        } else if let Ok(folder) = open.descend("") {
-            found.push(SessionFile { folder, name, from, is_of_project });
+/// The sessions so far.
+struct SessionFinder<'a> {
+    /// The names of the project's folder.
+    roots: [&'a Path; 2],
+    report: &'a mut ImportReport,
+    found: Vec<ClientSession>,
+}
+
+impl SessionFinder<'_> {
+    /// Adds those in the files below a folder.
+    fn below(&mut self, folder: &Path, is_of_project: bool) {
+        let Ok(open) = Folder::open(folder) else { return };
+        let is_session_file = ImportSource::Transcripts.row().wanted;
+        // Those of sub-agents are in the session that started them.
+        let wanted = |path: &str| {
+            is_session_file(path) && !file_name(path).starts_with("agent-") && !path.contains("/subagents/")
+        };
+        let files = open.files(&wanted);
+        for (path, reason) in files.left_out {
+            self.report.skip(ImportOrigin::file(path), reason);
         }
+        let over = files.paths.len().saturating_sub(MAX_SESSIONS);
+        let folder = Rc::new(open);
+        for (index, name) in files.paths.into_iter().enumerate() {
+            let from = ImportOrigin::file(&name);
+            if index < over {
+                self.report.skip(from, format!("it is not one of the newest {MAX_SESSIONS}"));
+            } else {
+                self.file(SessionFile { folder: Rc::clone(&folder), name, from, is_of_project });
+            }
+        }
+    }
+
+    /// Adds those in a file.
+    fn file(&mut self, file: SessionFile) {
+        let file = Rc::new(file);
+        match read(&file, &self.roots) {
+            Ok(found) => self.found.extend(found),
+            Err(reason) => self.report.skip(file.from.clone(), reason),
+        }
+    }
+
+    /// Adds those that opencode keeps in its folder, or in its database, which need not be there.
+    fn opencode(&mut self, place: &Path) {
+        if place.is_file() {
+            self.found_database(place.to_owned());
+        }
+        let Ok(folder) = Folder::open(place) else { return };
+        let names = folder.names().into_iter().flatten().filter_map(|name| name.into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| is_opencode_database(name)).collect();
+        names.sort();
+        for name in names {
+            match folder.open_file(&name) {
+                Ok(_) => self.found_database(place.join(name)),
+                Err(error) => self.report.skip(ImportOrigin::file(name), files::reason_of(&error.into())),
+            }
+        }
+        if let Err(error) = self.store(OpencodeStore::Files(folder)) {
+            self.report.skip(ImportOrigin::file("storage"), error.to_string());
+        }
+    }
+
+    /// Adds those in a database that nobody named. If it cannot be read, the others can.
+    fn found_database(&mut self, path: PathBuf) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Err(error) = self.database(path) {
+            self.report.skip(ImportOrigin::file(name), error.to_string());
+        }
+    }
+
+    /// Adds those in a database.
+    fn database(&mut self, path: PathBuf) -> Result<()> {
+        self.store(OpencodeStore::database(path)?)
+    }
+
+    fn store(&mut self, store: OpencodeStore) -> Result<()> {
+        let sessions = store.sessions(&self.roots, self.report)?;
+        let store = Rc::new(store);
+        self.found.extend(sessions.into_iter().map(|session| ClientSession::stored(session, &store)));
+        Ok(())
     }
 }
 
-/// Reads what a session's file says about the session; `None` if that is of another folder, in which case only the
-/// beginning is read.
+/// What a file says about a session so far.
+#[derive(Default)]
+struct ReadSession {
+    session: Option<EventSession>,
+    times: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    folder: Option<String>,
+    prompt: Option<String>,
+    /// From its first event to its last.
+    bytes: Range<u64>,
+}
+
+impl ReadSession {
+    fn is_stream(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.is_stream)
+    }
+
+    fn add(&mut self, event: &Value, end: u64) {
+        if let Some(at) = time_of(event) {
+            self.times = Some((self.times.map_or(at, |(started, _)| started), at));
+        }
+        self.folder = self.folder.take().or_else(|| folder_of(event).map(str::to_owned));
+        self.prompt = self.prompt.take().or_else(|| prompt_in(event).map(cut_prompt));
+        self.bytes.end = end;
+    }
+
+    /// Returns whether it is of one of these folders; `by_default` where nothing says of which it is.
+    fn is_of(&self, roots: &[&Path], by_default: bool) -> bool {
+        let is_below = |folder: &String| roots.iter().any(|root| Path::new(folder).starts_with(root));
+        self.folder.as_ref().map_or(by_default, is_below)
+    }
+}
+
+/// Returns what a file says about sessions of these folders. Of the client's own file of another folder, only the beginning
+/// is read.
 ///
 /// # Errors
 ///
 /// Why there is no session to read.
-pub(super) fn read(file: &SessionFile, roots: &[&Path]) -> std::result::Result<Option<ClientSession>, String> {
+fn read(file: &Rc<SessionFile>, roots: &[&Path]) -> std::result::Result<Vec<ClientSession>, String> {
     let mut from = file.open()?;
-    let (mut session, mut started, mut ended): (Option<(Format, String)>, _, _) = (None, None, None);
-    let (mut prompt, mut cwd) = (None, None);
+    let modified = from.get_ref().metadata().and_then(|metadata| metadata.modified()).ok();
+    let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let modified = modified.and_then(|since| time(&u64::try_from(since.as_millis()).ok()?.into()));
+    let mut sessions = vec![ReadSession::default()];
+    let (mut current, mut end) = (0, 0);
     let mut line = Vec::new();
-    while next_line(&mut from, &mut line).map_err(|error| format!("it cannot be read: {error}"))? {
-        let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let at = event["timestamp"].as_str().and_then(parse_time);
-        started = started.or(at);
-        ended = at.or(ended);
-        cwd = cwd.or_else(|| text(&event["cwd"]).or_else(|| text(&event["payload"]["cwd"])));
-        if cwd.as_ref().is_some_and(|cwd| !roots.iter().any(|root| Path::new(cwd).starts_with(root))) {
-            return Ok(None);
+    loop {
+        let start = end;
+        match next_line(&mut from, &mut line).map_err(|error| format!("it cannot be read: {error}"))? {
+            0 => break,
+            length => end += length,
         }
-        let id = if event["type"] == "session_meta" {
-            text(&event["payload"]["id"]).map(|id| (Format::Codex, id))
-        } else {
-            text(&event["sessionId"]).map(|id| (Format::Claude, id))
+        let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
+        if let Some(session) = session_of(&event) {
+            current = place_of(session, current, start, &mut sessions)?;
+        }
+        let Some(session) = sessions.get_mut(current) else { continue };
+        session.add(&event, end);
+        if !session.is_stream() && !session.is_of(roots, true) {
+            return Ok(Vec::new());
+        }
+    }
+    let is_alone = sessions.len() == 1;
+    let of_project = |session: ReadSession| {
+        let is_of_project = session.is_of(roots, file.is_of_project);
+        let is_stream = session.is_stream();
+        let EventSession { format, id, .. } = session.session?;
+        // A stream need not have times.
+        let (started, ended) = session.times.or(modified.zip(modified).filter(|_| is_stream))?;
+        let heading = (!is_alone).then(|| id.as_str().into());
+        let events = match Rc::clone(file) {
+            file if is_stream => SessionEvents::Stream(file, session.bytes),
+            file => SessionEvents::File(file),
         };
-        session = session.or(id);
-        prompt = prompt.or_else(|| prompt_in(&event).map(|said| said[..floor(said, MAX_PROMPT)].to_owned()));
-    }
-    let Some(((format, id), (started, ended))) = session.zip(started.zip(ended)) else {
-        return Err("it is not a session of Claude Code or Codex".to_owned());
+        let from = ImportOrigin { heading, ..file.from.clone() };
+        Some((is_of_project, ClientSession { format, id, from, started, ended, prompt: session.prompt, events }))
     };
-    // Claude Code has a folder for each project; a file in it need not say where it is from.
-    if cwd.is_none() && (format != Format::Claude || !file.is_of_project) {
-        return Ok(None);
+    let sessions: Vec<(bool, ClientSession)> = sessions.into_iter().filter_map(of_project).collect();
+    if sessions.is_empty() {
+        return Err("it is not a session of Claude Code, Codex or opencode".to_owned());
     }
-    Ok(Some(ClientSession { format, id, from: file.from.clone(), started, ended, prompt }))
+    Ok(sessions.into_iter().filter_map(|(is_of_project, session)| is_of_project.then_some(session)).collect())
 }
 
-/// Reads the next line; one that is too long becomes empty. Returns whether there was one.
-fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+/// Returns the place of a session among those of a file, the last of which was at `current`. The client's own file has one
+/// session, whose events may also name the one that it continues; somebody may have saved several streams to one file.
+///
+/// # Errors
+///
+/// If there are too many.
+fn place_of(
+    session: EventSession,
+    current: usize,
+    start: u64,
+    sessions: &mut Vec<ReadSession>,
+) -> std::result::Result<usize, String> {
+    let Some(known) = sessions.get_mut(current) else { return Ok(current) };
+    let Some(of_known) = &known.session else {
+        (known.session, known.bytes.start) = (Some(session), start);
+        return Ok(current);
+    };
+    if *of_known == session || !of_known.is_stream || !session.is_stream {
+        return Ok(current);
+    }
+    if let Some(place) = sessions.iter().position(|known| known.session.as_ref() == Some(&session)) {
+        return Ok(place);
+    }
+    if sessions.len() == MAX_STREAMS {
+        return Err(format!("it has over {MAX_STREAMS} sessions; split it"));
+    }
+    sessions.push(ReadSession { session: Some(session), bytes: start..start, ..ReadSession::default() });
+    Ok(sessions.len() - 1)
+}
+
+/// Reads the next line; one that is too long becomes empty. Returns how many bytes it has, 0 at the end.
+fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     line.clear();
-    let n_read = std::io::Read::take(&mut *from, MAX_LINE as u64).read_until(b'\n', line)?;
-    if n_read == MAX_LINE && line.last() != Some(&b'\n') {
-        from.skip_until(b'\n')?;
+    let mut length = from.by_ref().take(MAX_LINE as u64).read_until(b'\n', line)?;
+    if length == MAX_LINE && line.last() != Some(&b'\n') {
+        length += from.skip_until(b'\n')?;
         line.clear();
     }
-    Ok(n_read > 0)
+    Ok(length as u64)
+}
+
+fn cut_prompt(said: &str) -> String {
+    said[..floor(said, MAX_PROMPT)].to_owned()
 }
 
 impl ClientSession {
+    fn stored(session: StoredSession, store: &Rc<OpencodeStore>) -> ClientSession {
+        let StoredSession { id, title, from, started, ended, .. } = session;
+        let (prompt, events) = (Some(cut_prompt(&title)), SessionEvents::Messages(Rc::clone(store)));
+        ClientSession { format: Format::Opencode, id, from, started, ended, prompt, events }
+    }
+
     /// Returns the name of its run, which hooks use as well, so that it is never recorded twice.
     pub(super) fn run_id(&self) -> String {
-        session_run(if self.format == Format::Codex { "codex" } else { "claude" }, &self.id)
+        let client = match self.format {
+            Format::Codex => "codex",
+            Format::Opencode => "opencode",
+            _ => "claude",
+        };
+        session_run(client, &self.id)
     }
+
+    /// Reads its events, and what they say about the session itself.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be read.
+    pub(super) fn read(&mut self, mut reader: Reader) -> std::result::Result<Transcript, String> {
+        match &self.events {
+            SessionEvents::File(file) => reader.read(file.open()?).map_err(|error| error.to_string()),
+            SessionEvents::Stream(file, bytes) => {
+                push_stream(&mut reader, file.open()?, bytes, &self.id).map_err(|error| error.to_string())?;
+                let transcript = reader.finish();
+                // No event has the time of the beginning.
+                let lasted = transcript.duration_secs.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                let lasted = lasted.and_then(|lasted| TimeDelta::from_std(lasted).ok());
+                let started = lasted.and_then(|lasted| self.ended.checked_sub_signed(lasted));
+                self.started = started.map_or(self.started, |started| started.min(self.started));
+                Ok(transcript)
+            }
+            SessionEvents::Messages(store) => {
+                let (transcript, prompt) = store.transcript(&self.id, reader)?;
+                self.prompt = prompt.as_deref().map(cut_prompt).or(self.prompt.take());
+                Ok(transcript)
+            }
+        }
+    }
+}
+
+/// Reads the events of one session in these bytes of a file. An event that names no session is of the one before it.
+fn push_stream(reader: &mut Reader, mut from: BufReader<File>, bytes: &Range<u64>, id: &str) -> io::Result<()> {
+    from.seek(SeekFrom::Start(bytes.start))?;
+    let mut from = from.take(bytes.end - bytes.start);
+    let (mut line, mut is_own) = (Vec::new(), true);
+    while next_line(&mut from, &mut line)? > 0 {
+        let session = serde_json::from_slice::<Value>(&line).ok().and_then(|event| session_of(&event));
+        is_own = session.map_or(is_own, |session| session.id == id);
+        if is_own {
+            reader.push(&line);
+        }
+    }
+    Ok(())
 }

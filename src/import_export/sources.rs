@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::session_events::session_of;
 use crate::store::Folder;
 use crate::text::choice;
 
@@ -45,7 +46,7 @@ pub enum ImportSource {
     Jsonl = "jsonl",
     /// The `SQLite` database of `RefoundAI/ralph`.
     Ralph = "ralph",
-    /// Past sessions of Claude Code and Codex.
+    /// Past sessions of Claude Code, Codex and opencode: their own files, and event streams that somebody saved.
     Transcripts = "transcripts",
     /// What [`Memory::export`](crate::Memory::export) gave.
     Export = "export",
@@ -93,6 +94,9 @@ impl ImportSource {
             return Some(source);
         }
         let folder = Folder::open(&full).ok()?;
+        if folder.has("storage/session") {
+            return Some(ImportSource::Transcripts);
+        }
         let found = names.iter().filter_map(|name| Some((name, by_name(&folder, name)?)));
         // Nearly every folder has other markdown and JSON, too.
         let rank = |(name, source): &(&String, ImportSource)| {
@@ -107,8 +111,7 @@ impl ImportSource {
         let mut objects = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         let of_object = |object: Value| match object.get("type").and_then(Value::as_str) {
             Some("begin") if object.get("schema_version").is_some() => Some(ImportSource::Export),
-            Some("session_meta") => Some(ImportSource::Transcripts),
-            _ => object.get("sessionId").map(|_| ImportSource::Transcripts),
+            _ => session_of(&object).map(|_| ImportSource::Transcripts),
         };
         objects.find_map(of_object).unwrap_or(ImportSource::Jsonl)
     }
@@ -206,12 +209,12 @@ const SOURCES: [SourceRow; 9] = [
     SourceRow {
         help: "The database of `RefoundAI/ralph`, read with `sqlite3`: each row of its journal becomes an attempt",
         places: &[".ralph/progress.db"],
-        wanted: |path| ["db", "sqlite", "sqlite3"].iter().any(|extension| has_extension(path, extension)),
+        wanted: is_database,
     },
     SourceRow {
-        help: "Past sessions of Claude Code and Codex in this project: each that changed files or reported something becomes an attempt",
+        help: "Past sessions of Claude Code, Codex and opencode in this project, and saved event streams: each that changed files or reported something becomes an attempt",
         places: &[],
-        wanted: |path| has_extension(path, "jsonl"),
+        wanted: |path| has_extension(path, "jsonl") || has_extension(path, "ndjson"),
     },
     SourceRow {
         help: "What `export` printed: each file is written as it was",
@@ -254,6 +257,9 @@ fn by_name(folder: &Folder, name: &str) -> Option<ImportSource> {
     if is_rule_by_name(name) {
         return Some(ImportSource::Rules);
     }
+    if is_opencode_database(name) {
+        return Some(ImportSource::Transcripts);
+    }
     if wants(ImportSource::Jsonl).is_some() {
         let mut head = Vec::new();
         folder.open_file(name).ok()?.take(MAX_HEAD).read_to_end(&mut head).ok()?;
@@ -263,6 +269,16 @@ fn by_name(folder: &Folder, name: &str) -> Option<ImportSource> {
         .or_else(|| wants(ImportSource::Adr).filter(|_| is_record_name(name)))
         .or_else(|| wants(ImportSource::MemoryBank))
         .or_else(|| wants(ImportSource::Ralph))
+}
+
+/// Returns whether a file is a database by its name.
+pub(super) fn is_database(name: &str) -> bool {
+    ["db", "sqlite", "sqlite3"].iter().any(|extension| has_extension(name, extension))
+}
+
+/// Returns whether a file is a database of opencode by its name: `opencode.db`, or `opencode-CHANNEL.db`.
+pub(super) fn is_opencode_database(name: &str) -> bool {
+    name.starts_with("opencode") && has_extension(name, "db")
 }
 
 /// Returns whether a text names a file of instructions.

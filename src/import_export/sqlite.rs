@@ -5,7 +5,7 @@
 //! and output.
 
 use std::io;
-use std::path::{self, Path};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -25,33 +25,36 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 pub(super) type SqlRow = Map<String, Value>;
 
 /// The tables of a database, by their names.
-pub(super) struct SqlTables<'a> {
-    database: &'a Path,
+pub(super) struct SqlTables {
+    database: PathBuf,
+    /// The program that the database belongs to, in messages.
+    owner: &'static str,
     /// The names of everything that a query can name, and whether it is an ordinary table.
     names: Vec<(String, bool)>,
 }
 
-impl<'a> SqlTables<'a> {
-    /// Lists the tables of a database, which is not changed.
+impl SqlTables {
+    /// Lists the tables of a database of `owner`, which is not changed.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`] if `sqlite3` is not installed or refuses.
-    pub(super) fn open(database: &'a Path) -> Result<SqlTables<'a>> {
-        let listed = rows(database, "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view')")?;
+    pub(super) fn open(database: PathBuf, owner: &'static str) -> Result<SqlTables> {
+        let all = "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'view')";
+        let listed = rows(&database, owner, all)?;
         let text = |row: &SqlRow, key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         // That of a virtual table begins with `CREATE VIRTUAL TABLE`, and its type is `table` as well.
         let is_plain = |row: &SqlRow| text(row, "type") == "table" && text(row, "sql").starts_with("CREATE TABLE ");
         let names = listed.iter().map(|row| (text(row, "name"), is_plain(row))).collect();
-        Ok(SqlTables { database, names })
+        Ok(SqlTables { database, owner, names })
     }
 
-    /// Returns the rows of a table, by their ids; `None` if there is no such table.
+    /// Returns these columns of the rows of a table that fulfil a condition, by their ids; `None` if there is no such table.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`] if it is not an ordinary table, or `sqlite3` refuses.
-    pub(super) fn rows(&self, table: &str) -> Result<Option<Vec<SqlRow>>> {
+    pub(super) fn rows(&self, table: &str, columns: &str, condition: &str) -> Result<Option<Vec<SqlRow>>> {
         let mut found = self.names.iter().filter(|(name, _)| name.eq_ignore_ascii_case(table)).peekable();
         if found.peek().is_none() {
             return Ok(None);
@@ -59,18 +62,22 @@ impl<'a> SqlTables<'a> {
         if found.any(|(_, is_plain)| !is_plain) {
             return Err(Error::Unusable {
                 message: format!("`{table}` in `{}` is a view or a virtual table", self.database.display()),
-                hint: "ralph makes an ordinary table; anything else can run programs, and is not read".to_owned(),
+                hint: format!(
+                    "{} makes an ordinary table; anything else can run programs, and is not read",
+                    self.owner
+                ),
             });
         }
-        rows(self.database, &format!("SELECT * FROM {table} ORDER BY id")).map(Some)
+        let query = format!("SELECT {columns} FROM {table} WHERE {condition} ORDER BY id");
+        rows(&self.database, self.owner, &query).map(Some)
     }
 }
 
 /// Returns the rows that a query gives.
-fn rows(database: &Path, query: &str) -> Result<Vec<SqlRow>> {
+fn rows(database: &Path, owner: &str, query: &str) -> Result<Vec<SqlRow>> {
     let refused = |reason: String| Error::Unusable {
         message: format!("`sqlite3` cannot read `{}`: {reason}", database.display()),
-        hint: "check that it is a database of ralph, and that sqlite3 is 3.37 or newer".to_owned(),
+        hint: format!("check that it is a database of {owner}, and that sqlite3 is 3.37 or newer"),
     };
     // A start-up file of the user's could change the output.
     let mut command = Command::new("sqlite3");

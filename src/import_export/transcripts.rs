@@ -1,11 +1,11 @@
-//! Past sessions of Claude Code and Codex: what was tried, and how it ended. One attempt for each session in which files
-//! changed or the agent reported something.
+//! Past sessions of Claude Code, Codex and opencode: what was tried, and how it ended. One attempt for each session in which
+//! files changed or the agent reported something.
 
 use chrono::TimeDelta;
 
 use super::report::{ImportAction, ImportReport, ImportedItem};
 use super::request::ImportRequest;
-use super::sessions::{self, ClientSession, SessionFile};
+use super::sessions::{self, ClientSession};
 use crate::agent_output::elements;
 use crate::agent_output::transcript::Transcript;
 use crate::context::Task;
@@ -47,25 +47,25 @@ pub(super) fn import(
     request: &ImportRequest,
 ) -> Result<(ImportReport, Vec<String>)> {
     let mut report = ImportReport::default();
-    let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
-    let mut sessions = Vec::new();
-    for file in sessions::find(workspace, request, &mut report)? {
-        match sessions::read(&file, &[&root, workspace.root()]) {
-            Ok(None) => {}
-            Ok(Some(session)) if request.since.is_some_and(|since| session.ended < since) => {}
-            Ok(Some(session)) => sessions.push((session, file)),
-            Err(reason) => report.skip(file.from, reason),
-        }
-    }
-    sessions.sort_by(|(one, _), (other, _)| (one.started, &one.id).cmp(&(other.started, &other.id)));
+    let mut sessions = sessions::find(workspace, request, &mut report)?;
+    sessions.retain(|session| request.since.is_none_or(|since| session.ended >= since));
+    sessions.sort_by(|one, other| (one.started, &one.id).cmp(&(other.started, &other.id)));
     let known = recorded(workspace);
-    for (session, file) in sessions {
-        report.read.push(session.from.path.clone());
+    for session in sessions {
+        if !report.read.contains(&session.from.path) {
+            report.read.push(session.from.path.clone());
+        }
         let title = session.prompt.as_deref().map(title_of).unwrap_or_default();
         let item = ImportedItem::new(ImportAction::Added, session.from.clone(), &title);
-        match look(workspace, request, &known, session, &file, &item)? {
-            Ok(_) if request.dry_run => report.items.push(item),
-            Ok(past) => record(workspace, semantic, &past, &item, &mut report)?,
+        match look(workspace, request, &known, session, &item)? {
+            Ok(past) => {
+                let item = ImportedItem { title: past.title().into(), ..item };
+                if request.dry_run {
+                    report.items.push(item);
+                } else {
+                    record(workspace, semantic, &past, &item, &mut report)?;
+                }
+            }
             Err(left_out) => report.items.push(left_out),
         }
     }
@@ -103,8 +103,7 @@ fn look(
     workspace: &Workspace,
     request: &ImportRequest,
     known: &[AttemptSummary],
-    session: ClientSession,
-    file: &SessionFile,
+    mut session: ClientSession,
     item: &ImportedItem,
 ) -> Result<std::result::Result<PastSession, ImportedItem>> {
     let left_out = |action| ImportedItem { action, ..item.clone() };
@@ -117,8 +116,7 @@ fn look(
     if request.ongoing.as_ref() == Some(&session.id) || workspace.now() - session.ended < STILL {
         return skipped("it may still be going on; import it when it has ended");
     }
-    let reader = recording::reader(workspace, session.format);
-    let transcript = match file.open().and_then(|from| reader.read(from).map_err(|error| error.to_string())) {
+    let transcript = match session.read(recording::reader(workspace, session.format)) {
         Ok(transcript) => transcript,
         Err(reason) => return skipped(&format!("it cannot be read: {reason}")),
     };
@@ -129,31 +127,54 @@ fn look(
     let named = recording::task_named(&transcript.text);
     let past = PastSession { session, transcript, named };
     if past.is_among(known) {
-        return skipped("the journal has an attempt of that time already");
+        return skipped("the journal has an attempt of that time or that output already");
     }
     Ok(Ok(past))
 }
 
 impl PastSession {
-    /// Returns whether one of these attempts is of the session: one at the task that it names, or, if it names none, any
-    /// that began during it.
+    /// Returns whether one of these attempts is of the session: one that spent the same tokens; one at the task that it
+    /// names; or, if it names none, any that began during it, or ended with it.
     fn is_among(&self, attempts: &[AttemptSummary]) -> bool {
         let ClientSession { started, ended, .. } = self.session;
-        attempts.iter().any(|attempt| match &self.named {
-            Some(id) => {
-                attempt.task_id.as_ref() == Some(id)
-                    && (attempt.started_at - APART..=attempt.ended_at() + APART).contains(&started)
-            }
-            None => (started..=ended + APART).contains(&attempt.started_at),
+        let spent = self.transcript.tokens_in.zip(self.transcript.tokens_out);
+        // Whoever recorded its output may have done so long afterwards.
+        let is_same =
+            |attempt: &AttemptSummary| spent.is_some() && attempt.head.tokens_in.zip(attempt.head.tokens_out) == spent;
+        attempts.iter().any(|attempt| {
+            is_same(attempt)
+                || match &self.named {
+                    Some(id) => {
+                        attempt.task_id.as_ref() == Some(id)
+                            && (attempt.started_at - APART..=attempt.ended_at() + APART).contains(&started)
+                    }
+                    None => {
+                        (started..=ended + APART).contains(&attempt.started_at)
+                            || (ended - APART..=ended + APART).contains(&attempt.ended_at())
+                    }
+                }
         })
     }
 
-    fn iteration(&self) -> OpenAttempt {
+    /// Returns what a person asked for; if that is unknown, what the agent said last.
+    fn title(&self) -> String {
         let asked = self.session.prompt.as_deref().unwrap_or(&self.transcript.summary);
         let title = Some(title_of(asked)).filter(|title| !title.trim().is_empty());
-        let title = title.unwrap_or_else(|| format!("Session of {}", self.session.started.format("%Y-%m-%d")));
-        let task = Task { id: self.named.clone(), ..Task::new(title) };
-        OpenAttempt::new(self.session.run_id(), 1, task, self.session.started)
+        title.unwrap_or_else(|| format!("Session of {}", self.session.started.format("%Y-%m-%d")))
+    }
+
+    fn iteration(&self) -> OpenAttempt {
+        let task = Task { id: self.named.clone(), ..Task::new(self.title()) };
+        OpenAttempt {
+            is_unmeasured: self.lasted().is_none(),
+            ..OpenAttempt::new(self.session.run_id(), 1, task, self.session.started)
+        }
+    }
+
+    /// Returns how many seconds it took, if its times say that.
+    fn lasted(&self) -> Option<f64> {
+        let ClientSession { started, ended, .. } = self.session;
+        u32::try_from((ended - started).num_seconds()).ok().filter(|_| started < ended).map(f64::from)
     }
 
     fn report(&self) -> Report {
@@ -166,12 +187,6 @@ impl PastSession {
             transcript if transcript.is_failed => Some(Outcome::Error),
             _ => Some(Outcome::Partial),
         };
-        let lasted = (self.session.ended - self.session.started).num_seconds();
-        Report {
-            outcome,
-            transcript: Some(self.transcript.clone()),
-            duration_secs: u32::try_from(lasted).ok().map(f64::from),
-            ..Report::default()
-        }
+        Report { outcome, transcript: Some(self.transcript.clone()), duration_secs: self.lasted(), ..Report::default() }
     }
 }

@@ -8,21 +8,21 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The beginning of the name of a session whose client is not one of [`CLIENTS`].
 pub(super) const SESSION: &str = "session-";
 /// The clients whose sessions can be imported.
-const CLIENTS: [&str; 2] = ["claude", "codex"];
+const CLIENTS: [&str; 3] = ["claude", "codex", "opencode"];
 
 /// Returns the run of a session that a client reports.
 pub(crate) fn session_run(client: &str, id: &str) -> String {
     client_run(client, id).unwrap_or_else(|| format!("{SESSION}{:08x}", xxh3_64(id.as_bytes()) >> 32))
 }
 
-/// Returns the run of a session of Claude Code or Codex; `None` for other clients.
+/// Returns the run of a session of one of [`CLIENTS`]; `None` for other clients.
 fn client_run(client: &str, id: &str) -> Option<String> {
     let client = CLIENTS.into_iter().find(|known| *known == client)?;
     let id = if is_uuid(id) { id.to_ascii_lowercase() } else { format!("{:016x}", xxh3_64(id.as_bytes())) };
     Some(format!("{client}-{id}"))
 }
 
-/// Returns whether a run is a session of Claude Code or Codex.
+/// Returns whether a run is a session of one of [`CLIENTS`].
 pub(crate) fn is_client_run(run: &str) -> bool {
     let is_hash = |id: &str| id.len() == 16 && is_hex(id);
     let id = CLIENTS.into_iter().find_map(|client| run.strip_prefix(client)?.strip_prefix('-'));
@@ -71,7 +71,9 @@ mod tests {
             "0199c0de-0000-7000-8000-00000000000g",
             "--------",
         ];
-        for (client, id) in ["claude", "codex", "goose"].into_iter().flat_map(|client| ids.map(|id| (client, id))) {
+        for (client, id) in
+            ["claude", "codex", "opencode", "goose"].into_iter().flat_map(|client| ids.map(|id| (client, id)))
+        {
             let run = session_run(client, id);
             assert!(check_run_name(&run).is_ok() && is_session(&run), "{client} {id:?}: {run}");
             assert_eq!(is_client_run(&run), client != "goose", "{run}");

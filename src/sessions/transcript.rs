@@ -102,9 +102,14 @@ pub(crate) fn prompt_in(event: &Value) -> Option<&str> {
     fn text(content: &Value) -> Option<&str> {
         content.as_str().or_else(|| content.as_array()?.iter().find_map(|part| part["text"].as_str()))
     }
+    // Not what a client or an agent says to an agent.
+    fn is_own(event: &Value) -> bool {
+        let marks = ["isSidechain", "isMeta", "isSynthetic"];
+        marks.iter().all(|mark| event[*mark] != true) && event["parent_tool_use_id"].is_null()
+    }
     let payload = &event["payload"];
     let said = match event["type"].as_str()? {
-        "user" if event["isSidechain"] != true && event["isMeta"] != true => text(&event["message"]["content"]),
+        "user" if is_own(event) => text(&event["message"]["content"]),
         "event_msg" if payload["type"] == "user_message" => text(&payload["message"]),
         "response_item" if payload["role"] == "user" => text(&payload["content"]),
         _ if payload["item"]["type"] == "UserMessage" => text(&payload["item"]["content"]),
@@ -139,6 +144,8 @@ mod tests {
             (item("assistant"), None),
             (with("isSidechain"), None),
             (with("isMeta"), None),
+            (with("isSynthetic"), None),
+            (with("parent_tool_use_id"), None),
             (said("<command-name>/clear".into()), None),
             (said("# AGENTS.md instructions".into()), None),
             (codex("Caveat: what follows"), None),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Imports a database that the real sqlite3 made, in the form of RefoundAI's ralph, from a folder of its own.
+# Imports databases that the real sqlite3 made, in the forms of RefoundAI's ralph and of opencode, from a folder of its own.
 #
 # Usage: tests/import/sqlite.sh [PROGRAM], the debug build by default. Needs sqlite3.
 set -euo pipefail
@@ -81,4 +81,40 @@ grep -q '^feature: basket$' .ralph/journal/run-1/0002.md || fail "the feature of
 echo "no database" > .ralph/progress.db
 "$program" import ralph >out.txt 2>&1 && fail "what is no database was imported"
 grep -q '`sqlite3` cannot read' out.txt || fail "$(cat out.txt)"
+# The database of opencode 1.18, which has more columns and tables, and is in WAL mode. Times are milliseconds.
+root=$(pwd -P)
+data="$folder/.local/share/opencode"
+mkdir -p "$data"
+sqlite3 -init /dev/null "$data/opencode.db" >/dev/null <<SQL
+PRAGMA journal_mode = WAL;
+CREATE TABLE \`session\` (\`id\` text PRIMARY KEY, \`project_id\` text NOT NULL, \`parent_id\` text, \`directory\` text NOT NULL,
+    \`title\` text NOT NULL, \`time_created\` integer NOT NULL, \`time_updated\` integer NOT NULL);
+CREATE TABLE \`message\` (\`id\` text PRIMARY KEY, \`session_id\` text NOT NULL, \`time_created\` integer NOT NULL, \`data\` text NOT NULL,
+    CONSTRAINT \`fk_message\` FOREIGN KEY (\`session_id\`) REFERENCES \`session\`(\`id\`) ON DELETE CASCADE);
+CREATE TABLE \`part\` (\`id\` text PRIMARY KEY, \`message_id\` text NOT NULL, \`session_id\` text NOT NULL, \`data\` text NOT NULL);
+INSERT INTO session VALUES ('ses_1', 'p', NULL, '$root', 'A title', 1793869200000, 1793869440000);
+INSERT INTO session VALUES ('ses_2', 'p', 'ses_1', '$root', 'A sub-agent', 1793869200000, 1793869440000);
+INSERT INTO session VALUES ('ses_3', 'p', NULL, '/elsewhere', 'Another project', 1793869200000, 1793869440000);
+INSERT INTO message VALUES ('msg_2', 'ses_1', 2, '{"role":"assistant","modelID":"scripted"}');
+INSERT INTO message VALUES ('msg_1', 'ses_1', 1, '{"role":"user"}');
+INSERT INTO message VALUES ('msg_3', 'ses_2', 2, '{"role":"assistant"}');
+INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{"type":"text","text":"Quote the \"names\" of it''s files."}');
+INSERT INTO part VALUES ('prt_2', 'msg_2', 'ses_1', '{"type":"tool","tool":"edit","state":{"status":"completed","input":{"filePath":"$root/a.rs"}}}');
+INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', '{"type":"text","text":"They are quoted."}');
+INSERT INTO part VALUES ('prt_4', 'msg_3', 'ses_2', '{"type":"tool","tool":"edit","state":{"status":"completed","input":{"filePath":"$root/b.rs"}}}');
+SQL
+before=$(sha256sum "$data/opencode.db")
+"$program" import transcripts >out.txt 2>&1 || fail "$(cat out.txt)"
+grep -q '^1 added; read opencode.db' out.txt || fail "$(cat out.txt)"
+[ "$before" = "$(sha256sum "$data/opencode.db")" ] || fail "the database of opencode was changed"
+grep -q '^task_title: .*Quote the .*names.* of it.s files' .ralph/journal/opencode-*/0001.md || fail "the prompt is missing"
+grep -q '^files: {modified: \[a.rs\]}' .ralph/journal/opencode-*/0001.md || fail "the files are missing"
+"$program" import transcripts 2>&1 | grep -q '^1 unchanged' || fail "a session was imported twice"
+# Whatever is in the place of a table, nothing of it runs.
+sqlite3 -init /dev/null "$data/opencode.db" "DROP TABLE part; CREATE VIEW part AS SELECT session_id, id AS message_id, $edit AS data FROM message"
+rm -r .ralph/journal
+"$program" import transcripts >out.txt 2>&1 || fail "$(cat out.txt)"
+grep -q 'cannot be read: `part` in .* is a view or a virtual table' out.txt || fail "$(cat out.txt)"
+[ ! -e "$folder/ran" ] || fail "a program was run by a view of opencode's database"
+
 echo "The import of a real database works."

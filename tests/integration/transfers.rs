@@ -182,7 +182,7 @@ fn an_import_alone_shows_what_there_is_and_changes_nothing() {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines[..2], ["sections: 2 new in AGENTS.md", "rules: 1 unchanged in .cursorrules"]);
     assert!(lines[2].starts_with("adr: 4 new in docs/adr/0001"), "{ran}");
-    assert!(lines[3].starts_with("transcripts: 3 new, 1 skipped in ") && lines.len() == 4, "{ran}");
+    assert!(lines[3].starts_with("transcripts: 5 new, 2 skipped in ") && lines.len() == 4, "{ran}");
     assert!(ran.stderr.contains("`ralph-memory import SOURCE` imports one of these"), "{ran}");
     // What cannot be read hides nothing else.
     assert!(ran.stderr.contains("`sqlite3` is not installed") && ran.stderr.contains("import ralph"), "{ran}");
@@ -255,21 +255,30 @@ fn a_path_alone_is_imported_as_what_it_is() {
     base.run(["import", "CLAUDE.md", "--since", "3"]).says(2, "--since has no meaning for `sections`");
 }
 
-/// Puts a program in the place of `sqlite3` that prints the fixtures, and returns its folder.
-fn sqlite_stub(base: &TestBase) -> std::path::PathBuf {
+/// Puts a program in the place of `sqlite3` that answers each query that has a text with a file, and returns the folder of
+/// both.
+fn sqlite_stub(base: &TestBase, answers: &[(String, &str)]) -> std::path::PathBuf {
     let folder = base.home().join("bin");
     fs::create_dir_all(&folder).unwrap();
-    copy(base, "ralph", &folder);
     let place = folder.display();
+    let answer = |(text, file): &(String, &str)| format!("*{text:?}*) read_it={place}/{file} ;;\n");
     let script = format!(
         "#!/bin/sh\nfor query; do :; done\ncase \" $* \" in *' -safe -init /dev/null -batch -readonly -json '*) ;; *) exit 9 ;; esac\n\
-         echo '[{{\"hard_heap_limit\":1}}]'\ncase \"$query\" in\n\
-         *sqlite_master*) read_it={place}/tables.json ;;\n*journal*) read_it={place}/journal.json ;;\n\
-         *tasks*) read_it={place}/tasks.json ;;\n*features*) read_it={place}/features.json ;;\n*) exit 8 ;;\nesac\n\
-         while IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < \"$read_it\"\n"
+         echo '[{{\"hard_heap_limit\":1}}]'\ncase \"$query\" in\n{}*) exit 8 ;;\nesac\n\
+         while IFS= read -r line || [ -n \"$line\" ]; do printf '%s\\n' \"$line\"; done < \"$read_it\"\n",
+        answers.iter().map(answer).collect::<String>(),
     );
-    let program = folder.join("sqlite3");
-    write_program(&program, script);
+    write_program(&folder.join("sqlite3"), script);
+    folder
+}
+
+/// Does so with a database of ralph.
+fn ralph_stub(base: &TestBase) -> std::path::PathBuf {
+    let answers = [("sqlite_master", "tables"), ("journal", "journal"), ("tasks", "tasks"), ("features", "features")];
+    let files = answers.map(|(text, file)| (text.to_owned(), format!("{file}.json")));
+    let answers: Vec<_> = files.iter().map(|(text, file)| (text.clone(), file.as_str())).collect();
+    let folder = sqlite_stub(base, &answers);
+    copy(base, "ralph", &folder);
     folder
 }
 
@@ -277,7 +286,7 @@ fn sqlite_stub(base: &TestBase) -> std::path::PathBuf {
 fn the_journal_of_ralph_becomes_attempts() {
     let base = TestBase::new();
     base.write(".ralph/progress.db", "SQLite format 3\0");
-    let bin = sqlite_stub(&base);
+    let bin = ralph_stub(&base);
     let run = |arguments: &[&str]| base.with([&["import", "ralph"], arguments].concat()).env("PATH", &bin).run();
     let missing = base.with(["import", "ralph"]).env("PATH", base.home()).run();
     assert!(missing.stderr.contains("apt install sqlite3"), "{missing}");
@@ -298,7 +307,7 @@ fn the_journal_of_ralph_becomes_attempts() {
 fn only_ordinary_tables_of_a_database_are_read() {
     let base = TestBase::new();
     base.write(".ralph/progress.db", "SQLite format 3\0");
-    let bin = sqlite_stub(&base);
+    let bin = ralph_stub(&base);
     let check = |tables: &str, expected: &str| {
         fs::write(bin.join("tables.json"), tables).unwrap();
         base.with(["import", "ralph"]).env("PATH", &bin).run().says(2, expected);
@@ -314,8 +323,90 @@ fn only_ordinary_tables_of_a_database_are_read() {
     check("no JSON", "its answer is not JSON");
 }
 
-/// Puts the transcripts where their clients do.
+/// The sessions of opencode, each as `info` and `messages`, which have `info` and `parts`. Sorted by their names, parts are
+/// in their order.
+fn opencode_sessions(base: &TestBase) -> Value {
+    copy(base, "opencode", &base.home().join("opencode"));
+    let mut sessions: Value =
+        serde_json::from_slice(&fs::read(base.home().join("opencode/sessions.json")).unwrap()).unwrap();
+    let messages = sessions.as_array_mut().unwrap().iter_mut().flat_map(|session| {
+        let id = session["info"]["id"].clone();
+        session["messages"].as_array_mut().unwrap().iter_mut().map(move |message| (id.clone(), message))
+    });
+    for (session, message) in messages {
+        message["info"]["sessionID"] = session;
+        let id = message["info"]["id"].clone();
+        for (number, part) in message["parts"].as_array_mut().unwrap().iter_mut().enumerate() {
+            part["id"] = json!(format!("prt_{number}"));
+            part["messageID"] = id.clone();
+        }
+    }
+    sessions
+}
+
+/// The usual place of opencode.
+const OPENCODE: &str = ".local/share/opencode";
+
+/// Puts the sessions of opencode in files, as its older versions do.
+fn with_opencode_files(base: &TestBase) {
+    let storage = base.home().join(OPENCODE).join("storage");
+    let write = |path: String, value: &Value| {
+        let path = storage.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, serde_json::to_string_pretty(value).unwrap()).unwrap();
+    };
+    for session in opencode_sessions(base).as_array().unwrap() {
+        let id = session["info"]["id"].as_str().unwrap();
+        write(format!("session/prj_1/{id}.json"), &session["info"]);
+        for message in session["messages"].as_array().unwrap() {
+            let of = message["info"]["id"].as_str().unwrap();
+            write(format!("message/{id}/{of}.json"), &message["info"]);
+            for part in message["parts"].as_array().unwrap() {
+                write(format!("part/{of}/{}.json", part["id"].as_str().unwrap()), part);
+            }
+        }
+    }
+}
+
+/// Puts them in the database of its newer versions, and returns the folder of the program that reads it.
+fn with_opencode_database(base: &TestBase, database: &Path) -> std::path::PathBuf {
+    fs::create_dir_all(database.parent().unwrap()).unwrap();
+    fs::write(database, "SQLite format 3\0").unwrap();
+    let sessions = opencode_sessions(base);
+    let sessions: Vec<&Value> = sessions.as_array().unwrap().iter().collect();
+    let own = sessions.iter().map(|session| &session["info"]).filter(|info| info["parentID"].is_null());
+    let row = |info: &Value| {
+        json!({"id": info["id"], "directory": info["directory"], "title": info["title"],
+            "time_created": info["time"]["created"], "time_updated": info["time"]["updated"]})
+    };
+    let table =
+        |name: &str| json!({"type": "table", "name": name, "sql": format!("CREATE TABLE `{name}` (`id` text)")});
+    let mut files = vec![
+        ("sqlite_master".to_owned(), "tables.json".to_owned(), json!(["session", "message", "part"].map(table))),
+        (" FROM session WHERE parent_id IS NULL ".to_owned(), "session.json".to_owned(), own.map(row).collect()),
+    ];
+    for session in sessions {
+        let id = session["info"]["id"].as_str().unwrap();
+        let messages = session["messages"].as_array().unwrap();
+        let infos =
+            messages.iter().map(|message| json!({"id": message["info"]["id"], "data": message["info"].to_string()}));
+        let parts = messages.iter().flat_map(|message| message["parts"].as_array().unwrap());
+        let parts = parts.map(|part| json!({"message_id": part["messageID"], "data": part.to_string()}));
+        for (name, rows) in [("message", infos.collect::<Value>()), ("part", parts.collect())] {
+            files.push((format!(" FROM {name} WHERE session_id = '{id}' "), format!("{name}-{id}.json"), rows));
+        }
+    }
+    let answers: Vec<_> = files.iter().map(|(text, file, _)| (text.clone(), file.as_str())).collect();
+    let bin = sqlite_stub(base, &answers);
+    for (_, file, rows) in &files {
+        fs::write(bin.join(file), rows.to_string()).unwrap();
+    }
+    bin
+}
+
+/// Puts the sessions where their clients do.
 fn with_sessions(base: &TestBase) {
+    with_opencode_files(base);
     copy(base, "transcripts", &base.home().join("all"));
     for found in fs::read_dir(base.home().join("all")).unwrap() {
         let path = found.unwrap().path();
@@ -337,11 +428,11 @@ fn past_sessions_become_attempts_once() {
     let ran = import_twice(&base, &["transcripts"], 0);
     assert_snapshot!("import-transcripts", format!("{ran}\n{}", entries(&base)));
     let memory = base.memory();
-    assert_eq!(memory.recent_iterations(None, 9).in_all, 3);
+    assert_eq!(memory.recent_iterations(None, 9).in_all, 5);
     // Also when the attempts are in the archive.
     fs::create_dir_all(base.at(".ralph/archive")).unwrap();
     fs::rename(base.at(".ralph/journal"), base.at(".ralph/archive/journal")).unwrap();
-    assert_eq!(import(&base, &["transcripts"], 0), "1 skipped, 3 unchanged");
+    assert_eq!(import(&base, &["transcripts"], 0), "2 skipped, 5 unchanged");
 }
 
 #[test]
@@ -351,15 +442,15 @@ fn sessions_of_other_projects_old_ones_and_the_one_that_goes_on_are_left_alone()
     let import =
         |arguments: &[&str]| base.with([&["import", "transcripts", "--dry-run", "--json"], arguments].concat());
     let items = |answer: &Value| answer["items"].as_array().unwrap().len();
-    assert_eq!(items(&import(&[]).run().json(0)), 4);
-    assert_eq!(items(&import(&["--since", "18"]).run().json(0)), 2, "those of the last 18 days");
+    assert_eq!(items(&import(&[]).run().json(0)), 7);
+    assert_eq!(items(&import(&["--since", "18"]).run().json(0)), 5, "those of the last 18 days");
     let id = "11111111-0000-4000-8000-000000000003";
     let goes_on = ["skipped", "it may still be going on; import it when it has ended"];
     assert_eq!(became(&import(&[]).env("CLAUDE_CODE_SESSION_ID", id).run().json(0), id), goes_on);
     assert_eq!(became(&import(&[]).now("2026-11-03T09:05:00Z").run().json(0), id), goes_on);
     // The same folder name may belong to another project.
     replace_in(&claude_folder(&base), &format!("\"{}\"", base.root().display()), "\"/home/dev/other\"");
-    assert_eq!(items(&import(&[]).run().json(0)), 1);
+    assert_eq!(items(&import(&[]).run().json(0)), 4);
 }
 
 #[test]
@@ -376,7 +467,7 @@ fn sessions_that_began_in_a_subfolder_are_found() {
     replace_in(&beside, &root, "\"/home/dev/other");
     replace_in(&below, &format!("{root}\""), &format!("{root}/web\""));
     let answer = base.run(["import", "transcripts", "--dry-run", "--json"]).json(0);
-    assert_eq!(answer["items"].as_array().unwrap().len(), 4, "{answer}");
+    assert_eq!(answer["items"].as_array().unwrap().len(), 7, "{answer}");
 }
 
 #[test]
@@ -388,18 +479,28 @@ fn what_the_journal_has_is_not_imported_from_a_transcript() {
         base.with(["record", "--task-id", task, "--outcome", "failed"]).now(at).input("x").run().says(0, "recorded");
     }
     let answer = base.run(["import", "transcripts", "--dry-run", "--json"]).json(0);
-    let known = "the journal has an attempt of that time already";
-    let expected = [known, "no file was changed in it, and its agent reported nothing", known, ""];
+    let known = "the journal has an attempt of that time or that output already";
+    let nothing = "no file was changed in it, and its agent reported nothing";
+    let expected = [known, nothing, known, "", "", nothing, ""];
     assert_eq!(each(&answer, "reason"), expected);
 }
 
-/// Sessions of Claude Code and of Codex that changed files, and where their transcripts are in the home.
-fn recorded_sessions(base: &TestBase) -> [(&'static str, &'static str, String); 2] {
+/// Sessions of each client that changed files, with what the client says at their end.
+fn recorded_sessions(base: &TestBase) -> [(&'static str, &'static str, Value); 3] {
     with_sessions(base);
     let (claude, codex) = ("11111111-0000-4000-8000-000000000003", "22222222-0000-4000-8000-000000000001");
     let rollout = base.home().join(format!(".codex/sessions/2026/11/04/rollout-2026-11-04T09-00-00-{codex}.jsonl"));
     let transcript = claude_folder(base).join(format!("{claude}.jsonl"));
-    [("claude", claude, transcript.display().to_string()), ("codex", codex, rollout.display().to_string())]
+    [
+        ("claude", claude, json!({"transcript_path": transcript})),
+        ("codex", codex, json!({"transcript_path": rollout})),
+        ("opencode", "ses_1a", json!({"messages": opencode_sessions(base)[0]["messages"]})),
+    ]
+}
+
+/// Returns how many attempts the sessions of a client have.
+fn attempts_of(base: &TestBase, client: &str) -> usize {
+    base.files(".ralph/journal").iter().filter(|path| path.contains(&format!("/{client}-"))).count()
 }
 
 /// Fires a hook of a session, with the setting that a session without a report is recorded as well.
@@ -421,14 +522,18 @@ fn import_of(base: &TestBase, session: &str) -> String {
 #[test]
 fn a_session_that_a_hook_recorded_is_not_imported() {
     let base = TestBase::new();
-    for (client, session, path) in recorded_sessions(&base) {
+    let sessions = recorded_sessions(&base);
+    for (client, session, end) in &sessions {
         // Long after the session: the time does not say that they are the same.
-        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", &json!({"transcript_path": path}));
-        let folder = format!(".ralph/journal/{client}-{session}");
-        assert_eq!(base.files(&folder).len(), 1, "{:?}", base.files(".ralph/journal"));
-        assert_eq!(import_of(&base, session), "unchanged");
-        assert_eq!(base.files(&folder).len(), 1);
+        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", end);
+        assert_eq!(attempts_of(&base, client), 1, "{:?}", base.files(".ralph/journal"));
     }
+    for (_, session, _) in sessions {
+        assert_eq!(import_of(&base, session), "unchanged");
+    }
+    let files = base.files(".ralph/journal");
+    assert!(base.run(["import", "transcripts"]).stderr.contains("5 unchanged, 2 skipped"));
+    assert_eq!(base.files(".ralph/journal"), files);
     // A message of the agent is as good as a transcript.
     let base = TestBase::new();
     for (client, session, _) in recorded_sessions(&base) {
@@ -446,7 +551,8 @@ fn a_session_that_was_imported_is_not_recorded_by_a_hook() {
     fs::create_dir_all(base.at(".ralph/state")).unwrap();
     let lock = fs::File::create(base.at(".ralph/state/lock")).unwrap();
     lock.lock().unwrap();
-    for ((client, session, _), at) in sessions.iter().zip(["2026-11-03T09:00:30Z", "2026-11-04T09:00:06Z"]) {
+    let at = ["2026-11-03T09:00:30Z", "2026-11-04T09:00:06Z", "2026-11-05T09:03:30Z"];
+    for ((client, session, _), at) in sessions.iter().zip(at) {
         let message = format!("<task-done>t-kept-{client}</task-done>");
         fire(&base, "stop", client, session, at, &json!({"last_assistant_message": message}));
     }
@@ -454,11 +560,11 @@ fn a_session_that_was_imported_is_not_recorded_by_a_hook() {
     // The user's key is there, too.
     let files = || fs::read_dir(base.home().join(".local/state/ralph-memory")).unwrap();
     let kept = || files().filter(|file| file.as_ref().unwrap().file_name() != "key").count();
-    assert_eq!(kept(), 2);
+    assert_eq!(kept(), 3);
     assert_eq!(import_of(&base, sessions[0].1), "added");
     let before = base.files(".ralph/journal");
-    for (client, session, path) in &sessions {
-        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", &json!({"transcript_path": path}));
+    for (client, session, end) in &sessions {
+        fire(&base, "session-end", client, session, "2026-11-18T10:00:00Z", end);
     }
     assert_eq!((base.files(".ralph/journal"), kept()), (before.clone(), 0));
     // Who goes on with the session later and reports something has a new attempt.
@@ -466,6 +572,238 @@ fn a_session_that_was_imported_is_not_recorded_by_a_hook() {
     let message = json!({"last_assistant_message": "<task-failed>t-importer</task-failed>"});
     fire(&base, "stop", client, session, "2026-11-18T11:00:00Z", &message);
     assert_eq!(base.files(".ralph/journal").len(), before.len() + 1);
+}
+
+#[test]
+fn opencode_has_the_same_sessions_in_files_and_in_a_database() {
+    let files = TestBase::new();
+    with_opencode_files(&files);
+    let only_files = files.with(["import", "transcripts"]).env("PATH", files.home()).run();
+    only_files.says(0, "added journal/opencode-");
+    for (database, variable) in [
+        (".local/share/opencode/opencode.db", None),
+        (".local/share/opencode/opencode-dev.db", None),
+        ("data/opencode/opencode.db", Some(("XDG_DATA_HOME", "data"))),
+        ("other/sessions.sqlite", Some(("OPENCODE_DB", "other/sessions.sqlite"))),
+    ] {
+        let base = TestBase::new();
+        let bin = with_opencode_database(&base, &base.home().join(database));
+        let import = |arguments: &[&str]| {
+            let run = base.with([&["import"], arguments].concat()).env("PATH", &bin);
+            match variable {
+                Some((name, place)) => run.env(name, base.home().join(place)).run(),
+                None => run.run(),
+            }
+        };
+        let name = database.rsplit('/').next().unwrap();
+        let from = format!("from {name} (ses_1a)\n");
+        assert!(import(&["transcripts", "--dry-run"]).stdout.contains(&from));
+        assert_eq!(base.files(".ralph/journal"), [""; 0]);
+        import(&["transcripts"]).says(0, &format!("3 added, 1 skipped; read {name}"));
+        assert_eq!(tree(&base), tree(&files), "{database}");
+        import(&["transcripts"]).says(0, "2 unchanged, 1 skipped");
+        // Older files that are still there have the same sessions.
+        with_opencode_files(&base);
+        import(&["transcripts"]).says(0, "2 unchanged, 1 skipped");
+        let path = base.home().join(database);
+        import(&["transcripts", path.to_str().unwrap()]).says(0, "2 unchanged, 1 skipped");
+    }
+    // A path alone says what it is.
+    for path in ["", "opencode.db"] {
+        let bin = with_opencode_database(&files, &files.home().join(OPENCODE).join("opencode.db"));
+        let path = files.home().join(OPENCODE).join(path);
+        let ran = files.with(["import", path.to_str().unwrap()]).env("PATH", bin).run();
+        ran.says(0, "2 unchanged, 1 skipped; read opencode.db as `transcripts`");
+    }
+}
+
+#[test]
+fn what_opencode_has_is_read_like_anything_from_outside() {
+    let base = TestBase::new();
+    let database = base.home().join(OPENCODE).join("opencode.db");
+    let bin = with_opencode_database(&base, &database);
+    let check = |file: &str, text: &str, expected: &str| {
+        let before = fs::read(bin.join(file)).unwrap();
+        fs::write(bin.join(file), text).unwrap();
+        let ran = base.with(["import", "transcripts", "--dry-run"]).env("PATH", &bin).run();
+        ran.says(0, expected);
+        fs::write(bin.join(file), before).unwrap();
+    };
+    let plain = |name: &str| format!(r#"{{"type":"table","name":"{name}","sql":"CREATE TABLE {name} (id)"}}"#);
+    let view = r#"{"type":"view","name":"session","sql":"CREATE VIEW session AS SELECT 1 AS id"}"#;
+    check("tables.json", &format!("[{view}]"), "`session` in");
+    check("tables.json", &format!("[{}]", plain("session_v2")), "`opencode.db` has no table `session`");
+    check("tables.json", &format!("[{},{}]", plain("session"), view.replace("session", "part")), "is a view");
+    check("session.json", "no JSON", "its answer is not JSON");
+    // An id would be a part of a query and of a path.
+    let odd = fs::read_to_string(bin.join("session.json")).unwrap();
+    check("session.json", &odd.replace("ses_1a", "x' OR '1'='1"), "1 added, 1 skipped");
+    check("session.json", &odd.replace("ses_1a", "../../ses_1a"), "1 added, 1 skipped");
+    check("session.json", &odd.replace("17938", "9991793800"), "found no transcripts");
+    check("part-ses_1a.json", r#"[{"message_id":"msg_2","data":"no JSON"},{"data":7}]"#, "1 added, 2 skipped");
+    // Without the program, the sessions of other clients are imported.
+    with_sessions(&base);
+    let ran = base.with(["import", "transcripts", "--dry-run"]).env("PATH", base.home()).run();
+    ran.says(0, "skipped from opencode.db: `sqlite3` is not installed");
+    // Links are not followed.
+    let storage = base.home().join(OPENCODE).join("storage");
+    fs::remove_file(&database).unwrap();
+    symlink("/etc/passwd", &database).unwrap();
+    fs::remove_file(storage.join("session/prj_1/ses_1a.json")).unwrap();
+    symlink("ses_5a.json", storage.join("session/prj_1/ses_1a.json")).unwrap();
+    fs::rename(storage.join("part/msg_c"), storage.join("part/elsewhere")).unwrap();
+    symlink("elsewhere", storage.join("part/msg_c")).unwrap();
+    let answer = base.with(["import", "transcripts", "--json"]).env("PATH", &bin).run().json(0);
+    let link = ["skipped", "it is a link, and links are not followed"];
+    assert_eq!(became(&answer, "opencode.db"), link);
+    assert_eq!(became(&answer, "ses_1a"), link);
+    let nothing = ["skipped", "no file was changed in it, and its agent reported nothing"];
+    assert_eq!(became(&answer, "ses_5a"), nothing);
+}
+
+/// When the files of streams were written.
+const WRITTEN: &str = "2026-11-06T10:00:00Z";
+
+/// The stream of a client that changed a file in this folder, without a time in Codex's.
+fn stream(client: &str, id: &str, root: &str, said: &str) -> String {
+    let events = match client {
+        "claude" => vec![
+            json!({"type": "system", "subtype": "init", "cwd": root, "session_id": id, "model": "claude-sonnet-4-5"}),
+            json!({"type": "assistant", "session_id": id, "message": {"id": "m", "role": "assistant", "content": [
+                {"type": "tool_use", "id": "t", "name": "Edit", "input": {"file_path": format!("{root}/src/{client}.rs")}}]}}),
+            json!({"type": "user", "session_id": id, "parent_tool_use_id": "t", "message": {"role": "user", "content": [
+                {"type": "text", "text": "What one agent asks another."}]}}),
+            json!({"type": "user", "session_id": id, "timestamp": "2026-11-06T09:00:04.000Z", "message": {"role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "t", "content": "Done."}]}}),
+            json!({"type": "result", "subtype": "success", "is_error": false, "duration_ms": 5_000, "session_id": id,
+                "result": said, "usage": {"input_tokens": 700, "output_tokens": 70}}),
+        ],
+        "codex" => vec![
+            json!({"type": "thread.started", "thread_id": id}),
+            json!({"type": "turn.started"}),
+            json!({"type": "item.completed", "item": {"id": "1", "type": "file_change", "status": "completed",
+                "changes": [{"path": format!("{root}/src/{client}.rs"), "kind": "update"}]}}),
+            json!({"type": "item.completed", "item": {"id": "2", "type": "agent_message", "text": said}}),
+            json!({"type": "turn.completed", "usage": {"input_tokens": 800, "output_tokens": 80}}),
+        ],
+        _ => vec![
+            json!({"type": "step_start", "timestamp": 1_793_955_600_000_u64, "sessionID": id, "part": {"type": "step-start"}}),
+            json!({"type": "tool_use", "timestamp": 1_793_955_630_000_u64, "sessionID": id, "part": {"type": "tool",
+                "tool": "edit", "state": {"status": "completed", "input": {"filePath": format!("{root}/src/{client}.rs")}}}}),
+            json!({"type": "text", "timestamp": 1_793_955_659_000_u64, "sessionID": id, "part": {"type": "text", "text": said}}),
+            json!({"type": "step_finish", "timestamp": 1_793_955_660_000_u64, "sessionID": id, "part": {
+                "type": "step-finish", "reason": "stop", "tokens": {"input": 900, "output": 90}}}),
+        ],
+    };
+    events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Writes the file of a stream outside of the project, at that time.
+fn with_stream(base: &TestBase, name: &str, text: &str, written: &str) -> std::path::PathBuf {
+    let path = base.home().join("runs").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    let at = chrono::DateTime::parse_from_rfc3339(written).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(at.into()).unwrap();
+    path
+}
+
+/// The clients whose streams are read, each with the id of a session and what an attempt has of its times.
+const STREAMS: [(&str, &str, &str); 3] = [
+    ("claude", "33333333-0000-4000-8000-000000000001", "\"2026-11-06T08:59:59Z\"\nduration_secs: 5.0\n"),
+    ("codex", "44444444-0000-4000-8000-000000000001", "\"2026-11-06T10:00:00Z\"\ntokens_in: 800\n"),
+    ("opencode", "ses_9a", "\"2026-11-06T09:00:00Z\"\nduration_secs: 60.0\n"),
+];
+
+#[test]
+fn saved_streams_become_attempts_once() {
+    let base = TestBase::new();
+    let root = base.root().canonicalize().unwrap().display().to_string();
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    for (client, id, times) in STREAMS {
+        let text = stream(client, id, &root, &format!("The {client} page loads again with {token}."));
+        let path = with_stream(&base, &format!("{client}.jsonl"), &text, WRITTEN);
+        let path = path.to_str().unwrap();
+        base.run(["import", path]).says(0, &format!("1 added; read {client}.jsonl as `transcripts`"));
+        base.run(["import", "transcripts", path]).says(0, "1 unchanged");
+        let files = base.files(".ralph/journal");
+        let attempt = base.read(files.iter().find(|file| file.contains(&format!("/{client}-"))).unwrap());
+        assert!(attempt.contains(&format!("files: {{modified: [src/{client}.rs]}}")), "{attempt}");
+        assert!(attempt.contains(&format!("started_at: {times}")), "{attempt}");
+        assert!(attempt.contains(&format!("task_title: \"The {client} page loads again with ")), "{attempt}");
+        assert!(!attempt.contains(&token), "{attempt}");
+        assert!(id.starts_with("ses_") || files.iter().any(|file| file.contains(id)), "{files:?}");
+    }
+    let runs = base.home().join("runs");
+    assert_eq!(import(&base, &["transcripts", runs.to_str().unwrap()], 0), "3 unchanged");
+    assert_eq!(import(&base, &[runs.to_str().unwrap()], 0), "3 unchanged");
+}
+
+#[test]
+fn a_file_with_several_streams_has_as_many_attempts() {
+    for (client, id, _) in STREAMS {
+        let base = TestBase::new();
+        let root = base.root().canonicalize().unwrap().display().to_string();
+        let ids = ["1", "2", "3"].map(|end| format!("{}{end}", &id[..id.len() - 1]));
+        let [one, two, three] = ids.each_ref().map(|id| stream(client, id, &root, &format!("Decision: keep {id}")));
+        // Two that ran at the same time take turns.
+        let turns = if client == "codex" {
+            format!("{two}{three}")
+        } else {
+            two.lines().zip(three.lines()).flat_map(|(one, other)| [one, "\n", other, "\n"]).collect()
+        };
+        let path = with_stream(&base, "all.jsonl", &format!("starting\n{one}\nagain\n{turns}"), WRITTEN);
+        let answer = base.run(["import", "transcripts", path.to_str().unwrap(), "--json"]).json(0);
+        assert_eq!(each(&answer, "action"), ["added"; 3], "{answer}");
+        assert_eq!(attempts_of(&base, client), 3);
+        for file in base.files(".ralph/journal") {
+            let attempt = base.read(&file);
+            assert_eq!(ids.iter().filter(|id| attempt.contains(*id)).count(), 1, "{attempt}");
+            assert!(attempt.contains(&format!("modified: [src/{client}.rs]")), "{attempt}");
+        }
+    }
+}
+
+#[test]
+fn streams_that_are_nobodys_unfinished_or_known_are_left_alone() {
+    let base = TestBase::new();
+    let root = base.root().canonicalize().unwrap().display().to_string();
+    let check = |name: &str, text: &str, written: &str, expected: [&str; 2]| {
+        let path = with_stream(&base, name, text, written);
+        let answer = base.run(["import", "transcripts", path.to_str().unwrap(), "--json"]).json(0);
+        assert_eq!(became(&answer, name), expected, "{name}");
+        fs::remove_file(path).unwrap();
+    };
+    let [claude, codex, opencode] = STREAMS.map(|(client, id, _)| stream(client, id, &root, "It loads again."));
+    let elsewhere = claude.replace(&root, "/home/dev/other");
+    check("other.jsonl", &elsewhere, WRITTEN, ["skipped", "it is a session in another folder"]);
+    let goes_on = ["skipped", "it may still be going on; import it when it has ended"];
+    check("new.jsonl", &codex, "2026-11-20T09:55:00Z", goes_on);
+    let nothing = ["skipped", "no file was changed in it, and its agent reported nothing"];
+    check("read.jsonl", &opencode.replace("\"edit\"", "\"read\""), WRITTEN, nothing);
+    let other = ["skipped", "it is not a session of Claude Code, Codex or opencode"];
+    check("notes.jsonl", "{\"title\":\"Ports\",\"session_id\":\"s\"}\n", WRITTEN, other);
+    // A loop that ended with the stream recorded it; somebody recorded the stream days later; a hook did.
+    let known = ["skipped", "the journal has an attempt of that time or that output already"];
+    let record = |now: &str, input: &str| {
+        base.with(["record", "--task-id", "t-page", "--outcome", "partial"])
+            .now(now)
+            .input(input)
+            .run()
+            .says(0, "recorded");
+    };
+    record("2026-11-06T09:57:00Z", &claude.replace("\"duration_ms\":5000", "\"duration_ms\":180000"));
+    check("loop.jsonl", &codex, WRITTEN, known);
+    record("2026-11-09T10:00:00Z", &opencode);
+    check("recorded.jsonl", &opencode, WRITTEN, known);
+    let message = json!({"last_assistant_message": "<task-done>t-page</task-done>"});
+    fire(&base, "stop", "claude", STREAMS[0].1, "2026-11-18T10:00:00Z", &message);
+    check("hook.jsonl", &claude, WRITTEN, ["unchanged", ""]);
+    // A folder may have links.
+    let path = with_stream(&base, "real.txt", &claude, WRITTEN);
+    symlink(&path, path.with_file_name("link.jsonl")).unwrap();
+    let answer = base.run(["import", "transcripts", path.parent().unwrap().to_str().unwrap(), "--json"]).json(0);
+    assert_eq!(became(&answer, "link.jsonl"), ["skipped", "it is a link, and links are not followed"]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The session file of opencode: what `opencode export` prints, one JSON document.
 //!
 //! It has the messages of a session, whose parts are those that the stream has as events. So it is read as a stream:
-//! each part of the agent's messages becomes a line.
+//! each part of the agent's messages becomes a line. The files and the database of opencode have the same messages.
 
 use serde_json::value::RawValue;
 
-use super::json::{self, Field};
+use super::json::{self, Field, Object};
 
 /// How many messages must look like opencode's for a document to count as its session.
 const ENOUGH: usize = 1;
@@ -19,12 +19,24 @@ pub(super) fn lines(text: &str) -> Option<String> {
     for message in json::items(session.get("messages")).map(json::object) {
         let info = message.object("info");
         n_messages += usize::from(info.text("sessionID").is_some());
-        if info.is("role", "assistant") {
-            lines.extend(json::items(message.get("parts")).filter_map(|part| line_of(part, info.get("modelID"))));
-            lines.extend(info.get("error").map(|error| line("error", "error", error, None)));
-        }
+        lines += &lines_of(&info, json::items(message.get("parts")));
     }
     (n_messages >= ENOUGH).then_some(lines)
+}
+
+/// Returns a message of opencode, which is JSON like each of its parts, as lines of the stream. What is no JSON is left out.
+pub(crate) fn opencode_events(info: &str, parts: &[String]) -> String {
+    let info = serde_json::from_str::<&RawValue>(info).ok();
+    lines_of(&json::object(info), parts.iter().map(|part| serde_json::from_str(part).ok()))
+}
+
+/// Returns the lines of a message, of which only the agent's have some.
+fn lines_of<'a>(info: &Object<'_>, parts: impl Iterator<Item = Field<'a>>) -> String {
+    if !info.is("role", "assistant") {
+        return String::new();
+    }
+    let parts = parts.filter_map(|part| line_of(part, info.get("modelID")));
+    parts.chain(info.get("error").map(|error| line("error", "error", error, None))).collect()
 }
 
 /// Returns the line of a part, if the stream has one for it.

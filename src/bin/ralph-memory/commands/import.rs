@@ -41,6 +41,7 @@ const MAX_NAMED: usize = 5;
   ralph-memory import CLAUDE.md
   ralph-memory import adr docs/choices
   ralph-memory import transcripts --since 30
+  ralph-memory import transcripts run.jsonl
   ralph-memory import jsonl memories.jsonl --body-field memory.text
   ralph-memory export | ralph-memory import export - --root ~/src/project")]
 pub(crate) struct ImportArgs {
