@@ -102,7 +102,7 @@ pub(crate) fn updated_key(text: &str) -> &'static str {
 }
 
 /// Returns a value as YAML on one line. JSON is YAML in its flow style.
-pub(super) fn rendered(value: &Value) -> String {
+pub(crate) fn rendered(value: &Value) -> String {
     match value {
         Value::String(text) => double_quote(text),
         Value::Array(_) => list(&list_items(Some(value))),

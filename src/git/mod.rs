@@ -22,12 +22,16 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::store::SourceFiles;
 use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
 
 pub(crate) use busy::Repository;
 pub(crate) use driver::{DRIVER, MergeDriver, driver_line};
 pub(crate) use log::Touch;
+
+/// The limit of a list of all files of a project, in bytes.
+const MAX_LISTED: u64 = 64 * 1024 * 1024;
 
 /// Git's answer about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,6 +155,21 @@ impl WorkTree {
         let paths = paths.iter().map(|path| format!("{}{path}", self.prefix));
         let answer = self.read(&["ls-files", "-z"]).paths(paths).ask()?;
         Ok(names(&answer.output).map(|path| self.below(path)).collect())
+    }
+
+    /// Returns the files in the folder that are tracked or that git does not ignore, sorted, up to a limit. Some of them
+    /// may be gone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` does not answer.
+    pub(crate) fn files(&self) -> Result<SourceFiles> {
+        let words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let answer = self.read(&words).paths(self.own_path()).limit(MAX_LISTED).ask()?;
+        let mut paths: Vec<String> = names(&answer.output).map(|path| self.below(path)).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        Ok(SourceFiles { paths, left_out: Vec::new(), is_cut: answer.is_over })
     }
 
     /// Returns the uncommitted files in the folder, in git's order.

@@ -1,11 +1,12 @@
 //! Architecture decision records, in the forms of Nygard and of MADR.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
-use super::files::{self, ImportFile};
+use super::files::ImportFile;
+use super::find;
 use super::gathered::{Fact, SourceContent};
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
@@ -38,6 +39,8 @@ struct DecisionRecord {
     /// The numbers of the records that it says it replaces.
     replaces: Vec<u32>,
     date: Option<DateTime<Utc>>,
+    /// The folder around the place of the record, within which its number is unique.
+    project: String,
     path: String,
     key: String,
     body: String,
@@ -46,21 +49,22 @@ struct DecisionRecord {
 /// Finds decision records, those that are replaced before those that replace them.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
     let mut records = Vec::new();
-    files::each_file(workspace, request, content, &mut |file, _| records.push(record(file)))?;
+    find::each_file(workspace, request, content, &mut |file, _| records.push(record(request, file)))?;
     records.sort_by(|one, other| (one.number, &one.path).cmp(&(other.number, &other.path)));
-    let numbers: HashSet<u32> = records.iter().map(|record| record.number).collect();
-    let mut replaced: HashMap<u32, Vec<String>> = HashMap::new();
-    for record in &mut records {
-        record.replaced_by = record.replaced_by.filter(|by| *by > record.number && numbers.contains(by));
-        if let Some(by) = record.replaced_by {
+    let place = |record: &DecisionRecord, number: u32| (record.project.clone(), number);
+    let keys: HashMap<(String, u32), String> =
+        records.iter().map(|record| (place(record, record.number), record.key.clone())).collect();
+    let mut replaced: HashMap<(String, u32), Vec<String>> = HashMap::new();
+    for record in &records {
+        let by = record.replaced_by.filter(|by| *by > record.number).map(|by| place(record, by));
+        if let Some(by) = by.filter(|by| keys.contains_key(by)) {
             replaced.entry(by).or_default().push(record.key.clone());
         }
     }
-    let keys: HashMap<u32, String> = records.iter().map(|record| (record.number, record.key.clone())).collect();
     for record in &records {
         let older = record.replaces.iter().filter(|number| **number < record.number);
-        let of_record = replaced.entry(record.number).or_default();
-        of_record.extend(older.filter_map(|number| keys.get(number)).cloned());
+        let of_record = replaced.entry(place(record, record.number)).or_default();
+        of_record.extend(older.filter_map(|number| keys.get(&place(record, *number))).cloned());
         of_record.sort_unstable();
         of_record.dedup();
     }
@@ -81,7 +85,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
             ..Knowledge::new(record.title, ["adr"], record.body)
         };
         let mut fact = Fact::new(record.key, from, knowledge);
-        fact.replaces = replaced.remove(&record.number).unwrap_or_default();
+        fact.replaces = replaced.remove(&(record.project, record.number)).unwrap_or_default();
         content.add(Fact { date: record.date, ..fact });
     }
     Ok(())
@@ -99,7 +103,7 @@ fn state(status: &str) -> String {
     word.collect::<String>().replace("superceded", "superseded")
 }
 
-fn record(file: &ImportFile) -> DecisionRecord {
+fn record(request: &ImportRequest, file: &ImportFile) -> DecisionRecord {
     let text = file.text.as_str();
     let headings = headings(text);
     let title = headings.iter().find(|heading| heading.level == 1).map(|heading| without_number(&heading.title));
@@ -150,6 +154,7 @@ fn record(file: &ImportFile) -> DecisionRecord {
         replaced_by,
         replaces,
         date,
+        project: file.around(request.source).unwrap_or_default().to_owned(),
         path: file.path.clone(),
         key: file.key.clone(),
         // The decision comes first, because a context with little room shows only the beginning.

@@ -143,10 +143,14 @@ impl Import<'_, '_> {
         let mut moved = Vec::new();
         for (key, before) in lost {
             let path = before.word("path").unwrap_or_default();
-            let is_lost = !self.seen.contains(key) && covered.iter().any(|place| place.has(path, key));
-            let Some(row) = before.row.filter(|_| is_lost && !unread.contains(path)) else { continue };
+            let place = covered.iter().find(|place| place.has(path, key)).filter(|_| !self.seen.contains(key));
+            let (Some(place), Some(row)) = (place, before.row.filter(|_| !unread.contains(path))) else { continue };
+            let is_there = || self.write.workspace.root().join(path).symlink_metadata().is_ok();
             let what = if report.read.iter().any(|read| read == path) {
                 "it is no longer in the file"
+            } else if place.mark.is_empty() && is_there() {
+                // Git ignores it, for instance, and it was imported by its name.
+                continue;
             } else {
                 "its file is gone"
             };

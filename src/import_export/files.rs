@@ -1,4 +1,4 @@
-//! Finds and reads the files of a source.
+//! Reads the files of a source.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -6,28 +6,25 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::gathered::{CoveredPlace, SourceContent};
+use super::gathered::{CoveredPath, CoveredPlace, SourceContent};
 use super::generated::generated_block;
 use super::report::{ImportOrigin, ImportReport};
-use super::request::{ImportInput, ImportRequest};
-use super::sources::{ImportSource, file_name};
+use super::sources::{ImportSource, SourceRow, file_name};
 use crate::entry::body::described;
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::entry::outline::headings;
+use crate::entry::path::is_project_path;
 use crate::entry::read::DESCRIPTIONS;
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{Folder, SourceFiles, Unreadable};
-use crate::text::{count, fold, own_block, without_marks};
+use crate::text::{fold, own_block};
 use crate::workspace::Workspace;
 
 /// The largest file that is read whole, in bytes.
 pub(super) const MAX_FILE: usize = 4 * 1024 * 1024;
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
-
-/// Reads what a file of a source says.
-pub(super) type FileReader = fn(&Workspace, &ImportRequest, &ImportFile, &mut SourceContent);
 
 /// A text file of a source.
 #[derive(Debug)]
@@ -40,7 +37,7 @@ pub(super) struct ImportFile {
     /// frontmatter.
     pub(super) text: String,
     pub(super) fields: Fields,
-    /// The folder that it is in, below the one that was read; empty if it is directly in that one.
+    /// The folder that it is in, below the one that was read: without the usual place, where it is in one.
     pub(super) folder: String,
     /// The number of lines before the text.
     pub(super) n_before: u32,
@@ -84,6 +81,13 @@ impl ImportFile {
         folder.into_iter().chain(self.list("tags")).collect()
     }
 
+    /// Returns the folder of the project around the usual place that it is in; `None` if that is the whole project, or it
+    /// is in none. It is about the files of that folder.
+    pub(super) fn around(&self, source: ImportSource) -> Option<&str> {
+        let (around, _) = source.row().split_at_place(&self.path)?;
+        Some(around).filter(|around| is_project_path(around))
+    }
+
     /// Returns the origin of all of it.
     pub(super) fn origin(&self) -> ImportOrigin {
         ImportOrigin::file(&self.path)
@@ -114,7 +118,7 @@ impl ImportFile {
     /// # Errors
     ///
     /// Why the frontmatter cannot be read.
-    fn split(&mut self, report: &mut ImportReport) -> std::result::Result<(), &'static str> {
+    pub(super) fn split(&mut self, report: &mut ImportReport) -> std::result::Result<(), &'static str> {
         match own_block(&self.text) {
             Ok(Some(block)) => {
                 let lines = "\n".repeat(self.text[block.clone()].matches('\n').count());
@@ -204,119 +208,12 @@ pub(super) fn without_comments(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-/// Reads the files of a source one after another with their frontmatter split off. What was read and what was left out is
-/// noted.
-pub(super) fn each_file(
-    workspace: &Workspace,
-    request: &ImportRequest,
-    content: &mut SourceContent,
-    read: &mut dyn FnMut(&ImportFile, &mut SourceContent),
-) -> Result<()> {
-    for mut file in texts(workspace, request, content)? {
-        match file.split(&mut content.report) {
-            Ok(()) => read(&file, content),
-            Err(reason) => content.report.skip(file.origin(), reason),
-        }
-    }
-    Ok(())
-}
-
-/// Reads the files of a source, without the invisible marks in them that say nothing.
-pub(super) fn texts(
-    workspace: &Workspace,
-    request: &ImportRequest,
-    content: &mut SourceContent,
-) -> Result<Vec<ImportFile>> {
-    let mut files = found(workspace, request, content)?;
-    for file in &mut files {
-        if let Some((text, n_marks)) = without_marks(&file.text) {
-            file.text = text;
-            let what = count(n_marks, "invisible character");
-            content.report.skip(file.origin(), format!("{what} without a meaning left out of its text"));
-        }
-    }
-    Ok(files)
-}
-
-/// Reads the files of a source: those that a person named, else those in its usual places.
-fn found(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<Vec<ImportFile>> {
-    let row = request.source.row();
-    match &request.input {
-        ImportInput::UsualPlace(folders) if request.source == ImportSource::ClaudeMemory => {
-            let Some(project) = folders.claude_project(workspace.root()) else { return Ok(Vec::new()) };
-            let folder = project.join("memory");
-            let folder = folder.canonicalize().unwrap_or(folder);
-            content.report.searched.push(folder.display().to_string());
-            let Ok(open) = Folder::open(&folder) else { return Ok(Vec::new()) };
-            Ok(read_all(&open, "", &mark_of(&folder), open.files(&row.wanted), content))
-        }
-        ImportInput::UsualPlace(_) => {
-            let root = workspace.root();
-            let folder = Folder::open(root).io("open", root)?;
-            Ok(row.places.iter().flat_map(|place| usual_texts(&folder, place, row.wanted, content)).collect())
-        }
-        ImportInput::Path(path) => {
-            let named = NamedPath::find(workspace, path)?;
-            if named.full.is_dir() {
-                let folder = Folder::open(&named.full).io("open", path)?;
-                let prefix = if named.shown.is_empty() { String::new() } else { named.shown + "/" };
-                let (prefix, mark) =
-                    if named.is_in_project { (prefix, String::new()) } else { (String::new(), mark_of(&named.full)) };
-                return Ok(read_all(&folder, &prefix, &mark, folder.files(&row.wanted), content));
-            }
-            let bytes = named.read(path, MAX_FILE)?;
-            content.report.read.push(named.shown.clone());
-            let text = text_of(bytes).ok_or_else(|| {
-                let reason = "it is not UTF-8; save it as UTF-8, and import again";
-                Error::invalid(format!("`{}`", path.display()), reason)
-            })?;
-            let mark = named.full.parent().filter(|_| !named.is_in_project).map(mark_of).unwrap_or_default();
-            content.covered.push(CoveredPlace { path: named.shown.clone(), mark: mark.clone() });
-            Ok(vec![ImportFile::new(named.shown.clone(), named.shown + &mark, text)])
-        }
-        ImportInput::Text(bytes) => {
-            if bytes.len() > MAX_FILE {
-                return Err(Error::invalid(STANDARD_INPUT, "it is over the limit of 4 MiB; split it"));
-            }
-            let text = text_of(bytes.clone()).ok_or_else(|| Error::invalid(STANDARD_INPUT, "it is not UTF-8"))?;
-            content.report.read.push(STANDARD_INPUT.to_owned());
-            Ok(vec![ImportFile::new(STANDARD_INPUT.to_owned(), String::new(), text)])
-        }
-    }
-}
-
-/// Reads the file, or the wanted files of the folder, in a usual place.
-fn usual_texts(root: &Folder, place: &str, wanted: fn(&str) -> bool, content: &mut SourceContent) -> Vec<ImportFile> {
-    content.report.searched.push(place.to_owned());
-    let prefix = format!("{place}/");
-    match root.descend(place).map_err(Unreadable::from) {
-        Ok(folder) => {
-            let found = folder.files(&|path| wanted(&format!("{prefix}{path}")));
-            read_all(&folder, &prefix, "", found, content)
-        }
-        Err(Unreadable::Missing) if root.has(place) => {
-            let found = SourceFiles { paths: vec![place.to_owned()], left_out: Vec::new() };
-            read_files(root, "", "", found, content)
-        }
-        Err(Unreadable::Missing) => {
-            for path in [place.to_owned(), prefix] {
-                content.covered.push(CoveredPlace { path, mark: String::new() });
-            }
-            Vec::new()
-        }
-        Err(unreadable) => {
-            content.report.skip(ImportOrigin::file(place), reason_of(&unreadable));
-            Vec::new()
-        }
-    }
-}
-
 /// A file or a folder that a person named. They may name a link; links below it are not followed.
 pub(super) struct NamedPath {
     pub(super) full: PathBuf,
     /// Its path in the project if it is there, else its name.
     pub(super) shown: String,
-    is_in_project: bool,
+    pub(super) is_in_project: bool,
 }
 
 impl NamedPath {
@@ -345,28 +242,28 @@ impl NamedPath {
 
 /// Returns the mark of a folder outside of the project. Files of the same name in the folders of two people, or of two
 /// projects, have different keys, and the name of the folder, which reveals who someone is, is in no entry.
-fn mark_of(folder: &Path) -> String {
+pub(super) fn mark_of(folder: &Path) -> String {
     format!("@{:08x}", xxh3_64(folder.as_os_str().as_bytes()) >> 32)
 }
 
 /// Reads the found files of a folder, and notes that all of it was read.
-fn read_all(
+pub(super) fn read_all(
     folder: &Folder,
-    prefix: &str,
-    mark: &str,
+    (prefix, mark): (&str, &str),
+    row: &SourceRow,
     found: SourceFiles,
     content: &mut SourceContent,
 ) -> Vec<ImportFile> {
-    content.covered.push(CoveredPlace { path: prefix.to_owned(), mark: mark.to_owned() });
-    read_files(folder, prefix, mark, found, content)
+    content.covered.push(CoveredPlace { path: CoveredPath::Below(prefix.to_owned()), mark: mark.to_owned() });
+    read_files(folder, (prefix, mark), row, found, content)
 }
 
 /// Reads the found files of a folder; what cannot be read is left out. In messages their paths come after `prefix`, in
 /// keys `mark` comes after their paths.
-fn read_files(
+pub(super) fn read_files(
     folder: &Folder,
-    prefix: &str,
-    mark: &str,
+    (prefix, mark): (&str, &str),
+    row: &SourceRow,
     found: SourceFiles,
     content: &mut SourceContent,
 ) -> Vec<ImportFile> {
@@ -380,11 +277,15 @@ fn read_files(
         let text = read.and_then(|bytes| text_of(bytes).ok_or_else(|| "it is not UTF-8".to_owned()));
         match text {
             Ok(text) => {
-                let below = path.rsplit_once('/').map_or("", |(below, _)| below).to_owned();
-                let path = format!("{prefix}{path}");
-                content.report.read.push(path.clone());
-                content.covered.push(CoveredPlace { path: path.clone(), mark: mark.to_owned() });
-                files.push(ImportFile { folder: below, ..ImportFile::new(path.clone(), path + mark, text) });
+                let below = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+                let full = format!("{prefix}{path}");
+                content.report.read.push(full.clone());
+                content.covered.push(CoveredPlace { path: CoveredPath::File(full.clone()), mark: mark.to_owned() });
+                let topic = match row.split_at_place(&full) {
+                    Some((around, rest)) => format!("{around}/{}", below(rest)).trim_matches('/').to_owned(),
+                    None => below(path),
+                };
+                files.push(ImportFile { folder: topic, ..ImportFile::new(full.clone(), full + mark, text) });
             }
             Err(reason) => content.report.skip(shown(path), reason),
         }
@@ -404,7 +305,7 @@ pub(super) fn reason_of(unreadable: &Unreadable) -> String {
 }
 
 /// Returns the text of a file, without a byte order mark and with `\n` at the ends of lines; `None` if it is not UTF-8.
-fn text_of(bytes: Vec<u8>) -> Option<String> {
+pub(super) fn text_of(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Some(text.replace("\r\n", "\n"))

@@ -1,8 +1,13 @@
 //! What was found in a source, before it is compared with the memory.
 
-use chrono::{DateTime, Utc};
+use std::rc::Rc;
 
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+
+use super::project::ProjectFiles;
 use super::report::{ImportOrigin, ImportReport};
+use super::sources::split_at;
 use crate::entry::Attempt;
 use crate::entry::body::blocks;
 use crate::entry::knowledge::Knowledge;
@@ -24,13 +29,15 @@ pub(super) struct Fact {
     pub(super) within: Option<String>,
     /// The keys of the facts that it replaces.
     pub(super) replaces: Vec<String>,
+    /// What its source says of it for which an entry has no field: who confirmed it, and where it is from.
+    pub(super) said: Map<String, Value>,
     pub(super) knowledge: Knowledge,
 }
 
 impl Fact {
     /// Returns a fact with only these values.
     pub(super) fn new(key: String, from: ImportOrigin, knowledge: Knowledge) -> Fact {
-        Fact { key, from, date: None, within: None, replaces: Vec::new(), knowledge }
+        Fact { key, from, date: None, within: None, replaces: Vec::new(), said: Map::new(), knowledge }
     }
 
     /// Returns whether it comes from a file of the project: one elsewhere has a mark behind its path.
@@ -39,11 +46,21 @@ impl Fact {
     }
 }
 
+/// What was read whole.
+#[derive(Debug)]
+pub(super) enum CoveredPath {
+    /// This file.
+    File(String),
+    /// The files whose paths begin like this.
+    Below(String),
+    /// A usual place, in the project and in each of its folders.
+    Usual(&'static str),
+}
+
 /// A file that was read, or a folder with all that the source has in it.
 #[derive(Debug)]
 pub(super) struct CoveredPlace {
-    /// The beginning of the paths in it; the path itself of a file.
-    pub(super) path: String,
+    pub(super) path: CoveredPath,
     /// The mark of a folder outside of the project, behind the paths in keys.
     pub(super) mark: String,
 }
@@ -51,8 +68,11 @@ pub(super) struct CoveredPlace {
 impl CoveredPlace {
     /// Returns whether an entry with this key, from the file at `path`, comes from there.
     pub(super) fn has(&self, path: &str, key: &str) -> bool {
-        let is_below = self.path.is_empty() || self.path.ends_with('/');
-        let is_here = if is_below { path.starts_with(&self.path) } else { path == self.path };
+        let is_here = match &self.path {
+            CoveredPath::File(file) => path == file,
+            CoveredPath::Below(start) => path.starts_with(start),
+            CoveredPath::Usual(place) => split_at(path, place).is_some(),
+        };
         // A key has the path below the folder that was read.
         let rest = path.char_indices().map(|(at, _)| &path[at..]).find_map(|tail| key.strip_prefix(tail));
         is_here
@@ -70,6 +90,8 @@ pub(super) struct SourceContent {
     pub(super) covered: Vec<CoveredPlace>,
     /// Past attempts, each under the run and the number that it had there.
     pub(super) attempts: Vec<(ImportOrigin, Attempt)>,
+    /// The files of the project, which imports of several sources list once.
+    pub(super) project: Rc<ProjectFiles>,
 }
 
 impl SourceContent {

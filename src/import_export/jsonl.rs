@@ -1,8 +1,13 @@
-//! JSON Lines: one object a line, as many memories export them.
+//! JSON: one object a line, as many memories export them, or a whole document with objects in it.
 
-use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
 
-use super::files;
+use serde_json::{Map, Value, json};
+
+use super::concept::paths_in;
+use super::files::ImportFile;
+use super::find;
 use super::gathered::{Fact, SourceContent};
 use super::kinds::category_or_tag;
 use super::provenance::hash_of;
@@ -10,69 +15,246 @@ use super::report::ImportOrigin;
 use super::request::ImportRequest;
 use crate::entry::edit::list_items;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::parse_time;
+use crate::entry::path::is_project_path;
+use crate::entry::{Source, parse_time};
 use crate::error::Result;
 use crate::text::title_of;
 use crate::workspace::Workspace;
 
 const TITLES: [&str; 5] = ["title", "name", "subject", "summary", "subtitle"];
-const BODIES: [&str; 10] =
-    ["body", "content", "text", "memory", "narrative", "observation", "fact", "value", "description", "message"];
+const BODIES: [&str; 13] = [
+    "body",
+    "content",
+    "text",
+    "memory",
+    "narrative",
+    "observation",
+    "fact",
+    "value",
+    "observations",
+    "facts",
+    "description",
+    "message",
+    "summary",
+];
+/// How many of these are texts of an entry for certain. The others may as well describe the whole document.
+const N_CERTAIN: usize = 10;
 const TAGS: [&str; 5] = ["tags", "keywords", "labels", "concepts", "metadata.tags"];
-const CATEGORIES: [&str; 4] = ["category", "type", "kind", "memory_type"];
+const CATEGORIES: [&str; 5] = ["category", "type", "kind", "memory_type", "entityType"];
 const IDS: [&str; 6] = ["id", "uuid", "_id", "memory_id", "content_hash", "key"];
 const DATES: [&str; 5] = ["created_at", "createdAt", "timestamp", "date", "updated_at"];
+const ENDS: [&str; 2] = ["stale_after", "expires_at"];
+const FILES: [&str; 3] = ["files", "paths", "citations"];
+/// How deep in a document the objects are searched for.
+const MAX_DEPTH: usize = 4;
 
-/// Finds the objects of JSON Lines.
+/// An object of a file, before its fields are read, or why a line has none.
+struct JsonRecord {
+    object: std::result::Result<Value, String>,
+    /// Its name in the object around it.
+    name: Option<String>,
+    line: Option<u32>,
+}
+
+/// Finds the objects of JSON Lines, and of JSON documents.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
-    for file in files::texts(workspace, request, content)? {
-        for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let from = ImportOrigin { line: u32::try_from(index + 1).ok(), ..file.origin() };
-            match fact(line, &file.key, &from, request) {
-                Ok(fact) => content.add(fact),
-                Err(reason) => content.report.skip(from, reason),
-            }
-        }
+    for file in find::texts(workspace, request, content)? {
+        add_facts(workspace.root(), &file, request, content);
     }
     Ok(())
 }
 
-/// Returns the fact of a line, or why it is none.
-fn fact(line: &str, file: &str, from: &ImportOrigin, request: &ImportRequest) -> std::result::Result<Fact, String> {
+/// Adds the facts of a file. `root` is the project.
+fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &mut SourceContent) {
+    let mut records = Vec::new();
+    read_records(file, request, &mut records, content);
+    let mut relations: HashMap<String, Vec<String>> = HashMap::new();
+    let relation_of = |record: &JsonRecord| record.object.as_ref().ok().and_then(relation);
+    for (from, relation) in records.iter().filter_map(relation_of) {
+        relations.entry(from).or_default().push(relation);
+    }
+    for record in records.iter().filter(|record| relation_of(record).is_none()) {
+        let from = ImportOrigin { line: record.line, ..file.origin() };
+        match fact(root, record, file, &relations, request) {
+            Ok(fact) => content.add(Fact { from, ..fact }),
+            Err(reason) => content.report.skip(from, reason),
+        }
+    }
+}
+
+/// Reads a file as one document, or else line by line.
+fn read_records(
+    file: &ImportFile,
+    request: &ImportRequest,
+    records: &mut Vec<JsonRecord>,
+    content: &mut SourceContent,
+) {
     // The parser refuses what is nested too deeply.
+    let document = serde_json::from_str::<Value>(&file.text);
+    let first = file.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match document {
+        Ok(document) if document.is_object() || document.is_array() => {
+            add_records(&document, None, 0, request, records);
+        }
+        // A line of JSON Lines is whole.
+        Err(error) if first.ends_with(['{', '[', ',']) => {
+            let line = u32::try_from(error.line()).ok();
+            let reason = format!("it is not JSON: column {}", error.column());
+            content.report.skip(ImportOrigin { line, ..file.origin() }, reason);
+        }
+        _ => {
+            for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                let line_number = u32::try_from(index + 1).ok();
+                records.push(JsonRecord { object: object_of(line), name: None, line: line_number });
+            }
+        }
+    }
+}
+
+/// Returns the object of a line, or why there is none.
+fn object_of(line: &str) -> std::result::Result<Value, String> {
     let object: Value = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "the line is incomplete".to_owned(),
         _ => format!("it is not JSON: column {}", error.column()),
     })?;
-    if !object.is_object() {
-        return Err("it is not an object".to_owned());
+    if object.is_object() { Ok(object) } else { Err("it is not an object".to_owned()) }
+}
+
+/// Adds the objects of a document: the outermost that have a text, and each item of a list, and the document, if nothing in
+/// it has. `name` is that of the value in the object around it.
+fn add_records(
+    value: &Value,
+    name: Option<&str>,
+    depth: usize,
+    request: &ImportRequest,
+    records: &mut Vec<JsonRecord>,
+) {
+    match value {
+        Value::Object(fields) => {
+            let before = records.len();
+            if depth < MAX_DEPTH && !is_record(fields, request) {
+                for (name, value) in fields {
+                    add_records(value, Some(name), depth + 1, request, records);
+                }
+            }
+            let is_item = name.is_none();
+            if is_record(fields, request) || is_item && records.len() == before {
+                let line = (depth == 0).then_some(1);
+                records.push(JsonRecord { object: Ok(value.clone()), name: name.map(str::to_owned), line });
+            }
+        }
+        Value::Array(items) => {
+            for item in items.iter().filter(|item| item.is_object()) {
+                add_records(item, None, depth + 1, request, records);
+            }
+        }
+        _ => {}
     }
-    let fields = &request.fields;
-    let body = text(&object, fields.body.as_ref(), &BODIES);
+}
+
+/// Returns whether an object is an entry, and not one around others.
+fn is_record(fields: &Map<String, Value>, request: &ImportRequest) -> bool {
+    let named = request.fields.body.as_ref();
+    let is_certain = named.is_some() || BODIES[..N_CERTAIN].iter().any(|name| body_of(fields.get(*name)).is_some());
+    let has_text = |fields: &Map<String, Value>| match named {
+        Some(name) => body_of(find_in(fields, name)).is_some(),
+        None => BODIES.iter().any(|name| body_of(fields.get(*name)).is_some()),
+    };
+    let has_records = || {
+        let lists = fields.values().filter_map(Value::as_array).flatten();
+        lists.filter_map(Value::as_object).any(has_text)
+    };
+    has_text(fields) && (is_certain || !has_records())
+}
+
+/// Returns the text of a value: of a list of texts, a list of them.
+fn body_of(value: Option<&Value>) -> Option<String> {
+    let text = match value? {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(items) => {
+            let texts = items.iter().filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+            texts.map(|text| ["- ", &text.replace('\n', "\n  ")].concat()).collect::<Vec<_>>().join("\n")
+        }
+        _ => return None,
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Returns the name of the entity that a relation of the MCP reference server begins at, and the relation as a line.
+fn relation(object: &Value) -> Option<(String, String)> {
+    let [from, to, kind] = ["from", "to", "relationType"].map(|name| object.get(name).and_then(Value::as_str));
+    Some((from?.to_owned(), format!("- {} [[{}]]", kind?.replace('_', " "), to?)))
+}
+
+/// Returns the fact of an object, or why it is none.
+fn fact(
+    root: &Path,
+    record: &JsonRecord,
+    file: &ImportFile,
+    relations: &HashMap<String, Vec<String>>,
+    request: &ImportRequest,
+) -> std::result::Result<Fact, String> {
+    let (object, fields) = (record.object.as_ref().map_err(Clone::clone)?, &request.fields);
+    let body = match &fields.body {
+        Some(name) => body_of(at(object, name)),
+        None => BODIES.iter().find_map(|name| body_of(at(object, name))),
+    };
+    let entity = object.get("name").and_then(Value::as_str).filter(|_| object.get("entityType").is_some());
+    let lines = entity.and_then(|name| relations.get(name)).map(|lines| lines.join("\n"));
+    let body = match (body, lines) {
+        (Some(body), Some(lines)) => Some(format!("{body}\n\n{lines}")),
+        (body, lines) => body.or(lines),
+    };
     let body = body.ok_or_else(|| match &fields.body {
         Some(field) => format!("it has no text in `{field}`"),
         None => format!("it has no text in any of {}; name the field with --body-field", BODIES.join(", ")),
     })?;
-    let title = text(&object, fields.title.as_ref(), &TITLES).unwrap_or_else(|| title_of(&body));
-    let mut tags = list(&object, fields.tags.as_ref());
-    let category = text(&object, fields.category.as_ref(), &CATEGORIES);
+    let title = text(object, fields.title.as_ref(), &TITLES).filter(|title| *title != body);
+    let title = title.unwrap_or_else(|| title_of(&body));
+    let mut tags = list(object, fields.tags.as_ref());
+    let category = text(object, fields.category.as_ref(), &CATEGORIES).filter(|_| entity.is_none());
+    let category = category.or_else(|| text(object, fields.category.as_ref(), &["entityType"]));
     let (category, tag) = category.map_or((None, None), |category| category_or_tag(&category));
     tags.extend(tag);
     if tags.is_empty() {
         tags.push("imported".to_owned());
     }
     // Two files may use the same numbers as ids, and a pipe has no file name.
-    let usual: &[&str] = if file.is_empty() { &[] } else { &IDS };
-    let key = text(&object, fields.id.as_ref(), usual).map(|id| format!("{file}#{id}"));
+    let usual: &[&str] = if file.key.is_empty() { &[] } else { &IDS };
+    let key = text(object, fields.id.as_ref(), usual).or_else(|| record.name.clone()).or(entity.map(str::to_owned));
+    let key = key.filter(|_| fields.id.is_some() || !file.key.is_empty()).map(|id| format!("{}#{id}", file.key));
     let key = key.unwrap_or_else(|| hash_of(&format!("{title}\n{body}")));
-    let date = text(&object, None, &DATES).and_then(|date| parse_time(&date));
-    let knowledge = Knowledge { category, source: request.writer, ..Knowledge::new(title, tags, body) };
-    Ok(Fact { date, ..Fact::new(key, from.clone(), knowledge) })
+    let date = |names: &[&str]| text(object, None, names).and_then(|date| parse_time(&date));
+    let is_of_agent = request.source.row().split_at_place(&file.path).is_some();
+    let mut files: Vec<String> = FILES[..2].iter().flat_map(|name| list_items(object.get(*name))).collect();
+    files.retain(|path| is_project_path(path));
+    files.extend(paths_in(root, object.get(FILES[2])));
+    let knowledge = Knowledge {
+        category,
+        status: text(object, None, &["status"]),
+        expires_at: date(&ENDS),
+        files,
+        source: if is_of_agent { Source::Agent } else { request.writer },
+        ..Knowledge::new(title, tags, body)
+    };
+    let verified = ["verified", "freshness.last_verified_at"].iter().find_map(|name| at(object, name));
+    let said = verified.filter(|value| value.is_string() || **value == json!(true));
+    let said = said.map(|value| ("verified".to_owned(), value.clone())).into_iter().collect();
+    Ok(Fact { date: date(&DATES), said, ..Fact::new(key, file.origin(), knowledge) })
 }
 
 /// Returns the value at a name with `.` between those of nested objects.
 fn at<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
-    object.get(name).or_else(|| name.split('.').try_fold(object, |value, part| value.get(part)))
+    find_in(object.as_object()?, name)
+}
+
+/// Does the same for the fields of an object.
+fn find_in<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    fields.get(name).or_else(|| {
+        let (first, rest) = name.split_once('.')?;
+        rest.split('.').try_fold(fields.get(first)?, |value, part| value.get(part))
+    })
 }
 
 /// Returns the text of a field: the named one, else the first of the usual ones that has some.
@@ -103,63 +285,103 @@ mod tests {
     use crate::import_export::request::{ImportInput, JsonlFields};
     use crate::import_export::sources::ImportSource;
 
-    fn read(line: &str, fields: JsonlFields) -> std::result::Result<Fact, String> {
-        let request = ImportRequest::new(ImportSource::Jsonl, ImportInput::Text(Vec::new()));
-        fact(line, "x.jsonl", &ImportOrigin::file("x.jsonl"), &ImportRequest { fields, ..request })
+    /// Returns the facts of a text as `title: body [tags] key`, and the reasons of what is skipped.
+    fn read(text: &str, fields: JsonlFields) -> Vec<String> {
+        let request =
+            ImportRequest { fields, ..ImportRequest::new(ImportSource::Jsonl, ImportInput::Text(Vec::new())) };
+        let mut content = SourceContent::default();
+        let file = ImportFile::new("x.json".to_owned(), "x.json".to_owned(), text.to_owned());
+        add_facts(Path::new("/nowhere"), &file, &request, &mut content);
+        let facts = content.facts.iter().map(|fact| {
+            let Knowledge { title, body, tags, .. } = &fact.knowledge;
+            let key = fact.key.strip_prefix("x.json#").unwrap_or("-");
+            format!("{title}: {body} [{}] {key}", tags.join(", "))
+        });
+        let skipped = content.report.items.iter().map(|item| {
+            let line = item.from.line.map_or("-".to_owned(), |line| line.to_string());
+            format!("{line}: {}", item.reason.as_ref().unwrap().as_str())
+        });
+        facts.chain(skipped).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(read(text, JsonlFields::default()), expected, "{text}");
     }
 
     #[test]
     fn the_fields_of_common_exports_are_found() {
-        let check = |line: &str, title: &str, body: &str, tags: &[&str], key: Option<&str>| {
-            let fact = read(line, JsonlFields::default()).unwrap();
-            let Knowledge { title: found, body: text, tags: labels, .. } = &fact.knowledge;
-            assert_eq!((found.as_str(), text.as_str(), labels.as_slice()), (title, body, &tags.map_strings()[..]));
-            assert!(key.is_none_or(|key| fact.key == key), "{}", fact.key);
-        };
-        check(r#"{"id":7,"title":"T","content":"C","tags":"a, b"}"#, "T", "C", &["a", "b"], Some("x.jsonl#7"));
-        check(
-            r#"{"memory":"Use WAL. Always.","metadata":{"tags":["db"]}}"#,
-            "Use WAL.",
-            "Use WAL. Always.",
-            &["db"],
-            None,
-        );
-        check(r#"{"name":"N","description":"D","tags":"[\"x\",\"y\"]"}"#, "N", "D", &["x", "y"], None);
-        check(r#"{"title":"T","body":"B","type":"idea"}"#, "T", "B", &["idea"], None);
-    }
-
-    trait Strings {
-        fn map_strings(&self) -> Vec<String>;
-    }
-
-    impl Strings for &[&str] {
-        fn map_strings(&self) -> Vec<String> {
-            self.iter().map(|text| (*text).to_owned()).collect()
-        }
+        check(r#"{"id":7,"title":"T","content":"C","tags":"a, b"}"#, &["T: C [a, b] 7"]);
+        check(r#"{"memory":"Use WAL. Always.","metadata":{"tags":["db"]}}"#, &["Use WAL.: Use WAL. Always. [db] -"]);
+        check(r#"{"name":"N","description":"D","tags":"[\"x\",\"y\"]"}"#, &["N: D [x, y] -"]);
+        check(r#"{"title":"T","body":"B","type":"idea"}"#, &["T: B [idea] -"]);
+        check(r#"{"summary":"It holds."}"#, &["It holds.: It holds. [imported] -"]);
     }
 
     #[test]
-    fn named_fields_may_be_nested() {
+    fn a_document_has_its_entries_wherever_a_memory_puts_them() {
+        check(
+            r#"[{"title":"A","text":"one"},{"title":"B","text":"two"}]"#,
+            &["A: one [imported] -", "B: two [imported] -"],
+        );
+        check(
+            "{\n  \"version\": 1,\n  \"description\": \"All of it\",\n  \"memories\": [{\"id\": \"m1\", \"memory\": \"One.\"}]\n}\n",
+            &["One.: One. [imported] m1"],
+        );
+        check(
+            r#"{"facts":{"wal":{"title":"WAL","value":"on"},"port":{"value":"5433"}},"meta":{"n":2}}"#,
+            &["5433: 5433 [imported] port", "WAL: on [imported] wal"],
+        );
+        // A packet of Kage has lists of objects, and is one entry.
+        check(
+            r#"{"id":"k","title":"T","summary":"S","body":"B","type":"gotcha","edges":[{"evidence":"x"}],"tags":["t"]}"#,
+            &["T: B [t] k"],
+        );
+    }
+
+    #[test]
+    fn entities_keep_their_observations_and_relations() {
+        let expected = [
+            "Ana: - Likes `just`.\n- Reviews\n  on Mondays.\n\n- works on [[Shop]] [person] Ana",
+            "Shop: - A shop. [project] Shop",
+        ];
+        let ana = r#""name":"Ana","entityType":"person","observations":["Likes `just`.","Reviews\non Mondays."]"#;
+        let shop = r#""name":"Shop","entityType":"project","observations":["A shop."]"#;
+        let relation = r#""from":"Ana","to":"Shop","relationType":"works_on""#;
+        check(
+            &format!(
+                "{{\"type\":\"entity\",{ana}}}\n{{\"type\":\"entity\",{shop}}}\n{{\"type\":\"relation\",{relation}}}\n"
+            ),
+            &expected,
+        );
+        check(&format!("{{\"entities\":[{{{ana}}},{{{shop}}}],\"relations\":[{{{relation}}}]}}"), &expected);
+    }
+
+    #[test]
+    fn named_fields_may_be_nested_and_lists() {
         let fields = JsonlFields {
             title: Some("head.title".into()),
             body: Some("text.md".into()),
             id: Some("ref".into()),
             ..JsonlFields::default()
         };
-        let fact = read(r#"{"head":{"title":"T"},"text.md":"B","ref":"r-1"}"#, fields).unwrap();
-        assert_eq!(
-            (fact.knowledge.title.as_str(), fact.knowledge.body.as_str(), fact.key.as_str()),
-            ("T", "B", "x.jsonl#r-1")
-        );
+        let found = read(r#"{"head":{"title":"T"},"text.md":"B","ref":"r-1"}"#, fields);
+        assert_eq!(found, ["T: B [imported] r-1"]);
+        let fields = JsonlFields { title: Some("date".into()), body: Some("learned".into()), ..JsonlFields::default() };
+        let log = r#"{"sessions":[{"date":"2026-01-02","messages":[{"text":"hi"}],"learned":["One.","Two."]}]}"#;
+        assert_eq!(read(log, fields), ["2026-01-02: - One.\n- Two. [imported] -"]);
     }
 
     #[test]
-    fn a_line_that_is_no_object_says_why() {
-        let reason = |line: &str| read(line, JsonlFields::default()).unwrap_err();
-        assert_eq!(reason("{\"title\":\"T\""), "the line is incomplete");
-        assert_eq!(reason("[]"), "it is not an object");
-        assert_eq!(reason("x"), "it is not JSON: column 1");
-        assert!(reason(&format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000))).starts_with("it is not JSON"));
-        assert!(reason("{\"title\":\"T\"}").contains("--body-field"));
+    fn what_is_no_object_with_a_text_says_why() {
+        check("{\"title\":\"T\"", &["1: the line is incomplete"]);
+        check("{\"text\":\"a\"}\n[]\n", &["a: a [imported] -", "2: it is not an object"]);
+        check("x", &["1: it is not JSON: column 1"]);
+        check("[\n  {\"text\": \"a\"}\n  {}\n]\n", &["3: it is not JSON: column 3"]);
+        let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
+        assert!(read(&deep, JsonlFields::default())[0].contains("it is not JSON"));
+        for text in ["{\"title\":\"T\"}", "[{\"title\":\"T\"}]"] {
+            assert!(read(text, JsonlFields::default())[0].contains("--body-field"), "{text}");
+        }
     }
 }

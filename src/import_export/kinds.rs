@@ -3,12 +3,13 @@
 use crate::entry::knowledge::LEARNINGS;
 
 /// The words of other programs, without case, spaces and hyphens, with the category that means the same.
-const KINDS: [(&str, &str); 23] = [
+const KINDS: [(&str, &str); 25] = [
     ("gotcha", "pitfall"),
     ("warning", "pitfall"),
     ("caveat", "pitfall"),
     ("antipattern", "pitfall"),
     ("knownissue", "pitfall"),
+    ("negativeresult", "pitfall"),
     ("bugfix", "debugging_technique"),
     ("fix", "debugging_technique"),
     ("debugging", "debugging_technique"),
@@ -20,6 +21,7 @@ const KINDS: [(&str, &str); 23] = [
     ("convention", "code_structure"),
     ("architecture", "code_structure"),
     ("codepattern", "code_structure"),
+    ("codeexplanation", "code_structure"),
     ("pattern", "success_pattern"),
     ("bestpractice", "success_pattern"),
     ("testing", "testing_strategy"),

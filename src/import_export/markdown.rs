@@ -9,23 +9,19 @@ use std::ops::Range;
 use chrono::TimeDelta;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
+use super::concept;
 use super::files::{ImportFile, without_comments};
 use super::gathered::{Fact, SourceContent};
-use super::kinds::category_or_tag;
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
 use super::sources::is_instructions;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
-use crate::entry::path::is_project_path;
-use crate::entry::{Source, parse_time};
 use crate::text::title_of;
 use crate::workspace::Workspace;
 
 /// The files of a memory bank that describe the state of the work, which soon changes.
 const STATES: [&str; 2] = ["activeContext", "progress"];
-/// The folders in which agents keep their own notes.
-const AGENTS_NOTES: [&str; 4] = ["memory-bank/", ".memory-bank/", "cline_docs/", ".serena/memories/"];
 /// How long such a state is of interest.
 const STATE_DAYS: i64 = 30;
 /// The fewest items of a list that is all of a file of instructions, for each of them to be a rule of its own.
@@ -83,17 +79,16 @@ struct NotePart {
 
 /// Reads instructions such as CLAUDE.md or AGENTS.md.
 pub(super) fn sections(_: &Workspace, request: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
-    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     // Those of a folder are about the files in it.
-    let scope = Some(folder).filter(|folder| !folder.starts_with('.') && is_project_path(folder));
+    let folder = file.around(request.source);
     let about = Knowledge {
         source: request.writer,
-        files: scope.map(|folder| format!("{folder}/**")).into_iter().collect(),
+        files: folder.map(|folder| format!("{folder}/**")).into_iter().collect(),
         ..Knowledge::new("", ["guidelines".to_owned()].into_iter().chain(file.tags()), "")
     };
     let (heading, start) = file.title();
     // The name of the file says nothing, and neither does the heading of one at the top.
-    let name = if scope.is_some() { folder.rsplit('/').next().unwrap_or(folder).to_owned() } else { heading };
+    let name = folder.map_or(heading, |folder| folder.rsplit('/').next().unwrap_or(folder).to_owned());
     let rules = rules_of(&file.text[start..]);
     if rules.len() >= MIN_RULES {
         let before = file.text[..start].matches('\n').count();
@@ -115,29 +110,23 @@ pub(super) fn memory_bank(
     file: &ImportFile,
     content: &mut SourceContent,
 ) {
-    let (category, tag) = file.word(&["category", "type", "kind"]).map_or((None, None), category_or_tag);
-    let is_state = STATES.contains(&file.stem());
-    let tags: Vec<String> = file.tags().into_iter().chain(tag).collect();
-    let until = file.word(&["stale_after", "expires_at", "expires"]).and_then(parse_time);
-    let files = ["files", "paths", "globs"].into_iter().flat_map(|key| file.list(key));
-    let is_of_agent = AGENTS_NOTES.iter().any(|folder| file.path.starts_with(folder));
-    let place = file.path.rsplit('/').nth(1).map(|place| place.trim_start_matches('.').replace(',', " "));
-    let place = place.filter(|place| !place.is_empty()).unwrap_or_else(|| "notes".to_owned());
-    let about = Knowledge {
-        category,
-        status: file.word(&["status"]).map(str::to_owned),
-        source: if is_of_agent { Source::Agent } else { request.writer },
-        expires_at: until.or_else(|| is_state.then(|| workspace.now() + TimeDelta::days(STATE_DAYS))),
-        aliases: file.list("aliases").into_iter().chain(file.word(&["permalink"]).map(str::to_owned)).collect(),
-        files: files.filter(|file| is_project_path(file)).collect(),
-        ..Knowledge::new("", if tags.is_empty() { vec![place] } else { tags }, "")
-    };
+    if let Some(reason) = concept::reserved(file) {
+        return content.report.skip(file.origin(), reason);
+    }
+    let mut about = concept::about(workspace, request, file);
+    if STATES.contains(&file.stem()) {
+        about.expires_at.get_or_insert_with(|| workspace.now() + TimeDelta::days(STATE_DAYS));
+    }
     let (title, start) = file.title();
     let first = content.facts.len();
-    add_parts(file, &about, (&title, start), NOTE, content);
-    let date = file.word(&["modified", "updated", "date", "created"]).and_then(parse_time);
+    match concept::unit(file, start) {
+        Some(body) => content.add(Fact::new(file.key.clone(), file.origin(), Knowledge { title, body, ..about })),
+        None => add_parts(file, &about, (&title, start), NOTE, content),
+    }
+    let (date, said) = (concept::date(file), concept::said(file));
     for fact in &mut content.facts[first..] {
         fact.date = date;
+        fact.said.clone_from(&said);
     }
 }
 

@@ -9,17 +9,21 @@
 mod adr;
 mod apply;
 mod claude_memory;
+mod concept;
 mod dates;
 mod export;
 mod files;
+mod find;
 mod gathered;
 mod generated;
 mod jsonl;
 mod kinds;
 mod links;
 mod markdown;
+mod okf;
 mod opencode;
 mod past;
+mod project;
 mod provenance;
 mod ralph;
 mod report;
@@ -33,15 +37,20 @@ mod stream;
 mod transcripts;
 mod write;
 
+use std::rc::Rc;
+
 use crate::error::Result;
 use crate::search::semantic::SemanticMemory;
 use crate::workspace::Workspace;
-use files::FileReader;
+use find::FileReader;
 use gathered::SourceContent;
+use project::ProjectFiles;
 use write::in_one_write;
 
 pub use export::ExportStream;
 pub(crate) use export::export;
+pub use okf::OkfReport;
+pub(crate) use okf::export_okf;
 pub use report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 pub use request::{AgentFolders, ImportInput, ImportRequest, JsonlFields};
 pub use sources::ImportSource;
@@ -53,10 +62,34 @@ pub(crate) fn import(
     semantic: &SemanticMemory,
     request: &ImportRequest,
 ) -> Result<(ImportReport, Vec<String>)> {
+    import_from(workspace, semantic, request, &Rc::default())
+}
+
+/// Returns what an import of each source from its usual places would do. The files of the project are listed once.
+pub(crate) fn importable(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    request: &ImportRequest,
+) -> Vec<(ImportSource, Result<ImportReport>)> {
+    let project = Rc::default();
+    let sources = ImportSource::ALL.iter().copied().filter(|source| source.has_usual_place());
+    let each = |source| {
+        let request = ImportRequest { source, dry_run: true, ..request.clone() };
+        (source, import_from(workspace, semantic, &request, &project).map(|(report, _)| report))
+    };
+    sources.map(each).collect()
+}
+
+fn import_from(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    request: &ImportRequest,
+    project: &Rc<ProjectFiles>,
+) -> Result<(ImportReport, Vec<String>)> {
     request.check_input()?;
-    let mut content = SourceContent::default();
+    let mut content = SourceContent { project: Rc::clone(project), ..SourceContent::default() };
     let each = |read: FileReader, content: &mut SourceContent| {
-        files::each_file(workspace, request, content, &mut |file, content| read(workspace, request, file, content))
+        find::each_file(workspace, request, content, &mut |file, content| read(workspace, request, file, content))
     };
     match request.source {
         ImportSource::Sections => each(markdown::sections, &mut content)?,
@@ -69,7 +102,7 @@ pub(crate) fn import(
         ImportSource::Transcripts => return transcripts::import(workspace, semantic, request),
         ImportSource::Export => return stream::take_back(workspace, request),
     }
-    let SourceContent { mut report, facts, attempts, covered } = content;
+    let SourceContent { mut report, facts, attempts, covered, .. } = content;
     let written = in_one_write(workspace, request, &mut report, |write, report| match request.source {
         ImportSource::Ralph => past::record_all(write, attempts, report),
         _ => apply::apply(write, request, (facts, &covered), report),

@@ -75,6 +75,9 @@ pub(super) fn details(source: ImportSource, fact: &Fact, knowledge: &Knowledge) 
     if let Some(date) = fact.date {
         imported["date"] = json!(timestamp(date));
     }
+    for (name, said) in &fact.said {
+        imported[name] = said.clone();
+    }
     Map::from_iter([(IMPORTED.to_owned(), imported)])
 }
 

@@ -56,7 +56,7 @@ pub enum ImportInput {
     Text(Vec<u8>),
 }
 
-/// Where the fields of JSON Lines are: names, with `.` between those of nested objects. Without one, the names that
+/// Where the fields of JSON objects are: names, with `.` between those of nested objects. Without one, the names that
 /// exports of other memories use are tried.
 ///
 /// ```
@@ -136,15 +136,14 @@ impl ImportRequest {
     pub(super) fn check_input(&self) -> Result<()> {
         let source = self.source;
         match &self.input {
-            ImportInput::Text(_) if source.has_usual_place() => {
+            ImportInput::Text(_) if !matches!(source, ImportSource::Jsonl | ImportSource::Export) => {
                 let word = source.as_str();
                 let reason =
                     format!("`-` is for `jsonl` and `export`, and {word} reads files: name a file or a folder");
                 Err(Error::invalid("PATH", reason))
             }
             ImportInput::UsualPlace(_) if !source.has_usual_place() => {
-                let what = if source == ImportSource::Jsonl { "JSON Lines have" } else { "an export has" };
-                let reason = format!("{what} no usual place: name a file, or `-` for standard input");
+                let reason = "an export has no usual place: name a file, or `-` for standard input";
                 Err(Error::invalid("PATH", reason))
             }
             _ => Ok(()),

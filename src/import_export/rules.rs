@@ -21,6 +21,17 @@ pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, co
     let is_for_all = patterns.iter().any(|pattern| matches!(pattern.as_str(), "*" | "**" | "**/*" | "**/**"));
     let mut files: Vec<String> = patterns.iter().map(|pattern| pattern.trim_start_matches("./").to_owned()).collect();
     files.retain(|pattern| !is_for_all && is_project_path(pattern.trim_end_matches('/')));
+    if let Some(folder) = file.around(request.source) {
+        // Those of a folder are about the files in it.
+        let below = format!("{folder}/");
+        files
+            .iter_mut()
+            .filter(|pattern| !pattern.starts_with(&below))
+            .for_each(|pattern| pattern.insert_str(0, &below));
+        if files.is_empty() {
+            files.push(below + "**");
+        }
+    }
     let (title, body) = titled(file);
     let knowledge = Knowledge { source: request.writer, files, ..Knowledge::new(title, tags, body) };
     content.add(Fact::new(file.key.clone(), file.origin(), knowledge));

@@ -19,6 +19,8 @@ const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot
 const MAX_HEAD: u64 = 64 * 1024;
 /// How many of its lines are examined. Some clients begin a session with lines that do not name it.
 const MAX_LINES: usize = 20;
+/// The folder of Kage's packets: markdown, and JSON before its version 4.
+const KAGE: &str = ".agent_memory/packets";
 
 choice! {
 /// Where knowledge can come from.
@@ -40,7 +42,7 @@ pub enum ImportSource {
     Adr = "adr",
     /// A folder of markdown files, such as Cline's memory bank.
     MemoryBank = "memory-bank",
-    /// One JSON object a line.
+    /// JSON Lines, or a whole JSON document.
     Jsonl = "jsonl",
     /// The `SQLite` database of `RefoundAI/ralph`.
     Ralph = "ralph",
@@ -64,7 +66,7 @@ impl ImportSource {
 
     /// Returns whether it has usual places, in the project or among the agents' files.
     pub fn has_usual_place(self) -> bool {
-        !matches!(self, ImportSource::Jsonl | ImportSource::Export)
+        self != ImportSource::Export
     }
 
     /// Returns the source that a file or a folder belongs to: by its place, its name and, of JSON Lines, its first lines.
@@ -80,23 +82,27 @@ impl ImportSource {
     /// ```
     pub fn of_path(path: &Path) -> Option<ImportSource> {
         let full = path.canonicalize().ok()?;
-        let is_folder = full.is_dir();
-        if let Some(source) = by_place(full.to_str()?, is_folder) {
-            return Some(source);
-        }
-        let folder = Folder::open(if is_folder { &full } else { full.parent()? }).ok()?;
-        if !is_folder {
-            return by_name(&folder, full.file_name()?.to_str()?);
+        let path = full.to_str()?;
+        if !full.is_dir() {
+            let folder = Folder::open(full.parent()?).ok()?;
+            return by_place(path, None).or_else(|| by_name(&folder, file_name(path)));
         }
         let entries = std::fs::read_dir(&full).ok()?.flatten().take(MAX_NAMES);
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_unstable();
+        if let Some(source) = by_place(path, Some(&names)) {
+            return Some(source);
+        }
+        let folder = Folder::open(&full).ok()?;
         if folder.has("storage/session") {
             return Some(ImportSource::Transcripts);
         }
-        let found = names.iter().filter_map(|name| by_name(&folder, name));
-        // Nearly every folder has other markdown, too.
-        found.min_by_key(|source| *source == ImportSource::MemoryBank)
+        let found = names.iter().filter_map(|name| Some((name, by_name(&folder, name)?)));
+        // Nearly every folder has other markdown and JSON, too.
+        let rank = |(name, source): &(&String, ImportSource)| {
+            (has_extension(name, "json"), *source == ImportSource::MemoryBank)
+        };
+        found.min_by_key(rank).map(|(_, source)| source)
     }
 
     /// Returns the source of JSON Lines by the first of them.
@@ -114,10 +120,29 @@ impl ImportSource {
 /// What the program knows of a source.
 pub(super) struct SourceRow {
     pub(super) help: &'static str,
-    /// The files and folders of the project in which it usually is.
+    /// The files and folders in which it usually is: in the project, and in each folder of it that is one of several
+    /// projects.
     pub(super) places: &'static [&'static str],
     /// Whether a file at this path can be one of the source.
     pub(super) wanted: fn(&str) -> bool,
+}
+
+impl SourceRow {
+    /// Returns the folder around the usual place that a path is in, and the path below the place; both may be empty.
+    /// `None` if it is in none.
+    pub(super) fn split_at_place<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
+        let found = self.places.iter().filter_map(|place| split_at(path, place));
+        found.min_by_key(|(around, _)| around.len())
+    }
+}
+
+/// Returns the parts of a path around a usual place that it is in.
+pub(super) fn split_at<'p>(path: &'p str, place: &str) -> Option<(&'p str, &'p str)> {
+    path.match_indices(place).find_map(|(at, _)| {
+        let (around, rest) = (&path[..at], &path[at + place.len()..]);
+        let is_whole = (around.is_empty() || around.ends_with('/')) && (rest.is_empty() || rest.starts_with('/'));
+        is_whole.then(|| (around.trim_end_matches('/'), rest.trim_start_matches('/')))
+    })
 }
 
 /// The sources, in the order of [`ImportSource::ALL`].
@@ -172,14 +197,14 @@ const SOURCES: [SourceRow; 9] = [
         wanted: |path| has_extension(path, "md") && number_of(path).is_some(),
     },
     SourceRow {
-        help: "A folder of markdown, such as Cline's memory bank: each file becomes an entry, and a long one several",
-        places: &["memory-bank", ".serena/memories", "cline_docs", ".memory-bank"],
+        help: "A folder of markdown, such as Cline's memory bank or an Obsidian vault: each file becomes an entry, and a long one several",
+        places: &["memory-bank", ".serena/memories", "cline_docs", ".memory-bank", KAGE],
         wanted: |path| has_extension(path, "md") || has_extension(path, "markdown"),
     },
     SourceRow {
-        help: "JSON Lines: each object becomes an entry",
-        places: &[],
-        wanted: |path| has_extension(path, "jsonl") || has_extension(path, "ndjson"),
+        help: "JSON Lines, or a JSON document: each object with a text becomes an entry",
+        places: &[KAGE],
+        wanted: |path| ["jsonl", "ndjson", "json"].iter().any(|extension| has_extension(path, extension)),
     },
     SourceRow {
         help: "The database of `RefoundAI/ralph`, read with `sqlite3`: each row of its journal becomes an attempt",
@@ -205,18 +230,22 @@ fn is_rule_by_name(name: &str) -> bool {
         || name.ends_with(".instructions.md")
 }
 
-/// Returns the source in whose usual place a path lies.
-fn by_place(path: &str, is_folder: bool) -> Option<ImportSource> {
-    let is_in = |place: &str| {
-        path.match_indices(place).any(|(at, _)| {
-            let rest = &path[at + place.len()..];
-            path[..at].ends_with('/') && (rest.is_empty() || !is_folder && rest.starts_with('/'))
-        })
+/// Returns the source in whose usual place a file is, or whose usual place a folder with these `names` is.
+fn by_place(path: &str, names: Option<&[String]>) -> Option<ImportSource> {
+    let is_place = |place: &str| match names {
+        None => split_at(path, place).is_some(),
+        Some(_) => path.strip_suffix(place).is_some_and(|around| around.is_empty() || around.ends_with('/')),
     };
-    ImportSource::ALL.iter().copied().find(|source| {
-        let row = source.row();
-        row.places.iter().any(|place| is_in(place)) && (is_folder || (row.wanted)(path))
-    })
+    let found =
+        || ImportSource::ALL.iter().copied().filter(|source| source.row().places.iter().any(|place| is_place(place)));
+    match names {
+        None => found().find(|source| (source.row().wanted)(path)),
+        Some(names) => {
+            let has_some =
+                |source: &ImportSource| names.iter().any(|name| (source.row().wanted)(&format!("{path}/{name}")));
+            found().find(has_some).or_else(|| found().next())
+        }
+    }
 }
 
 /// Returns the source that a file belongs to by its name.

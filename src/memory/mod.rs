@@ -43,7 +43,7 @@ pub use crate::entry::path::EntryPath;
 #[doc(hidden)]
 pub use crate::import_export::{
     AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
-    ImportedItem, JsonlFields,
+    ImportedItem, JsonlFields, OkfReport,
 };
 #[doc(hidden)]
 pub use crate::journal::history::{TouchedFile, Usage};

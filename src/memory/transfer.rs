@@ -1,8 +1,10 @@
 //! Imports and exports.
 
+use std::path::Path;
+
 use super::Memory;
 use crate::error::Result;
-use crate::import_export::{self, ExportStream, ImportReport, ImportRequest};
+use crate::import_export::{self, ExportStream, ImportReport, ImportRequest, ImportSource, OkfReport};
 
 impl Memory {
     /// Imports what another program remembers, or an export. An import that is repeated changes nothing, and one that was
@@ -30,6 +32,12 @@ impl Memory {
         Ok(report)
     }
 
+    /// Returns what an import of each source from its usual places would do, and imports nothing. The source and the
+    /// input of the request do not count, except for the folders of agents.
+    pub fn importable(&self, request: &ImportRequest) -> Vec<(ImportSource, Result<ImportReport>)> {
+        import_export::importable(&self.workspace, &self.semantic, request)
+    }
+
     /// Returns all of the memory as JSON Lines, for [`ImportSource::Export`](super::ImportSource::Export): knowledge,
     /// attempts and the archive, each file to the byte, and the settings of the project, which an import leaves out. Equal
     /// memories give equal lines.
@@ -39,5 +47,15 @@ impl Memory {
     /// [`Error::Io`](crate::Error::Io) where a folder cannot be listed.
     pub fn export(&self) -> Result<ExportStream<'_>> {
         import_export::export(&self.workspace)
+    }
+    /// Writes the live knowledge to a new or empty folder, in the Open Knowledge Format: a markdown file for each entry, and
+    /// `index.md`, which lists them. [`ImportSource::MemoryBank`](super::ImportSource::MemoryBank) reads it back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`](crate::Error::Unusable) where the folder is not empty, and [`Error::Io`](crate::Error::Io) where
+    /// it cannot be written.
+    pub fn export_okf(&self, folder: &Path) -> Result<OkfReport> {
+        import_export::export_okf(&self.workspace, folder)
     }
 }

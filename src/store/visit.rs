@@ -29,6 +29,8 @@ pub(crate) struct SourceFiles {
     pub(crate) paths: Vec<String>,
     /// What was left out, and why: links, names that are not UTF-8, folders that cannot be listed.
     pub(crate) left_out: Vec<(String, String)>,
+    /// Whether there are more than these.
+    pub(crate) is_cut: bool,
 }
 
 impl Folder {
@@ -71,6 +73,7 @@ impl Folder {
             n_names += 1;
             if n_names > MAX_NAMES {
                 leave_out(format!("there are over {MAX_NAMES} files; name a smaller folder"));
+                found.is_cut = true;
                 return Err(());
             }
             match (name.to_str(), kind) {

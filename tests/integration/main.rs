@@ -66,6 +66,7 @@ mod hostile; // the fuzzer's saved inputs
 #[path = "../campaigns/hostile_clone.rs"]
 mod hostile_clone; // repositories with hostile files in `.ralph/`
 mod imitated; // entries that look like those of `setup` are named, and nothing is allowed for them
+mod imported; // what people have already, in every folder and form
 mod invisible; // invisible characters are refused, reported and shown
 mod isolation; // a server of one feature shows nothing of another
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

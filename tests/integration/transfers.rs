@@ -1006,7 +1006,7 @@ fn options_of_another_source_are_refused() {
     base.run(["import", "adr", "--body-field", "x"]).says(2, "has no meaning for `adr`");
     base.run(["import", "transcripts", "--tag", "x"]).says(2, "--tag has no meaning");
     base.run(["import", "rules", "-"]).says(2, "name a file or a folder");
-    base.run(["import", "jsonl"]).says(2, "JSON Lines have no usual place");
+    base.run(["import", "jsonl"]).says(0, "found no jsonl: looked in .agent_memory/packets");
     base.run(["import", "export"]).says(2, "an export has no usual place");
     base.run(["import", "rules"]).says(0, "found no rules: looked in .cursor/rules");
 }

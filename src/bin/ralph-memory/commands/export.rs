@@ -1,9 +1,12 @@
-//! `export`: prints the whole memory.
+//! `export`: prints the whole memory, or writes its knowledge to a folder.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use rustix::fs::{fstat, stat};
 use rustix::io::read;
+use serde_json::json;
 
 use crate::exit::Exit;
 use crate::session::Globals;
@@ -14,11 +17,29 @@ use crate::ui::Ui;
 /// It has knowledge, attempts and the archive, each file byte for byte, in the order of their paths, and the settings
 /// of the project, which an import leaves out. The last line has the number of lines, so an incomplete stream is
 /// noticed. The exit code is 1 if a file could not be exported; the message names it.
+///
+/// `export okf DIR` writes the live knowledge to a new folder instead, in the Open Knowledge Format, for other programs:
+/// a markdown file for each entry, with relative links, and `index.md`. `import memory-bank DIR` reads it back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory export > memory.jsonl
-  ralph-memory export | ralph-memory import export - --root ~/src/project")]
-pub(crate) struct ExportArgs {}
+  ralph-memory export | ralph-memory import export - --root ~/src/project
+  ralph-memory export okf knowledge")]
+pub(crate) struct ExportArgs {
+    /// Write a folder of markdown for other programs
+    #[arg(requires = "folder")]
+    format: Option<ExportFormat>,
+    /// The folder, which must be new or empty
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+/// A format for other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// The Open Knowledge Format
+    Okf,
+}
 
 /// Returns whether nobody gets the stream. Rust opens `/dev/null`, for reading too, in the place of a standard output that
 /// is closed, as the shell's `>&-` does it; `> /dev/null` opens it for writing alone.
@@ -28,7 +49,10 @@ fn is_closed() -> bool {
     is_null().unwrap_or(false) && read(&out, &mut [0; 1]).is_ok()
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &ExportArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ExportArgs) -> anyhow::Result<Exit> {
+    if let (Some(ExportFormat::Okf), Some(folder)) = (args.format, &args.folder) {
+        return write_okf(ui, globals, folder);
+    }
     if is_closed() {
         return Err(io::Error::other("standard output is closed").into());
     }
@@ -46,4 +70,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, _args: &ExportArgs) -> any
         }
     }
     Ok(exit)
+}
+
+fn write_okf(ui: &mut Ui<'_>, globals: &Globals, folder: &Path) -> anyhow::Result<Exit> {
+    let report = globals.open()?.export_okf(folder)?;
+    let n_entries = report.n_entries;
+    if ui.json {
+        ui.json(json!({ "folder": folder.display().to_string(), "entries": n_entries }), &report.problems)?;
+    } else {
+        let noun = if n_entries == 1 { "entry" } else { "entries" };
+        ui.note(&format!("wrote {n_entries} {noun} to {}", folder.display()));
+        ui.problems(&report.problems);
+    }
+    Ok(if report.problems.is_empty() { Exit::Done } else { Exit::No })
 }

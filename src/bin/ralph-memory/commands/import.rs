@@ -28,7 +28,7 @@ const MAX_NAMED: usize = 5;
 
 /// Import what other programs remember: instructions, rules, decisions, notes, past sessions
 ///
-/// Without arguments, it shows what there is to import, and imports nothing. Given only a file or a folder, it
+/// Without arguments, it shows what there is to import in the project and its subfolders, and imports nothing. Given only a file or a folder, it
 /// recognises the source: `CLAUDE.md` has sections, `docs/adr` has decisions.
 ///
 /// Each entry says in its `details` where it comes from, so a repeated import changes nothing. If the source has changed
@@ -170,9 +170,9 @@ fn sources_hint() -> String {
 fn show_importable(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let (mut found, mut problems) = (Vec::new(), Vec::new());
-    for source in ImportSource::ALL.iter().copied().filter(|source| source.has_usual_place()) {
-        let request = args.request(globals, source, ImportInput::UsualPlace(agent_folders()));
-        match memory.import(&ImportRequest { dry_run: true, ..request }) {
+    let request = args.request(globals, ImportSource::Sections, ImportInput::UsualPlace(agent_folders()));
+    for (source, answer) in memory.importable(&request) {
+        match answer {
             Ok(report) if report.items.is_empty() => {}
             Ok(report) => found.push((source, report)),
             Err(error) => {

@@ -1,0 +1,254 @@
+//! What people have already: in every folder of a project, in other memories' forms, and in formats for exchange.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{TestBase, git};
+
+/// Makes a project of several packages, with something of every source in one of them.
+fn packages() -> TestBase {
+    let base = TestBase::new();
+    let decision = |status: &str, decision: &str| {
+        format!("# {decision}\n\n## Status\n\n{status}\n\n## Decision\n\n{decision}, always.\n")
+    };
+    for (path, text) in [
+        ("AGENTS.md", "## Tests\n\nRun `just test`.\n".to_owned()),
+        ("packages/web/CLAUDE.md", "## Tests\n\nRun `vitest`.\n".to_owned()),
+        ("packages/web/.claude/CLAUDE.md", "## Styles\n\nUse tokens.\n".to_owned()),
+        ("packages/web/.cursor/rules/api.mdc", "---\nglobs: src/**\n---\n# Calls\n\nUse the client.\n".to_owned()),
+        ("packages/web/.cursor/rules/all.mdc", "# All of it\n\nNo default exports.\n".to_owned()),
+        ("packages/web/docs/adr/0001-signals.md", decision("Accepted", "Use signals")),
+        ("packages/api/docs/adr/0001-cron.md", decision("Superseded by ADR-0002", "Use cron")),
+        ("packages/api/docs/adr/0002-queue.md", decision("Accepted", "Use a queue")),
+        ("packages/api/memory-bank/ops/ports.md", "# Ports\n\nThe API has 8080.\n".to_owned()),
+        (".kiro/steering/tech.md", "# Stack\n\nRust.\n".to_owned()),
+        (
+            ".github/instructions/sql.instructions.md",
+            "---\napplyTo: '**/*.sql'\n---\n# SQL\n\nLower case.\n".to_owned(),
+        ),
+        (".agent_memory/packets/pool.json", r#"{"id":"p1","title":"Pool","body":"Five."}"#.to_owned()),
+        ("wiki/.obsidian/app.json", "{}".to_owned()),
+        ("wiki/Areas/Deploys.md", "Deploys run at *noon*.\n".to_owned()),
+        ("wiki/.trash/Old.md", "Gone.\n".to_owned()),
+        ("wiki/CLAUDE.md", "## Wiki\n\nWrite short notes.\n".to_owned()),
+        ("node_modules/x/AGENTS.md", "## Other\n\nOf others.\n".to_owned()),
+        ("packages/api/vendor/y/AGENTS.md", "## Other\n\nOf others.\n".to_owned()),
+    ] {
+        base.write(path, text);
+    }
+    base
+}
+
+/// What `import` alone shows of it.
+const FOUND: [&str; 5] = [
+    "sections: 4 new in AGENTS.md, packages/web/.claude/CLAUDE.md, packages/web/CLAUDE.md, wiki/CLAUDE.md",
+    "rules: 4 new in .github/instructions/sql.instructions.md, .kiro/steering/tech.md, packages/web/.cursor/rules/all.mdc, packages/web/.cursor/rules/api.mdc",
+    "adr: 3 new in packages/api/docs/adr/0001-cron.md, packages/api/docs/adr/0002-queue.md, packages/web/docs/adr/0001-signals.md",
+    "memory-bank: 2 new in packages/api/memory-bank/ops/ports.md, wiki/Areas/Deploys.md",
+    "jsonl: 1 new in .agent_memory/packets/pool.json",
+];
+
+#[test]
+fn an_import_alone_finds_what_every_folder_has() {
+    let base = packages();
+    let without_git = base.with(["import"]).env("PATH", base.home()).run();
+    assert_eq!(without_git.stdout.lines().collect::<Vec<_>>(), FOUND, "{without_git}");
+    git(&base, &["init", "-q"]);
+    base.write(".gitignore", "/built\n").write("built/AGENTS.md", "## Other\n\nGenerated.\n");
+    git(&base, &["add", "packages", "wiki"]);
+    // What is new, and what git tracks and is gone, change nothing.
+    base.write("packages/gone/AGENTS.md", "## Gone\n\nGone.\n");
+    git(&base, &["add", "packages/gone"]);
+    fs::remove_dir_all(base.at("packages/gone")).unwrap();
+    let ran = base.run(["import"]);
+    assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), FOUND, "{ran}");
+    let answer = base.run(["import", "--json"]).json(0);
+    assert_eq!(answer["sources"][3]["read"][0], "packages/api/memory-bank/ops/ports.md", "{answer}");
+}
+
+#[test]
+fn what_a_folder_has_is_about_the_folder() {
+    let base = packages();
+    for source in ["sections", "rules", "adr", "memory-bank", "jsonl"] {
+        let ran = base.run(["import", source]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+    }
+    // A folder of packets is known by its place, whichever form they have.
+    base.run(["import", ".agent_memory/packets"])
+        .says(0, "1 unchanged; read .agent_memory/packets/pool.json as `jsonl`");
+    for (entry, lines) in [
+        ("web-tests", &["tags: [guidelines, packages/web]", "files: [\"packages/web/**\"]"][..]),
+        ("styles", &["files: [\"packages/web/**\"]"]),
+        ("calls", &["tags: [rules, packages/web]", "files: [\"packages/web/src/**\"]"]),
+        ("all-of-it", &["files: [\"packages/web/**\"]"]),
+        ("ports", &["tags: [packages/api/ops]", "files: [\"packages/api/**\"]", "source: agent"]),
+        ("deploys", &["tags: [areas]", "source: human"]),
+        ("pool", &["source: agent"]),
+        // Each package counts its decisions from 1.
+        ("use-a-queue", &["supersedes: [knowledge/use-cron]", "source: human"]),
+        ("use-signals", &["aliases: [ADR-0001, ADR-1]"]),
+    ] {
+        let text = base.read(&format!(".ralph/knowledge/{entry}.md"));
+        let missing: Vec<_> = lines.iter().filter(|line| !text.contains(&format!("\n{line}\n"))).collect();
+        assert!(missing.is_empty(), "{missing:?}\n{text}");
+    }
+}
+
+#[test]
+fn only_what_is_gone_from_a_folder_is_archived() {
+    let base = packages();
+    git(&base, &["init", "-q"]);
+    base.write(".gitignore", "/built\n").write("built/AGENTS.md", "## Built\n\nBy hand.\n");
+    base.run(["import", "sections", "built/AGENTS.md"]).says(0, "1 added");
+    base.run(["import", "sections"]).says(0, "4 added");
+    base.run(["import", "memory-bank"]).says(0, "2 added");
+    for path in ["packages/web/CLAUDE.md", "packages/api/memory-bank/ops/ports.md", "wiki/Areas/Deploys.md"] {
+        fs::remove_file(base.at(path)).unwrap();
+    }
+    base.run(["import", "sections"]).says(0, "1 archived, 3 unchanged");
+    base.run(["import", "memory-bank"]).says(0, "2 archived");
+    assert_eq!(base.files(".ralph/archive/knowledge").len(), 3);
+    // Git ignores this one, and it is there.
+    assert!(base.at(".ralph/knowledge/built.md").exists());
+}
+
+/// A packet as Kage writes it, with what it keeps for itself below.
+const PACKET: &str = "---\ntype: \"Negative Result\"\ntitle: \"Pool runs dry\"\ndescription: \"At most five connections, and the sixth caller waits for\"\n\
+    resource: \"src/pool.rs\"\ntags: [\"db\"]\nx-kage-id: \"repo:x:pool\"\nx-kage-status: \"deprecated\"\nx-kage-verified: \"unverified\"\n\
+    x-kage-paths: [\"src/pool.rs\", \"src/db.rs\"]\n---\n\n# Pool runs dry\n\n> At most five connections, and the sixth…\n\n\
+    At most five connections, and the sixth caller waits for ever.\n\n## Why\n\nThe driver has no timeout.\n\n# Citations\n\n[1] session\n\n## Kage state\n\n```json kage-state\n{}\n```\n";
+
+/// A concept of a bundle in the Open Knowledge Format.
+const CONCEPT: &str = "---\ntype: Playbook\ntitle: Restore a backup\ndescription: How to restore one.\nresource: https://example.com/runbook\n\
+    tags: [ops]\nstatus: draft\nstale_after: 2027-03-01\ngenerated: { by: writer/1.0, at: 2026-05-28T14:30:00Z }\n\
+    verified:\n  - { by: process:nightly, at: 2026-06-01T00:00:00Z }\nsources:\n  - { id: s, resource: src/pool.rs }\n---\n\nRun `just restore`.\n";
+
+#[test]
+fn packets_and_concepts_come_as_they_are() {
+    let base = TestBase::new();
+    base.write("src/pool.rs", "").write(".agent_memory/packets/pool.md", PACKET);
+    base.write("bundle/index.md", "---\nokf_version: \"0.2\"\n---\n\n# All\n\n* [Restore](ops/restore.md) - how\n");
+    base.write("bundle/log.md", "# Log\n\n## 2026-05-22\n* **Creation**: Made it.\n");
+    base.write("bundle/ops/index.md", "# Ops\n\n* [Restore](restore.md) - how\n");
+    base.write("bundle/ops/restore.md", CONCEPT);
+    let by_person = CONCEPT.replace("process:nightly", "human:ana").replace("a backup", "by hand");
+    base.write("bundle/ops/by-hand.md", by_person);
+    base.write("bundle/table.md", "---\ntype: Table\ntitle: Orders\ndescription: One row for each order.\n---\n");
+    base.run(["import", "bundle"]).says(0, "3 added, 3 skipped; read ");
+    base.run(["import", ".agent_memory/packets"])
+        .says(0, "1 added; read .agent_memory/packets/pool.md as `memory-bank`");
+    for (entry, parts) in [
+        (
+            "pool-runs-dry",
+            &[
+                "\ntags: [db]\n",
+                "\ncategory: pitfall\nstatus: deprecated\n",
+                "\nsource: agent\n",
+                "\nfiles: [src/pool.rs, src/db.rs]\n",
+                "---\n\nAt most five connections, and the sixth caller waits for ever.\n\n## Why\n\nThe driver has no timeout.\n",
+            ][..],
+        ),
+        (
+            "restore-a-backup",
+            &[
+                "\ntags: [ops, playbook]\n",
+                "\nstatus: draft\n",
+                "\nsource: agent\n",
+                "\ncreated_at: \"2026-05-28T14:30:00Z\"\n",
+                "\nexpires_at: \"2027-03-01T00:00:00Z\"\n",
+                "\nfiles: [src/pool.rs]\n",
+                "\"verified\":[\"process:nightly 2026-06-01T00:00:00Z\"]",
+                "\"resource\":\"https://example.com/runbook\"",
+                "---\n\nRun `just restore`.\n",
+            ],
+        ),
+        // What a person confirmed is a person's.
+        ("restore-by-hand", &["\nsource: human\n", "\"verified\":[\"human:ana 2026-06-01T00:00:00Z\"]"]),
+        ("orders", &["\ntags: [table]\n", "---\n\nOne row for each order.\n"]),
+    ] {
+        let text = base.read(&format!(".ralph/knowledge/{entry}.md"));
+        let missing: Vec<_> = parts.iter().filter(|part| !text.contains(**part)).collect();
+        assert!(missing.is_empty(), "{missing:?}\n{text}");
+    }
+}
+
+#[test]
+fn json_documents_are_imported_once() {
+    let base = TestBase::new();
+    let graph = r#"{"entities":[{"name":"Shop","entityType":"project","observations":["Sells tea."]}],"relations":[]}"#;
+    base.write("graph.json", graph);
+    base.run(["import", "graph.json"]).says(0, "1 added; read graph.json as `jsonl`");
+    base.run(["import", "jsonl", "graph.json"]).says(0, "1 unchanged");
+    // An entity is known by its name.
+    base.write("graph.json", graph.replace("tea.", "tea and cups."));
+    base.run(["import", "jsonl", "graph.json"]).says(0, "1 updated");
+    assert!(base.read(".ralph/knowledge/shop.md").ends_with("---\n\n- Sells tea and cups.\n"));
+    let log = "[\n  {\n    \"day\": \"2026-01-02\",\n    \"learned\": [\"One.\", \"Two.\"]\n  },\n  {\n    \"day\": \"2026-01-03\"\n  }\n]\n";
+    let fields = ["import", "jsonl", "-", "--title-field", "day", "--body-field", "learned"];
+    base.with(fields).input(log).run().says(0, "1 added, 1 skipped");
+    base.with(["import", "jsonl", "-"]).input("[\n  {\n").run().says(0, "standard input:3: it is not JSON");
+}
+
+/// Returns the live knowledge, and of each entry what an export keeps of it.
+fn kept(base: &TestBase) -> Vec<Value> {
+    let found = base.run(["list", "--kind=knowledge", "--json", "--limit", "100"]).json(0);
+    let ids = crate::support::ids(&found["entries"]);
+    let entry = |id: &String| base.run(["show", id, "--json"]).json(0)["entry"].clone();
+    let mut kept: Vec<Value> = ids
+        .iter()
+        .map(entry)
+        .map(|entry| {
+            ["title", "body", "tags", "category", "status", "files", "source"].map(|key| entry[key].clone()).into()
+        })
+        .collect();
+    kept.sort_by_key(ToString::to_string);
+    kept
+}
+
+#[test]
+fn an_export_in_the_open_format_is_taken_back() {
+    let base = TestBase::new();
+    let long = format!("## One\n\n{0}\n\n## Two\n\n{0}\n\n## Three\n\n{0}", "many words here ".repeat(200).trim_end());
+    for (path, text) in [
+        ("ports.md", "---\ntitle: \"Ports: all\"\ntags: [net]\ncategory: recipe\nstatus: proposed\nfiles: [src/net.rs, \"src/**/*.ts\"]\nsource: agent\n---\n\n8080\n".to_owned()),
+        ("ops/index.md", "---\ntitle: Ops\ntags: [ops, b]\nimportance: 70\n---\n\nAGENTS.md is generated.\n".to_owned()),
+        ("long.md", format!("---\ntitle: Long\ntags: [text]\ncategory: pitfall\n---\n\n{long}\n")),
+        ("raw.md", "# Raw text\n\nAs other programs write it.\n".to_owned()),
+    ] {
+        base.write(&format!(".ralph/knowledge/{path}"), text);
+    }
+    let before = kept(&base);
+    base.write(
+        ".ralph/knowledge/ops/linked.md",
+        "---\ntitle: Linked\ntags: [x]\n---\n\nSee [[Ports: all|ports]], [[raw]] and [[nothing]].\n",
+    );
+    base.run(["export", "okf", "out"]).says(0, "wrote 5 entries to out");
+    base.run(["export", "okf", "out"]).says(2, "`out` is not empty");
+    base.run(["export", "okf"]).says(2, "DIR");
+    assert_eq!(
+        base.files("out"),
+        ["out/index.md", "out/long.md", "out/ops/index-2.md", "out/ops/linked.md", "out/ports.md", "out/raw.md"]
+    );
+    let index = base.read("out/index.md");
+    assert!(
+        index.starts_with("---\nokf_version: \"0.2\"\n---\n") && index.contains("* [Ports: all](ports.md) - 8080\n"),
+        "{index}"
+    );
+    let linked = base.read("out/ops/linked.md");
+    assert!(linked.ends_with("\n---\n\nSee [ports](../ports.md), [raw](../raw.md) and [[nothing]].\n"), "{linked}");
+    let ports = base.read("out/ports.md");
+    assert!(ports.starts_with("---\ntype: \"recipe\"\ntitle: \"Ports: all\"\ndescription: \"8080\"\ntags: [net]\ngenerated: {\"by\":\"ralph-memory/"), "{ports}");
+    fs::remove_file(base.at("out/ops/linked.md")).unwrap();
+    let other = TestBase::new();
+    let ran = other.run(["import", "memory-bank", base.at("out").to_str().unwrap()]);
+    assert!(ran.code == Some(0) && ran.stderr.contains("4 added, 1 skipped"), "{ran}");
+    let [before, after] = [before, kept(&other)].map(|entries| {
+        let is_raw = |entry: &Value| entry[0] == "Raw text";
+        let (raw, others): (Vec<Value>, Vec<Value>) = entries.into_iter().partition(is_raw);
+        // Text without frontmatter has its title as a heading, and no tags.
+        assert!(raw[0][1].as_str().unwrap().ends_with("\nAs other programs write it.\n"), "{raw:?}");
+        others
+    });
+    assert_eq!(after, before);
+}
