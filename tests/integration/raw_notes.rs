@@ -97,7 +97,8 @@ fn restored(text: &str) -> Left {
 
 fn merged(text: &str) -> Left {
     let (ours, theirs) = (text.replace("Ten", "Twenty"), text.replace("See", "Or see"));
-    let both = ours.replace("See", "Or see");
+    // A merged text ends with a whole line.
+    let both = format!("{}{}", ours.replace("See", "Or see"), if text.ends_with('\n') { "" } else { "\n" });
     match merge("knowledge/redis.md", text.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 7) {
         Merged::One { bytes, conflicts: 0 } => (String::from_utf8(bytes).unwrap(), both),
         other => (format!("{other:?}"), both),
