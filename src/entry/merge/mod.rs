@@ -136,7 +136,7 @@ fn blended(path: &str, base: &[u8], ours: &[u8], theirs: &[u8], marker_size: usi
 }
 
 /// Returns the merged file, a note without frontmatter if it got none; `None` if it would be read in another way.
-fn assembled(ours: &head::Version, head: &str, body: &str, is_note: bool) -> Option<String> {
+fn assembled(ours: &head::Version<'_>, head: &str, body: &str, is_note: bool) -> Option<String> {
     if is_note && head.is_empty() {
         let mark = if ours.before.starts_with('\u{feff}') { "\u{feff}" } else { "" };
         return Some([mark, body].concat()).filter(|text| frontmatter::split(text) == Err(Missing::Absent));
