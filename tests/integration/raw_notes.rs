@@ -51,6 +51,8 @@ fn with_note(text: &str) -> (TestBase, Memory) {
 
 /// What an operation leaves of a note, and what is expected.
 type Left = (String, String);
+/// An operation on a memory with this note.
+type NoteOperation = fn(&str) -> Left;
 
 fn edited(text: &str) -> Left {
     let (base, memory) = with_note(text);
@@ -107,7 +109,7 @@ fn merged(text: &str) -> Left {
 
 fn exported_and_imported(text: &str) -> Left {
     let (_base, memory) = with_note(text);
-    let lines: String = memory.export().unwrap().map(|line| format!("{}\n", line.unwrap())).collect();
+    let lines = memory.export().unwrap().map(Result::unwrap).collect::<Vec<_>>().join("\n");
     let copy = TestBase::new();
     let request = ImportRequest::new(ImportSource::Export, ImportInput::Text(lines.into_bytes()));
     copy.memory().import(&request).unwrap();
@@ -116,7 +118,7 @@ fn exported_and_imported(text: &str) -> Left {
 
 #[test]
 fn raw_notes_keep_their_bytes_through_every_operation() {
-    let operations: [(&str, fn(&str) -> Left); 7] = [
+    let operations: [(&str, NoteOperation); 7] = [
         ("edit", edited),
         ("rename", renamed),
         ("tidy", tidied),
