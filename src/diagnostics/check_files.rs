@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::check as rules;
 use super::doctor::judge;
+use super::foreign::tell_foreign_once;
 use super::gather::facts;
 use super::gone_sources::gone_sources;
 use super::source_lines::SourceLines;
@@ -80,6 +81,7 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
     let (ok, others): (Vec<Problem>, Vec<Problem>) =
         judge(&facts(workspace, semantic)).into_iter().chain(others).partition(|finding| finding.hint.is_empty());
     findings.extend(others);
+    tell_foreign_once(&mut findings);
     let (problems, total) = findings.finish();
     CheckReport { problems, total, files: live.len() + archive.len(), ok }
 }

@@ -9,6 +9,7 @@ mod check;
 mod check_files;
 mod doctor;
 mod fix;
+mod foreign;
 mod gather;
 mod gone_sources;
 mod source_lines;

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::frontmatter::{self, Missing, double_quote, quote};
+use super::frontmatter::{self, double_quote, quote};
 use super::guard::{self, Key, Style};
 use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 
@@ -44,15 +44,7 @@ impl Change {
 
 /// Returns the file `text` with the changes made, or why they cannot be made safely.
 pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
-    let with_frontmatter;
-    let text = if frontmatter::split(text) == Err(Missing::Absent) {
-        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let (mark, rest) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
-        with_frontmatter = [mark, "---", newline, "---", newline, rest].concat();
-        &with_frontmatter
-    } else {
-        text
-    };
+    let text = &*frontmatter::framed(text);
     let split = frontmatter::split(text).map_err(|_| "its frontmatter is never closed".to_owned())?;
     let head = head_with(&text[split.head.clone()], changes, split.newline)?;
     let mut edited = [&text[..split.head.start], &head, &text[split.head.end..split.body]].concat();

@@ -4,6 +4,7 @@
 //! engine, which has [`guard`] refuse input that no parser may see, and then reads the values with `serde_yaml`. It keeps
 //! no formatting: [`edit`](super::edit) changes the text, and [`only_differs_in`] verifies the result.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -62,6 +63,16 @@ pub fn split(text: &str) -> Result<Split, Missing> {
         offset += line.len();
     }
     Err(Missing::Unclosed)
+}
+
+/// Returns the text with an empty frontmatter if it has none.
+pub(crate) fn framed(text: &str) -> Cow<'_, str> {
+    if split(text) != Err(Missing::Absent) {
+        return Cow::Borrowed(text);
+    }
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let (mark, rest) = text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest));
+    Cow::Owned([mark, "---", newline, "---", newline, rest].concat())
 }
 
 /// The keys and values of the frontmatter. Scalars of known keys are the text in the file.

@@ -105,6 +105,11 @@ impl Findings {
         self.files.values_mut().flat_map(|(problems, _)| problems).for_each(look);
     }
 
+    /// Removes the problems that can be listed and that `keep` refuses.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Problem) -> bool) {
+        self.files.values_mut().for_each(|(problems, _)| problems.retain(&mut keep));
+    }
+
     /// Returns the problems in the order of their paths, each once: at most [`MAX_OF_FILE`] of each severity of a file
     /// and [`MAX_IN_ALL`] in all, errors before warnings before notices. One more summarises the unlisted ones. Also
     /// returns the number of all problems, listed or not.

@@ -114,6 +114,7 @@ mod questions; // entries are found by the questions they answer
 #[path = "../campaigns/random.rs"]
 mod random; // random numbers for campaigns
 mod ranking; // how well searches rank the entries that a task needs
+mod raw_notes; // notes of other programs in `knowledge/`: their bytes after each operation
 mod recovery; // leftovers of crashes
 mod redacting; // secrets are refused, redacted, found, and never shown
 mod renaming; // renamed entries: their links, versions and merges, and other entries of their old names

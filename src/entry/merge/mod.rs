@@ -9,6 +9,9 @@
 mod body;
 mod head;
 
+use std::borrow::Cow;
+
+use super::frontmatter::Missing;
 use super::{Id, MAX_FILE_BYTES, frontmatter, written};
 use crate::text::fold;
 
@@ -100,12 +103,18 @@ fn blended(path: &str, base: &[u8], ours: &[u8], theirs: &[u8], marker_size: usi
         return Err(if has_base { misplaced(path) } else { "these are two files of one name".to_owned() });
     }
     // Without a readable base, nothing counts as removed.
-    let base_version = std::str::from_utf8(base).ok().filter(|_| has_base).and_then(head::Version::read);
-    let version = |bytes, whose: &str| {
-        let read = std::str::from_utf8(bytes).ok().and_then(head::Version::read);
+    let texts = [base, ours, theirs].map(|bytes| std::str::from_utf8(bytes).ok());
+    // A note that never had frontmatter has an empty one here.
+    let is_note = has_base && texts[0].is_some_and(|text| frontmatter::split(text) == Err(Missing::Absent));
+    let texts =
+        texts.map(|text| text.map(|text| if is_note { frontmatter::framed(text) } else { Cow::Borrowed(text) }));
+    let [base_text, ours_text, theirs_text] = texts.each_ref().map(Option::as_deref);
+    let base_version = base_text.filter(|_| has_base).and_then(head::Version::read);
+    let version = |text: Option<_>, whose: &str| {
+        let read = text.and_then(head::Version::read);
         read.ok_or_else(|| format!("the frontmatter of {whose} version cannot be read"))
     };
-    let (ours_version, theirs_version) = (version(ours, "our")?, version(theirs, "their")?);
+    let (ours_version, theirs_version) = (version(ours_text, "our")?, version(theirs_text, "their")?);
     let titles = [Some(&ours_version), Some(&theirs_version), base_version.as_ref()]
         .map(|version| version.map(|version| fold(&version.title())));
     let have_own_titles = titles[0] != titles[1] && titles[0] != titles[2] && titles[1] != titles[2];
@@ -119,13 +128,22 @@ fn blended(path: &str, base: &[u8], ours: &[u8], theirs: &[u8], marker_size: usi
     let newline = ours_version.newline;
     let base_body = base_version.as_ref().map_or("", |version| version.body);
     let (body, conflicts) = body::merge(base_body, ours_version.body, theirs_version.body, marker_size, newline);
-    let text = [ours_version.before, &merged_head, ours_version.fence, &body].concat();
-    let is_whole = frontmatter::split(&text).is_ok_and(|split| text[split.head.clone()] == merged_head);
-    if text.len() > MAX_FILE_BYTES || !is_whole {
-        return Err("the merged entry would be over the size limit".to_owned());
-    }
+    let text = assembled(&ours_version, &merged_head, &body, is_note)
+        .filter(|text| text.len() <= MAX_FILE_BYTES)
+        .ok_or("the merged entry would be over the size limit")?;
     let text = written::merged([ours, theirs], text);
     Ok(Merged::One { bytes: text.into_bytes(), conflicts })
+}
+
+/// Returns the merged file, a note without frontmatter if it got none; `None` if it would be read in another way.
+fn assembled(ours: &head::Version<'_>, head: &str, body: &str, is_note: bool) -> Option<String> {
+    if is_note && head.is_empty() {
+        let mark = if ours.before.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+        return Some([mark, body].concat()).filter(|text| frontmatter::split(text) == Err(Missing::Absent));
+    }
+    let text = [ours.before, head, ours.fence, body].concat();
+    let is_whole = frontmatter::split(&text).is_ok_and(|split| text[split.head] == *head);
+    is_whole.then_some(text)
 }
 
 /// Returns whether a file is written once: an attempt, or anything in the archive.

@@ -1,0 +1,173 @@
+//! Notes that somebody copied into `knowledge/` as they were: every operation keeps their frontmatter, links and bytes.
+
+use std::time::{Duration, SystemTime};
+
+use ralph_memory::entry::{Merged, merge};
+use ralph_memory::memory::{EntryChanges, ImportInput, ImportRequest, ImportSource};
+use ralph_memory::{Id, Memory};
+
+use crate::support::TestBase;
+
+/// Where the note is. Its H1 or its frontmatter calls it `Redis pool`.
+const PATH: &str = ".ralph/knowledge/redis.md";
+
+/// The kinds of notes: a name, and the text of the file.
+const NOTES: [(&str, &str); 5] = [
+    ("plain", "# Redis pool\n\nTen connections.\n\nSee [[Other]] and [them](./other.md).\n"),
+    ("empty line", "\n# Redis pool\n\nTen connections.  \n\nSee [[Other]] and [them](./other.md)."),
+    (
+        "other tool",
+        "---\ntitle: Redis pool\npermalink: ops/redis-pool\ntype: note\nresource: https://example.org/a#b\nparent: \"[[Other]]\" # by hand\n---\n# Redis pool\n\nTen connections.\n\nSee [[Other]].\n",
+    ),
+    (
+        "windows",
+        "---\r\nresource: x\r\n# kept\r\n---\r\n\r\n# Redis pool\r\n\r\nTen connections.\r\n\r\nSee [[Other]].\r\n",
+    ),
+    ("windows, plain", "# Redis pool\r\n\r\nTen connections.\r\n\r\nSee [[Other]].\r\n"),
+];
+
+fn note() -> Id {
+    Id::parse("redis").unwrap()
+}
+
+/// Returns the text with these lines at the end of its frontmatter, which it may not have yet.
+fn with_lines(text: &str, lines: &str) -> String {
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let (fence, lines) = (format!("---{end}"), lines.replace('\n', end));
+    match text.strip_prefix(&fence) {
+        Some(rest) => format!("{fence}{}", rest.replacen(&fence, &format!("{lines}{fence}"), 1)),
+        None => format!("{fence}{lines}{fence}{text}"),
+    }
+}
+
+/// Returns a memory with the note, and another one that links to it.
+fn with_note(text: &str) -> (TestBase, Memory) {
+    let base = TestBase::new();
+    base.write(PATH, text).write(".ralph/knowledge/other.md", "# Other\n\nOf the [[Redis pool]].\n");
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_268_800);
+    let memory = base.memory().with_clock(move || now);
+    (base, memory)
+}
+
+/// What an operation leaves of a note, and what is expected.
+type Left = (String, String);
+/// An operation on a memory with this note.
+type NoteOperation = fn(&str) -> Left;
+
+fn edited(text: &str) -> Left {
+    let (base, memory) = with_note(text);
+    let new = text.replace("Ten", "Twenty");
+    memory.edit(&memory.text(&note()).unwrap(), &new).unwrap();
+    // Who wrote it is known of a text with frontmatter.
+    let without_prints = |text: String| {
+        text.split_inclusive('\n').filter(|line| !line.starts_with("fingerprints: ")).collect::<String>()
+    };
+    (without_prints(base.read(PATH)), with_lines(&new, "updated_at: \"2026-01-01T12:00:00Z\"\n"))
+}
+
+fn renamed(text: &str) -> Left {
+    let (base, memory) = with_note(text);
+    memory.change(&note(), &EntryChanges::titled("Pool of Redis")).unwrap();
+    assert_eq!(base.read(".ralph/knowledge/other.md"), "# Other\n\nOf the [[Pool of Redis]].\n");
+    let (title, aliases) = ("title: \"Pool of Redis\"\n", "aliases: [knowledge/redis, Redis pool]\n");
+    let expected = if text.contains("title: ") {
+        with_lines(&text.replace("title: Redis pool\n", title), aliases)
+    } else {
+        with_lines(text, &format!("{title}{aliases}"))
+    };
+    (base.read(".ralph/knowledge/pool-of-redis.md"), expected)
+}
+
+fn tidied(text: &str) -> Left {
+    let (base, memory) = with_note(text);
+    memory.tidy(false).unwrap();
+    (base.read(PATH), text.to_owned())
+}
+
+fn archived(text: &str) -> Left {
+    let (base, memory) = with_note(text);
+    memory.archive(&[note()]).unwrap();
+    (base.read(".ralph/archive/knowledge/redis.md"), text.to_owned())
+}
+
+fn restored(text: &str) -> Left {
+    let (base, memory) = with_note(text);
+    memory.archive(&[note()]).unwrap();
+    memory.restore(&note(), None).unwrap();
+    (base.read(PATH), text.to_owned())
+}
+
+fn merged(text: &str) -> Left {
+    let (ours, theirs) = (text.replace("Ten", "Twenty"), text.replace("See", "Or see"));
+    // A merged text ends with a whole line.
+    let both = format!("{}{}", ours.replace("See", "Or see"), if text.ends_with('\n') { "" } else { "\n" });
+    match merge("knowledge/redis.md", text.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 7) {
+        Merged::One { bytes, conflicts: 0 } => (String::from_utf8(bytes).unwrap(), both),
+        other => (format!("{other:?}"), both),
+    }
+}
+
+fn exported_and_imported(text: &str) -> Left {
+    let (_base, memory) = with_note(text);
+    let lines = memory.export().unwrap().map(Result::unwrap).collect::<Vec<_>>().join("\n");
+    let copy = TestBase::new();
+    let request = ImportRequest::new(ImportSource::Export, ImportInput::Text(lines.into_bytes()));
+    copy.memory().import(&request).unwrap();
+    (copy.read(PATH), text.to_owned())
+}
+
+#[test]
+fn raw_notes_keep_their_bytes_through_every_operation() {
+    let operations: [(&str, NoteOperation); 7] = [
+        ("edit", edited),
+        ("rename", renamed),
+        ("tidy", tidied),
+        ("archive", archived),
+        ("restore", restored),
+        ("merge", merged),
+        ("export and import", exported_and_imported),
+    ];
+    for (kind, text) in NOTES {
+        let shown = with_note(text).1.show(&note()).unwrap();
+        assert_eq!((shown.entry.summary.title.as_str(), shown.problems.as_slice()), ("Redis pool", &[][..]), "{kind}");
+        for (operation, of) in operations {
+            let (left, expected) = of(text);
+            assert_eq!(left, expected, "{operation} of {kind}");
+        }
+    }
+}
+
+#[test]
+fn a_plain_note_takes_the_frontmatter_that_one_side_gave_it() {
+    let plain = NOTES[0].1;
+    let ours = with_lines(plain, "tags: [redis]\n");
+    let theirs = plain.replace("Ten", "Twenty");
+    let merged = merge("knowledge/redis.md", plain.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 7);
+    assert_eq!(merged, Merged::One { bytes: ours.replace("Ten", "Twenty").into_bytes(), conflicts: 0 });
+}
+
+#[test]
+fn a_key_or_category_of_many_entries_is_told_once_and_a_slip_at_its_place() {
+    let base = TestBase::new();
+    for (path, head) in [
+        ("knowledge/a", "tittle: x\ncategory: decisons"),
+        ("knowledge/b", "tittle: x\ncategory: decisons"),
+        ("archive/knowledge/c", "tittle: y\nimportence: 3"),
+        ("knowledge/d", "categroy: pitfall"),
+    ] {
+        base.write(&format!(".ralph/{path}.md"), format!("---\n{head}\n---\n\n# About {path}\n\nText of {path}.\n"));
+    }
+    let problems = base.memory().check().problems.into_iter();
+    let told: Vec<String> =
+        problems.filter(|problem| problem.code.starts_with("unknown-")).map(|problem| problem.to_string()).collect();
+    assert_eq!(
+        told,
+        [
+            ".ralph/: `tittle` in 3 entries is kept and means nothing here",
+            ".ralph/archive/knowledge/c.md:3:1: `importence` is not a known key",
+            ".ralph/knowledge/a.md:3:11: `decisons` is not a known category",
+            ".ralph/knowledge/b.md:3:11: `decisons` is not a known category",
+            ".ralph/knowledge/d.md:2:1: `categroy` is not a known key",
+        ]
+    );
+}
